@@ -22,7 +22,26 @@ const environment = new Environment({
   },
 });
 
+/** Trees are never changed after parsing, so the same text gives the same tree. */
 export function parseExpr(source: string): Ast {
+  const known = parsed.get(source);
+  if (known !== undefined) return known;
+  const ast = parseNew(source);
+  parsedLength += source.length;
+  if (parsedLength > PARSED_LENGTH_MAX) {
+    parsed.clear();
+    parsedLength = source.length;
+  }
+  parsed.set(source, ast);
+  return ast;
+}
+
+const parsed = new Map<string, Ast>();
+/** In characters of source, which bounds the memory of the kept trees. */
+const PARSED_LENGTH_MAX = 300_000;
+let parsedLength = 0;
+
+function parseNew(source: string): Ast {
   const whole = { start: 0, end: source.length };
   if (source.length > LIMITS.sourceMax)
     throw new EvalError('limit', `the expression is longer than ${LIMITS.sourceMax} characters`, whole);

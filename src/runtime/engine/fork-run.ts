@@ -6,14 +6,14 @@ import { settle } from '../../core/settle.ts';
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Event, Fact, Origin, Parent, RunId, RunState, SlotEdit } from '../../ir/events.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { audit } from '../journal/audit.ts';
-import { genesis, link, linkEvents, printOf } from '../journal/chain.ts';
+import { genesis, link, linkEvents } from '../journal/chain.ts';
 import { decodeEvents, encodeEvents } from '../journal/codec.ts';
 import { inFork } from '../journal/fork-events.ts';
 import { retrace } from '../journal/replay.ts';
 import { freezeState, thawState } from '../journal/snapshot.ts';
+import { storedPrint, storedProgram } from '../journal/stored-graph.ts';
 import { createShelf } from '../journal/values.ts';
 import { evolve } from '../../core/evolve.ts';
 import type { Append, StoredRun } from '../ports.ts';
@@ -72,7 +72,7 @@ export interface PastRun {
 }
 
 /** Throws if the chain of the run is broken, or if the event is not one at which a run can fork. */
-export async function readPast({ store, programOf }: Host, run: RunId, at: number): Promise<PastRun> {
+export async function readPast({ store }: Host, run: RunId, at: number): Promise<PastRun> {
   const stored = await store.journal.load(run, { snapshot: false });
   if (stored === null) throw unknownRun(run);
   const { broken, events: last } = await audit(store.journal, run, await store.roster.find(run));
@@ -84,7 +84,7 @@ export async function readPast({ store, programOf }: Host, run: RunId, at: numbe
     );
   if (!Number.isSafeInteger(at) || at < 1 || at > last)
     throw new SluiceError('bad-fork', `run \`${run}\` has no event ${at}`, `It has the events 1 to ${last}.`);
-  const program = programOf(JSON.parse(stored.flow) as CompiledFlow);
+  const program = storedProgram(stored.flow);
   const turns = turnsOf(program, stored);
   const seq = stepEnd(program, turns, at);
   return { run, program, ...cut(run, turns, seq), link: { run, seq, hash: hashAt(run, stored, turns, seq) } };
@@ -97,7 +97,7 @@ function turnsOf(program: Program, { appends, blobs }: StoredRun): readonly (rea
 
 function hashAt(run: RunId, { flow, appends }: StoredRun, turns: readonly (readonly Event[])[], at: number): string {
   const index = appends.findIndex(({ after, count }) => after < at && at <= after + count);
-  const previous = appends[index - 1]?.hash ?? genesis(run, printOf(flow));
+  const previous = appends[index - 1]?.hash ?? genesis(run, storedPrint(flow));
   const linked = linkEvents(previous, turns[index] ?? [], appends[index]?.hash ?? '');
   return linked.find(({ seq }) => seq === at)?.hash ?? '';
 }

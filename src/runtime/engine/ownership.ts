@@ -1,7 +1,7 @@
 /** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
 import type { RunId, RunState } from '../../ir/events.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
+import { storedProgram } from '../journal/stored-graph.ts';
 import { demandAgreement, loadVerified } from '../journal/verify.ts';
 import type { Mail, MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
@@ -87,12 +87,12 @@ export class Ownership {
 
   /** A run whose chain does not verify stays unowned, and is not claimed again by this process. */
   async #restoreVerified(run: RunId): Promise<OwnedRun> {
-    const { store, worker, programOf } = this.#host;
+    const { store, worker } = this.#host;
     try {
       const verified = await loadVerified(store.journal, run);
       if (verified === null) throw unknownRun(run);
       const { stored } = verified;
-      const program = programOf(JSON.parse(stored.flow) as CompiledFlow);
+      const program = storedProgram(stored.flow);
       const owned = restoreRun(run, stored, program);
       const { state } = owned;
       if (state !== null)

@@ -2,18 +2,17 @@
  * Audits what the chain of a run does not cover: its entry in the roster, its snapshot, and the tombstones of removed runs.
  * The entry must agree with the events, which also shows when events are missing at the end: that breaks no link.
  */
-import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import { evolve } from '../../core/evolve.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import type { Event, Origin, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { pure } from '../engine/pure.ts';
 import { entryOf } from '../engine/turn.ts';
 import type { Roster, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
 import { linkTombstone } from './chain.ts';
 import { decodeEvents, snapshotHashIn } from './codec.ts';
 import { hashSnapshot } from './snapshot.ts';
+import { storedProgram } from './stored-graph.ts';
 import { createShelf } from './values.ts';
 
 export interface Broken {
@@ -26,7 +25,7 @@ export function brokenEntry(stored: StoredRun, entry: RunEntry): Broken | null {
   const last = stored.appends.at(-1);
   if (last === undefined)
     return { seq: 1, last: 1, message: 'event 1 is missing; the journal has no events of this run' };
-  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const program = storedProgram(stored.flow);
   const { state, ending } = fold(program, stored);
   const seq = last.after + last.count;
   const wrong = wrongEnd(entry, ending) ?? wrongField(entry, program.flow, stored.appends, state);

@@ -1,20 +1,18 @@
 /** Verifies the hash chain of a run (L11) and names the event where it breaks. Replay refuses a broken chain. */
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import { evolve } from '../../core/evolve.ts';
-import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId, RunState } from '../../ir/events.ts';
 import { brokenEntry, brokenSnapshot } from './audit-entry.ts';
 import type { Broken } from './audit-entry.ts';
-import { genesis, link, printOf } from './chain.ts';
+import { genesis, link } from './chain.ts';
 import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
 import type { UnpackValue } from './codec-events.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
-import { pure } from '../engine/pure.ts';
 import { inFork } from './fork-events.ts';
 import { firstDifference, redecide, retrace } from './replay.ts';
 import type { Difference } from './replay.ts';
 import { SluiceError } from '../errors.ts';
+import { storedPrint, storedProgram } from './stored-graph.ts';
 import { changedBlob, createShelf } from './values.ts';
 
 export interface Audit {
@@ -87,7 +85,7 @@ export async function replay(journal: Journal, run: RunId, entry: RunEntry | nul
       'run `sluice audit verify`',
     );
   const stored = await load(journal, run);
-  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const program = storedProgram(stored.flow);
   const { unpack } = createShelf(stored.blobs);
   const turns = stored.appends.map(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
   const inherited = await inheritedPart(journal, run, turns);
@@ -142,7 +140,7 @@ async function inheritedPart(
 }
 
 function eventsIn(stored: StoredRun): readonly Event[] {
-  const program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+  const program = storedProgram(stored.flow);
   const { unpack } = createShelf(stored.blobs);
   return stored.appends.flatMap(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
 }
@@ -170,7 +168,7 @@ function brokenBlob(stored: StoredRun): Audit['broken'] {
 
 function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
   const { unpack } = createShelf(stored.blobs);
-  let head = genesis(run, printOf(stored.flow));
+  let head = genesis(run, storedPrint(stored.flow));
   let seq = 0;
   let program: Program | null = null;
   for (const [index, append] of stored.appends.entries()) {
@@ -182,7 +180,7 @@ function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
       };
     if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
     // Only after the first link is verified is the graph known to be unchanged.
-    program ??= createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    program ??= storedProgram(stored.flow);
     const incomplete = incompleteAppend(program, append, unpack);
     if (incomplete !== null) return incomplete;
     head = append.hash;
@@ -219,7 +217,7 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
   const range = append.count === 1 ? '' : ` (events ${append.after + 1} to ${last} were stored together)`;
   let program: Program | null = null;
   try {
-    program = createProgram(JSON.parse(stored.flow) as CompiledFlow, pure);
+    program = storedProgram(stored.flow);
     const { pack, unpack } = createShelf(stored.blobs);
     const graph = program;
     const decoded = stored.appends

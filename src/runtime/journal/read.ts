@@ -1,14 +1,13 @@
 /** Reads a run from its journal: its state, and its events. A run that was changed is refused, as by a resume. */
 import { evolve } from '../../core/evolve.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import type { RunId, RunState } from '../../ir/events.ts';
-import { chained, genesis, printOf } from './chain.ts';
+import { chained, genesis } from './chain.ts';
 import type { ChainedEvent } from '../engine/types.ts';
 import type { Journal, StoredRun } from '../ports.ts';
-import { pure } from '../engine/pure.ts';
 import { SluiceError } from '../errors.ts';
+import { storedPrint, storedProgram } from './stored-graph.ts';
 import { changedBlob, createShelf } from './values.ts';
 import { broken, Chain, demandSealed } from './verify.ts';
 
@@ -48,7 +47,7 @@ export async function streamRun(
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
-  const program = readable(run, 'the graph', () => createProgram(JSON.parse(stored.flow) as CompiledFlow, pure));
+  const program = readable(run, 'the graph', () => storedProgram(stored.flow));
   try {
     demandChain(run, program, stored);
     await demandSealed(journal, run, 'read');
@@ -93,7 +92,7 @@ function demandChain(run: RunId, program: Program, { flow, appends, blobs }: Sto
 
 function* eventsOf(run: RunId, program: Program, stored: StoredRun): Generator<ChainedEvent> {
   const { unpack } = createShelf(stored.blobs);
-  let head = genesis(run, printOf(stored.flow));
+  let head = genesis(run, storedPrint(stored.flow));
   for (const append of stored.appends) {
     yield* readable(run, `event ${append.after + 1}`, () => chained(program, head, append, unpack));
     head = append.hash;
@@ -102,7 +101,7 @@ function* eventsOf(run: RunId, program: Program, stored: StoredRun): Generator<C
 
 /** The graph of a run as it is stored. Throws `journal-damaged` if it cannot be read. */
 export function graphIn({ flow }: StoredRun, run: RunId): CompiledFlow {
-  return readable(run, 'the graph', () => JSON.parse(flow) as CompiledFlow);
+  return readable(run, 'the graph', () => storedProgram(flow).flow);
 }
 
 /** A damaged row is an error of the journal, not of the program. */

@@ -10,9 +10,10 @@ import { SluiceError } from '../errors.ts';
 import type { Journal, Store, StoredAppend, StoredRun } from '../ports.ts';
 import { brokenCheckpoint } from './audit-checkpoints.ts';
 import { wrongField } from './audit-entry.ts';
-import { genesis, link, printOf } from './chain.ts';
+import { genesis, link } from './chain.ts';
 import { snapshotHashIn } from './codec.ts';
 import { hashSnapshot } from './snapshot.ts';
+import { storedPrint } from './stored-graph.ts';
 import { changedBlob } from './values.ts';
 
 /** In appends. */
@@ -74,7 +75,7 @@ export class Chain {
   seq = 0;
 
   constructor(run: RunId, flow: string) {
-    this.head = genesis(run, printOf(flow));
+    this.head = genesis(run, storedPrint(flow));
   }
 
   /** The reason why the append does not follow, or null. */

@@ -1,5 +1,4 @@
 /** One process that works on a simulated run, from its start to the end of the run, a crash or a pause. */
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Event, RunId, Settled } from '../../ir/events.ts';
 import { digest } from '../../core/digest.ts';
 import { outstanding } from '../../core/outstanding.ts';
@@ -9,6 +8,7 @@ import type { OwnedRun } from '../../runtime/engine/owned-run.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import type { Append, Call, Journal, Store } from '../../runtime/ports.ts';
 import { freezeState, thawState } from '../../runtime/journal/snapshot.ts';
+import { storedProgram } from '../../runtime/journal/stored-graph.ts';
 import { createShelf } from '../../runtime/journal/values.ts';
 import { Worker } from '../../runtime/engine/worker.ts';
 import type { Chance } from './chance.ts';
@@ -103,7 +103,7 @@ class Process {
       });
     } else {
       const claimed = await store.roster.claim(this.#worker.id, now, { run });
-      const owned = restoreRun(run, stored, programOf(JSON.parse(stored.flow) as CompiledFlow));
+      const owned = restoreRun(run, stored, storedProgram(stored.flow));
       // The process before may have crashed after it stored the end.
       if (owned.state?.outcome !== null) return this.#leave('dead', true);
       if (!claimed.includes(run)) throw new Error(`process ${number} cannot claim the run`);
