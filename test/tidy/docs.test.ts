@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
+import { FUNCTION_NAMES } from '../../src/expr/functions.ts';
 import { pathsIn, read, root } from './tree.ts';
 
 const pages = pathsIn('.').filter((path) => path.endsWith('.md'));
@@ -31,6 +32,13 @@ describe('pages', () => {
     );
     expect(dead).toEqual([]);
   });
+});
+
+test('the page of expressions names every function, and its document compiles', () => {
+  const page = read('docs/guide/expressions.md');
+  expect(FUNCTION_NAMES.filter((name) => !new RegExp(`[\`.]${name}[\`(]`).test(page))).toEqual([]);
+  const [, document = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  expect(compile(document).diagnostics).toEqual([]);
 });
 
 describe('the README', () => {
