@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import { FUNCTION_NAMES } from '../../src/expr/functions.ts';
+import { createProgram } from '../../src/surfaces/cli/program.ts';
+import { createScreen } from '../../src/surfaces/cli/screen.ts';
 import { pathsIn, read, root } from './tree.ts';
 
 const pages = pathsIn('.').filter((path) => path.endsWith('.md'));
@@ -39,6 +41,21 @@ test('the page of expressions names every function, and its document compiles', 
   expect(FUNCTION_NAMES.filter((name) => !new RegExp(`[\`.]${name}[\`(]`).test(page))).toEqual([]);
   const [, document = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   expect(compile(document).diagnostics).toEqual([]);
+});
+
+test('the page of the command line has every command, and every option of `run`, `answer` and `trace`', () => {
+  const page = read('docs/guide/cli.md');
+  const { commands, options } = createProgram(createScreen(), () => undefined);
+  const named = (text: string): boolean => page.includes(`\`${text}\``) || page.includes(`\`${text} `);
+  expect(
+    commands
+      .map((command) => command.name())
+      .filter((name) => !page.includes(`### \`sluice ${name}`) && !page.includes(`, \`sluice ${name}`)),
+  ).toEqual([]);
+  const described = ['run', 'answer', 'trace'].flatMap(
+    (name) => commands.find((each) => each.name() === name)?.options ?? [],
+  );
+  expect([...options, ...described].map(({ long }) => long ?? '').filter((long) => !named(long))).toEqual([]);
 });
 
 describe('the README', () => {

@@ -22,7 +22,7 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
     .version(VERSION, '-V, --version', 'print the version')
     .option('--json', 'print exactly one JSON document on standard output')
     .option('--db <path>', 'the database of runs', readDatabase, DEFAULT_DB)
-    .option('--tenant <name>', 'work for this tenant: the runs of others do not exist')
+    .option('--tenant <name>', 'work for this tenant; runs of other tenants are not visible')
     .option('-q, --quiet', 'no progress on standard error')
     .option('--debug', 'show stack traces')
     .configureHelp({ showGlobalOptions: true, sortOptions: false })
@@ -60,13 +60,13 @@ function addAuthoring(program: Command, call: Caller): void {
   program
     .command('init')
     .description('make a new project that runs offline')
-    .argument('[dir]', 'where', '.')
+    .argument('[dir]', 'the folder', '.')
     .option('--template <name>', 'support, research, team or typescript, with a test')
-    .option('--force', 'overwrite files that are there')
+    .option('--force', 'overwrite existing files')
     .action(call(async () => (await import('./commands/init.ts')).initCommand));
   program
     .command('check')
-    .description('compile: all mistakes at once, then nodes, bounds and costs')
+    .description('compile documents: print all mistakes, or nodes, bounds and costs')
     .argument('<files...>', 'flow documents')
     .option('--max-cost <usd>', 'fail when the worst case costs more')
     .action(call(async () => (await import('./commands/check.ts')).checkCommand));
@@ -79,7 +79,9 @@ function addAuthoring(program: Command, call: Caller): void {
         .choices(['mermaid', 'dot', 'svg', 'json'])
         .default('mermaid'),
     )
-    .addOption(new Option('-d, --direction <way>', 'which way it runs').choices(['down', 'right']).default('down'))
+    .addOption(
+      new Option('-d, --direction <way>', 'the direction of the drawing').choices(['down', 'right']).default('down'),
+    )
     .action(call(async () => (await import('./commands/graph.ts')).graphCommand));
   program
     .command('schema')
@@ -94,35 +96,35 @@ function addRunning(program: Command, call: Caller): void {
     .argument('<file>', 'a flow document')
     .option('-i, --input <value>', 'text, JSON or @file')
     .option('--attach <file...>', 'an image, PDF or sound for the input: a path or a URL')
-    .option('--user <name>', 'who asks for it')
-    .option('--run <id>', 'an id of your own: starting twice gives one run')
+    .option('--user <name>', 'the user of the run')
+    .option('--run <id>', 'an id for the run; a second start with it gives the same run')
     .option('--seed <number>', 'the seed of the run')
     .option('--deadline <time>', 'the run stops at this time: 2026-12-01T09:00:00Z')
     .action(call(async () => (await import('./commands/run.ts')).runCommand));
   continues(program.command('answer'))
-    .description('answer what waits for a person; the run goes on')
+    .description('answer a question; the run continues')
     .argument('<id>', 'an approval')
     .argument('<choice>', 'one of its choices')
-    .option('--edit <json>', 'what to use instead of what was proposed')
-    .option('--text <text>', 'a word to go with it')
+    .option('--edit <json>', 'the edited payload, in place of the proposed one')
+    .option('--text <text>', 'a remark')
     .option('--as <who>', 'who answers: a person of `people`, if the flow declares any')
     .option('--key <file>', 'the private key of that person, or its name in `sluice keys list`')
     .option('--payload <hash>', 'answer only if the question still has this payload')
     .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
   continues(program.command('signal'))
-    .description('send a signal that a run waits for; the run goes on')
+    .description('send a signal to a run that waits for it; the run continues')
     .argument('<run>', 'a run')
     .argument('<name>', 'the name of the signal, or of the `wait` node')
-    .option('--data <json>', 'data that comes with it')
+    .option('--data <json>', 'the data of the signal')
     .option('--as <who>', 'who sends it')
     .action(call(async () => (await import('./commands/signal.ts')).signalCommand));
   continues(program.command('resume'))
-    .description('take up a run after a crash or a stop; without RUN, all of them')
+    .description('continue a run after a crash or a stop; without RUN, all unfinished runs')
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/resume.ts')).resumeCommand));
   addFork(program, call);
   continues(program.command('cancel'))
-    .description('stop a run and undo what it did')
+    .description('stop a run and undo its effects')
     .argument('<run>', 'a run')
     .option('--as <who>', 'who cancels')
     .option('--why <text>', 'the reason')
@@ -131,7 +133,7 @@ function addRunning(program: Command, call: Caller): void {
 
 function addFork(program: Command, call: Caller): void {
   continues(program.command('fork'))
-    .description('branch off a past event of a run, with edits, as a new run')
+    .description('start a new run from a past event of a run, with edits')
     .argument('<run>', 'a run')
     .requiredOption('--at <seq>', 'the last event that the new run shares with it')
     .option('--set <slot=json...>', 'another value of a slot: input, triage.output')
@@ -142,10 +144,10 @@ function addFork(program: Command, call: Caller): void {
     .option('--as <who>', 'who forks and answers')
     .action(call(async () => (await import('./commands/fork.ts')).forkCommand));
   continues(program.command('migrate'))
-    .description('move a run that waits to a new version of its flow')
+    .description('move a waiting run to a new version of its flow')
     .argument('<run>', 'a run')
     .argument('<file>', 'the new version')
-    .option('--dry-run', 'only tell whether the run fits')
+    .option('--dry-run', 'only say whether the run fits')
     .option('--run <id>', 'the id of the new run')
     .option('--as <who>', 'who moves it')
     .action(call(async () => (await import('./commands/migrate.ts')).migrateCommand));
@@ -154,26 +156,28 @@ function addFork(program: Command, call: Caller): void {
 function addInspecting(program: Command, call: Caller): void {
   program
     .command('runs')
-    .description('what ran, newest first')
+    .description('list the runs, newest first')
     .addOption(
       // The value may list several states, so the command itself checks each name.
-      new Option('--state <states>', 'only these, separated by commas').choices(RUN_STATES).argParser(String),
+      new Option('--state <states>', 'only runs in these states, separated by commas')
+        .choices(RUN_STATES)
+        .argParser(String),
     )
     .option('-n, --limit <number>', 'how many')
     .action(call(async () => (await import('./commands/runs.ts')).runsCommand));
   program
     .command('show')
-    .description('where a run is')
+    .description('print the state and the result of a run')
     .argument('<run>', 'a run')
     .option('--unverified', 'print a run that was changed as it is stored, with a warning')
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
   continues(program.command('approvals'))
-    .description('what waits for a person; on a terminal, an inbox to answer from')
+    .description('list the open questions; on a terminal, an inbox to answer them')
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
   program
     .command('replay')
-    .description('decide again over the journal, without any call, and compare')
+    .description('decide every step again from the journal, without calls, and compare')
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
   addStorage(program, call);
@@ -183,7 +187,7 @@ function addInspecting(program: Command, call: Caller): void {
 function addHistory(program: Command, call: Caller): void {
   program
     .command('trace')
-    .description('what happened in a run')
+    .description('print what happened in a run')
     .argument('<run>', 'a run')
     .option('--events', 'print every event of the journal')
     .option('--prompts', 'add the messages that each model received')
@@ -203,14 +207,14 @@ function addHistory(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/watch.ts')).watchCommand));
   program
     .command('logs')
-    .description('what happened in a run, in plain lines')
+    .description('print what happened in a run, one line for each event')
     .argument('[run]', 'a run; without it, the newest')
-    .option('-f, --follow', 'go on until the run ends or waits')
+    .option('-f, --follow', 'continue until the run ends or waits')
     .option('--after <seq>', 'only later events')
     .action(call(async () => (await import('./commands/watch.ts')).logsCommand));
   program
     .command('explain')
-    .description('a run in one sentence, then the detail')
+    .description('tell a run in one sentence, then in detail')
     .argument('<run>', 'a run')
     .action(call(async () => (await import('./commands/explain.ts')).explainCommand));
 }
@@ -218,7 +222,7 @@ function addHistory(program: Command, call: Caller): void {
 function addProtections(program: Command, call: Caller): void {
   const breakers = program
     .command('breakers')
-    .description('circuit breakers of the database, with their state')
+    .description('list the circuit breakers of the database')
     .action(call(async () => (await import('./commands/breakers.ts')).breakersCommand));
   for (const [name, to] of [
     ['open', 'open'],
@@ -238,7 +242,7 @@ function addProtections(program: Command, call: Caller): void {
       );
   program
     .command('budget')
-    .description('the retry budget that all runs share, and how fast the latest runs spend')
+    .description('print the retry budget that all runs share, and how fast the latest runs spend')
     .action(call(async () => (await import('./commands/budget.ts')).budgetCommand));
 }
 
@@ -248,7 +252,7 @@ function addSuites(program: Command, call: Caller): void {
     .description('run a suite: cases, faults, budgets, escalations, replays, soak, policies')
     .argument('<suite>', 'a suite')
     .option('--tag <tag...>', 'only cases with one of these tags')
-    .option('-m, --model <model>', 'the model of agents that name none')
+    .option('-m, --model <model>', 'the model of agents that name no model')
     .option('--baseline <file>', 'compare with an earlier .json report; exit 1 if a metric got worse')
     .option('--junit <file>', 'write JUnit XML')
     .option('--html <file>', 'write an HTML page with plots')
@@ -266,7 +270,7 @@ function addSuites(program: Command, call: Caller): void {
     .command('from-runs')
     .description('write stored runs as cases whose models and tools are the recorded ones')
     .option('--where <expression>', `only runs for which it holds, such as 'code == "SUCCESS"'`)
-    .option('--sample <number>', 'at most so many, chosen by the seed')
+    .option('--sample <number>', 'at most this many, chosen by the seed')
     .option('--since <time>', 'only runs that started later')
     .option('--seed <number>', 'the seed of the choice')
     .option('--flow <file>', 'the document of the runs')
@@ -278,10 +282,10 @@ function addEvaluating(program: Command, call: Caller): void {
   addSuites(program, call);
   program
     .command('simulate')
-    .description('rehearse a flow in thousands of generated futures with faults, without models or tools')
+    .description('run a flow thousands of times with generated replies and faults, without models or tools')
     .argument('<file>', 'a flow document')
-    .option('--runs <number>', 'how many futures; 1,000 by default')
-    .option('--seed <number>', 'the seed of the first; the others follow')
+    .option('--runs <number>', 'the number of runs; 1,000 by default')
+    .option('--seed <number>', 'the seed of the first run; the next runs count up')
     .option('-i, --input <json>', 'the input of every run; generated by default')
     .option('--until-coverage', 'stop when nothing new is reached any more')
     .option('--junit <file>', 'write JUnit XML')
@@ -290,7 +294,7 @@ function addEvaluating(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/simulate.ts')).simulateCommand));
   program
     .command('metrics')
-    .description('the 18 metrics over the runs of the database')
+    .description('compute the 18 metrics over the runs of the database')
     .option('--since <time>', 'only runs that started later: a date, or 7d, 12h, 30m')
     .option('--flow <id>', 'only runs of this flow')
     .option('--report <file...>', 'write a report: .json, .md, .html, .xml (JUnit) or .txt')
@@ -316,13 +320,13 @@ function addKeys(keys: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/keys.ts')).keysAddCommand));
   keys
     .command('list')
-    .description('the keys of this user')
+    .description('list the keys of this user')
     .action(call(async () => (await import('./commands/keys.ts')).keysListCommand));
 }
 
 function addMachine(program: Command, call: Caller): void {
-  addKeys(program.command('keys').description('keys with which people sign their answers'), call);
-  const mcp = program.command('mcp').description('MCP servers of a document');
+  addKeys(program.command('keys').description('manage the keys with which people sign their answers'), call);
+  const mcp = program.command('mcp').description('manage the MCP servers of a document');
   mcp
     .command('lock')
     .description('write the tools of the servers to a lock file beside the document')
@@ -337,9 +341,9 @@ function addMachine(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/mcp.ts')).mcpLoginCommand));
   program
     .command('doctor')
-    .description('what this machine has and lacks')
+    .description('check this machine, and what documents need')
     .argument('[files...]', 'documents whose models, tools and MCP servers are checked too')
-    .option('--connect', 'also ask the servers of the models for an answer')
+    .option('--connect', 'also send a request to the servers of the models')
     .action(call(async () => (await import('./commands/doctor.ts')).doctorCommand));
   program
     .command('completion')
@@ -364,10 +368,10 @@ function continues(command: Command): Command {
 /** Options of the commands that work on a run. */
 function world(command: Command): Command {
   return command
-    .option('-s, --script <file>', 'stand in for models, tools and people')
-    .option('-m, --model <model>', 'the model for agents that name none')
-    .option('--work-dir <dir>', 'where the tools of a run work')
-    .option('--allow-host <host...>', 'whom `http.get` and `http.request` may call; * for every public host')
+    .option('-s, --script <file>', 'a file that replaces models, tools and people')
+    .option('-m, --model <model>', 'the model of agents that name no model')
+    .option('--work-dir <dir>', 'the folder in which the tools work')
+    .option('--allow-host <host...>', 'hosts that `http.get` and `http.request` may call; * for every public host')
     .option('--shell-limit <name=value...>', 'limits of shell commands: cpu, memory, processes, file, disk')
     .hook('preAction', (called) => {
       const { workDir, allowHost, shellLimit } = called.opts<WorldOptions>();

@@ -19,43 +19,45 @@ export function addStorage(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/erase.ts')).eraseCommand));
   program
     .command('diff')
-    .description('where two runs differ')
+    .description('print how two runs differ')
     .argument('<run>', 'a run')
     .argument('<other>', 'another run')
     .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
   program
     .command('backup')
-    .description('copy the database while runs go on')
-    .argument('<file>', 'where')
+    .description('copy the database while runs continue')
+    .argument('<file>', 'the file to write')
     .action(call(async () => (await import('./commands/backup.ts')).backupCommand));
   program
     .command('prune')
     .description('remove ended runs by the rule of their flow, or by these options')
     .option('--flow <id>', 'only runs of this flow')
-    .option('--keep <number>', 'keep so many of the newest runs of each flow and tenant')
+    .option('--keep <number>', 'keep this many of the newest runs of each flow and tenant')
     .option('--older-than <time>', 'remove runs that ended earlier: a date, or 30d, 12h')
     .option('--export <dir>', 'write each run to this folder first')
     .option('--dry-run', 'only list them')
     .action(call(async () => (await import('./commands/prune.ts')).pruneCommand));
-  addMemory(program.command('memory').description('what agents remember between runs'), call);
+  addMemory(program.command('memory').description('manage what agents remember between runs'), call);
   addQuotas(program, call);
-  addAudit(program.command('audit').description('check the audit trail'), call);
+  addAudit(program.command('audit').description('check and export the audit trail'), call);
 }
 
 function addMemory(memory: Command, call: Caller): void {
   memory
     .command('list')
-    .description('entries, newest first')
+    .description('list the entries, newest first')
     .option('--agent <id>', 'only entries of this agent')
     .option('--user <name>', 'only entries of this user')
     .option('--share <name>', 'only entries of this shared memory')
-    .addOption(new Option('--state <state>', 'only these').choices(['active', 'quarantined', 'expired']))
+    .addOption(
+      new Option('--state <state>', 'only entries in this state').choices(['active', 'quarantined', 'expired']),
+    )
     .option('--search <text>', 'only entries with one of these words, best first')
     .option('-n, --limit <number>', 'how many')
     .action(call(async () => (await import('./commands/memory.ts')).memoryListCommand));
   memory
     .command('show')
-    .description('an entry with its sources')
+    .description('print an entry with its sources')
     .argument('<entry>', 'an entry')
     .action(call(async () => (await import('./commands/memory.ts')).memoryShowCommand));
   memory
@@ -74,14 +76,14 @@ function addMemory(memory: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/memory.ts')).memoryForgetCommand));
   memory
     .command('log')
-    .description('releases, deletions and refused accesses')
+    .description('list releases, deletions and refused accesses')
     .action(call(async () => (await import('./commands/memory.ts')).memoryLogCommand));
 }
 
 function addQuotas(program: Command, call: Caller): void {
   const quotas = program
     .command('quotas')
-    .description('the quotas of tenants, their use, and refused starts')
+    .description('list the quotas of tenants, their use, and refused starts')
     .action(call(async () => (await import('./commands/quotas.ts')).quotasCommand));
   quotas
     .command('set')
@@ -114,18 +116,18 @@ function addAudit(audit: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
   audit
     .command('acts')
-    .description('what operators did by hand, and what was refused to tenants')
+    .description('list what operators did by hand, and what was refused to tenants')
     .action(call(async () => (await import('./commands/acts.ts')).auditActsCommand));
   audit
     .command('export')
     .description('write a run to a file that can be checked on another machine')
     .argument('<run>', 'a run')
-    .requiredOption('--out <file>', 'where')
+    .requiredOption('--out <file>', 'the file to write')
     .action(call(async () => (await import('./commands/audit-files.ts')).auditExportCommand));
   audit
     .command('heads')
     .description('write the last hash of every run, to find a database that was rolled back')
-    .option('--out <file>', 'where')
+    .option('--out <file>', 'the file to write')
     .option('--webhook <url>', 'also post them to this address')
     .action(call(async () => (await import('./commands/audit-files.ts')).auditHeadsCommand));
 }
