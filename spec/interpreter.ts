@@ -46,11 +46,17 @@ export interface World {
 }
 type Ended = Outcome & { readonly slots: Slots };
 export type Meaning = Ended & Pick<Walk, 'spent' | 'raised' | 'asked' | 'dropped' | 'illegal'>;
+interface Undone {
+  readonly node: NodeId;
+  readonly name: string;
+  readonly args: Json;
+  result: Json;
+}
 interface Thread {
   readonly id: string;
   acts: number;
   slots: Slots;
-  readonly undo: { readonly node: NodeId; readonly name: string; readonly args: Json; result: Json }[];
+  readonly undo: Undone[];
 }
 
 class Walk {
@@ -97,8 +103,34 @@ class Walk {
     if (node.op === 'end') return this.#end(thread, node);
     if (node.op === 'fork') return this.#fork(thread, node);
     if (node.op === 'pick') return node.cases.find(({ when }) => holds(when, thread.slots))?.to ?? node.otherwise;
+    if (node.undoes !== undefined) {
+      this.#rollBack(thread, node.undoes);
+      if (this.undoFailed)
+        return this.#end(thread, { ...node, op: 'end', state: 'failed', code: 'REVIEW_REQUIRED', output: 'null' });
+    }
     thread.slots = written(thread.slots, node.writes, null);
     return node.next;
+  }
+
+  /** Work that is repeated is undone first. A thread of its own does it. */
+  #rollBack(thread: Thread, names: 'all' | readonly string[]): void {
+    const isRepeated = ({ node }: Undone): boolean => {
+      const { name = '' } = this.#flow.nodes[node]?.label ?? {};
+      return names === 'all' || names.some((each) => name === each || name.startsWith(`${each}/`));
+    };
+    const repeated = thread.undo.filter(isRepeated);
+    if (repeated.length === 0) return;
+    this.#undo(`${thread.id}:${thread.acts++}.0`, 0, repeated);
+    thread.undo.splice(0, thread.undo.length, ...thread.undo.filter((each) => !repeated.includes(each)));
+  }
+
+  /** Last in, first out; one that fails does not stop the others. */
+  #undo(thread: string, acts: number, undo: readonly Undone[]): void {
+    for (const { node, name, ...input } of undo.toReversed()) {
+      const key = `${thread}#u${acts++}`;
+      const given = this.#ask({ thread, key, attempt: 1, kind: 'tool', name, node, input });
+      if (given?.ok !== true) this.undoFailed = true;
+    }
   }
 
   #end({ id, slots, ...thread }: Thread, { state, ...node }: EndNode): Ended {
@@ -106,12 +138,7 @@ class Walk {
     const output = evaluate(node.output, slots);
     const code = node.code === 'error' ? (error?.code ?? 'UNAVAILABLE_DEP') : node.code;
     if (state === 'completed') return { state, code, output, error: null, slots };
-    // Last in, first out; one that fails does not stop the others.
-    for (const { node, name, ...input } of thread.undo.toReversed()) {
-      const key = `${id}#u${thread.acts++}`;
-      const given = this.#ask({ thread: id, key, attempt: 1, kind: 'tool', name, node, input });
-      if (given?.ok !== true) this.undoFailed = true;
-    }
+    this.#undo(id, thread.acts, thread.undo);
     return { state, code, output, error, slots };
   }
 

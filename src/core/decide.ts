@@ -15,7 +15,7 @@ import { nodeAt, recordWrites } from './program.ts';
 import type { Program } from './program.ts';
 import type { ErrorRecord, EventBody, RunState, Thread } from '../ir/events.ts';
 import { hasPath } from './slots.ts';
-import { finish, unwind } from './undo.ts';
+import { finish, rollBack, unwind } from './undo.ts';
 
 export function decide(program: Program, state: RunState): readonly EventBody[] {
   if (state.outcome !== null) return NOTHING;
@@ -55,7 +55,9 @@ function act(program: Program, state: RunState, thread: Thread): readonly EventB
 function visit(program: Program, state: RunState, thread: Thread, node: Node): readonly EventBody[] {
   switch (node.op) {
     case 'let':
-      return guarded(program, thread, node, () => write(program, thread, node));
+      return (
+        rollBack(program, state, thread, node) ?? guarded(program, thread, node, () => write(program, thread, node))
+      );
     case 'pick':
       return pick(program, thread, node);
     case 'do':

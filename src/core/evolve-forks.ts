@@ -128,21 +128,35 @@ function dropBranches(state: RunState, parent: Thread): void {
     state.threads.delete(thread.id);
     if (thread.undo.length > 0) undo.set(thread.id, thread.undo);
   }
-  for (const [id, entries] of undo) {
-    const outcome: Outcome = { state: 'cancelled', code: 'USER_CANCEL', output: null, error: null };
-    const ordered = [...entries].sort((a, b) => a.order - b.order);
-    state.threads.set(id, {
-      id,
-      parent: parent.id,
-      index: -1,
-      at: parent.at,
-      acts: 0,
-      slots: {},
-      doing: { is: 'unwinding', outcome, on: null },
-      undo: ordered,
-    });
-    enqueue(state, id);
-  }
+  for (const [id, entries] of undo) addUnwinding(state, parent, id, entries);
+}
+
+/** The work of the thread is about to be repeated: a thread of its own undoes what it did. */
+export function rolledBack(
+  state: RunState,
+  { thread: id, undoes }: Extract<Event, { type: 'rollback.started' }>,
+): void {
+  const thread = threadOf(state, id);
+  const keys = new Set(undoes);
+  const entries = thread.undo.filter(({ key }) => keys.has(key));
+  thread.undo = thread.undo.filter(({ key }) => !keys.has(key));
+  addUnwinding(state, thread, `${id}:${thread.acts}.0`, entries);
+  thread.acts += 1;
+}
+
+function addUnwinding(state: RunState, parent: Thread, id: string, entries: readonly UndoEntry[]): void {
+  const outcome: Outcome = { state: 'cancelled', code: 'USER_CANCEL', output: null, error: null };
+  state.threads.set(id, {
+    id,
+    parent: parent.id,
+    index: -1,
+    at: parent.at,
+    acts: 0,
+    slots: {},
+    doing: { is: 'unwinding', outcome, on: null },
+    undo: [...entries].sort((a, b) => a.order - b.order),
+  });
+  enqueue(state, id);
 }
 
 function gathered(slots: Slots, fork: ForkState): Slots {

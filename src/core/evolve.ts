@@ -4,7 +4,7 @@
  */
 import { isForkDue, isOver } from './admit.ts';
 import { evolveEffect } from './evolve-effects.ts';
-import { childEnded, forked, joined, startBranch } from './evolve-forks.ts';
+import { childEnded, forked, joined, rolledBack, startBranch } from './evolve-forks.ts';
 import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
 import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
 import { applyWrites, resolve } from './slots.ts';
@@ -73,6 +73,7 @@ const FOLDS: Folds = {
     charge(state, event.charge);
     threadOf(state, event.thread).doing = { is: 'unwinding', outcome: outcomeOf(state, event), on: null };
   },
+  'rollback.started': rolledBack,
   'run.repinned': (state, { modules }) => {
     state.origin = { ...state.origin, pins: { ...state.origin.pins, modules } };
   },

@@ -2,7 +2,11 @@
  * How a thread ends. One that failed or was cancelled first undoes what really ran, last in first out, each at most
  * once (L7); a compensation that fails is recorded, the rest still run, and the run asks for a review.
  */
-import type { Doing, Ending, EventBody, RunState, Thread } from '../ir/events.ts';
+import type { Doing, Ending, EventBody, RunState, Thread, UndoEntry } from '../ir/events.ts';
+import type { LetNode } from '../ir/nodes.ts';
+import { declaredOf } from './declared.ts';
+import { nodeAt } from './program.ts';
+import type { Program } from './program.ts';
 
 export function finish(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
   if (ending.state !== 'completed' && thread.undo.length > 0)
@@ -38,6 +42,36 @@ export function unwind(
   }
   const { state: end, code, output } = doing.outcome;
   return close(state, thread, { state: end, code, output: { value: output } });
+}
+
+/**
+ * The events that come before a thread repeats its work: what the work did is undone, also by branches that were dropped. Null
+ * if nothing is left to undo. A thread whose work cannot be undone does not repeat it.
+ */
+export function rollBack(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: LetNode,
+): readonly EventBody[] | null {
+  const { undoes: names } = node;
+  if (names === undefined) return null;
+  const isRepeated = (entry: UndoEntry): boolean => {
+    const { name } = nodeAt(program, entry.node).label;
+    return names === 'all' || names.some((each) => name === each || name.startsWith(`${each}/`));
+  };
+  const undoes = thread.undo.filter(isRepeated).map(({ key }) => key);
+  if (undoes.length > 0) return [{ type: 'rollback.started', thread: thread.id, node: thread.at, undoes }];
+  for (const { id, doing } of state.threads.values())
+    if (doing.is === 'unwinding' && id.startsWith(`${thread.id}:`)) return [];
+  if (!state.undoFailed) return null;
+  return finish(state, thread, {
+    node: thread.at,
+    state: 'failed',
+    code: 'REVIEW_REQUIRED',
+    output: { value: null },
+    charge: declaredOf(program, node).visits,
+  });
 }
 
 /** The root ends last: a dropped branch that still undoes its work keeps the run open. */

@@ -235,6 +235,13 @@ export type EventBody =
       readonly to: NodeId;
     }
   | ({ readonly type: 'undo.started'; readonly thread: ThreadId } & Ending)
+  /** These effects are undone before the thread repeats its work. A thread of its own undoes them. */
+  | {
+      readonly type: 'rollback.started';
+      readonly thread: ThreadId;
+      readonly node: NodeId;
+      readonly undoes: readonly EffectKey[];
+    }
   | {
       readonly type: 'undo.requested';
       readonly thread: ThreadId;

@@ -147,6 +147,11 @@ export interface LetNode extends NodeBase {
   readonly next: NodeId;
   /** Where the thread goes if an expression cannot be evaluated, instead of the flow's `fail`. */
   readonly fail?: NodeId;
+  /**
+   * The work of this thread that is repeated after this node. Its effects are undone first, last in first out: those of nodes
+   * with one of these names, or with a name below one (`sop` has `sop/pay`). `all`: every effect of the thread.
+   */
+  readonly undoes?: 'all' | readonly string[];
 }
 export interface PickNode extends NodeBase {
   readonly op: 'pick';

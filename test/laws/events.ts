@@ -308,6 +308,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
   }),
   'undo.started': fc.record({ type: is('undo.started'), thread, ...ending }),
   'undo.requested': fc.record({ type: is('undo.requested'), thread, key, undoes: key, tool: text, deadline: instant }),
+  'rollback.started': fc.record({ type: is('rollback.started'), thread, node: text, undoes: fc.array(key) }),
   'run.halted': fc.record({ type: is('run.halted'), state, code, by: text, why: text }),
   'clock.read': fc.record({ type: is('clock.read') }),
   'run.ended': fc.record({ type: is('run.ended'), ...ending }),

@@ -55,6 +55,18 @@ const flows: { readonly [name: string]: CompiledFlow } = {
     done: end('a'),
     end: end('all'),
   }),
+  repeat: flowOf(
+    {
+      n: set('n', '0', 'a'),
+      a: undoable('a', 'b', { charges: ['v'] }),
+      b: undoable('b', 'm'),
+      m: set('n', 'n + 1', 'p'),
+      p: pick('n < 3', 'again', 'end'),
+      again: { ...set('n', 'n', 'a'), undoes: 'all' },
+      end: end('[n, a]'),
+    },
+    { meters: { v: meter('visits', 9) } },
+  ),
   undo: flowOf({ a: undoable('a', 'b'), b: undoable('b', 'z'), z: tool('z', 'end'), end: end() }),
 };
 

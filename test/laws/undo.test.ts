@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Core, NO_RETRY, end, flowOf, forkOver, tool, undoable } from './flow.ts';
+import { Core, NO_RETRY, end, flowOf, forkOver, set, tool, undoable } from './flow.ts';
 
 const undone = (core: Core): string[] =>
   core.events.flatMap((event) => (event.type === 'undo.requested' ? [event.undoes] : []));
@@ -171,5 +171,88 @@ describe('compensations', () => {
     core.answer('0#u4', null);
     expect(undone(core)).toEqual(['0#1', '0#0']);
     expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'REVIEW_REQUIRED' });
+  });
+});
+
+describe('work that is repeated', () => {
+  const nodes = (undoes: 'all' | readonly string[]) => ({
+    a: undoable('a', 'b'),
+    b: undoable('b', 'again', { label: { name: 'sop/b' } }),
+    again: { ...set('x', '1', 'c'), undoes },
+    c: tool('c', 'end'),
+    end: end(),
+  });
+  const started = (undoes: 'all' | readonly string[]): Core => {
+    const core = new Core(flowOf(nodes(undoes)));
+    core.answer('0#0', 'made a');
+    core.answer('0#1', 'made b');
+    return core;
+  };
+
+  test('L7: it is undone first, last in first out, and then the thread goes on', () => {
+    const core = started('all');
+    expect(core.owed).toEqual(['0:2.0#u0 undo_b']);
+    core.answer('0:2.0#u0', null);
+    expect(core.owed).toEqual(['0:2.0#u1 undo_a']);
+    core.answer('0:2.0#u1', null);
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+    expect(core.owed).toEqual(['0#3 c']);
+    core.fail('0#3', 'fatal');
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+    expect(core.state?.outcome?.state).toBe('failed');
+  });
+
+  test('L7: work before it stays, and is undone if the run fails later', () => {
+    const core = started(['sop']);
+    expect(core.owed).toEqual(['0:2.0#u0 undo_b']);
+    core.answer('0:2.0#u0', null);
+    core.fail('0#3', 'fatal');
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+  });
+
+  test('L7: a name that only begins alike is other work', () => {
+    expect(started(['so']).owed).toEqual(['0#2 c']);
+  });
+
+  test('L7: it is not repeated if it cannot be undone; the rest is undone, and the run asks for a review', () => {
+    const core = started(['sop']);
+    core.fail('0:2.0#u0', 'fatal');
+    expect(core.owed).toEqual(['0#u3 undo_a']);
+    core.answer('0#u3', null);
+    expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'REVIEW_REQUIRED' });
+  });
+
+  test('L7: a run that is cancelled meanwhile undoes the rest, and nothing twice', () => {
+    const core = started(['sop']);
+    core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
+    expect(core.owed).toEqual(['0:2.0#u0 undo_b', '0#u3 undo_a']);
+    core.answer('0:2.0#u0', null);
+    core.answer('0#u3', null);
+    expect(undone(core)).toEqual(['0#1', '0#0']);
+    expect(core.state?.outcome).toMatchObject({ state: 'cancelled', code: 'USER_CANCEL' });
+  });
+
+  test('L7: a dropped branch is undone before the work is repeated', () => {
+    const heads = [
+      { name: 'l', to: 'a' },
+      { name: 'r', to: 'slow' },
+    ];
+    const core = new Core(
+      flowOf({
+        fork: forkOver({ heads }, 'end', { timeoutMs: 10, fail: 'again' }),
+        a: undoable('a', 'a2'),
+        a2: tool('a2', 'done'),
+        slow: tool('slow', 'done'),
+        done: end(),
+        again: { ...set('x', '1', 'c'), undoes: 'all' },
+        c: tool('c', 'end'),
+        end: end(),
+      }),
+    );
+    core.answer('0:0.0#0', 'made a');
+    core.tell({ type: 'tick' }, 20);
+    expect(core.owed).toEqual(['0:0.0#u0 undo_a']);
+    core.answer('0:0.0#u0', null, 21);
+    expect(core.owed).toEqual(['0#1 c']);
   });
 });

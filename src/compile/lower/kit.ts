@@ -15,6 +15,7 @@ import type {
   Expr,
   ForkNode,
   Input,
+  LetNode,
   MeterId,
   Node,
   NodeId,
@@ -46,6 +47,8 @@ export interface Step {
   readonly needs?: Node['needs'] | undefined;
   /** The recovery decision that the node stands for. */
   readonly decision?: Decision | undefined;
+  /** Of `set`: the work that is undone first, because it is repeated after it. */
+  readonly undoes?: LetNode['undoes'] | undefined;
   /** Where the author wrote it; the kit's own place unless given. */
   readonly at?: Range | undefined;
 }
@@ -148,7 +151,14 @@ export function createKit(builder: Builder, at?: Range): Kit {
   const kit: Kit = {
     builder,
     set: (step, writes, next, fail) =>
-      add(step, (base) => ({ op: 'let', ...base, writes, next, ...(fail === undefined ? {} : { fail }) })),
+      add(step, (base) => ({
+        op: 'let',
+        ...base,
+        writes,
+        next,
+        ...(fail === undefined ? {} : { fail }),
+        ...(step.undoes === undefined ? {} : { undoes: step.undoes }),
+      })),
     pick: (step, cases, otherwise, { hasDefault = false } = {}) =>
       cases.length === 0 && step.id === undefined
         ? otherwise

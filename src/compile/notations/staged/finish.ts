@@ -93,6 +93,7 @@ function addValidate(l: Lowering): void {
     judged: AGGREGATE,
     edited: entryOf(l, 'validate'),
     retry: entryOf(l, aggregate.agent === null ? l.staged.working.id : 'aggregate'),
+    repeats: aggregate.agent === null ? [l.staged.working.id, 'validate'] : ['aggregate', 'validate'],
     opening: [set(VERDICT, '{"ok": true}')],
     invariants: (gate, next) => addAllInvariants(l, gate, next),
     ...(agent === null

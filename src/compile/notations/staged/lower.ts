@@ -16,6 +16,7 @@ import { entryOf, inScope, nameOf } from './lowering.ts';
 import type { Lowering, Scopes } from './lowering.ts';
 import type { Staged } from './model.ts';
 import { addPlan } from './plan.ts';
+import { rollbackStart } from './rollback.ts';
 import {
   AGGREGATE,
   FEEDBACK,
@@ -135,6 +136,7 @@ function addStart(l: Lowering, id: NodeId, request: string): void {
       ),
       set(PARTIAL, 'false'),
       ...(l.prefix === '' ? [set(OBSERVATIONS, '[]')] : []),
+      ...rollbackStart(l),
     ],
     entryOf(l, 'plan'),
   );

@@ -16,6 +16,7 @@ import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { kindsOf } from './kinds.ts';
 import type { Stage } from './model.ts';
+import { rollbackOf, undoneTeam } from './rollback.ts';
 import {
   AGGREGATE,
   FEEDBACK,
@@ -43,6 +44,8 @@ export interface Recovering {
   /** Where the stage begins. Another try of a rejected result may begin earlier. */
   readonly begin: NodeId;
   readonly retry?: NodeId;
+  /** The stages that another try repeats, the earliest first; this stage unless given. */
+  readonly repeats?: readonly string[];
 }
 
 export interface Recovery {
@@ -125,15 +128,22 @@ function changesOf({ protections }: Stage): NonNullable<Recoveries['changes']> {
 }
 
 /** The stage runs again, and its agent reads the objection. */
-function addAgain(l: Lowering, { stage }: Recovering, what: string, to: NodeId): NodeId {
-  return l.kit.set(stepOf(l, stage.id, what), [set(FEEDBACK, 'text(error.message)'), set('error', 'null')], to);
+function addAgain(l: Lowering, { stage, repeats = [stage.id] }: Recovering, what: string, to: NodeId): NodeId {
+  const { undoes, writes } = rollbackOf(l, repeats);
+  return l.kit.set(
+    { ...stepOf(l, stage.id, what), undoes },
+    [set(FEEDBACK, 'text(error.message)'), set('error', 'null'), ...writes],
+    to,
+  );
 }
 
-/** Back to the plan. Results of the last round are dropped, so that no one can approve them by mistake. */
+/** Back to the plan. What the last round did is undone, and its results are dropped, so that no one approves them by mistake. */
 function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): NodeId {
+  const { undoes, writes } = rollbackOf(l, 'all');
   return l.kit.set(
-    stepOf(l, id, what),
+    { ...stepOf(l, id, what), undoes },
     [
+      ...writes,
       set(FEEDBACK, feedback),
       set(ROUND, `${ROUND} + 1`),
       set('error', 'null'),
@@ -180,7 +190,7 @@ function abortOf(l: Lowering): NodeId {
   const rejected = `(${refused}) == null ? null : {"text": text(${refused}), "reasons": [error.message]}`;
   return l.kit.set(
     { id, origin: nameOf(l, 'abort') },
-    [set(REJECTED, rejected), set('error', error)],
+    [set(REJECTED, rejected), set('error', error), ...undoneTeam(l)],
     l.builder.failedEnd(),
   );
 }
@@ -195,7 +205,8 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   const step = (part: string) => stepOf(l, stage.id, `${what}.${part}`);
   const clear = set('error', 'null');
   const taken = l.kit.set(step('approved'), [clear], next);
-  const once = l.kit.set(step('again'), [set(FEEDBACK, 'null'), clear], r.begin);
+  const { undoes, writes } = rollbackOf(l, [stage.id]);
+  const once = l.kit.set({ ...step('again'), undoes }, [set(FEEDBACK, 'null'), clear, ...writes], r.begin);
   const approved = l.kit.pick(
     step('approve'),
     [{ when: `${result} != null && ${result} != [] && ${FAILED}.failure != "cost_overrun"`, to: taken }],

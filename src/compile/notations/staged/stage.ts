@@ -17,6 +17,7 @@ import type { Lowering } from './lowering.ts';
 import type { Stage } from './model.ts';
 import { addRecover } from './recover.ts';
 import type { Recovery } from './recover.ts';
+import { failedBranch, rollbackMark } from './rollback.ts';
 import { OUTCOME, PARTIAL, ROUND, TRIPPED, TURN } from './slots.ts';
 import { overspentMessage, stageMeters } from './stage-budget.ts';
 
@@ -32,6 +33,8 @@ export interface StageParts {
   readonly edited?: NodeId;
   /** Where another try of a refused result begins, unless at this stage. */
   readonly retry?: NodeId;
+  /** The stages that another try repeats, the earliest first; this stage unless given. */
+  readonly repeats?: readonly string[];
   /** Writes as the stage begins. */
   readonly opening?: readonly Write[];
   /** Adds the nodes of the branch; they end at `done`. Without it, `opening` gives the result. */
@@ -59,6 +62,7 @@ export function addStage(l: Lowering, parts: StageParts): NodeId {
     again: parts.edited ?? after,
     begin,
     ...(parts.retry === undefined ? {} : { retry: parts.retry }),
+    ...(parts.repeats === undefined ? {} : { repeats: parts.repeats }),
   });
   return within(l, { meters: [], overspent: () => overspentOf(l, stage.id, recovery.failed) }, () => {
     l.kit.pick({ ...stepOf(l, stage.id, 'after'), id: after }, [], addAfter(l, parts, recovery));
@@ -71,7 +75,7 @@ export function addStage(l: Lowering, parts: StageParts): NodeId {
         ...(parts.listed === false ? {} : { enters: nameOf(l, stage.id) }),
         ...(stage.agent === null && parts.listed !== false ? {} : { needs: { modelCalls: 1 } }),
       },
-      [set(result, 'null'), set('error', 'null'), ...(parts.opening ?? [])],
+      [set(result, 'null'), set('error', 'null'), ...rollbackMark(l, stage.id), ...(parts.opening ?? [])],
       before,
     );
   });
@@ -106,7 +110,7 @@ function addBranch(
   next: NodeId,
   body: NonNullable<StageParts['body']>,
 ): NodeId {
-  const failed = l.builder.failedEnd();
+  const failed = failedBranch(l, stage.id);
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS' });
   const head = inBranch(l, stage, () => body(done, failed));
   return l.kit.fork(stepOf(l, stage.id, 'run'), {

@@ -10,6 +10,7 @@ import { entryOf, nameOf, stepOf, within } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { addRecover } from '../recover.ts';
 import type { Recovery } from '../recover.ts';
+import { rollbackMark } from '../rollback.ts';
 import { LOST, OUTCOMES, PARTIAL, SUMMARIES, TASK } from '../slots.ts';
 import { COMMON_GATHER, addLost, inBranch, overspentOf } from '../stage.ts';
 
@@ -49,7 +50,13 @@ export function addFanOut(l: Lowering, fanOut: FanOut): NodeId {
     const required = addRequired(before, working.requires, permitted, recovery.unfit);
     return l.kit.set(
       { id: begin, origin: nameOf(l, working.id), needs: { modelCalls: 1 } },
-      [set(SUMMARIES, '[]'), set(LOST, '[]'), set('error', 'null'), ...(fanOut.opening ?? [])],
+      [
+        set(SUMMARIES, '[]'),
+        set(LOST, '[]'),
+        set('error', 'null'),
+        ...rollbackMark(l, working.id),
+        ...(fanOut.opening ?? []),
+      ],
       required,
     );
   });

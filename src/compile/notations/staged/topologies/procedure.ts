@@ -1,6 +1,6 @@
 /**
  * A standard operating procedure: steps in a fixed order. Each step is a stage with its own gates and its own recovery. A step
- * sees the results of the steps before it. What a step did is undone if the run is aborted later.
+ * sees the results of the steps before it. What a step did is undone if the run is aborted later, or before the step is repeated.
  */
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';
@@ -9,6 +9,7 @@ import { entryOf, nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Stage, Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
+import { rollbackMark } from '../rollback.ts';
 import { FEEDBACK, LOST, SUMMARIES, SUMMARY } from '../slots.ts';
 import { addStage, addStageTurn } from '../stage.ts';
 
@@ -16,7 +17,7 @@ export function addProcedure(l: Lowering, { steps }: Extract<Work, { is: 'sop' }
   const [first] = steps;
   const entry = l.kit.set(
     { id: entryOf(l, l.staged.working.id), origin: nameOf(l, l.staged.working.id) },
-    [set(SUMMARIES, '[]'), set(LOST, '[]')],
+    [set(SUMMARIES, '[]'), set(LOST, '[]'), ...rollbackMark(l, l.staged.working.id)],
     first === undefined ? next : entryOf(l, first.id),
   );
   for (const [index, step] of steps.entries()) {

@@ -11,6 +11,7 @@ import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, textOf } from '../prompts.ts';
+import { failedBranch } from '../rollback.ts';
 import { LOST, OUTCOMES, PARTIAL, SUMMARIES, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
 import { addStageTurn } from '../stage.ts';
 import { addFanOut } from './fan-out.ts';
@@ -144,7 +145,7 @@ function membersMax({ staged }: Lowering, { max }: Swarm): number {
 function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
   const { working } = l.staged;
   const step = (what: string) => stepOf(l, working.id, `member.${what}`);
-  const failed = l.builder.failedEnd();
+  const failed = failedBranch(l, working.id);
   const end = (output: string): NodeId =>
     l.builder.end({ state: 'completed', code: 'SUCCESS', output, origin: nameOf(l, working.id) });
   const runs = l.visits.work * l.startsMax * max;

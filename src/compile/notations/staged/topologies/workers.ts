@@ -12,6 +12,7 @@ import type { Lowering } from '../lowering.ts';
 import { spawnMax } from '../model.ts';
 import type { Work } from '../model.ts';
 import { workerPrompt } from '../prompts.ts';
+import { failedBranch, rollbackOf } from '../rollback.ts';
 import { FEEDBACK, PARTIAL, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
 import { addStageTurn } from '../stage.ts';
 
@@ -32,7 +33,7 @@ export function workerRuns(l: Lowering): number {
 function addWorker(l: Lowering, agents: readonly string[]): NodeId {
   const { working } = l.staged;
   const step = (what: string) => stepOf(l, working.id, `worker.${what}`);
-  const failed = l.builder.failedEnd();
+  const failed = failedBranch(l, working.id);
   const done = l.builder.end({
     state: 'completed',
     code: 'SUCCESS',
@@ -113,13 +114,15 @@ function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
   const max = retriesOf(l);
   if (max === 0) return failed;
   const runs = workerRuns(l) * max;
+  const { undoes, writes } = rollbackOf(l, [working.id]);
   const again = l.kit.set(
     {
       ...stepOf(l, working.id, 'worker.retry'),
+      undoes,
       decision: { failure: 'schema_or_grounding', action: 'retry', mast: mastOf('schema_or_grounding') },
       charges: [l.kit.visits(`retries:${nameOf(l, working.id)}`, runs, failed, 'retries of a worker')],
     },
-    [set(TRIES, `${TRIES} + 1`), set(FEEDBACK, 'text(error.message)'), set('error', 'null')],
+    [set(TRIES, `${TRIES} + 1`), set(FEEDBACK, 'text(error.message)'), set('error', 'null'), ...writes],
     begin,
   );
   return l.kit.pick(
