@@ -26,12 +26,10 @@ export interface Write {
   /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
   readonly value: Expr | { readonly [field: string]: Expr };
 }
-
 export interface Case {
   readonly when: Expr;
   readonly to: NodeId;
 }
-
 /** Evaluated field by field; a field that only names a slot is passed by reference, so a long history is never copied. */
 export type Input = { readonly [field: string]: Expr };
 
@@ -147,10 +145,7 @@ export interface LetNode extends NodeBase {
   readonly next: NodeId;
   /** Where the thread goes if an expression cannot be evaluated, instead of the flow's `fail`. */
   readonly fail?: NodeId;
-  /**
-   * The work of this thread that is repeated after this node. Its effects are undone first, last in first out: those of nodes
-   * with one of these names, or with a name below one (`sop` has `sop/pay`). `all`: every effect of the thread.
-   */
+  /** Work that is repeated after this node is undone first: nodes with these names, or below one (`sop` has `sop/pay`). */
   readonly undoes?: 'all' | readonly string[];
 }
 export interface PickNode extends NodeBase {
