@@ -3,6 +3,7 @@
  */
 import type { CompiledFlow, FlowBody, Retention } from '../ir/nodes.ts';
 import type { Sections } from './document/schema/schema.ts';
+import { checkMemory } from './document/memory.ts';
 import { checkBoundaries } from './document/rules-check.ts';
 import { warnAboutBudgets } from './advise/budgets.ts';
 import { warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
@@ -100,6 +101,7 @@ function compileDocument(
   const people = readPeople(document, report, options.readText);
   checkToolApprovers(document, people, report);
   checkBoundaries(document, report);
+  checkMemory(document, report);
   checkVerifications(document, report);
   const { retain } = document.sections.value;
   if (retain !== undefined && retain.runs === undefined && retain.days === undefined)

@@ -112,6 +112,12 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
     check: ({ name, input }): Json =>
       name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] },
   },
+  'memory.flow.yaml': {
+    uses: { clerk: 'orders.find' },
+    args: (count) => ({ customer: `c${count}` }),
+    check: ({ name, input }): Json =>
+      name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] },
+  },
   'incident.loop.yaml': {
     says: { responder: 'The cause is the cache.', reviewer: '{"ok": true, "confidence": 0.9}' },
     failures: 2,

@@ -20,6 +20,8 @@ import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
+import { memoryOf } from './memory.ts';
+import type { MemoryDef } from './memory.ts';
 import { durationMs } from './shape/fields.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
@@ -72,6 +74,8 @@ export interface Definitions {
   readonly agentBoundaries: { readonly [agent: string]: Boundary };
   /** Budgets of single agents. */
   readonly agentBudgets: { readonly [agent: string]: Budgets };
+  /** The long-term memory of single agents. */
+  readonly memory: { readonly [agent: string]: MemoryDef };
   /** Cedar policies by id. */
   readonly policies: { readonly [id: string]: string };
   /** A name for what a boundary says: the same for the same. */
@@ -129,6 +133,10 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     boundary: sections.boundary,
     agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
     agentBudgets: perAgent(sections, ({ budget, boundary }) => tighter(budget, boundary?.budget)),
+    memory: perAgent(sections, ({ memory, boundary }) => {
+      const profile = boundary?.profile ?? sections.boundary?.profile;
+      return memoryOf(memory, profile) ?? undefined;
+    }),
     policies: options.policies ?? {},
     versionOf: (content) =>
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,

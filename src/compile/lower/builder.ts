@@ -18,6 +18,7 @@ import type {
   NodeId,
   ToolDef,
   ToolEffect,
+  View,
 } from '../../ir/nodes.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import { boundaryOf } from '../document/boundary.ts';
@@ -38,6 +39,8 @@ import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall } from './protected-call.ts';
 import type { Place, StageProtections } from './protected-call.ts';
 import { addMarkedEnds } from './marked-ends.ts';
+import type { Draft } from './marked-ends.ts';
+import { addMemory } from './memory/memory.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
@@ -146,14 +149,20 @@ export function createBuilder(notation: string, definitions: Definitions, option
     sharing: open.sharing,
     end,
     failedEnd,
-    build({ id, entry, fail = failedEnd(), ...kept }) {
+    build({ id, entry: given, fail = failedEnd(), ...kept }) {
       if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
-      const marks = addMarkedEnds({ nodes, meters, entry, fail }, fresh, kept.view);
+      const { entry, ...marks } = withEnds({ nodes, meters, entry: given, fail }, place, effects, kept.view);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept, ...marks };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
     },
   };
+}
+
+/** Adds the nodes that depend on the whole graph: ends for marked answers, and memory. */
+function withEnds(draft: Draft, place: Place, { definitions, used }: CollectedEffects, view: View | undefined) {
+  const marks = addMarkedEnds(draft, place.fresh, view);
+  return { ...marks, entry: addMemory(draft, place, { ...definitions, ...used }) };
 }
 
 /** Models that only protections name. */

@@ -28,8 +28,9 @@ import { object, path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder.ts';
 import { escalationField } from './escalation-packet.ts';
+import { NO_RETRY, append, set, setField } from './writes.ts';
 
-export const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
+export { NO_RETRY, append, set, setField };
 
 /** Names a node, and says what it belongs to. Undefined fields and empty lists are left out of the node. */
 export interface Step {
@@ -176,19 +177,6 @@ export function createKit(builder: Builder, at?: Range): Kit {
     failedEnd: builder.failedEnd,
   };
   return kit;
-}
-
-export function set(slot: string, value: Write['value']): Write {
-  return { slot, mode: 'set', value };
-}
-
-/** Writes one field below a slot. */
-export function setField(slot: string, fields: readonly string[], value: Write['value']): Write {
-  return { slot, path: fields, mode: 'set', value };
-}
-
-export function append(slot: string, value: Write['value']): Write {
-  return { slot, mode: 'append', value };
 }
 
 /** Holds when the answer in `slot` is `choice`. */

@@ -9,7 +9,8 @@ import { quote } from '../expressions/cel-text.ts';
 /** The verdicts on the answers of agents, in order: `{ agent, n, kind, text, message }`. Branches count on from the fork. */
 const VERDICTS = '_verdicts';
 const VIOLATIONS = '_violations';
-const REASON = '_reason';
+/** The reason why the run is a partial success. */
+export const REASON = '_reason';
 
 /** A claim counts unless the same agent gave a later answer; a reply that is not a result, unless any agent gave one later. */
 const SETTLED = `${VERDICTS}.exists(w, w.n > v.n && (v.kind == "result" ? w.kind == "none" : w.agent == v.agent))`;
@@ -36,7 +37,7 @@ function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
   return [...nodes.values()].some((node) => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS));
 }
 
-interface Draft {
+export interface Draft {
   readonly nodes: Map<NodeId, Node>;
   readonly meters: ReadonlyMap<MeterId, Meter>;
   readonly entry: NodeId;
@@ -61,7 +62,7 @@ export function addMarkedEnds(
 }
 
 /** The nodes that the run reaches outside branches. Branches hand their verdicts to the join. */
-function mainLine({ nodes, meters, entry, fail }: Draft): ReadonlySet<NodeId> {
+export function mainLine({ nodes, meters, entry, fail }: Draft): ReadonlySet<NodeId> {
   const limits = Object.fromEntries(meters);
   const reached = new Set<NodeId>();
   const waiting = [entry];

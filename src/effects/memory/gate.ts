@@ -73,9 +73,9 @@ interface Support {
 
 function supportOf(call: Call, observations: readonly Observation[]): Support {
   const { input } = call.command;
-  const known = new Map(observations.map((each) => [each.id, each]));
-  const cited = listOf(input['citations']).map(String);
-  const found = cited.flatMap((id) => known.get(id) ?? []);
+  const cited = [...new Set(listOf(input['citations']).map(String))];
+  const known = new Set(observations.map(({ id }) => id));
+  const found = observations.filter(({ id }) => cited.includes(id));
   const sources = found.filter(({ ok }) => ok).map(({ id, tool }) => ({ id, tool }));
   const missing = cited.find((id) => !known.has(id));
   const failed = found.find(({ ok }) => !ok);
@@ -94,11 +94,11 @@ function validation({ invalid, doubt = null }: Call['command']['input']): string
 
 /** The first value or statement of the answer that neither the cited observations nor people show. */
 function unshown({ command, flow }: Call, cited: readonly Observation[]): string | null {
-  const { goal = null, answer = null, heard } = command.input;
+  const { goal = null, asked = goal, answer = null, heard } = command.input;
   const text = textOf(answer);
   const evidence = evidenceOf({
     observations: cited,
-    told: [textOf(goal), ...listOf(heard).map((each) => textOf(each as Json))],
+    told: [textOf(asked), ...listOf(heard).map((each) => textOf(each as Json))],
     // Words of the tool's own description and of field names are no news of the answer.
     given: cited.flatMap(({ tool, result = null }) => [
       flow.tools[tool]?.description ?? '',

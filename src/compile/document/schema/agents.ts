@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../ir/nodes.ts';
-import { bool, fault, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
+import { bool, duration, fault, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
 import { boundary, budgets } from './bounds.ts';
 import { jsonSchema } from '../shape/schema-check.ts';
 
@@ -48,6 +48,35 @@ export const models = map(
   })),
 ).describe('Models by alias.');
 
+const memoryFields = record(() => ({
+  recall: int({ min: 0, max: 50 }).optional().describe('Entries that a run reads at most; default 5.'),
+  expires: duration().optional().describe('How long an entry lasts at most; default `90d`.'),
+  quarantine: oneOf(['untrusted', 'all', 'off'])
+    .optional()
+    .describe(
+      'Entries that an operator must release first: those of runs that read untrusted text (the default), all, or only unsupported ones.',
+    ),
+  validate: list(
+    record({
+      when: name().describe('An expression over `answer`, `goal` and `observations`.'),
+      reason: text({ min: 1 }).describe('The problem, as a sentence for the agent or the person who corrects it.'),
+    }),
+  )
+    .optional()
+    .describe('Conditions on an answer that is remembered.'),
+  share: z
+    .union([name(), record({ name: name(), users: oneOf(['own', 'all']).optional() })])
+    .optional()
+    .describe(
+      'The name of a memory that agents of the tenant share, for the same user or, with `users: all`, for all.',
+    ),
+}));
+export type RawMemory = z.output<typeof memoryFields>;
+
+/** Long-term memory, of an agent or of a loop. */
+export const memory = () =>
+  z.union([bool(), memoryFields]).optional().describe('Remembers answers between runs. `true` takes the defaults.');
+
 const agentFields = record(() => ({
   id: name().optional(),
   name: name().optional(),
@@ -58,6 +87,7 @@ const agentFields = record(() => ({
   output: jsonSchema().optional().describe('The JSON Schema that the reply must fit.'),
   budget: budgets.optional(),
   boundary: boundary.optional(),
+  memory: memory(),
   max_output_tokens: int({ min: 1 }).optional(),
   temperature: number({ min: 0, max: 2 }).optional(),
   top_p: number({ min: 0, max: 1 }).optional(),

@@ -39,8 +39,7 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
 
 /** Keys that authors write in the wrong place, each with its place. */
 const PLACES: { readonly [key: string]: string } = {
-  memory:
-    'Only a `loop` has memory: write `loop: { agent: …, memory: true }`. The other notations pass data on within a run.',
+  memory: 'Memory belongs to an agent: write `agents: [{ id: …, memory: true }]`.',
 };
 
 /** The help for an unknown key: its place, the name that was meant, or the names that are known. */

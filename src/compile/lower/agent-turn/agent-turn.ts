@@ -9,6 +9,7 @@ import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder.ts';
 import { append, createKit, set } from '../kit.ts';
 import type { Kit } from '../kit.ts';
+import { answerOf } from '../memory/memory.ts';
 import { addCalls } from './calls.ts';
 import type { CallingTurn } from './calls.ts';
 import { addGroundedEnd } from './grounding.ts';
@@ -26,9 +27,10 @@ export const MODEL_RETRY: Retry = {
 };
 
 /** Adds the turn and returns its first node. At `next`, `reply` and `talk` are set. */
-export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
-  const { agent, hint, origin, at, opening = [] } = turn;
-  const kit = createKit(builder, at);
+export function addTurn(builder: Builder, given: AgentTurn): NodeId {
+  const kit = createKit(builder, given.at);
+  const turn = recorded(kit, given);
+  const { agent, hint, origin, opening = [] } = turn;
   const ask = builder.fresh(`${hint}.ask`);
   const begin = turn.begin ?? builder.fresh(hint);
   const effect = builder.model(agent, '""');
@@ -60,6 +62,13 @@ export function addTurn(builder: Builder, turn: AgentTurn): NodeId {
     },
   );
   return begin;
+}
+
+/** The answer of an agent with memory is recorded before the turn goes on. */
+function recorded(kit: Kit, turn: AgentTurn): AgentTurn {
+  const { agent, hint, origin, input, next } = turn;
+  const write = answerOf(kit.builder.definitions, agent, input, `${REPLY}.text`);
+  return write === undefined ? turn : { ...turn, next: kit.set({ hint: `${hint}.remember`, origin }, [write], next) };
 }
 
 /** After each reply: the turn is over, or its tool calls are made. The reply of an agent without tools always ends its turn. */

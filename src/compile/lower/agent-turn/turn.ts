@@ -23,9 +23,12 @@ export function callerOf({ authored, origin }: AgentTurn): string {
 }
 
 /** The receipts of the run so far, as an expression over the observations. */
-export function receiptsIn(tools: { readonly [name: string]: Pick<ToolDef, 'effect'> }): Expr {
+export function receiptsIn(
+  tools: { readonly [name: string]: Pick<ToolDef, 'effect'> },
+  observations: Expr = OBSERVATIONS,
+): Expr {
   const effects = literal(Object.fromEntries(Object.entries(tools).map(([name, { effect }]) => [name, effect])));
-  return `${OBSERVATIONS}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
+  return `${observations}.filter(o, o.ok).map(o, {"tool": o.tool, "effect": ${effects}[o.tool], "args": o.args, "result": o.result, "status": "committed", "approvedBy": o.approvedBy})`;
 }
 
 export interface AgentTurn {

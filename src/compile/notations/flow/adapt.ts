@@ -21,7 +21,8 @@ const TOP_LEVEL: { readonly [key: string]: string | undefined } = {
   theme: undefined,
 };
 
-const AGENT_ONLY = ['role', 'pool', 'params', 'skills', 'capabilities', 'memory', 'context', 'hooks'];
+const AGENT_ONLY = ['role', 'pool', 'params', 'skills', 'capabilities', 'context', 'hooks'];
+const MEMORY_KEYS = ['recall', 'expires', 'quarantine', 'validate', 'share'];
 
 export function adaptDocument(doc: Located, report: Report): Located {
   const flow = entryOf(doc, 'flow') ?? entryOf(childOf(doc, 'runtime'), 'flow');
@@ -143,7 +144,7 @@ function adaptAgent(agent: Located, report: Report): Located {
   const brain = entryOf(agent, 'brain');
   const own = mapEntries(agent, (entry) => {
     if (entry.key === 'brain') return null;
-    if (AGENT_ONLY.includes(entry.key))
+    if (AGENT_ONLY.includes(entry.key) || isOtherMemory(entry))
       return dropped(entry, entry.key, report, unknownKeyHelp(entry.key, undefined, []));
     if (entry.key === 'system_prompt') return { ...entry, key: 'instructions' };
     if (entry.key === 'specialty') return { ...entry, key: 'description' };
@@ -151,6 +152,12 @@ function adaptAgent(agent: Located, report: Report): Located {
     return { ...entry, value: { kind: 'list', items: agentTools(entry.value), range: entry.value.range } };
   });
   return own.kind === 'map' && brain?.value.kind === 'map' ? withBrain(own, brain.value, report) : own;
+}
+
+/** `memory` of that system: a map that has no key of ours. */
+function isOtherMemory({ key, value }: Entry): boolean {
+  if (key !== 'memory' || value.kind !== 'map' || value.entries.size === 0) return false;
+  return !MEMORY_KEYS.some((each) => value.entries.has(each));
 }
 
 /** `brain` names the model of an agent and its settings. */

@@ -35,7 +35,7 @@ export function mergeDefinitions(main: Analysed): Merged {
 
 interface ImportedAgents {
   readonly ids: ReadonlyMap<string, string>;
-  readonly definitions: Pick<Definitions, 'agents' | 'agentBudgets' | 'agentBoundaries'>;
+  readonly definitions: Pick<Definitions, 'agents' | 'agentBudgets' | 'agentBoundaries' | 'memory'>;
 }
 
 function importAgents(outer: Definitions, sub: SubFlow, path: string): ImportedAgents {
@@ -43,25 +43,29 @@ function importAgents(outer: Definitions, sub: SubFlow, path: string): ImportedA
   const agents = { ...outer.agents };
   const agentBudgets = { ...outer.agentBudgets };
   const agentBoundaries = { ...outer.agentBoundaries };
+  const memory = { ...outer.memory };
   const { definitions } = sub;
   for (const id of agentsOf(sub)) {
     const def = definitions.agents[id];
     if (def === undefined || ids.has(id)) continue;
     const model = importModel(outer, definitions, def.model, path);
     const [budget, boundary] = [definitions.agentBudgets[id], definitions.agentBoundaries[id]];
+    const remembers = definitions.memory[id];
     const known = agents[id];
     const isSame =
       known !== undefined &&
       same({ ...known, id }, { ...def, model }) &&
       same(agentBudgets[id], budget) &&
-      same(agentBoundaries[id], boundary);
+      same(agentBoundaries[id], boundary) &&
+      same(memory[id], remembers);
     const name = known === undefined || isSame ? id : `${path}/${id}`;
     ids.set(id, name);
     agents[name] = { ...def, id: name, model } satisfies AgentDef;
     if (budget !== undefined) agentBudgets[name] = budget;
     if (boundary !== undefined) agentBoundaries[name] = boundary;
+    if (remembers !== undefined) memory[name] = remembers;
   }
-  return { ids, definitions: { agents, agentBudgets, agentBoundaries } };
+  return { ids, definitions: { agents, agentBudgets, agentBoundaries, memory } };
 }
 
 /** The agents that nodes of the flow name. */

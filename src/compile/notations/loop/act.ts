@@ -7,9 +7,22 @@ import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
-import { COMPRESSED, FINISHED, KIND, PLAN, PLAN_PROBLEM, PROBLEM, SINCE, STEP, TRIGGER, TURN } from './state.ts';
+import {
+  COMPRESSED,
+  FINISHED,
+  KIND,
+  PLAN,
+  PLAN_PROBLEM,
+  PROBLEM,
+  RECALLED,
+  SINCE,
+  STEP,
+  TRIGGER,
+  TURN,
+} from './state.ts';
 import { append, set } from '../../lower/kit.ts';
-import { DROP_TALK, UNTRUSTED_MEMORY, WITHHELD_MEMORY, actionMessages, actionPrompt } from './prompts.ts';
+import { untrustedEntries, withheldEntries } from '../../lower/memory/checks.ts';
+import { DROP_TALK, actionMessages, actionPrompt } from './prompts.ts';
 
 /** `budgets.steps` bounds the tool rounds, and a person may raise it. This limit only proves that the graph ends. */
 const ROUNDS_MAX = 10_000;
@@ -80,7 +93,7 @@ export function addInvocation(l: Lowering): NodeId {
       origin: 'tool_invocation',
       authored: loop.executor,
       people: loop.escalation.people,
-      ...(loop.memory === null ? {} : { recalled: UNTRUSTED_MEMORY, withheld: WITHHELD_MEMORY }),
+      ...(loop.memory === null ? {} : { recalled: untrustedEntries(RECALLED), withheld: withheldEntries(RECALLED) }),
       input: {},
       tools: toolsOf(loop),
       roundsMax: ROUNDS_MAX,

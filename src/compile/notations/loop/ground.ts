@@ -18,6 +18,7 @@ import {
   MARKS,
   MISSED,
   NO_RESULT,
+  RECALLED,
   REPAIRS,
   RESULTS,
   SAID,
@@ -30,8 +31,8 @@ import {
   UNFOUNDED,
   VIOLATION,
 } from './state.ts';
-import { RECALLED_MEMORY } from './prompts.ts';
 import { set, setField } from '../../lower/kit.ts';
+import { allEntries } from '../../lower/memory/checks.ts';
 
 /** This round called tools. */
 const ACTED = `size(${REPLY}.toolCalls) > 0`;
@@ -210,7 +211,7 @@ export function addGroundingCheck(
       'input',
       `${RESULTS}.map(r, r.answer)`,
       literal([...loop.criteria]),
-      ...(loop.memory === null ? [] : [RECALLED_MEMORY]),
+      ...(loop.memory === null ? [] : [allEntries(RECALLED)]),
       ...given,
     ],
     heard: TOLD,

@@ -1,12 +1,13 @@
 /** Phases 1 to 4 and 6: the goal, the scope, the guards that reject a goal, and the initial state of the task. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { Input, NodeId } from '../../../ir/nodes.ts';
+import type { NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
+import type { MemoryDef } from '../../document/memory.ts';
 import { strictly } from '../../expressions/reads.ts';
 import { addQuestion, idOf, inWords, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
-import type { Loop, LoopMemory } from './settle.ts';
+import type { Loop } from './settle.ts';
 import {
   ANSWER,
   BUDGET,
@@ -48,6 +49,7 @@ import {
   VIOLATIONS,
 } from './state.ts';
 import { set } from '../../lower/kit.ts';
+import { readInput } from '../../lower/memory/checks.ts';
 
 /** Adds the nodes from the input to the plan; returns the first. */
 export function addIntake(l: Lowering): NodeId {
@@ -79,27 +81,19 @@ export function addIntake(l: Lowering): NodeId {
 }
 
 /** Reads memory before the plan. If that fails, the run goes on without it. */
-function addRecall(l: Lowering, memory: LoopMemory): NodeId {
+function addRecall(l: Lowering, memory: MemoryDef): NodeId {
   const plan = idOf(l, 'plan_selection');
   const lost = l.kit.set({ hint: 'recall.failed', origin: 'state_init' }, [set('error', 'null')], plan);
   return l.kit.check(
     { hint: 'recall', origin: 'state_init' },
     {
       check: 'memory.read',
-      input: { ...memoryOwner(l.loop.executor, memory), query: GOAL, limit: literal(memory.recall) },
+      input: readInput(l.loop.executor, memory, GOAL),
       into: RECALLED,
       next: plan,
       fail: lost,
     },
   );
-}
-
-/** The owner of the memory, as the checks of memory read it. */
-export function memoryOwner(agent: string, { share }: LoopMemory): Input {
-  return {
-    owner: quote(agent),
-    ...(share === null ? {} : { share: quote(share.name), users: quote(share.users) }),
-  };
 }
 
 export function addBudgetAssign(l: Lowering): NodeId {

@@ -1,10 +1,11 @@
 /** The loop as a graph: one node per phase, in order, and the edges between them. */
 import type { Expr, FlowBody, Node, NodeId } from '../../../ir/nodes.ts';
-import { literal, object, quote } from '../../expressions/cel-text.ts';
+import { object, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
 import { createKit, set } from '../../lower/kit.ts';
+import { allEntries, untrustedEntries, writeEffect } from '../../lower/memory/checks.ts';
 import { stateFaults } from '../../lower/state-rules.ts';
 import type { Range } from '../../source/range.ts';
 import type { Share } from '../../verify/graph.ts';
@@ -13,11 +14,10 @@ import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
 import { withFreeReplies } from './findings.ts';
 import { addDeedsCheck, addGrounding } from './ground.ts';
-import { addBudgetAssign, addIntake, memoryOwner } from './intake.ts';
+import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import { failedTrace, idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
-import { RECALLED_MEMORY, UNTRUSTED_MEMORY } from './prompts.ts';
 import { addPlan } from './plan.ts';
 import type { Loop } from './settle.ts';
 import {
@@ -29,6 +29,7 @@ import {
   MARKS,
   ONE_MORE_REPAIR,
   REASON,
+  RECALLED,
   REJECTED,
   REPAIRS,
   REVIEWED,
@@ -169,32 +170,26 @@ function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
   const id = idOf(l, 'memory_write');
   const { memory } = loop;
   if (memory === null) return kit.set({ id, origin: 'memory_write' }, [], trace);
+  const effect = writeEffect({
+    agent: loop.executor,
+    memory,
+    validator: loop.verifier,
+    tools: loop.definitions.tools,
+    entry: {
+      goal: GOAL,
+      answer: ANSWER,
+      citations: `${FINAL}.citations`,
+      observations: OBSERVATIONS,
+      heard: `${TOLD}.map(t, t.text)`,
+      recalled: untrustedEntries(RECALLED),
+      known: allEntries(RECALLED),
+      doubt: REASON,
+    },
+  });
   return kit.call(
     { id, origin: 'memory_write', onBudget: trace },
     {
-      effect: {
-        kind: 'check',
-        check: 'memory.write',
-        input: {
-          ...memoryOwner(loop.executor, memory),
-          goal: GOAL,
-          answer: ANSWER,
-          citations: `${FINAL}.citations`,
-          observations: OBSERVATIONS,
-          user: 'input',
-          heard: `${TOLD}.map(t, t.text)`,
-          recalled: UNTRUSTED_MEMORY,
-          known: RECALLED_MEMORY,
-          doubt: REASON,
-          invalid: `[${memory.validate.map(({ when, reason }) => `(${when}) ? "" : ${quote(reason)}`).join(', ')}].filter(r, r != "")`,
-          rules: literal({
-            lifetimeMs: memory.lifetimeMs,
-            quarantine: memory.quarantine,
-            ...(loop.verifier === null ? {} : { validator: loop.verifier }),
-          }),
-        },
-        reserve: { memoryWrites: 1 },
-      },
+      effect,
       into: 'remembered',
       next: trace,
       fail: kit.set({ hint: 'memory.failed', origin: 'memory_write' }, [set('error', 'null')], trace),

@@ -6,6 +6,7 @@ import type { Expr, Write } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { set } from '../../lower/kit.ts';
+import { memoryMessages } from '../../lower/memory/checks.ts';
 import { STATUSES, outputText } from './findings.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
@@ -66,19 +67,9 @@ function asMessages(chosen: Expr): Expr {
   return `${distinct}.map(o, {"role": "user", "content": ${content}, "source": o.tool})`;
 }
 
-/** Entries of memory that the agent saw and that are not trusted. */
-export const UNTRUSTED_MEMORY: Expr = `${RECALLED} == null ? [] : ${RECALLED}.entries.filter(e, e.trust != "trusted").map(e, [e.goal, e.answer])`;
-/** All entries of memory that the agent saw. */
-export const RECALLED_MEMORY: Expr = `${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, [e.goal, e.answer])`;
-/** Quarantined entries: the agent did not see them, and their values are not trusted. */
-export const WITHHELD_MEMORY: Expr = `${RECALLED} == null || ${RECALLED}.withheld == null ? [] : ${RECALLED}.withheld.map(e, [e.goal, e.answer])`;
-
 /** Memory and, once the talk was dropped, the observations in full; then the talk. */
 export function actionMessages(loop: Loop): Expr {
-  const recalled =
-    loop.memory === null
-      ? ''
-      : `(${RECALLED} == null ? [] : ${RECALLED}.entries.map(e, {"role": "user", "content": text(e.goal, ": ", e.answer), "source": text("memory of run ", e.run)})) + `;
+  const recalled = loop.memory === null ? '' : `${memoryMessages(RECALLED)} + `;
   return `${recalled}(${COMPRESSED} == 0 ? [] : ${asMessages(`tail(${EARLIER}, ${LATEST_MAX})`)}) + ${TALK}`;
 }
 

@@ -12,6 +12,7 @@ import type { Shaped } from '../../document/shape/shape.ts';
 import { checkExpression } from '../../expressions/expression.ts';
 import { reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
+import { ANSWER_NAMES, checkConditions } from '../../document/memory.ts';
 import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
 import { breakerOf, settle } from './settle.ts';
@@ -108,7 +109,6 @@ function isAgent({ body, definitions, document, report }: Section, id: string | 
 }
 
 const GOAL_NAMES = ['goal', 'input'];
-const ANSWER_NAMES = ['answer', 'goal', 'input', 'observations', 'receipts'];
 
 function checkExpressions({ body, report }: Section): void {
   const check = (source: string | undefined, names: readonly string[], ...path: Path): void => {
@@ -125,7 +125,7 @@ function checkExpressions({ body, report }: Section): void {
     if (typeof each !== 'string') check(each.when, ANSWER_NAMES, 'criteria', index, 'when');
   check(conflict, ANSWER_NAMES, 'conflict');
   const { validate: remembered = [] } = typeof body.value.memory === 'object' ? body.value.memory : {};
-  for (const [index, each] of remembered.entries()) check(each.when, ANSWER_NAMES, 'memory', 'validate', index, 'when');
+  checkConditions(remembered, (index) => body.located('memory', 'validate', index, 'when'), report);
 }
 
 function checkBreaker({ body, report }: Section): void {
@@ -165,11 +165,22 @@ function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | '
   });
 }
 
-/** An entry needs an observation, and an agent without tools makes none. */
-function checkMemory(
-  { memory, executor, definitions }: Loop,
-  { body, report }: Pick<Section, 'body' | 'report'>,
-): void {
+/** One agent of a loop remembers: the one that does the work. An entry needs an observation, and without tools it makes none. */
+function checkMemory({ memory, executor, definitions }: Loop, { body, document, report }: Section): void {
+  const { sections } = document;
+  for (const [index, { id, name, memory: own }] of (sections.value.agents ?? []).entries()) {
+    if (own === undefined || own === false) continue;
+    const at = sections.key('agents', index, 'memory');
+    const agent = id ?? name ?? '';
+    if (agent !== executor)
+      report.error('not-supported', at, `\`${agent}\` cannot remember: in a loop, only \`${executor}\` can`, {
+        help: `Write \`memory\` on \`${executor}\`, or leave it out.`,
+      });
+    else if (body.value.memory !== undefined)
+      report.error('bad-value', at, `\`memory\` of \`${agent}\` stands twice: here and in \`loop\``, {
+        help: 'Keep one of them.',
+      });
+  }
   if (memory === null || (definitions.agents[executor]?.tools ?? []).length > 0) return;
   const message = `\`${executor}\` has no tools, so no observation supports what it would remember: every entry is quarantined`;
   report.warning('no-effect', body.at('memory'), message, { help: 'Give the agent a tool, or leave out `memory`.' });

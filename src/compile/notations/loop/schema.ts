@@ -1,7 +1,8 @@
 /** The schema of `loop`: one bounded agent, or a planner and an executor. Editors use it too. */
 import * as z from 'zod';
-import { bool, duration, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
+import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
 import { ON_VIOLATIONS, VALUES } from '../../lower/agent-turn/grounding.ts';
+import { memory } from '../../document/schema/agents.ts';
 import { PROFILES } from '../../document/schema/bounds.ts';
 
 const reason = () =>
@@ -44,25 +45,6 @@ const escalation = record(() => ({
   timeout: number({ above: 0 }).optional().describe('Seconds until a question expires; by default it does not.'),
   safer: name().optional().describe('The agent that judges a result with too low confidence before a person does.'),
   expansions: int({ min: 0, max: 10 }).optional().describe('Questions for more budget at most; default 0.'),
-}));
-
-const memory = record(() => ({
-  recall: int({ min: 0, max: 50 }).optional().describe('Entries that a run reads at most; default 5.'),
-  expires: duration().optional().describe('How long an entry lasts at most; default `90d`.'),
-  quarantine: oneOf(['untrusted', 'all', 'off'])
-    .optional()
-    .describe(
-      'Entries that an operator must release first: those of runs that read untrusted text (the default), all, or only unsupported ones.',
-    ),
-  validate: list(record({ when: when('`answer`, `goal` and `observations`'), reason: reason() }))
-    .optional()
-    .describe('Conditions on an answer that is remembered.'),
-  share: z
-    .union([name(), record({ name: name(), users: oneOf(['own', 'all']).optional() })])
-    .optional()
-    .describe(
-      'The name of a memory that agents of the tenant share, for the same user or, with `users: all`, for all.',
-    ),
 }));
 
 export const loopSchema = record(() => ({
@@ -113,10 +95,7 @@ export const loopSchema = record(() => ({
   breaker: record({ identical: int({ min: 2 }).optional(), window: int({ min: 2, max: 64 }).optional() })
     .optional()
     .describe('Blocks a call that would be the `identical`-th equal one among the last `window`: default 3 of 5.'),
-  memory: z
-    .union([bool(), memory])
-    .optional()
-    .describe('True, or rules, if supported answers are remembered after the run.'),
+  memory: memory(),
   rates: record({
     tool_call: number({ min: 0 }).optional(),
     external_call: number({ min: 0 }).optional(),

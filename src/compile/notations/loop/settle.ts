@@ -5,7 +5,8 @@ import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
 import { outputCap } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
-import { durationMs } from '../../document/shape/fields.ts';
+import { memoryOf } from '../../document/memory.ts';
+import type { MemoryDef } from '../../document/memory.ts';
 import { withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
@@ -50,7 +51,7 @@ export interface Loop extends Roles {
   /** The rules of the loop detector that differ from `protections.loop`. */
   readonly breaker: Partial<Breaker>;
   /** Null: nothing is remembered. */
-  readonly memory: LoopMemory | null;
+  readonly memory: MemoryDef | null;
   /** Repetitions of a failed model call. */
   readonly retries: number;
   /** Rounds of the loop. */
@@ -79,36 +80,13 @@ export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
     ...expressionsOf(raw, definitions),
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
-    memory: memoryOf(raw, definitions),
+    memory: memoryOf(raw.memory, raw.profile) ?? given.memory[roles.executor] ?? null,
     breaker: raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop),
     // A profile counts all attempts of a call; `budgets.retries` counts the repetitions.
     retries: given.budgets?.retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
-    definitions,
-  };
-}
-
-export interface LoopMemory {
-  /** Entries that a run reads at most. */
-  readonly recall: number;
-  readonly lifetimeMs: number;
-  readonly quarantine: 'untrusted' | 'all' | 'off';
-  readonly validate: readonly { readonly when: Expr; readonly reason: string }[];
-  readonly share: { readonly name: string; readonly users: 'own' | 'all' } | null;
-}
-
-const LIFETIME = '90d';
-
-function memoryOf({ memory, profile }: RawLoop, { tools }: Definitions): LoopMemory | null {
-  if (memory === undefined || memory === false) return null;
-  const { recall = 5, expires = LIFETIME, quarantine, validate = [], share } = memory === true ? {} : memory;
-  return {
-    recall,
-    lifetimeMs: durationMs(expires),
-    // The research profile lets no agent write memory without a person.
-    quarantine: quarantine ?? (profile === 'research' ? 'all' : 'untrusted'),
-    validate: validate.map(({ when, reason }) => ({ when: overEvidence(when, tools), reason })),
-    share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },
+    // The loop itself reads and writes the memory of its agent.
+    definitions: { ...definitions, memory: {} },
   };
 }
 

@@ -12,6 +12,7 @@ import { givenApprovers } from '../../document/people.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { chose, set } from '../../lower/kit.ts';
+import { dropAnswers } from '../../lower/memory/memory.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { kindsOf } from './kinds.ts';
@@ -149,6 +150,7 @@ function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): No
       set('error', 'null'),
       set(PARTIAL, 'false'),
       ...[SUMMARIES, RESULT, AGGREGATE, OUTPUT].map((slot) => set(slot, 'null')),
+      ...dropAnswers(l.builder.definitions),
     ],
     entryOf(l, 'plan'),
   );

@@ -7,6 +7,8 @@ import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
 import { grantedTools as toolsNamed, outputCap, serverTool, settingsOf } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
+import { checkConditions, memoryOf } from '../../document/memory.ts';
+import type { MemoryDef } from '../../document/memory.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
@@ -38,6 +40,22 @@ export function readMembers(reading: Reading, definitions: Definitions): Members
     reportUnsupported(agent, index, reading);
   }
   return { members, tools };
+}
+
+/** The memory of members that remember answers between runs. A remote agent gets no data of others. */
+export function memoryOfMembers({ body, report }: Reading, { boundary }: Definitions): Definitions['memory'] {
+  const found: { [agent: string]: MemoryDef } = {};
+  for (const [index, { Name, EnableMemory, Memory, RemoteAgent }] of body.value.Agents.entries()) {
+    const { Recall, Expires, Quarantine, Validate = [], Share } = Memory ?? {};
+    const validate = Validate.map(({ When, Reason }) => ({ when: When, reason: Reason }));
+    checkConditions(validate, (at) => body.located('Agents', index, 'Memory', 'Validate', at, 'When'), report);
+    if (RemoteAgent !== undefined || EnableMemory === false || (Memory === undefined && EnableMemory === undefined))
+      continue;
+    const share = typeof Share === 'object' ? { name: Share.Name, users: Share.Users ?? 'own' } : Share;
+    const given = { recall: Recall, expires: Expires, quarantine: Quarantine, validate, share };
+    found[Name] ??= memoryOf(given, boundary?.profile) as MemoryDef;
+  }
+  return found;
 }
 
 /** `SystemPromptPath` takes precedence over `SystemPrompt`. */
@@ -241,14 +259,12 @@ function grantServer(
 const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
   MaxInTurnContextTokens: 'Limit the context with `ContextWindow`.',
   MaxInTurnToolPairs: 'Limit the context with `ContextWindow.MaxToolResultChars`.',
-  EnableMemory:
-    'Only a `loop` has memory between runs. Within a run, give the agent the plugin `SessionContext`, and read it back with `Context`.',
   SubAgentModel: 'The agent explores with its own model. Add an agent and a route for another one.',
   SubAgentPlugins: 'List the tools under `Plugins`.',
   SubAgentMaxToolCalls: 'Set `MaxToolCallsPerTurn`.',
 };
 /** Keys that belong to the remote agent itself. */
-const LOCAL_ONLY = ['Model', 'Plugins', 'Capabilities', 'FunctionChoice'] as const;
+const LOCAL_ONLY = ['Model', 'Plugins', 'Capabilities', 'FunctionChoice', 'EnableMemory', 'Memory'] as const;
 
 function reportUnsupported(agent: RawAgent, index: number, { body, report }: Reading): void {
   const warn = (what: string, help: string, ...path: Path): void =>
@@ -278,5 +294,5 @@ function checkRemote(
     });
   for (const key of LOCAL_ONLY)
     if (body.located('Agents', index, key) !== undefined)
-      warn(key, `\`${name}\` is a remote agent, which brings its own model and tools. Leave it out.`, key);
+      warn(key, `\`${name}\` is a remote agent, which brings its own model, tools and memory. Leave it out.`, key);
 }

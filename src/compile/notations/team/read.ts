@@ -11,7 +11,7 @@ import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { ARTIFACTS, EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import { HANDOFF, readMembers } from './agents.ts';
+import { HANDOFF, memoryOfMembers, readMembers } from './agents.ts';
 import type { Members } from './agents.ts';
 import { checkProfiles } from './api-profiles.ts';
 import { withBrownfield } from './brownfield.ts';
@@ -80,7 +80,7 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
     names: [...members.keys()],
     tools,
     termination: readTermination(reading),
-    definitions,
+    definitions: { ...definitions, memory: memoryOfMembers(reading, definitions) },
   };
   return { team, reading, plan: strategy?.plan(raw.Selection, reading, team) ?? null };
 }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../../ir/nodes.ts';
 import { spellings } from '../spelling.ts';
-import { bool, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
+import { bool, duration, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
 
 const modelFields = record(() => ({
   ModelId: name().describe("The provider's name of the model, or an alias."),
@@ -50,6 +50,19 @@ export const contextSource = record(() => ({
   Label: name().optional(),
 }));
 
+const memory = record(() => ({
+  Recall: int({ min: 0, max: 50 }).optional().describe('Entries that a run reads at most; default 5.'),
+  Expires: duration().optional().describe('How long an entry lasts at most; default `90d`.'),
+  Quarantine: oneOf(['untrusted', 'all', 'off']).optional().describe('Entries that an operator must release first.'),
+  Validate: list(record({ When: name(), Reason: text({ min: 1 }) }))
+    .optional()
+    .describe('Conditions over `answer`, `goal` and `observations` on an answer that is remembered.'),
+  Share: z
+    .union([name(), record({ Name: name(), Users: oneOf(['own', 'all']).optional() })])
+    .optional()
+    .describe('The name of a memory that agents of the tenant share.'),
+})).describe('How the agent remembers answers between runs.');
+
 const CHOICES = ['auto', 'required', 'none'] as const;
 const agentRoute = record(() => ({
   Keyword: phrase(),
@@ -91,7 +104,8 @@ const agent = record(() => ({
     .describe('Below 0.6 the agent gets no tool that writes or uses the network.'),
   ContextWindow: contextWindow.optional(),
   Context: list(contextSource).optional().describe('Sources that replace the shared history.'),
-  EnableMemory: bool().optional(),
+  EnableMemory: bool().optional().describe('True: the agent remembers answers between runs, with the rules of Memory.'),
+  Memory: memory.optional(),
   SubAgentModel: json().optional(),
   SubAgentPlugins: json().optional(),
   SubAgentMaxToolCalls: json().optional(),

@@ -220,8 +220,7 @@ export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
   Events: 'Every event is in the journal: `sluice trace RUN --json`.',
   Telemetry: 'Export the spans of a run with `sluice trace RUN --format otel`, and send them to the collector.',
   SkillCuration: 'Leave it out.',
-  Memory:
-    'Only a `loop` has memory between runs. Within a run, give agents the plugin `SessionContext`, and read it back with `Context`.',
+  Memory: 'Memory belongs to an agent: write `EnableMemory: true` on it.',
   Output: 'The last message is the output of the run: `sluice run --json`.',
 };
 const apiProfiles = map(

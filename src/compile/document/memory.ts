@@ -1,0 +1,63 @@
+/** The long-term memory of an agent, as its author declares it: `memory` of an agent, of a loop, or of a member of a team. */
+import type { Expr } from '../../ir/nodes.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import { checkExpression } from '../expressions/expression.ts';
+import { reportProblems } from '../expressions/problem.ts';
+import type { Located } from '../source/located.ts';
+import { durationMs } from './shape/fields.ts';
+import type { ReadDocument } from './document.ts';
+import type { RawMemory } from './schema/agents.ts';
+
+export interface MemoryDef {
+  /** Entries that a run reads at most. */
+  readonly recall: number;
+  readonly lifetimeMs: number;
+  readonly quarantine: 'untrusted' | 'all' | 'off';
+  /** Conditions over `ANSWER_NAMES`. */
+  readonly validate: readonly { readonly when: Expr; readonly reason: string }[];
+  readonly share: { readonly name: string; readonly users: 'own' | 'all' } | null;
+}
+
+/** The names that conditions on an answer read. */
+export const ANSWER_NAMES = ['answer', 'goal', 'input', 'observations', 'receipts'];
+
+const LIFETIME = '90d';
+const RECALL = 5;
+
+/** Null if the agent has no memory. */
+export function memoryOf(memory: boolean | RawMemory | undefined, profile: string | undefined): MemoryDef | null {
+  if (memory === undefined || memory === false) return null;
+  const { recall = RECALL, expires = LIFETIME, quarantine, validate = [], share } = memory === true ? {} : memory;
+  return {
+    recall,
+    lifetimeMs: durationMs(expires),
+    // The research profile lets no agent write memory without a person.
+    quarantine: quarantine ?? (profile === 'research' ? 'all' : 'untrusted'),
+    validate,
+    share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },
+  };
+}
+
+/** Reports conditions of agents that cannot be read. */
+export function checkMemory({ sections }: ReadDocument, report: Report): void {
+  for (const [index, { memory }] of (sections.value.agents ?? []).entries())
+    if (typeof memory === 'object')
+      checkConditions(
+        memory.validate ?? [],
+        (at) => sections.located('agents', index, 'memory', 'validate', at, 'when'),
+        report,
+      );
+}
+
+/** Reports a condition that cannot be read. `located` finds the text of each. */
+export function checkConditions(
+  conditions: readonly { readonly when: Expr }[],
+  located: (index: number) => Located | undefined,
+  report: Report,
+): void {
+  for (const [index, { when }] of conditions.entries()) {
+    const at = located(index);
+    const checked = checkExpression(when, { names: ANSWER_NAMES });
+    if (!checked.ok && at?.kind === 'scalar') reportProblems(report, at, checked.problems);
+  }
+}

@@ -1,0 +1,347 @@
+/**
+ * Long-term memory of the agents of a graph, in every notation. The run reads the memory of each agent as it starts, and the
+ * calls of the agent get the entries as data. Answers, and everything that the run read from outside, are collected in slots.
+ * Before a run ends well, the last answer of each agent goes through the write gate.
+ *
+ * A `loop` reads and writes memory in phases of its own, with the same checks.
+ */
+import type { DoNode, EndNode, Expr, Input, Node, NodeId, Write } from '../../../ir/nodes.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { MemoryDef } from '../../document/memory.ts';
+import { literal, object, path, quote } from '../../expressions/cel-text.ts';
+import { edgesOf } from '../../verify/graph.ts';
+import { OBSERVATIONS } from '../agent-turn/turn.ts';
+import { agentMeterIds } from '../budget-meters.ts';
+import { NO_RETRY, append, set, setField } from '../writes.ts';
+import { REASON, mainLine } from '../marked-ends.ts';
+import type { Draft } from '../marked-ends.ts';
+import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
+
+/** What each agent has read: `{ AGENT: { entries, withheld } }`. */
+const RECALLED = '_recalled';
+/** The answers of agents with memory: `{ agent, goal, answer }`. */
+const ANSWERS = '_answers';
+/** What the run read outside the turns of agents, as observations. */
+const READ = '_read';
+/** The answer that is about to be remembered. */
+const LAST = '_last_answer';
+const ERROR = '_error_before';
+const IN_BRANCH = '_in_branch';
+/** Characters of a goal that are remembered. */
+const GOAL_MAX = 2000;
+
+interface Place {
+  fresh(hint: string): NodeId;
+  /** Adds a node that charges the common meters. */
+  add(id: NodeId, node: Node): NodeId;
+}
+
+/** Records the answer that ended a turn. Undefined for an agent without memory. */
+export function answerOf(definitions: Definitions, agent: string, input: Input, answer: Expr): Write | undefined {
+  if (!Object.hasOwn(definitions.memory, agent)) return undefined;
+  // An agent that sees a shared history works on the task of the run.
+  const asked = input['history'] === undefined ? (input['prompt'] ?? 'input') : 'input';
+  const goal = `cel.bind(t, text(${asked}), size(t) > ${GOAL_MAX} ? t.substring(0, ${GOAL_MAX}) : t)`;
+  const isObject = (definitions.agents[agent]?.output ?? null) !== null;
+  const value = isObject ? `cel.bind(o, jsonIn(${answer}), o == null ? ${answer} : o)` : answer;
+  return append(ANSWERS, { agent: quote(agent), goal, answer: value });
+}
+
+/** Adds memory if a model call of the graph is by an agent that has one. Returns the entry of the graph. */
+export function addMemory(draft: Draft, place: Place, definitions: Definitions): NodeId {
+  const { nodes, entry } = draft;
+  const agents = Object.keys(definitions.memory).filter((agent) =>
+    [...nodes.values()].some((node) => isCallOf(node, agent)),
+  );
+  if (agents.length === 0) return entry;
+  for (const [id, node] of [...nodes]) nodes.set(id, completed(node, agents, definitions));
+  for (const [id, node] of [...nodes]) if (isToolNode(node)) nodes.set(id, withFailures(node, nodes, place));
+  for (const end of endsOf(draft)) splitEnd(draft, end, agents, { place, definitions });
+  return addReads(agents, entry, { place, definitions });
+}
+
+/** Forgets the answers so far, because the run starts over. Nothing is written if no agent has memory. */
+export function dropAnswers({ memory }: Definitions): readonly Write[] {
+  return Object.keys(memory).length === 0 ? [] : [set(ANSWERS, '[]')];
+}
+
+function isCallOf(node: Node, agent: string): boolean {
+  return node.op === 'do' && node.effect.kind === 'model' && node.effect.agent === agent;
+}
+
+/** A tool call that the author wrote. The calls of agents are observations already. */
+function isToolNode(node: Node): node is DoNode {
+  return node.op === 'do' && node.effect.kind === 'tool' && !node.writes.some(({ slot }) => slot === OBSERVATIONS);
+}
+
+function completed(node: Node, agents: readonly string[], definitions: Definitions): Node {
+  if (node.op === 'fork') {
+    const gather = [ANSWERS, READ].map((slot) => ({ slot, mode: 'concat' as const }));
+    return { ...node, gather: [...node.gather, ...gather] };
+  }
+  if (node.op !== 'do') return node;
+  switch (node.effect.kind) {
+    case 'model':
+      return withModel(node, agents, definitions);
+    case 'tool':
+      return isToolNode(node) ? withWrites(node, [readBy(node, 'it', true)]) : node;
+    case 'check':
+      return withCheck(node, agents);
+    case 'wait':
+      return node.effect.input['signal'] === undefined ? node : withWrites(node, [readBy(node, 'it', false)]);
+    case 'ask':
+      return node;
+  }
+}
+
+/** The call gets the memory of its agent. A call that is not part of a turn records its reply as the answer. */
+function withModel(node: DoNode, agents: readonly string[], definitions: Definitions): DoNode {
+  if (node.effect.kind !== 'model') return node;
+  const { agent, input } = node.effect;
+  const { provider } = definitions.models.find(definitions.agents[agent]?.model ?? null) ?? {};
+  const remote = provider === 'a2a' ? [readBy(node, 'it.text', false)] : [];
+  if (!agents.includes(agent)) return withWrites(node, remote);
+  const messages = memoryMessages(path(RECALLED, agent));
+  const recorded = input['messages'] === undefined ? answerOf(definitions, agent, input, 'it.text') : undefined;
+  const effect = {
+    ...node.effect,
+    input: { ...input, messages: recorded === undefined ? `${messages} + ${input['messages'] ?? '[]'}` : messages },
+  };
+  return withWrites({ ...node, effect }, [...remote, ...(recorded === undefined ? [] : [recorded])]);
+}
+
+/** Checks of arguments and of answers know what the run remembers. So do the sources that a team reads. */
+function withCheck(node: DoNode, agents: readonly string[]): DoNode {
+  if (node.effect.kind !== 'check') return node;
+  const { check, input } = node.effect;
+  const joined = (of: (recalled: Expr) => Expr): Expr =>
+    `(${agents.map((agent) => of(path(RECALLED, agent))).join(' + ')})`;
+  const withInput = (more: Input): DoNode => ({
+    ...node,
+    effect: { ...node.effect, input: { ...input, ...more } },
+  });
+  if (check === 'policy:provenance' || check === 'policy:egress')
+    return withInput({ recalled: joined(untrustedEntries), withheld: joined(withheldEntries) });
+  if (check === 'policy:grounding' || check === 'policy:answer')
+    return withInput({ given: `${input['given'] ?? '[]'} + [${joined(allEntries)}]` });
+  return check === 'context:assemble' ? withWrites(node, [readSources(node)]) : node;
+}
+
+function withWrites(node: DoNode, writes: readonly Write[]): DoNode {
+  return writes.length === 0 ? node : { ...node, writes: [...node.writes, ...writes] };
+}
+
+/** An observation of what the node read. Only the result of a tool can support an answer. */
+function readBy(node: DoNode, content: Expr, isResult: boolean): Write {
+  return append(READ, observed(node, isResult ? { ok: 'true', result: content } : { ok: 'false', error: content }));
+}
+
+function observed({ effect, label }: DoNode, outcome: Input): Input {
+  const names = { tool: 'tool', signal: 'signal', model: 'agent', context: 'files' };
+  const tool = effect.kind === 'tool' ? effect.tool : label.name;
+  const kind = effect.kind === 'wait' ? names.signal : effect.kind === 'model' ? names.model : names.context;
+  return {
+    id: `text(${quote(`${label.name}.`)}, size(${READ}))`,
+    tool: effect.kind === 'tool' ? quote(tool) : quote(`${kind} ${label.name}`),
+    ...outcome,
+  };
+}
+
+function readSources(node: DoNode): Write {
+  const entry = object(Object.entries(observed(node, { ok: 'false', error: '"read"' })));
+  return set(READ, `size(it.sections) == 0 ? ${READ} : ${READ} + [${entry}]`);
+}
+
+/** The error of a tool may quote others, and the flow may go on with it. */
+function withFailures(node: DoNode, nodes: Map<NodeId, Node>, place: Place): DoNode {
+  const noted = new Map<NodeId, NodeId>();
+  const noting = (to: NodeId): NodeId => {
+    const target = nodes.get(to);
+    if (target?.op === 'end' && target.state === 'failed') return to;
+    const known = noted.get(to);
+    if (known !== undefined) return known;
+    const id = place.fresh(`${node.label.name}.failure`);
+    noted.set(to, id);
+    nodes.set(id, {
+      op: 'let',
+      label: node.label.enters === undefined ? node.label : { name: node.label.name },
+      writes: [readBy(node, 'error.message', false)],
+      next: to,
+    });
+    return id;
+  };
+  return { ...node, failed: node.failed.map((each) => ({ ...each, to: noting(each.to) })), fail: noting(node.fail) };
+}
+
+/** The ends of the run itself that are reached after success, whole or partial. */
+function endsOf(draft: Draft): readonly [NodeId, EndNode][] {
+  return [...mainLine(draft)].flatMap((id): [NodeId, EndNode][] => {
+    const node = draft.nodes.get(id);
+    if (node?.op !== 'end' || node.state !== 'completed') return [];
+    return node.code === 'SUCCESS' || node.code === 'PARTIAL_SUCCESS' ? [[id, node]] : [];
+  });
+}
+
+interface Adding {
+  readonly place: Place;
+  readonly definitions: Definitions;
+}
+
+/** The end keeps its id, so that every way to it passes the gate. A branch that ends there passes by. */
+function splitEnd(draft: Draft, [id, end]: [NodeId, EndNode], agents: readonly string[], adding: Adding): void {
+  const { nodes } = draft;
+  const { place } = adding;
+  const ended = place.fresh(`${id}.remembered`);
+  const doubt =
+    end.code === 'PARTIAL_SUCCESS' ? `(${REASON} == null ? "the run is a partial success" : text(${REASON}))` : 'null';
+  const first = agents.reduceRight((next, agent) => addWrite(agent, doubt, next, adding), ended);
+  nodes.set(ended, end);
+  const isShared = markBranches(draft, id, place);
+  const cases = isShared ? [{ when: `${IN_BRANCH} == true`, to: ended }] : [];
+  nodes.set(id, { op: 'pick', label: end.label, cases, otherwise: first });
+}
+
+/** Marks every branch that can end at the node; false if there is none. */
+function markBranches({ nodes, meters, fail }: Draft, end: NodeId, { fresh }: Place): boolean {
+  const limits = Object.fromEntries(meters);
+  const reaches = (head: NodeId): boolean => {
+    const seen = new Set<NodeId>();
+    const waiting = [head];
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      if (id === end) return true;
+      const node = nodes.get(id);
+      if (node === undefined || seen.has(id)) continue;
+      seen.add(id);
+      for (const { to, kind } of edgesOf(node, limits, fail)) if (kind !== 'branch') waiting.push(to);
+    }
+    return false;
+  };
+  let found = false;
+  const marked = (head: NodeId): NodeId => {
+    const node = nodes.get(head);
+    if (node === undefined || !reaches(head)) return head;
+    found = true;
+    if (node.op === 'let' && node.writes.some(({ slot }) => slot === IN_BRANCH)) return head;
+    const id = fresh(`${head}.branch`);
+    nodes.set(id, { op: 'let', label: { name: node.label.name }, writes: [set(IN_BRANCH, 'true')], next: head });
+    return id;
+  };
+  for (const [id, node] of [...nodes]) {
+    if (node.op !== 'fork') continue;
+    const { over } = node;
+    const next =
+      'heads' in over
+        ? { ...over, heads: over.heads.map((each) => ({ ...each, to: marked(each.to) })) }
+        : { ...over, head: marked(over.head) };
+    nodes.set(id, { ...node, over: next });
+  }
+  return found;
+}
+
+/** Takes the last answer of the agent through the gate. A failure of the store does not fail the run. */
+function addWrite(agent: string, doubt: Expr, next: NodeId, { place, definitions }: Adding): NodeId {
+  const label = { name: agent };
+  const own = `${ANSWERS}.filter(a, a.agent == ${quote(agent)} && a.answer != "")`;
+  const restored = place.add(place.fresh(`${agent}.memory.failed`), {
+    op: 'let',
+    label,
+    writes: [set('error', ERROR)],
+    next,
+  });
+  const write = place.add(place.fresh(`${agent}.memory.write`), {
+    op: 'do',
+    label,
+    charges: agentMeterIds(definitions.agentBudgets, agent),
+    onBudget: next,
+    effect: writeEffect({ ...remembered(agent, doubt, definitions) }),
+    writes: [],
+    timeoutMs: null,
+    retry: NO_RETRY,
+    next,
+    failed: [],
+    fail: restored,
+  });
+  const spoke = place.add(place.fresh(`${agent}.memory.spoke`), {
+    op: 'pick',
+    label,
+    cases: [{ when: `${LAST} != null`, to: write }],
+    otherwise: next,
+  });
+  return place.add(place.fresh(`${agent}.memory`), {
+    op: 'let',
+    label,
+    writes: [set(LAST, `cel.bind(own, ${own}, size(own) == 0 ? null : own[size(own) - 1])`), set(ERROR, 'error')],
+    next: spoke,
+  });
+}
+
+function remembered(agent: string, doubt: Expr, definitions: Definitions): Parameters<typeof writeEffect>[0] {
+  const agents = Object.keys(definitions.memory);
+  const observations = `((${OBSERVATIONS} == null ? [] : ${OBSERVATIONS}) + ${READ})`;
+  const untrusted = agents.map((each) => untrustedEntries(path(RECALLED, each))).join(' + ');
+  const foreign = untrustedFields(definitions);
+  return {
+    agent,
+    memory: definitions.memory[agent] as MemoryDef,
+    names: { answer: `${LAST}.answer`, goal: `${LAST}.goal`, observations },
+    tools: definitions.tools,
+    entry: {
+      goal: `${LAST}.goal`,
+      answer: `${LAST}.answer`,
+      citations: `${observations}.filter(o, o.ok).map(o, o.id)`,
+      observations,
+      heard: '[]',
+      recalled: `(${untrusted})`,
+      known: allEntries(path(RECALLED, agent)),
+      doubt,
+    },
+    // A goal may contain what other agents said, so only the input of the run can support an answer.
+    more: { asked: 'input', ...(foreign === null ? {} : { foreign: literal(foreign) }) },
+  };
+}
+
+/** The fields of the input that others wrote, by any boundary of the document: agents pass on what they read. */
+function untrustedFields({ boundary, agentBoundaries }: Definitions): true | string[] | null {
+  const declared = [boundary, ...Object.values(agentBoundaries)].flatMap((each): readonly (boolean | string)[] =>
+    [each?.untrusted_input ?? []].flat(),
+  );
+  if (declared.includes(true)) return true;
+  const fields = declared.filter((each) => typeof each === 'string');
+  return fields.length === 0 ? null : [...new Set(fields)];
+}
+
+/** Reads the memory of each agent before the run begins. If that fails, the run goes on without it. */
+function addReads(agents: readonly string[], entry: NodeId, { place, definitions }: Adding): NodeId {
+  const first = agents.reduceRight((next, agent) => {
+    const label = { name: agent };
+    const fail = place.add(place.fresh(`${agent}.recall.failed`), {
+      op: 'let',
+      label,
+      writes: [set('error', 'null')],
+      next,
+    });
+    return place.add(place.fresh(`${agent}.recall`), {
+      op: 'do',
+      label,
+      effect: {
+        kind: 'check',
+        check: 'memory.read',
+        input: readInput(agent, definitions.memory[agent] as MemoryDef, 'text(input)'),
+        reserve: {},
+      },
+      writes: [setField(RECALLED, [agent], 'it')],
+      timeoutMs: null,
+      retry: NO_RETRY,
+      next,
+      failed: [],
+      fail,
+    });
+  }, entry);
+  const none = object(agents.map((agent) => [agent, 'null']));
+  return place.add(place.fresh('recall'), {
+    op: 'let',
+    label: { name: 'memory' },
+    writes: [set(RECALLED, none), set(ANSWERS, '[]'), set(READ, '[]')],
+    next: first,
+  });
+}
