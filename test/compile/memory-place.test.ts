@@ -1,5 +1,5 @@
 /** `memory` in the wrong place gets a message that names the right one. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 
 const AGENTS = 'agents: [{ id: a, instructions: x }]\n';
@@ -29,4 +29,47 @@ test('`Memory` of a whole team: a warning, because documents of other systems ha
   expect(compile(text).diagnostics).toContainEqual(
     expect.objectContaining({ code: 'not-enforced', help: expect.stringContaining('`EnableMemory: true`') }),
   );
+});
+
+const TOOLS = { find: { effect: 'read', trust: 'trusted' } };
+const CLERK = { id: 'clerk', tools: ['find'], memory: true };
+const flowOf = (clerk: object) => ({
+  agents: [clerk],
+  tools: TOOLS,
+  flow: { id: 'f', entry: 'n', nodes: [{ id: 'n', type: 'agent', agent: 'clerk' }] },
+});
+
+describe('agents with memory', () => {
+  const diagnosed = (document: object) => compile(document).diagnostics;
+
+  test('a condition that cannot be read, in an agent and in a member of a team', () => {
+    const validate = [{ when: 'anser != ""', reason: 'x' }];
+    expect(diagnosed(flowOf({ ...CLERK, memory: { validate } }))).toContainEqual(
+      expect.objectContaining({ severity: 'error', help: expect.stringContaining('answer') }),
+    );
+    const team = {
+      Agents: [{ Name: 'a', Instructions: 'x', Memory: { Validate: [{ When: 'anser != ""', Reason: 'x' }] } }],
+      Selection: { Type: 'sequential' },
+    };
+    expect(diagnosed({ Orchestration: team })).toContainEqual(
+      expect.objectContaining({ severity: 'error', help: expect.stringContaining('answer') }),
+    );
+  });
+
+  test('in a loop only the agent that does the work remembers, and says so once', () => {
+    const loop = { id: 'l', agent: 'clerk', verifier: 'judge' };
+    const agents = [CLERK, { id: 'judge', memory: true }];
+    expect(diagnosed({ agents, tools: TOOLS, loop })).toContainEqual(
+      expect.objectContaining({ code: 'not-supported', message: expect.stringContaining('only `clerk` can') }),
+    );
+    expect(
+      diagnosed({ agents: [CLERK], tools: TOOLS, loop: { id: 'l', agent: 'clerk', memory: true } }),
+    ).toContainEqual(expect.objectContaining({ code: 'bad-value', message: expect.stringContaining('stands twice') }));
+  });
+
+  test('memory of the system that the graph notation comes from has no effect', () => {
+    expect(diagnosed(flowOf({ id: 'clerk', memory: { enabled: true } }))).toContainEqual(
+      expect.objectContaining({ severity: 'warning', code: 'no-effect' }),
+    );
+  });
 });

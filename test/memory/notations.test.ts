@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
-import { compile } from '../../src/index.ts';
 import type { MemoryEntry, MemoryStore } from '../../src/runtime/memory.ts';
 import type { RunEvent } from '../../src/runtime/report/run-events.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
@@ -398,40 +397,5 @@ describe('what is remembered', () => {
     };
     const { code, entries } = await run(document, script, createMemoryStore());
     expect([code, entries]).toEqual(['SUCCESS', []]);
-  });
-});
-
-describe('check', () => {
-  const diagnosed = (document: object) => compile(document).diagnostics;
-
-  test('a condition that cannot be read, in an agent and in a member of a team', () => {
-    const validate = [{ when: 'anser != ""', reason: 'x' }];
-    expect(
-      diagnosed(flowOf([agentNode('look', 'clerk', 'end')], { agents: [{ ...CLERK, memory: { validate } }] })),
-    ).toContainEqual(expect.objectContaining({ severity: 'error', help: expect.stringContaining('answer') }));
-    const team = {
-      Agents: [{ Name: 'a', Instructions: 'x', Memory: { Validate: [{ When: 'anser != ""', Reason: 'x' }] } }],
-      Selection: { Type: 'sequential' },
-    };
-    expect(diagnosed({ Orchestration: team })).toContainEqual(
-      expect.objectContaining({ severity: 'error', help: expect.stringContaining('answer') }),
-    );
-  });
-
-  test('in a loop only the agent that does the work remembers, and says so once', () => {
-    const loop = { id: 'l', agent: 'clerk', verifier: 'judge' };
-    const agents = [CLERK, { id: 'judge', memory: true }];
-    expect(diagnosed({ agents, tools: TOOLS, loop })).toContainEqual(
-      expect.objectContaining({ code: 'not-supported', message: expect.stringContaining('only `clerk` can') }),
-    );
-    expect(
-      diagnosed({ agents: [CLERK], tools: TOOLS, loop: { id: 'l', agent: 'clerk', memory: true } }),
-    ).toContainEqual(expect.objectContaining({ code: 'bad-value', message: expect.stringContaining('stands twice') }));
-  });
-
-  test('memory of the system that the graph notation comes from has no effect', () => {
-    expect(
-      diagnosed(flowOf([agentNode('look', 'clerk', 'end')], { agents: [{ id: 'clerk', memory: { enabled: true } }] })),
-    ).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'no-effect' }));
   });
 });

@@ -20,7 +20,7 @@ import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
-import { memoryOf } from './memory.ts';
+import { memoryOfAgent } from './memory.ts';
 import type { MemoryDef } from './memory.ts';
 import { durationMs } from './shape/fields.ts';
 import type { Agent } from './schema/agents.ts';
@@ -133,10 +133,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     boundary: sections.boundary,
     agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
     agentBudgets: perAgent(sections, ({ budget, boundary }) => tighter(budget, boundary?.budget)),
-    memory: perAgent(sections, ({ memory, boundary }) => {
-      const profile = boundary?.profile ?? sections.boundary?.profile;
-      return memoryOf(memory, profile) ?? undefined;
-    }),
+    memory: perAgent(sections, (agent) => memoryOfAgent(agent, sections.boundary)),
     policies: options.policies ?? {},
     versionOf: (content) =>
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,

@@ -6,7 +6,8 @@ import { reportProblems } from '../expressions/problem.ts';
 import type { Located } from '../source/located.ts';
 import { durationMs } from './shape/fields.ts';
 import type { ReadDocument } from './document.ts';
-import type { RawMemory } from './schema/agents.ts';
+import type { Agent, RawMemory } from './schema/agents.ts';
+import type { Boundary } from './schema/bounds.ts';
 
 export interface MemoryDef {
   /** Entries that a run reads at most. */
@@ -36,6 +37,11 @@ export function memoryOf(memory: boolean | RawMemory | undefined, profile: strin
     validate,
     share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },
   };
+}
+
+/** The memory of an agent of the document. Its own profile counts before that of the document. */
+export function memoryOfAgent({ memory, boundary }: Agent, common: Boundary | undefined): MemoryDef | undefined {
+  return memoryOf(memory, boundary?.profile ?? common?.profile) ?? undefined;
 }
 
 /** Reports conditions of agents that cannot be read. */
