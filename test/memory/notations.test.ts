@@ -27,8 +27,6 @@ const flowOf = (nodes: readonly object[], more: object = {}) => ({
   flow: { id: 'f', entry: 'look', nodes },
   ...more,
 });
-const OPERATOR = { operator: 'olga' };
-
 interface Ran {
   readonly code: string | null;
   readonly events: readonly RunEvent[];
@@ -52,7 +50,7 @@ async function run(
     code,
     events,
     memory: events.filter(({ type }) => type.startsWith('memory.')),
-    entries: await memory.find(OPERATOR, { now: 0 }),
+    entries: await memory.find({ operator: 'olga' }, { now: 0 }),
   };
 }
 
