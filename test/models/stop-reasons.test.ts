@@ -75,6 +75,15 @@ describe.each([false, true])('streamed: %s', (stream) => {
     ['openai.chat', completion('Half of', 'length'), 'semantic', 'TruncatedReplyError'],
     ['openai.chat', completion('No', 'content_filter'), 'refused', 'RefusalError'],
     ['openai.chat', completion(' \n', 'stop'), 'transient', 'EmptyReplyError'],
+    ['local', completion('Half of', 'max_tokens'), 'semantic', 'TruncatedReplyError'],
+    ['local', completion('Half of', 'model_context_window_exceeded'), 'fatal', 'ContextLengthError'],
+    ['local', completion('Half of', 'model_length'), 'fatal', 'ContextLengthError'],
+    ['local', completion('I cannot', 'refusal'), 'refused', 'RefusalError'],
+    ['local', completion('Half of', 'error'), 'transient', 'UnfinishedReplyError'],
+    ['local', completion('Half of', 'cancelled'), 'transient', 'UnfinishedReplyError'],
+    ['local', completion('Half of', 'incomplete'), 'transient', 'UnfinishedReplyError'],
+    ['local', completion('Half of', 'insufficient_system_resource'), 'transient', 'UnfinishedReplyError'],
+    ['anthropic', message('Half of', 'a_reason_of_next_year'), 'transient', 'UnfinishedReplyError'],
   ] as const)('%s %#: %s', async (provider, body, kind, type) => {
     const { settled, sent } = await asked(provider, [body], stream);
     expect(settled).toMatchObject({ ok: false, error: { class: kind, type }, used: { outputTokens: 7 } });
@@ -110,10 +119,28 @@ describe.each([false, true])('streamed: %s', (stream) => {
     expect(settled).toMatchObject({ ok: true, value: { text: 'Wait. Done.' }, used: { outputTokens: 14 } });
     expect(sent[1]?.body['messages']).toMatchObject([{ role: 'user' }, { role: 'assistant' }]);
   });
+
+  test('a turn that is always paused is not a finished reply', async () => {
+    const paused = message('Wait. ', 'pause_turn');
+    const { settled, sent } = await asked('anthropic', Array<Body>(9).fill(paused), stream);
+    expect(settled).toMatchObject({ ok: false, error: { type: 'UnfinishedReplyError' }, used: { outputTokens: 42 } });
+    expect(sent).toHaveLength(6);
+  });
+
+  test('a finish reason that nobody knows ends the reply of a server that speaks Chat Completions', async () => {
+    const { settled } = await asked('local', [completion('Done.', 'eos')], stream);
+    expect(settled).toMatchObject({ ok: true, value: { text: 'Done.' } });
+  });
 });
 
-test.each(['cancelled', 'queued'])('a response with the status %s holds no reply', async (status) => {
-  const { settled } = await asked('openai', [response('Half', { status })], false);
+test.each([
+  { status: 'cancelled' },
+  { status: 'queued' },
+  { status: 'in_progress' },
+  { status: 'incomplete', incomplete_details: null },
+  { status: 'incomplete', incomplete_details: { reason: 'a_reason_of_next_year' } },
+])('a response with $status holds no reply', async (fields) => {
+  const { settled } = await asked('openai', [response('Half', fields)], false);
   expect(settled).toMatchObject({ ok: false, error: { class: 'transient', type: 'UnfinishedReplyError' } });
 });
 

@@ -14,35 +14,56 @@ const PAUSES_MAX = 5;
 export function problemOf(reply: Reply, target: Target, maxOutputTokens: number | undefined): Failure | null {
   const { unified, raw = '' } = reply.finish ?? {};
   const { name } = target;
-  if (unified === 'content-filter')
+  const word = raw.toLowerCase();
+  if (unified === 'content-filter' || REFUSED.test(word))
     return { class: 'refused', type: 'RefusalError', message: refusal(textOf(reply), raw, target) };
-  if (unified === 'length' && /context_window/.test(raw))
+  if (TOO_LONG.test(word))
     return {
       class: 'fatal',
       type: 'ContextLengthError',
       message: `${name}: the reply does not fit the context window`,
     };
-  if (unified === 'length')
+  if (unified === 'length' || TRUNCATED.test(word))
     return { class: 'semantic', type: 'TruncatedReplyError', message: truncated(name, maxOutputTokens) };
-  const isEmpty = textOf(reply).trim() === '' && callsOf(reply).length === 0;
-  if (
-    unified === undefined ||
-    unified === 'error' ||
-    unified === 'interrupted' ||
-    (isEmpty && unified === 'other' && raw === '')
-  )
-    return { class: 'transient', type: 'TransientError', message: `${name}: the reply is incomplete` };
-  if (isEmpty) return { class: 'transient', type: 'EmptyReplyError', message: `${name}: the reply is empty` };
-  return null;
+  return interruption(reply, target);
 }
+
+/** A reply that stopped for a reason of the provider, or has no content. */
+function interruption(reply: Reply, { name, how }: Target): Failure | null {
+  const { unified = 'error', raw = '' } = reply.finish ?? {};
+  const isEmpty = textOf(reply).trim() === '' && callsOf(reply).length === 0;
+  const isUnknown = unified === 'other' && (isEmpty || how.protocol === 'anthropic');
+  if (unified === 'error' || unified === 'interrupted' || (isUnknown && raw === ''))
+    return { class: 'transient', type: 'TransientError', message: `${name}: the reply is incomplete` };
+  if (UNFINISHED.test(raw.toLowerCase()) || (isUnknown && !isEmpty))
+    return {
+      class: 'transient',
+      type: 'UnfinishedReplyError',
+      message: `${name}: the reply is not finished (${raw})`,
+    };
+  return isEmpty ? { class: 'transient', type: 'EmptyReplyError', message: `${name}: the reply is empty` } : null;
+}
+
+/**
+ * Finish reasons of all providers. Servers use the words of another provider too, and the AI SDK reports a word that it does
+ * not know as `other`. An unknown word of a server that speaks Chat Completions counts as a finished reply.
+ */
+const REFUSED = /^(refus(al|ed)|content_filter(ed)?|safety)$/;
+const TOO_LONG = /context_(window|length)|^model_length$/;
+const TRUNCATED = /^(length|max_tokens|max_output_tokens|max_completion_tokens)$/;
+const UNFINISHED =
+  /^(incomplete|in_progress|queued|cancell?ed|abort(ed)?|error|failed|interrupted|time_?out|time_limit|other|pause_turn|compaction|insufficient_system_resource)$/;
+/** The provider pauses a long reply and continues it on request. */
+const PAUSED = /^(pause_turn|compaction)$/;
 
 /** The messages to send after the reply so that the model continues it; null if it must not or need not continue. */
 export function continuation(reply: Reply, agent: AgentDef, round: number): LanguageModelV4Prompt | null {
-  const { unified, raw } = reply.finish ?? {};
-  if (raw === 'pause_turn') return round <= PAUSES_MAX ? [] : null;
+  const { unified, raw = '' } = reply.finish ?? {};
+  if (PAUSED.test(raw)) return round <= PAUSES_MAX ? [] : null;
   // A limit was reserved from the budget, so more output than that is not asked for.
   const isFree = agent.maxOutputTokens === null && callsOf(reply).length === 0 && textOf(reply) !== '';
-  if (unified !== 'length' || /context_window/.test(raw ?? '') || !isFree || round > 1) return null;
+  const isTruncated = unified === 'length' || TRUNCATED.test(raw.toLowerCase());
+  if (!isTruncated || TOO_LONG.test(raw.toLowerCase()) || !isFree || round > 1) return null;
   return [{ role: 'user', content: [{ type: 'text', text: CONTINUE }] }];
 }
 

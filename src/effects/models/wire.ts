@@ -38,8 +38,13 @@ interface Item {
   readonly arguments?: unknown;
 }
 
-/** States in which a response has no reply yet, or will never have one. */
-const UNFINISHED: ReadonlySet<string> = new Set(['cancelled', 'queued']);
+/** States in which a response has no reply yet, or will never have one. A limit or a filter has a finish reason of its own. */
+const UNFINISHED: ReadonlySet<string> = new Set(['cancelled', 'queued', 'in_progress']);
+
+function isUnfinished(status: string, { finish }: Reply): boolean {
+  if (status !== 'incomplete') return UNFINISHED.has(status);
+  return finish?.unified !== 'length' && finish?.unified !== 'content-filter';
+}
 
 function unfinished(status: string): PerformError {
   const message = `the response has the status \`${status}\` and holds no finished reply`;
@@ -67,7 +72,7 @@ function finalOutput(): Wire {
     },
     settle: (reply) => {
       if (missed !== undefined && !(ended && output.length > 0)) throw new StreamError(missed);
-      if (UNFINISHED.has(status)) throw unfinished(status);
+      if (isUnfinished(status, reply)) throw unfinished(status);
       if (output.length === 0) return;
       const known = reply.parts;
       const hasText = output.some(({ type }) => type === 'message');

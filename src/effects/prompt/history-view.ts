@@ -116,7 +116,7 @@ function messagesOf(item: Item, view: View, reader: Reader): Message[] {
   if (item.role !== 'assistant') return [{ role: 'user', content }];
   const steps = view.textOnly === true ? [] : turnOf(item.steps);
   if (item.author === reader.id) {
-    if (steps.length < 2) return [{ role: 'assistant', content }];
+    if (steps.length === 0) return [{ role: 'assistant', content }];
     return steps.map((step) => (step.role === 'tool' ? { ...step, content: replayed(step, view) } : step));
   }
   const used = steps.flatMap((step) =>

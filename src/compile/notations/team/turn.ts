@@ -146,7 +146,8 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
   return l.kit.pick(
     { hint: `${hint}.commit`, origin },
     [
-      { when: `size(${TALK}) == 1`, to: store('said', `${REPLY}.text`, false) },
+      // A single reply without parts of its own is its text. Steps would only repeat it.
+      { when: `size(${TALK}) == 1 && ${REPLY}.parts == null`, to: store('said', `${REPLY}.text`, false) },
       { when: `${REPLY}.text != ""`, to: store('done', `${REPLY}.text`, true) },
     ],
     store('mute', spoken, true),
