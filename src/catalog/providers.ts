@@ -95,8 +95,9 @@ export function isReasoningModel(model: string): boolean {
   return REASONING.test(model.slice(model.lastIndexOf('/') + 1));
 }
 
+/** A name may start with a region and a vendor, as on Bedrock: `us.anthropic.claude-sonnet-4-5`. */
 const REASONING =
-  /^(o[1-9](-|$)|gpt-[5-9]|gpt-oss|claude-3-7|claude-(opus|sonnet|haiku)-[4-9]|gemini-(2\.5|[3-9])|deepseek-r|grok-[3-9]|magistral|qwq|qwen-?3)/;
+  /thinking|reason|[-_]r1\b|(^|\.)(o[1-9](-|$)|gpt-[5-9]|gpt-oss|claude-3-7|claude-(opus|sonnet|haiku)-[4-9]|gemini-(2\.5|[3-9])|deepseek-r|grok-[3-9]|magistral|qwq|qwen-?3)/;
 
 const BY_NAME: readonly (readonly [RegExp, string])[] = [
   [/^(gpt|chatgpt|o[1-9])(-|$)/, 'openai'],

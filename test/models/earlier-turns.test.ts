@@ -5,68 +5,72 @@ import type { Json } from '../../src/expr/json.ts';
 import { json, serve } from './serve.ts';
 
 const thinking = { type: 'thinking', thinking: 'Brief.', signature: 'sig-1' };
-const CASES: readonly (readonly [provider: string, model: string, reply: { [field: string]: Json }, back: readonly Json[]])[] =
+const CASES: readonly (readonly [
+  provider: string,
+  model: string,
+  reply: { [field: string]: Json },
+  back: readonly Json[],
+])[] = [
   [
-    [
-      'anthropic',
-      'claude-sonnet-4-5',
-      {
-        id: 'msg_1',
-        type: 'message',
-        role: 'assistant',
-        model: 'm',
-        content: [thinking, { type: 'text', text: 'An answer.' }],
-        stop_reason: 'end_turn',
-        usage: { input_tokens: 12, output_tokens: 5 },
-      },
-      [{ role: 'assistant', content: [thinking, { type: 'text', text: 'An answer.' }] }],
-    ],
-    [
-      'openai',
-      'gpt-5-mini',
-      {
-        id: 'resp_1',
-        object: 'response',
-        created_at: 1,
-        model: 'm',
-        status: 'completed',
-        output: [
-          { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'enc-1' },
-          {
-            id: 'msg_1',
-            type: 'message',
-            role: 'assistant',
-            status: 'completed',
-            content: [{ type: 'output_text', text: 'An answer.', annotations: [] }],
-          },
-        ],
-        usage: { input_tokens: 12, output_tokens: 5 },
-      },
-      [
-        { type: 'item_reference', id: 'rs_1' },
-        { type: 'item_reference', id: 'msg_1' },
+    'anthropic',
+    'claude-sonnet-4-5',
+    {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [thinking, { type: 'text', text: 'An answer.' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 12, output_tokens: 5 },
+    },
+    [{ role: 'assistant', content: [thinking, { type: 'text', text: 'An answer.' }] }],
+  ],
+  [
+    'openai',
+    'gpt-5-mini',
+    {
+      id: 'resp_1',
+      object: 'response',
+      created_at: 1,
+      model: 'm',
+      status: 'completed',
+      output: [
+        { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'enc-1' },
+        {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'An answer.', annotations: [] }],
+        },
       ],
-    ],
+      usage: { input_tokens: 12, output_tokens: 5 },
+    },
     [
-      'in-house',
-      'm',
-      {
-        id: 'c1',
-        object: 'chat.completion',
-        created: 1,
-        model: 'm',
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: 'An answer.', reasoning_content: 'Brief.' },
-            finish_reason: 'stop',
-          },
-        ],
-        usage: { prompt_tokens: 12, completion_tokens: 5 },
-      },
-      [{ role: 'assistant', content: 'An answer.', reasoning_content: 'Brief.' }],
+      { type: 'item_reference', id: 'rs_1' },
+      { type: 'item_reference', id: 'msg_1' },
     ],
-  ];
+  ],
+  [
+    'in-house',
+    'm',
+    {
+      id: 'c1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'An answer.', reasoning_content: 'Brief.' },
+          finish_reason: 'stop',
+        },
+      ],
+      usage: { prompt_tokens: 12, completion_tokens: 5 },
+    },
+    [{ role: 'assistant', content: 'An answer.', reasoning_content: 'Brief.' }],
+  ],
+];
 
 describe('a turn that was one reply', () => {
   test.each(CASES)('%s', async (provider, model, reply, back) => {

@@ -141,6 +141,38 @@ describe('settings of an agent', () => {
   });
 });
 
+describe('the limit of a reply', () => {
+  const model = 'claude-sonnet-4-5';
+  test('thinking by effort counts towards it', async () => {
+    const agent = { maxOutputTokens: 4000, settings: { reasoningEffort: 'high' as const } };
+    expect(await sent('anthropic', { model, agent })).toMatchObject({
+      max_tokens: 4000,
+      thinking: { type: 'enabled', budget_tokens: 3200 },
+    });
+  });
+
+  test('thinking that the author sets is sent as written', async () => {
+    const options = { thinking: { type: 'enabled', budgetTokens: 3900 } };
+    expect(await sent('anthropic', { model, options, agent: { maxOutputTokens: 4000 } })).toMatchObject({
+      max_tokens: 4000,
+      thinking: { type: 'enabled', budget_tokens: 3900 },
+    });
+  });
+
+  test.each([
+    ['anthropic', 'max_tokens'],
+    ['openai', 'max_output_tokens'],
+    ['openai.chat', 'max_completion_tokens'],
+  ])('%s: the option %s cannot raise it', async (provider, option) => {
+    await using served = await serve();
+    const models = { m: { provider, model: 'm', base_url: served.url, options: { [option]: 5000 } } };
+    const settled = await call({ models, agent: { maxOutputTokens: 4000 } });
+    expect(settled).toMatchObject({ ok: false, error: { class: 'fatal', type: 'OptionError' } });
+    expect(settled).toHaveProperty('error.message', expect.stringContaining(`\`${option}\``));
+    expect(served.asked).toEqual([]);
+  });
+});
+
 describe('in documents', () => {
   const settings = {
     reasoningEffort: 'low',
@@ -182,6 +214,58 @@ describe('in documents', () => {
       timeout: 5,
       retries: 1,
     });
+  });
+
+  test.each([
+    ['flow', 'agents: [{ id: bot, model: m }]\nflow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }'],
+    [
+      'flow on the default model',
+      'agents: [{ id: bot }]\nflow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }',
+    ],
+    ['workflow without agents', 'workflow: { name: w, steps: [{ name: s, agent_name: bot }] }'],
+    ['loop', 'agents: [{ id: bot, model: m }]\nloop: { id: l, agent: bot }'],
+    ['team', 'Orchestration: { Agents: [{ Name: bot, Model: m }], Selection: { Type: sequential } }'],
+    [
+      'team in place',
+      'Orchestration: { Agents: [{ Name: bot, Model: { ModelId: m } }], Selection: { Type: sequential } }',
+    ],
+  ])('the temperature and the limit of a model hold for its agents: %s', (_, notation) => {
+    const models =
+      'models: { m: { provider: openai, model: gpt-4o, temperature: 0.3, limits: { max_output_tokens: 77 } } }';
+    const { flow, diagnostics } = compile(`${models}\n${notation}\n`, { model: 'm' });
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(flow?.agents['bot']).toMatchObject({ temperature: 0.3, maxOutputTokens: 77 });
+  });
+
+  test('a model under Models brings its settings, and a model in place adds to it', () => {
+    const strong = '{ ModelId: gpt-4o, Temperature: 0.3, MaxTokens: 77, TopP: 0.5, Headers: { x-team: a } }';
+    const { flow } = compile(
+      `Orchestration:\n  Models: { strong: ${strong} }\n  Agents: [{ Name: one, Model: strong }, { Name: two, Model: { ModelId: strong, Temperature: 0.9, Retries: 0 } }]\n  Selection: { Type: sequential }\n`,
+    );
+    const { one, two } = flow?.agents ?? {};
+    expect(one).toMatchObject({ model: 'strong', temperature: 0.3, maxOutputTokens: 77, settings: { topP: 0.5 } });
+    expect(two).toMatchObject({ temperature: 0.9, maxOutputTokens: 77, settings: { topP: 0.5 } });
+    expect(flow?.models[two?.model ?? '']).toMatchObject({
+      model: 'gpt-4o',
+      headers: { 'x-team': 'a' },
+      retries: 0,
+    });
+    expect(flow?.models['strong']).not.toHaveProperty('retries');
+  });
+
+  test('two agents that set up the same model differently keep their own settings', () => {
+    const agent = (name: string, header: string): string =>
+      `{ Name: ${name}, Model: { ModelId: gpt-4o, Headers: { x-team: ${header} } } }`;
+    const { flow } = compile(
+      `Orchestration:\n  Agents: [${agent('one', 'a')}, ${agent('two', 'b')}, ${agent('three', 'a')}]\n  Selection: { Type: sequential }\n`,
+    );
+    const headers = ['one', 'two', 'three'].map((name) => flow?.models[flow.agents[name]?.model ?? '']);
+    expect(headers).toMatchObject([
+      { headers: { 'x-team': 'a' } },
+      { headers: { 'x-team': 'b' } },
+      { headers: { 'x-team': 'a' } },
+    ]);
+    expect(flow?.agents['three']?.model).toBe(flow?.agents['one']?.model);
   });
 
   test('a misspelt setting is an error with the nearest name', () => {

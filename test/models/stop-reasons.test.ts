@@ -159,11 +159,27 @@ test.each([
   ['gpt-5-mini', 0.04, 5_000],
   ['gpt-5-mini', 0.001, 4_096],
   ['gpt-4o', 1, 4_096],
+  ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 1, 32_768],
+  ['kimi-k2-thinking', 1, 32_768],
 ])('under a cost budget a reply of %s may have as many tokens as %d dollars allow: %i', (model, usd, tokens) => {
   const { flow } = compile({
     models: { m: { provider: 'openai', model, price: { input: 0.25, output: 2 } } },
     budgets: { cost_usd: usd },
     agents: [{ id: 'bot', model: 'm' }],
+    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+  });
+  expect(flow?.agents['bot']?.maxOutputTokens).toBe(tokens);
+});
+
+test.each([
+  ['an effort', { reasoning_effort: 'high' }, {}, 32_768],
+  ['the effort none', { reasoning_effort: 'none' }, {}, 4_096],
+  ['an option for thinking', {}, { options: { thinking: { type: 'enabled' } } }, 32_768],
+])('a model of any name may think under a cost budget where the author sets %s', (_, agent, model, tokens) => {
+  const { flow } = compile({
+    models: { m: { provider: 'openai', model: 'my-deployment', price: { input: 0.25, output: 2 }, ...model } },
+    budgets: { cost_usd: 1 },
+    agents: [{ id: 'bot', model: 'm', ...agent }],
     flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
   });
   expect(flow?.agents['bot']?.maxOutputTokens).toBe(tokens);

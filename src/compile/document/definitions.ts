@@ -6,9 +6,8 @@ import { onlyReads } from '../../ir/effect-classes.ts';
 import { isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import { callAmounts } from '../../ir/dimensions.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
-import type { AgentDef, CallSettings, ToolDef } from '../../ir/nodes.ts';
+import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { isReasoningModel } from '../../catalog/providers.ts';
 import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
 import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
@@ -19,37 +18,19 @@ import { piiOf } from './pii.ts';
 import { protectionsOf } from './protections.ts';
 import type { Protections } from './protections.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
-import type { ModelEntry, ModelOptions, ModelTable } from './model-table.ts';
+import type { ModelOptions, ModelTable } from './model-table.ts';
 import { memoryOfAgent } from './memory.ts';
 import type { MemoryDef } from './memory.ts';
 import { durationMs } from './shape/fields.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
 import { replyShare } from './inner-budgets.ts';
+import { replySettings, settingsOf } from './reply-settings.ts';
 import type { Sections } from './schema/schema.ts';
 import { IMPLEMENTATIONS } from './schema/tools.ts';
 import type { McpServers, Tool } from './schema/tools.ts';
 
 const TOOL_TIMEOUT_MS = 30_000;
-const OUTPUT_TOKENS_DEFAULT = 4_096;
-const REASONING_OUTPUT_TOKENS_MAX = 32_768;
-
-/**
- * The limit of one reply if the author sets none. A budget for output tokens or money needs a limit to reserve. A reasoning
- * model gets up to a quarter of the budget, because its thinking counts as output.
- */
-function defaultOutputTokens(budgets: Budgets | undefined, model: ModelEntry | undefined): number | null {
-  const { output_tokens: tokens, cost_usd: usd, tokens: total } = budgets ?? {};
-  // A reply takes at most a quarter of all tokens, so that a call fits at all.
-  if (total !== undefined) return Math.min(OUTPUT_TOKENS_DEFAULT, Math.max(1, Math.floor(total / 4)));
-  if (tokens === undefined && usd === undefined) return null;
-  if (model === undefined || !isReasoningModel(model.model)) return OUTPUT_TOKENS_DEFAULT;
-  const price = model.price?.output ?? 0;
-  const affordable = usd === undefined || price === 0 ? Infinity : (usd * 1_000_000) / price;
-  const share = Math.floor(Math.min(tokens ?? Infinity, affordable) / 4);
-  return Math.max(OUTPUT_TOKENS_DEFAULT, Math.min(REASONING_OUTPUT_TOKENS_MAX, share));
-}
-
 export interface Definitions {
   readonly agents: { readonly [id: string]: AgentDef };
   readonly tools: { readonly [name: string]: ToolDef };
@@ -269,7 +250,6 @@ type AgentContext = { readonly sections: Sections; readonly table: ModelTable; r
 
 function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLock: McpLock | undefined): AgentDef {
   const id = agent.id ?? agent.name ?? '';
-  const model = agent.model === undefined ? undefined : sections.models?.[agent.model];
   return {
     id,
     name: agent.name ?? id,
@@ -277,8 +257,15 @@ function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLo
     instructions: agent.instructions,
     tools: grantedTools(agent.tools, sections, mcpLock),
     output: clean(agent.output),
-    ...outputCap(agent.max_output_tokens ?? model?.limits?.max_output_tokens, limits, table.find(agent.model ?? null)),
-    temperature: agent.temperature ?? model?.temperature ?? null,
+    ...replySettings(
+      {
+        maxOutputTokens: agent.max_output_tokens,
+        temperature: agent.temperature,
+        reasoningEffort: agent.reasoning_effort,
+      },
+      limits,
+      table.find(agent.model ?? null),
+    ),
     ...settingsOf({
       reasoningEffort: agent.reasoning_effort,
       topP: agent.top_p,
@@ -289,25 +276,6 @@ function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLo
     }),
     ...(agent.tool_width === undefined ? {} : { toolWidth: agent.tool_width }),
   };
-}
-
-/** The cap of a reply. A reply that reaches a cap which the author did not set is continued once. */
-export function outputCap(
-  given: number | undefined,
-  budgets: Budgets | undefined,
-  model: ModelEntry | undefined,
-): Pick<AgentDef, 'maxOutputTokens' | 'continuations'> {
-  if (given !== undefined) return { maxOutputTokens: given };
-  const maxOutputTokens = defaultOutputTokens(budgets, model);
-  return maxOutputTokens === null ? { maxOutputTokens } : { maxOutputTokens, continuations: 1 };
-}
-
-/** The author's settings, or an empty object. */
-export function settingsOf(given: {
-  readonly [name in keyof CallSettings]: CallSettings[name] | undefined;
-}): Pick<AgentDef, 'settings'> {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  return entries.length === 0 ? {} : { settings: Object.fromEntries(entries) };
 }
 
 function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef {

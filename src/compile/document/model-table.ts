@@ -21,12 +21,16 @@ export interface ModelOptions {
 export interface ModelTable {
   /** The model behind a name, as the flow keeps it. */
   find(name: string | null): ModelEntry | undefined;
+  /** True if the document declares the alias, or an agent before has named the model. */
+  has(name: string): boolean;
   /** The models that these agents may come to call, by the name that they call them by. */
   usedBy(agents: Iterable<AgentDef>, others?: readonly string[]): { readonly [name: string]: Json };
   /** The model call with the fallback models of its agent's own. */
   withFallback(node: Node, agents: { readonly [id: string]: AgentDef }): Node;
   /** Adds a model that the sections do not declare. */
   declare(alias: string, entry: ModelEntry): void;
+  /** Adds a model under its name, or under a numbered name if the name is taken by another one. Returns the name. */
+  declareVariant(name: string, entry: ModelEntry): string;
 }
 
 export interface ModelEntry {
@@ -34,6 +38,9 @@ export interface ModelEntry {
   readonly model: string;
   readonly price?: Price;
   readonly fallback?: readonly string[];
+  readonly temperature?: number | undefined;
+  readonly limits?: { readonly max_output_tokens?: number | undefined } | undefined;
+  readonly options?: { readonly [name: string]: Json } | undefined;
   readonly [field: string]: unknown;
 }
 
@@ -52,7 +59,16 @@ export function modelTable(declared: { readonly [alias: string]: ModelEntry }, o
   };
   return {
     find,
+    has: (name) => entries.has(name),
     declare,
+    declareVariant: (name, entry) => {
+      const wanted = JSON.stringify(priced(entry, options.priceOf));
+      let alias = name;
+      for (let count = 2; entries.has(alias) && JSON.stringify(entries.get(alias)) !== wanted; count++)
+        alias = `${name}#${count}`;
+      declare(alias, entry);
+      return alias;
+    },
     usedBy: (agents, others = []) => {
       const names = [...Object.keys(declared), ...others];
       for (const { model } of agents) names.push(model ?? DEFAULT_MODEL, ...(find(model)?.fallback ?? []));

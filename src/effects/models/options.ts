@@ -29,6 +29,13 @@ export interface BodyFields {
   readonly over: Fields;
   /** Added if the body lacks the field. */
   readonly missing: Fields;
+  /** The limit that is reserved for the reply. The request must not ask for more. */
+  readonly cap?: OutputCap;
+}
+interface OutputCap {
+  readonly tokens: number;
+  /** True if the author wrote how many tokens the model may think. */
+  readonly hasThinking: boolean;
 }
 
 /** `preset`: options that the engine sets; the author's own take precedence. */
@@ -39,6 +46,7 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
   const parallel = hasTools ? settings.parallelToolCalls : undefined;
   const { topP, seed, stop, reasoningEffort } = settings;
   const given = present({ temperature: temperature ?? undefined, topP, seed });
+  if (maxOutputTokens !== null) refuseLargerCap(raw, maxOutputTokens, target);
   const isSerial = protocol === 'anthropic' && parallel !== undefined ? !parallel : undefined;
   return {
     call: {
@@ -51,6 +59,7 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
     },
     body: {
       over: raw,
+      ...(maxOutputTokens === null ? {} : { cap: { tokens: maxOutputTokens, hasThinking: 'thinking' in known } }),
       missing: settingFields(protocol, {
         ...given,
         ...present({
@@ -63,6 +72,15 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
     required: new Set([...Object.keys(known), ...requiredSettings(settings, protocol)]),
   };
 }
+
+/** An option that raises the limit of a reply would spend more than is reserved for it. */
+function refuseLargerCap(options: Fields, cap: number, { name }: Target): void {
+  const found = Object.entries(options).find(([key, value]) => OUTPUT_CAPS.has(key) && Number(value) > cap);
+  if (found === undefined) return;
+  const message = `${name}: the option \`${found[0]}\` is above the limit of ${cap} output tokens; set \`max_output_tokens\` on the agent instead`;
+  throw new PerformError({ class: 'fatal', type: 'OptionError', message });
+}
+const OUTPUT_CAPS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_tokens', 'max_output_tokens']);
 
 /** Settings whose loss cannot be corrected in the request. */
 function requiredSettings({ toolChoice, reasoningEffort }: CallSettings, protocol: Protocol): readonly string[] {
@@ -130,11 +148,27 @@ export function refuseLosses(warnings: readonly SharedV4Warning[], { required }:
 }
 
 /** The body of a request with the fields that are written into it. A body that is not a JSON object stays as it is. */
-export function withBodyFields(body: string, { over, missing }: BodyFields): string {
-  if (Object.keys(over).length === 0 && Object.keys(missing).length === 0) return body;
+export function withBodyFields(body: string, { over, missing, cap }: BodyFields): string {
+  if (Object.keys(over).length === 0 && Object.keys(missing).length === 0 && cap === undefined) return body;
   const parsed = JSON.parse(body) as Json;
-  return isFields(parsed) ? JSON.stringify(merged(merged(missing, parsed), over)) : body;
+  if (!isFields(parsed)) return body;
+  return JSON.stringify(merged(merged(missing, cap === undefined ? parsed : withinCap(parsed, cap)), over));
 }
+
+/**
+ * For Claude models the AI SDK adds the tokens for thinking to the limit. Thinking is output and is paid for, so the limit
+ * stays. Thinking that follows from `reasoning_effort` takes at most four fifths of it.
+ */
+function withinCap(body: Fields, { tokens, hasThinking }: OutputCap): Fields {
+  const { max_tokens: sent, thinking = null } = body;
+  if (typeof sent !== 'number' || sent <= tokens) return body;
+  const budget = isFields(thinking) ? thinking['budget_tokens'] : undefined;
+  if (!isFields(thinking) || typeof budget !== 'number' || hasThinking) return { ...body, max_tokens: tokens };
+  const budget_tokens = Math.max(THINKING_TOKENS_MIN, Math.min(budget, Math.floor(tokens * 0.8)));
+  return { ...body, max_tokens: tokens, thinking: { ...thinking, budget_tokens } };
+}
+/** The provider rejects less. */
+const THINKING_TOKENS_MIN = 1024;
 
 function optionsName({ how, provider }: Target): string {
   if (how.protocol === 'compatible' || how.protocol === 'package') return provider;

@@ -2,7 +2,7 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
-import { outputCap } from '../../document/definitions.ts';
+import { replySettings } from '../../document/reply-settings.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
 import { memoryOf } from '../../document/memory.ts';
@@ -182,7 +182,9 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
   const budgets: Budgets = { ...(presetOf(profile) ?? { steps: STEPS_DEFAULT }), ...given.budgets };
   const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => {
     if (agent.maxOutputTokens !== null) return [id, agent];
-    return [id, { ...agent, ...outputCap(undefined, budgets, given.models.find(agent.model)) }];
+    const { temperature, settings } = agent;
+    const known = { temperature: temperature ?? undefined, reasoningEffort: settings?.reasoningEffort };
+    return [id, { ...agent, ...replySettings(known, budgets, given.models.find(agent.model)) }];
   });
   const seconds = budgets.wall_clock_seconds;
   return {

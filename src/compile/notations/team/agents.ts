@@ -1,11 +1,10 @@
 /** Reads the agents of a team: model, tools, and their view of the shared history. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { AgentDef, ToolDef } from '../../../ir/nodes.ts';
+import type { ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
-import { readModelRef } from '../../../catalog/providers.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
-import { grantedTools as toolsNamed, outputCap, serverTool, settingsOf } from '../../document/definitions.ts';
+import { grantedTools as toolsNamed, serverTool } from '../../document/definitions.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { checkConditions, memoryOf } from '../../document/memory.ts';
 import type { MemoryDef } from '../../document/memory.ts';
@@ -13,7 +12,8 @@ import type { Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
 import type { Member, Reading } from './model.ts';
-import type { RawAgent, RawModel } from './schema/agents.ts';
+import { calledModel, declareModels } from './models.ts';
+import type { RawAgent } from './schema/agents.ts';
 import type { RawTeam } from './schema/sections.ts';
 import { withProfiles } from './api-profiles.ts';
 import { limitTools } from './security.ts';
@@ -31,7 +31,7 @@ export function readMembers(reading: Reading, definitions: Definitions): Members
   const members = new Map<string, Member>();
   const tools: { [name: string]: ToolDef } = {};
   const prompt = systemPrompt(reading, definitions);
-  for (const [alias, model] of Object.entries(reading.body.value.Models ?? {})) declareModel(definitions, alias, model);
+  declareModels(reading.body.value.Models, definitions);
   for (const [index, agent] of reading.body.value.Agents.entries()) {
     const { granted, pluginOf } = grantedTools(agent, index, reading, definitions);
     const limited = limitTools(granted, agent, index, pluginOf, reading);
@@ -70,35 +70,6 @@ function systemPrompt({ body, report }: Reading, { readText }: Definitions): str
   return text ?? SystemPrompt;
 }
 
-/** The alias of the model; declares a model that is written in place. */
-export function modelName(model: RawModel | undefined, definitions: Definitions): string | null {
-  if (model === undefined) return null;
-  if (typeof model === 'string') return model;
-  declareModel(definitions, model.ModelId, model);
-  return model.ModelId;
-}
-
-function declareModel(definitions: Definitions, alias: string, model: RawModel): void {
-  if (typeof model === 'string' && definitions.models.find(alias) !== undefined) return;
-  const settings: Partial<Exclude<RawModel, string>> = typeof model === 'string' ? {} : model;
-  const id = typeof model === 'string' ? model : model.ModelId;
-  const ref = readModelRef(id);
-  const entry = {
-    provider: settings.Provider ?? ref?.provider ?? 'openai',
-    model: ref?.model ?? id,
-    base_url: settings.Endpoint,
-    api_key_env: settings.ApiKeyEnv ?? settings.ApiKeyEnvVar,
-    headers: settings.Headers,
-    organization: settings.Organization,
-    timeout: settings.TimeoutSeconds,
-    accepts: settings.Accepts,
-    retries: settings.Retries,
-    options: Object.keys(settings.Options ?? {}).length === 0 ? undefined : settings.Options,
-  };
-  const given = Object.entries(entry).filter(([, value]) => value !== undefined);
-  definitions.models.declare(alias, Object.fromEntries(given) as typeof entry);
-}
-
 /** A remote agent is called as a model that speaks A2A. */
 function remoteModel({ Name, RemoteAgent }: RawAgent, { models }: Definitions): string {
   const alias = `a2a:${Name}`;
@@ -115,8 +86,11 @@ function memberOf(
   definitions: Definitions,
 ): Member {
   const tools = [...granted.keys()];
-  const model = agent.RemoteAgent === undefined ? modelName(agent.Model, definitions) : remoteModel(agent, definitions);
-  const settings = typeof agent.Model === 'object' ? agent.Model : undefined;
+  const called =
+    agent.RemoteAgent === undefined
+      ? calledModel(agent.Model, body.value.Models, definitions)
+      : calledModel(remoteModel(agent, definitions), undefined, definitions);
+  const isForced = agent.FunctionChoice === 'required';
   return {
     name: agent.Name,
     description: agent.Description ?? '',
@@ -134,29 +108,14 @@ function memberOf(
     def: {
       id: agent.Name,
       name: agent.Name,
-      model,
+      ...called,
       instructions: [prompt, agent.Instructions].filter((text) => text !== '').join('\n\n'),
       tools,
       output: null,
-      ...outputCap(settings?.MaxTokens, definitions.budgets, definitions.models.find(model)),
-      temperature: settings?.Temperature ?? null,
       ...(agent.ToolWidth === undefined ? {} : { toolWidth: agent.ToolWidth }),
-      ...modelSettings(agent.Model, agent.FunctionChoice === 'required' ? 'required' : undefined),
+      ...(isForced ? { settings: { ...called.settings, toolChoice: 'required' } } : {}),
     },
   };
-}
-
-/** The settings of the calls of a model that is written in place. */
-export function modelSettings(model: RawModel | undefined, toolChoice?: 'required'): Pick<AgentDef, 'settings'> {
-  const settings = typeof model === 'object' ? model : undefined;
-  return settingsOf({
-    reasoningEffort: settings?.ReasoningEffort,
-    topP: settings?.TopP,
-    seed: settings?.Seed,
-    stop: settings?.Stop,
-    parallelToolCalls: settings?.ParallelToolCalls,
-    toolChoice,
-  });
 }
 
 /** An agent with `Isolation: Fresh` gets its own sources and not the history, even if it names none. */

@@ -13,6 +13,7 @@ import { addAttempts } from '../../lower/attempt.ts';
 import type { Kit, Step as Place } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
 import type { Definitions } from '../../document/definitions.ts';
+import { replySettings } from '../../document/reply-settings.ts';
 import type { Step, Workflow } from './model.ts';
 import { HANDED, slotOf } from './plan.ts';
 import { UPSTREAM } from './plan.ts';
@@ -37,7 +38,8 @@ const PARTIAL = '_partial';
 
 export function lowerWorkflow({ workflow, agents, body }: ReadWorkflow, plan: Plan, definitions: Definitions): Lowered {
   const builder = createBuilder('workflow', definitions);
-  for (const agent of agents.values()) builder.agent(agent);
+  const replies = replySettings({}, definitions.budgets, definitions.models.find(null));
+  for (const agent of agents.values()) builder.agent({ ...agent, ...replies });
   const ids = authoredIds(builder, workflow.steps);
   const kit = createKit(builder);
   const lowering: Lowering = {

@@ -15,9 +15,8 @@ import { DEFAULTS, ERROR_MODES, MODES, stepKeys, workflowSchema } from './schema
 import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
 import { isVariableName, piecesOf } from './model.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
-import { outputCap, undeclaredAgent } from '../../document/definitions.ts';
+import { undeclaredAgent } from '../../document/definitions.ts';
 import { nearest } from '../../diagnose/nearest.ts';
-import type { Sections } from '../../document/schema/schema.ts';
 import { isPoisonedName } from '../../document/names.ts';
 import type { Range } from '../../source/range.ts';
 
@@ -175,7 +174,7 @@ function createRegistry(
     undeclared,
     resolve(ref, step) {
       if (declared === undefined) {
-        if (!undeclared.has(ref.value)) undeclared.set(ref.value, bounded(ref.value, sections));
+        if (!undeclared.has(ref.value)) undeclared.set(ref.value, undeclaredAgent(ref.value));
         return ref.value;
       }
       const byName = ref.by === 'id' ? undefined : declared.find((agent) => agent.poisoned || agent.name === ref.value);
@@ -214,10 +213,6 @@ function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readon
     declared.flatMap(({ id, name }) => (ref.by === 'id' ? [id] : ref.by === 'name' ? [name] : [name, id])),
   );
   return near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`;
-}
-
-function bounded(name: string, { budgets }: Sections): AgentDef {
-  return { ...undeclaredAgent(name), ...outputCap(undefined, budgets, undefined) };
 }
 
 interface Given {

@@ -3,8 +3,7 @@ import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
-import { outputCap } from '../../../document/definitions.ts';
-import { modelName, modelSettings } from '../agents.ts';
+import { calledModel } from '../models.ts';
 import { OUTPUT } from '../slots.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
@@ -32,19 +31,13 @@ export function chooserDef(
   instructions: string,
   tools: readonly string[] = [],
 ): AgentDef {
-  const { budgets } = team.definitions;
-  const settings = typeof model === 'object' ? model : undefined;
-  const named = modelName(model, team.definitions);
   return {
     id,
     name: id,
-    model: named,
+    ...calledModel(model, team.raw.Models, team.definitions),
     instructions,
     tools,
     output: null,
-    ...outputCap(settings?.MaxTokens, budgets, team.definitions.models.find(named)),
-    temperature: settings?.Temperature ?? null,
-    ...modelSettings(model),
   };
 }
 
