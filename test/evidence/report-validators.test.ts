@@ -192,6 +192,30 @@ rows('RequireReviewJudgement', [
     true,
   ],
   [
+    'a brief without criteria',
+    { response: review(good), files: brief({ acceptance_criteria: [] }), observations: [ran('x')] },
+    'MissingEvidence: `.fuseraft/artifacts/brief.json` has no acceptance criteria, so there is nothing to judge',
+  ],
+  [
+    'criteria that are not a list',
+    { response: review(good), files: brief({ acceptance_criteria: 'adds' }), observations: [ran('x')] },
+    'has no acceptance criteria',
+  ],
+  [
+    'a criterion without text',
+    { response: review(good), files: brief({ acceptance_criteria: ['adds', ' '] }), observations: [ran('x')] },
+    'Criterion 2 of `.fuseraft/artifacts/brief.json` has no text',
+  ],
+  [
+    'a criterion that has only a command',
+    {
+      response: review({ ...good, criterion: 'npm run add' }),
+      files: brief({ acceptance_criteria: [{ test_command: 'npm run add' }] }),
+      observations: [ran('x')],
+    },
+    true,
+  ],
+  [
     'a brief that is named and not there',
     { response: review(good), config: { BriefPath: 'b.json' }, observations: [ran('x')] },
     'MissingEvidence',

@@ -136,9 +136,21 @@ export const requireReviewJudgement: Validator = async (evidence) => {
   const brief = await readBrief(evidence);
   if (!brief.ok && (setting(evidence, 'BriefPath') !== '' || (await evidence.readText(briefPath(evidence))) !== null))
     return block('MissingEvidence', `The criteria of the review are not known: ${brief.why}.`);
-  const criteria = brief.ok ? listIn(brief.value, 'acceptance_criteria').map(criterionOf) : [];
-  return unjudged(entries, criteria) ?? ranThisTurn(evidence);
+  if (!brief.ok) return unjudged(entries, []) ?? ranThisTurn(evidence);
+  const criteria = listIn(brief.value, 'acceptance_criteria').map(criterionOf);
+  return withoutCriteria(evidence, criteria) ?? unjudged(entries, criteria) ?? ranThisTurn(evidence);
 };
+
+/** A brief without criteria, or with an empty one, gives the review nothing to judge. */
+function withoutCriteria(evidence: Evidence, criteria: readonly string[]): Verdict | null {
+  if (criteria.length > 0 && criteria.every((criterion) => plain(criterion) !== '')) return null;
+  const path = `\`${briefPath(evidence)}\``;
+  const problem =
+    criteria.length === 0
+      ? `${path} has no acceptance criteria, so there is nothing to judge`
+      : `Criterion ${criteria.findIndex((criterion) => plain(criterion) === '') + 1} of ${path} has no text`;
+  return block('MissingEvidence', `${problem}. Its author must list them as texts under \`acceptance_criteria\`.`);
+}
 
 interface Entry {
   readonly criterion: string;
@@ -184,7 +196,7 @@ function plain(text: string): string {
     .trim();
 }
 
-const CRITERION_FIELDS = ['criterion', 'description', 'text', 'name', 'title'];
+const CRITERION_FIELDS = ['criterion', 'description', 'text', 'name', 'title', 'id', 'test_command'];
 
 function criterionOf(entry: Json): string {
   if (typeof entry === 'string') return entry;
