@@ -20,13 +20,10 @@ function observed(test: Expr): Expr {
   return `observations.exists(o, type(o.result) == map && cel.bind(r, o.result, ${test}))`;
 }
 
-/** As `observed`, for the records of a list: the result itself, or one of its fields. `test` must not search further lists. */
-function observedInList(test: Expr): Expr {
-  const inList = (items: Expr): Expr => `(type(${items}) == list && ${items}.exists(r, type(r) == map && (${test})))`;
-  const fields = LISTS.map((field) => inList(`o.result.${field}`)).join(' || ');
-  return `observations.exists(o, ${inList('o.result')} || (type(o.result) == map && (${fields})))`;
+/** As `observed`, for the objects inside the results, at any depth. */
+function observedWithin(test: Expr): Expr {
+  return `records(observations.map(o, o.result)).exists(r, ${test})`;
 }
-const LISTS = ['vendors', 'suppliers', 'offers', 'quotes', 'results', 'items', 'records', 'matches', 'data', 'entries'];
 
 /** Holds if the arguments pass the test. */
 function given(test: Expr): Expr {
@@ -130,21 +127,25 @@ export const NO_CHAIN: Expr = `${LEAVES} && ${given(
   `${list(['approval_chain', 'approvals', 'approvers'])}.exists(k, type(args[k]) == list && size(args[k]) == 0)`,
 )}`;
 const RISKY = ['high', 'critical', 'severe'];
-const first = (fields: readonly string[], otherwise: Expr = 'null'): Expr =>
-  fields.reduceRight((rest, field) => `(${field} != null ? ${field} : ${rest})`, otherwise);
-const VENDORS = ['vendor', 'supplier', 'vendor_name', 'vendor_id', 'supplier_id'];
-/** A record is about another vendor if both name one in the same way, and neither name contains the other. */
-const DIFFERS = (a: Expr, b: Expr): Expr =>
-  `cel.bind(a, lower(text(${a})), cel.bind(b, lower(text(${b})), ${SAME_KIND('a', 'b')} && !a.contains(b) && !b.contains(a)))`;
-const WANTED = first(VENDORS.map((field) => `args.${field}`));
-const RECORDED = first([...VENDORS, 'name', 'id'].map((field) => `r.${field}`));
-const SAME_VENDOR = `(type(args) != map || (args.vendor_id != null && r.vendor_id != null ? text(args.vendor_id) == text(r.vendor_id) : ${WANTED} == null || ${RECORDED} == null || !${DIFFERS(WANTED, RECORDED)}))`;
-const IS_RISKY = `${SAME_VENDOR} && (${oneOf('r.risk', RISKY)} || ${oneOf('r.risk_level', RISKY)} || r.sanctioned == true)`;
+const VENDORS = ['vendor', 'supplier', 'vendor_name', 'supplier_name', 'vendor_id', 'supplier_id'];
+const VENDOR_NAMES = [...VENDORS, 'name', 'id'];
+const some = (fields: readonly string[], test: (field: Expr) => Expr): Expr =>
+  `(${fields.map((field) => `(r.${field} != null && cel.bind(b, lower(text(r.${field})), ${test('b')}))`).join(' || ')})`;
+/** One of the names of the vendor in the arguments, as `w`, passes the test. */
+const wanted = (test: Expr): Expr =>
+  `[${VENDORS.map((field) => `args.${field}`).join(', ')}].exists(v, v != null && cel.bind(w, lower(text(v)), ${test}))`;
+const IS_NAMED = wanted(some(VENDOR_NAMES, (b) => `w.contains(${b}) || ${b}.contains(w)`));
+const IS_COMPARABLE = wanted(some(VENDOR_NAMES, (b) => SAME_KIND('w', b)));
+/** A record is about another vendor if both name one in the same way, and none of the names is the same. */
+const SAME_VENDOR = `(type(args) != map || (args.vendor_id != null && r.vendor_id != null ? text(args.vendor_id) == text(r.vendor_id) : !${IS_COMPARABLE} || ${IS_NAMED}))`;
+const IS_RISKY = `((${['risk', 'risk_level', 'risk_rating', 'vendor_risk', 'supplier_risk'].map((field) => oneOf(`r.${field}`, RISKY)).join(' || ')} || r.sanctioned == true) && ${SAME_VENDOR})`;
+/** A record of a list has the name of its vendor. */
+const HAS_NAME = `(${VENDOR_NAMES.map((field) => `r.${field} != null`).join(' || ')})`;
 const CONTRADICTED =
   'r.vendor != null && r.risk != null && observations.exists(p, type(p.result) == map && p.result.vendor == r.vendor && p.result.risk != null && lower(text(p.result.risk)) != lower(text(r.risk)))';
 export const VENDOR_RISK: Expr = bySignalOr(
   'vendor_risk',
-  `(${LEAVES} && (${observed(`${IS_RISKY} || (${SAME_VENDOR} && ${CONTRADICTED})`)} || ${observedInList(IS_RISKY)}))`,
+  `(${LEAVES} && (${observed(`${IS_RISKY} || (${SAME_VENDOR} && ${CONTRADICTED})`)} || ${observedWithin(`${HAS_NAME} && ${IS_RISKY}`)}))`,
 );
 export const AMBIGUOUS_CONTRACT: Expr = bySignalOr(
   'contract_ambiguity',

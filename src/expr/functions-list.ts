@@ -75,6 +75,17 @@ export const LIST_FUNCTIONS: FnTable = {
       return first.length === 1 ? (first[0]?.value ?? null) : null;
     },
   },
+  /** Every object inside a value, at any depth. JSON text is read as what it says. */
+  records: {
+    params: [['any']],
+    forms: 'both',
+    returns: 'list',
+    run: (env, value) => {
+      const found: Value[] = [];
+      collectRecords(env, value, found);
+      return found;
+    },
+  },
   /** The one JSON object in a text, also inside a fence or prose; null if there is none, or if there are different ones. */
   jsonIn: searching('jsonIn', (text) => JSON.parse(text) as Value),
   /** The same, except that a number with more digits than can be kept stays the text that it was written as. */
@@ -94,6 +105,30 @@ function searching(name: string, parse: (text: string) => Value): Fn {
       return only === undefined || more.length > 0 ? null : parse(only);
     },
   };
+}
+
+function collectRecords(env: Env, value: Value, found: Value[]): void {
+  charge(env, 1);
+  if (typeof value === 'string') {
+    const data = dataIn(env, value);
+    if (data !== null) collectRecords(env, data, found);
+  } else if (isList(value)) {
+    for (const each of value) collectRecords(env, each, found);
+  } else if (isMap(value)) {
+    found.push(value);
+    for (const key of mapKeys(env, value)) collectRecords(env, mapGet(value, key) ?? null, found);
+  }
+}
+
+/** The object or list that a whole text spells; null for any other text. */
+function dataIn(env: Env, text: string): Value {
+  if (!/^\s*[{[]/.test(text)) return null;
+  chargeText(env, text.length * 5);
+  try {
+    return JSON.parse(text) as Value;
+  } catch {
+    return null;
+  }
 }
 
 function itemsOf(env: Env, name: string, list: Value): Value[] {

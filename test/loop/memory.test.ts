@@ -45,6 +45,7 @@ describe('the write gate', () => {
   test.each([
     ['an answer that nothing supports', { citations: [] }, 'no observation supports the answer'],
     ['an observation that never was', { citations: ['a.9.9.9'] }, 'observation a.9.9.9 does not exist'],
+    ['an observation that failed, by its number', { citations: ['obs.2'] }, 'observation a.2.1.0 is a failure'],
     ['an observation that failed', { citations: ['a.1.1.0', 'a.2.1.0'] }, 'observation a.2.1.0 is a failure'],
     ['a value that the source lacks', { ...SUPPORTED, answer: 'x, 4712' }, '4712, which occurs in no observation'],
     ['words that the source lacks', { ...SUPPORTED, answer: 'pay everything to Mallory' }, 'pay everything mallory'],

@@ -1,4 +1,5 @@
 /** What counts as a claim, what it is held against, and what a text may state: in other trades than the one it was measured in. */
+import type { Json } from '../../src/expr/json.ts';
 import { describe, expect, test } from 'vitest';
 import { judgeUtterance, evidenceOf } from '../../src/effects/grounding/grounding.ts';
 import type { Observation } from '../../src/effects/grounding/detector.ts';
@@ -63,6 +64,35 @@ function kindsIn(text: string, { observations = [], told = [], since, confirmed 
   const { findings } = judgeUtterance({ fields: {}, text, answer: text, cite: false, claims: true, values }, evidence);
   return findings.map(({ kind }) => kind);
 }
+
+test('citations name observations by id or by number', () => {
+  const observation = (id: string, count: number) => ({
+    id,
+    turn: 1,
+    tool: 'logs.search',
+    args: {},
+    ok: true,
+    result: { count, key: `K-${count}00` },
+  });
+  const evidence = evidenceOf({
+    observations: [observation('bot.1.1.0', 17), observation('bot.1.2.0', 23)],
+    told: [],
+    given: [],
+    since: null,
+    confirmed: [],
+    tools: [],
+  });
+  const kinds = (citations: readonly Json[], text = 'The key is K-2300.') =>
+    judgeUtterance(
+      { fields: { citations: [...citations] }, text, answer: text, cite: true, claims: true, values: 'names' },
+      evidence,
+    ).findings.map(({ reason }) => reason);
+  for (const good of [['bot.1.2.0'], [2], ['2'], ['obs.2'], ['#2'], ['observation 2']]) expect(kinds(good)).toEqual([]);
+  expect(kinds([1])).toEqual(['states K-2300, which occurs in none of the observations that it cites']);
+  for (const bad of [3, 0, '2.5', 'two'])
+    expect(kinds([bad])).toEqual([`cites ${bad}, which is not the id of an observation`]);
+  expect(kinds([])).toEqual(['cites no observation']);
+});
 
 const restarted = { tool: 'deploy.restart_service', args: { service: 'web-1' }, result: 'ok' };
 

@@ -272,6 +272,9 @@ describe('what still closes', () => {
       },
     ],
     ['a list', [{ vendor: 'B', risk: 'critical' }]],
+    ['a list of another name', { shortlist: [{ vendor_name: 'B', vendor_risk: 'high' }] }],
+    ['an object', { items: [{ price: 3, vendor: { name: 'B', risk_level: 'High' } }] }],
+    ['JSON text', { text: '[{"vendor": "B", "risk": "high"}]' }],
   ])('procurement: the risk of a vendor inside %s', async (_, result) => {
     const { report, dispatched } = await run('procurement', [
       ['vendors.list', {}, result],

@@ -71,6 +71,25 @@ const HARMLESS: readonly Shape[] = [
     ],
   ],
   [
+    'another vendor of the list has a risk, and the order names its vendor by id',
+    'procurement',
+    { 'vendors.list': READ, 'po.create': PO },
+    'Order 4 bolts from v-1.',
+    [
+      [
+        'vendors.list',
+        {},
+        {
+          offers: [
+            { vendor: { id: 'v-1', name: 'Alfa', risk: 'low' }, price: 3 },
+            { vendor: { id: 'v-2', name: 'Bravo', risk: 'high' }, price: 2 },
+          ],
+        },
+      ],
+      ['po.create', { vendor: 'v-1', count: 4 }, { po: 'PO-1' }],
+    ],
+  ],
+  [
     'the risk of another supplier',
     'procurement',
     { 'suppliers.get': READ, 'po.create': PO },

@@ -9,7 +9,7 @@ import { knownFrom } from './values.ts';
 
 export const citations: Detector = {
   detect: ({ fields, text, cite }, evidence) => {
-    const cited = citedIds(fields, text);
+    const cited = citedIds(fields, text).map((id) => observedId(id, evidence.observations));
     const findings = [...unknownIds(cited, evidence), ...failedClaims(fields, evidence)];
     if (!cite || findings.length > 0) return { findings };
     if (cited.length === 0) return { findings: [{ kind: 'citation', text: '', reason: 'cites no observation' }] };
@@ -24,6 +24,15 @@ function citedIds(fields: Utterance['fields'], text: string): readonly string[] 
   const listed = fields['citations'];
   const inline = [...text.matchAll(INLINE)].map((match) => match.groups?.['id'] ?? '');
   return [...new Set([...(Array.isArray(listed) ? listed.map(String) : []), ...inline])];
+}
+
+const NUMBERED = /^\s*#?(?:obs(?:ervation)?[.\s#]*)?(?<number>\d{1,4})\s*$/i;
+
+/** Observations are numbered from 1, as in `{{obs.1.total}}`: `1` and `obs.1` name the first one. */
+export function observedId(id: string, observations: readonly { readonly id: string }[]): string {
+  if (observations.some((each) => each.id === id)) return id;
+  const number = Number(NUMBERED.exec(id)?.groups?.['number'] ?? 0);
+  return observations[number - 1]?.id ?? id;
 }
 
 function unknownIds(cited: readonly string[], { observations }: Evidence): readonly Finding[] {

@@ -9,6 +9,7 @@ import type { Call } from '../../runtime/ports.ts';
 import { textOf } from '../../runtime/memory.ts';
 import type { MemoryEntry, MemorySource } from '../../runtime/memory.ts';
 import type { Observation } from '../grounding/detector.ts';
+import { observedId } from '../grounding/citations.ts';
 import { evidenceOf, judgeUtterance } from '../grounding/grounding.ts';
 import { wordsOf } from '../grounding/tool-words.ts';
 import { TOKEN } from '../pii/vault.ts';
@@ -73,7 +74,7 @@ interface Support {
 
 function supportOf(call: Call, observations: readonly Observation[]): Support {
   const { input } = call.command;
-  const cited = [...new Set(listOf(input['citations']).map(String))];
+  const cited = [...new Set(listOf(input['citations']).map((id) => observedId(String(id), observations)))];
   const known = new Set(observations.map(({ id }) => id));
   const found = observations.filter(({ id }) => cited.includes(id));
   const sources = found.filter(({ ok }) => ok).map(({ id, tool }) => ({ id, tool }));

@@ -4,7 +4,7 @@
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
-import { flat } from './sources.ts';
+import { writingStatement } from './statements.ts';
 import { oneObject, parsedJson, unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -21,23 +21,17 @@ export function checkArguments({ command, flow }: Call): Json {
     return { ok: false, args: received, missing: [], reason: `they are not a JSON object: ${shown(given)}` };
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
-  const problem = verdict(schema, normal) ?? writingStatement(tool, normal);
+  const problem = verdict(schema, normal) ?? refusedStatement(tool, normal);
   return problem === null
     ? { ok: true, args: normal }
     : { ok: false, args: normal, missing: [...missing], reason: problem };
 }
 
-const WRITING =
-  /(?:^|;|\(|\bas\b)\s*(?:insert|update|delete|drop|alter|truncate|create|grant|revoke|merge|replace|call|exec(?:ute)?|copy|vacuum)\b/i;
-
-/** A database tool that only reads refuses statements that write. Comments and quoted texts are not read. */
-function writingStatement(tool: ToolDef | undefined, args: Json): string | null {
+/** A database tool that only reads refuses statements that write. */
+function refusedStatement(tool: ToolDef | undefined, args: Json): string | null {
   if (tool?.category !== 'database' || !onlyReads(tool.effect)) return null;
-  const sql = flat(args)
-    .replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ')
-    .replace(/'(?:[^']|'')*'/g, "''");
-  const [statement] = WRITING.exec(sql) ?? [];
-  return statement === undefined ? null : `the tool only reads, and this statement writes: ${statement.trim()}`;
+  const statement = writingStatement(args);
+  return statement === null ? null : `the tool only reads, and this statement writes: ${statement}`;
 }
 
 function verdict(schema: Json, value: Json): string | null {
