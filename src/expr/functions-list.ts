@@ -82,7 +82,7 @@ export const LIST_FUNCTIONS: FnTable = {
     returns: 'list',
     run: (env, value) => {
       const found: Value[] = [];
-      collectRecords(env, value, found);
+      addRecords(env, value, found);
       return found;
     },
   },
@@ -107,16 +107,16 @@ function searching(name: string, parse: (text: string) => Value): Fn {
   };
 }
 
-function collectRecords(env: Env, value: Value, found: Value[]): void {
+function addRecords(env: Env, value: Value, found: Value[]): void {
   charge(env, 1);
   if (typeof value === 'string') {
     const data = dataIn(env, value);
-    if (data !== null) collectRecords(env, data, found);
+    if (data !== null) addRecords(env, data, found);
   } else if (isList(value)) {
-    for (const each of value) collectRecords(env, each, found);
+    for (const each of value) addRecords(env, each, found);
   } else if (isMap(value)) {
     found.push(value);
-    for (const key of mapKeys(env, value)) collectRecords(env, mapGet(value, key) ?? null, found);
+    for (const key of mapKeys(env, value)) addRecords(env, mapGet(value, key) ?? null, found);
   }
 }
 
