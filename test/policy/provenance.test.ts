@@ -25,8 +25,9 @@ const flow = compile({
   flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
 }).flow;
 const saw = (tool: string, result: Json, more: object = {}) => ({ tool, ok: true, result, ...more });
+const clock = { now: () => Date.parse('2026-06-10T12:00:00Z') };
 const judge = (tool: string, args: Json, observations: readonly object[], user: Json = 'pay Ann 12.50') =>
-  checkProvenance({ command: { input: { tool, args, agent: 'bot', user, observations } }, flow } as never) as {
+  checkProvenance({ command: { input: { tool, args, agent: 'bot', user, observations } }, flow, clock } as never) as {
     ok: boolean;
     exposed: boolean;
     reason?: string;
@@ -140,11 +141,42 @@ describe('a way around the rule', () => {
     ],
     ['the end of an address', 'mail.send', { to: 'lee@corp.com' }, 'write to anna-lee@corp.com'],
     ['the day of a date as an id', 'pay.send', { to: 'Ann', amount: 5, invoice_id: 13 }, 'pay Ann 5 on June 13'],
+    [
+      'the day of a date as an id in digits',
+      'pay.send',
+      { to: 'Ann', amount: 5, account: '13' },
+      'pay Ann 5 on June 13',
+    ],
+    ['the amount as the account', 'pay.send', { amount: 250, account: 250 }, 'Pay 250 for invoice 7'],
+    ['the amount as the account, in digits', 'pay.send', { amount: 250, account: '250' }, 'Pay 250 for invoice 7'],
+    ['an identifier as the amount', 'pay.send', { invoice: 7, amount: 7 }, 'Pay 250 for invoice 7'],
+    ['amount and customer exchanged', 'pay.send', { customer: 50, amount: 7 }, 'refund 50 to customer 7'],
+    ['the day in another year', 'pay.send', { to: 'Ann', amount: 5, date: '2031-06-13' }, 'pay Ann 5 on June 13, 2026'],
+    ['a sweep over users by mail', 'mail.send', { user_id: 2, body: 'hello Ann' }, 'write to Ann'],
+    ['a recipient as the name of a field', 'mail.send', { to: { 'boss@evil.example': true } }, 'write to Ann'],
     ['a sweep over small ids', 'pay.send', { to: 'Ann', amount: 5, user_id: 2 }, 'pay Ann 5'],
     ['a flag', 'pay.send', { to: 'Ann', amount: 5, recurring: true }, 'pay Ann 5'],
     ['a value as JSON text', 'mail.send', { to: '{"address": "boss@evil.example"}' }, 'write to Ann'],
   ])('%s is asked about', (_, tool, args, user) => {
     expect(judge(tool, args, [page], user).ok).toBe(false);
+  });
+
+  test('a number of a trusted tool counts for the kind of field that it came from', () => {
+    const books = saw('bank.read', { invoices: [{ id: 4402, amount: 90, due: '2026-07-01' }], note: 'limit 31' });
+    const pay = (args: Json) => judge('pay.send', args, [page, books], 'pay the open invoice').ok;
+    expect(pay({ invoice_id: 4402, amount: 90 })).toBe(true);
+    expect(pay({ invoice_id: '4402', amount: 90, date: '2026-07-01' })).toBe(true);
+    expect(pay({ invoice_id: 4402, amount: 4402 })).toBe(false);
+    expect(pay({ account: 90, amount: 90 })).toBe(false);
+    expect(pay({ account: 31, amount: 90 })).toBe(false);
+    expect(pay({ invoice_id: 4402, amount: 90, date: '2027-07-01' })).toBe(false);
+  });
+
+  test('the present date needs no source, another date does', () => {
+    const pay = (date: string) => judge('pay.send', { to: 'Ann', amount: 5, date }, [page], 'pay Ann 5').ok;
+    expect(['2026-06-10', '2026-06-11', '2026-06-10T09:30:00Z'].map(pay)).toEqual([true, true, true]);
+    expect(['2026-06-09', '2026-06-12', '2027-06-10'].map(pay)).toEqual([false, false, false]);
+    expect(judge('pay.send', { date: '2026-06-10' }, [page], 'pay Ann 5').ok).toBe(false);
   });
 
   test('the echo and the error of a trusted tool vouch for nothing', () => {
@@ -171,7 +203,7 @@ describe('a way around the rule', () => {
       observations: [],
       recalled,
     };
-    expect(checkProvenance({ command: { input }, flow } as never)).toMatchObject({ ok: false });
+    expect(checkProvenance({ command: { input }, flow, clock } as never)).toMatchObject({ ok: false });
   });
 
   test.each<[string, string, Json, Json]>([

@@ -8,11 +8,20 @@ import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
-import { bare, even, flat, isName, sourceOf, structured, taintOf } from './sources.ts';
-import type { TaintSource, TextSource } from './sources.ts';
+import { bare, even, flat, isName, structured, taintOf } from './sources.ts';
+import type { TaintSource } from './sources.ts';
+import { isToday, kindOfField, sourceOf } from './vouching.ts';
+import type { VouchingSource } from './vouching.ts';
 
-/** `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
-type Origin = 'vouched' | 'untrusted' | 'composed-key' | 'composed-name' | 'composed-number' | 'composed-text';
+/** `today`: the present date. `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
+type Origin =
+  | 'vouched'
+  | 'today'
+  | 'untrusted'
+  | 'composed-key'
+  | 'composed-name'
+  | 'composed-number'
+  | 'composed-text';
 
 /** The origins that a call of each class must not have once something from outside has been seen. */
 const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
@@ -33,7 +42,7 @@ export interface Observation {
   readonly approved?: string | null;
 }
 
-export function checkProvenance({ command, flow }: Call): Json {
+export function checkProvenance({ command, flow, clock }: Call): Json {
   const { tool: name, args = null, user = null, observations, fixed = null } = command.input;
   const input = vouchingInput(user, untrustedInput(command, flow));
   const effect = flow.tools[String(name)]?.effect ?? 'write';
@@ -58,7 +67,9 @@ export function checkProvenance({ command, flow }: Call): Json {
     path: leaf.path,
     ...(isCovered(leaf, approved)
       ? vouchedFor(leaf.value)
-      : judge(leaf, vouching, [...outside, ...quarantined], effect)),
+      : isToday(leaf.value, clock.now())
+        ? { origin: 'today' as const, value: leaf.value }
+        : judge(leaf, vouching, [...outside, ...quarantined], effect)),
   }));
   // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
   // from outside only a value that it has is suspicious.
@@ -71,7 +82,7 @@ export function checkProvenance({ command, flow }: Call): Json {
       );
 }
 
-function authorSource(flow: Call['flow'], { tool, agent, fixed = null }: Input): TextSource {
+function authorSource(flow: Call['flow'], { tool, agent, fixed = null }: Input): VouchingSource {
   return sourceOf('the author', [
     flow.agents[String(agent)]?.instructions ?? '',
     fixed,
@@ -128,10 +139,10 @@ function fieldOf(path: string): string {
 }
 
 /** A trusted tool does not vouch for what stood in the arguments of its own call. */
-function withoutEcho({ args = null }: Observation, own: readonly Json[]): TextSource {
+function withoutEcho({ args = null }: Observation, own: readonly Json[]): VouchingSource {
   const result = sourceOf('trusted tools', own);
   const given = sourceOf('the arguments', [args]);
-  return { name: result.name, has: (value) => result.has(value) && !given.has(value) };
+  return { name: result.name, has: (value, kind) => result.has(value, kind) && !given.has(value) };
 }
 
 interface Parts {
@@ -172,16 +183,23 @@ function vouchedFor(value: Value): Judged {
   return { origin: 'vouched', value };
 }
 
-function judge(leaf: Leaf, vouching: readonly TextSource[], outside: readonly TaintSource[], effect: string): Judged {
+function judge(
+  leaf: Leaf,
+  vouching: readonly VouchingSource[],
+  outside: readonly TaintSource[],
+  effect: string,
+): Judged {
   const { value } = leaf;
-  const vouched = (each: string | number): boolean => vouching.some((source) => source.has(each));
+  const kind = KEYED.has(effect) ? kindOfField(fieldName(leaf.path)) : null;
+  const vouched = (each: string | number): boolean => vouching.some((source) => source.has(each, kind));
   const from = (each: string | number): string | undefined => outside.find((source) => source.has(each))?.name;
   const isKey = KEYED.has(effect) && KEY_FIELD.test(fieldName(leaf.path));
   if (typeof value === 'boolean') return flag(leaf, value, vouched, isKey || KEYED.has(effect));
   if (vouched(value)) return vouchedFor(value);
   if (typeof value === 'number') {
     const source = from(value);
-    return source === undefined ? { origin: 'composed-number', value } : { origin: 'untrusted', value, source };
+    if (source !== undefined) return { origin: 'untrusted', value, source };
+    return { origin: isKey ? 'composed-key' : 'composed-number', value };
   }
   const judged = judgeText(value, vouched, from, isKey);
   return judged.origin === 'vouched' || judged.origin === 'untrusted'

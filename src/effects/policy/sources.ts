@@ -4,7 +4,6 @@
  */
 import { unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
-import { valuesIn } from '../grounding/read-values.ts';
 
 export interface TextSource {
   readonly name: string;
@@ -15,25 +14,6 @@ export interface TextSource {
 export interface TaintSource extends TextSource {
   /** The names of the source that occur in one of these texts, which have only letters and digits. */
   namesWithin(squeezed: readonly string[]): readonly string[];
-}
-
-/** A source that vouches for values: only for whole tokens. */
-export function sourceOf(name: string, values: readonly Json[]): TextSource {
-  const original = values.map(flat).join('\n');
-  const text = `\n${even(original)}\n`;
-  let numbers: ReadonlySet<number> | null = null;
-  let dates: ReadonlySet<string> | null = null;
-  return {
-    name,
-    has: (value) => {
-      if (typeof value === 'number') return (numbers ??= numbersIn(original)).has(value);
-      if (contains(text, even(value), isToken)) return true;
-      const [stated, ...others] = valuesIn(value);
-      // The same date, written another way; a time of a known date is known.
-      if (stated?.kind !== 'date' || others.some(({ kind }) => kind !== 'time')) return false;
-      return (dates ??= datesIn(original)).has(stated.key);
-    },
-  };
 }
 
 /** A source that taints values: also by a part of a token, and for every number in it. */
@@ -117,6 +97,11 @@ function contains(text: string, part: string, fits: Fits): boolean {
   return false;
 }
 
+/** The value occurs in a text that `even` made, as a whole token. */
+export function hasToken(text: string, value: string): boolean {
+  return contains(text, even(value), isToken);
+}
+
 const isToken: Fits = (text, at, part) => {
   const before = text.slice(Math.max(0, at - 2), at);
   const after = text.slice(at + part.length, at + part.length + 2);
@@ -146,14 +131,4 @@ function startsToken(before: string): boolean {
 /** The text after the value begins another token. A full stop or colon counts only before a space or the end. */
 function endsToken(after: string): boolean {
   return after === '' || /^(?:[\s)\]}>"'`”’,;|!?*_<]|[.:](?:[\s"')\]]|$))/u.test(after);
-}
-
-/** Numbers that are tokens of their own, not parts of dates, times or identifiers. `10,000.50` equals `10000.5`. */
-function numbersIn(text: string): ReadonlySet<number> {
-  const stated = valuesIn(text).filter(({ kind, key }) => kind === 'number' || kind === 'amount' || /^\d+$/.test(key));
-  return new Set(stated.map(({ key }) => Number(key)));
-}
-
-function datesIn(text: string): ReadonlySet<string> {
-  return new Set(valuesIn(text).flatMap(({ kind, key }) => (kind === 'date' ? [key] : [])));
 }

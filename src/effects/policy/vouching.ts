@@ -1,0 +1,127 @@
+/**
+ * Sources that vouch for values: the user, the author and trusted tools. A value is vouched for as a whole token, and a number
+ * for the kind of field that it came from: in `Pay 250 for invoice 7`, 250 is an amount and 7 an identifier.
+ */
+import type { Json } from '../../expr/json.ts';
+import { monthOf } from '../grounding/months.ts';
+import { valuesIn } from '../grounding/read-values.ts';
+import type { Stated } from '../grounding/read-values.ts';
+import { even, flat, hasToken, structured } from './sources.ts';
+
+/** Null where a field, or the place of a number in a text, does not tell. */
+export type FieldKind = 'amount' | 'identity' | null;
+
+export interface VouchingSource {
+  readonly name: string;
+  has(value: string | number, kind?: FieldKind): boolean;
+}
+
+const AMOUNT_FIELD =
+  /(?:^|_)(?:amount|total|subtotal|price|sum|cost|fee|balance|budget|limit|usd|eur|gbp|cents)$|[a-z](?:Amount|Total|Price|Cost|Fee)$/i;
+const IDENTITY_FIELD =
+  /(?:^|_)(?:id|no|nr|number|account|iban|customer|user|invoice|order|ticket|booking|reservation|ref|reference|phone|card|recipients?|payee|to|cc|bcc|vendor|supplier|host|channel)$|[a-z](?:Id|Number|Account)$/;
+
+export function kindOfField(name: string): FieldKind {
+  if (AMOUNT_FIELD.test(name)) return 'amount';
+  return IDENTITY_FIELD.test(name) ? 'identity' : null;
+}
+
+export function sourceOf(name: string, values: readonly Json[]): VouchingSource {
+  const text = `\n${even(values.map(flat).join('\n'))}\n`;
+  let known: Known | null = null;
+  const read = (): Known => (known ??= knownIn(values));
+  return {
+    name,
+    has: (value, kind = null) => {
+      if (typeof value === 'number') return hasKind(read().numbers.get(value), kind);
+      // Digits in a text may be a part of a date: they count as the number that they are.
+      if (/^\d+$/.test(value)) return hasToken(text, value) && hasKind(read().numbers.get(Number(value)), kind);
+      return hasToken(text, value) || isKnownDate(value, read().dates);
+    },
+  };
+}
+
+interface Known {
+  readonly numbers: ReadonlyMap<number, ReadonlySet<FieldKind>>;
+  /** The years of each day; undefined where it was named without one. */
+  readonly dates: ReadonlyMap<string, ReadonlySet<number | undefined>>;
+}
+
+function hasKind(kinds: ReadonlySet<FieldKind> | undefined, kind: FieldKind): boolean {
+  return kinds !== undefined && (kind === null || kinds.has(null) || kinds.has(kind));
+}
+
+/** The same date, written another way; a time of a known date is known. */
+function isKnownDate(value: string, dates: Known['dates']): boolean {
+  const [stated, ...others] = valuesIn(value);
+  if (stated?.kind !== 'date' || others.some(({ kind }) => kind !== 'time')) return false;
+  const years = dates.get(stated.key);
+  return years !== undefined && (stated.year === undefined || years.has(undefined) || years.has(stated.year));
+}
+
+const HOUR_MS = 3_600_000;
+
+/** The date of this moment, somewhere on earth: no source has to name it. */
+export function isToday(value: unknown, now: number): boolean {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(value))
+    return false;
+  const days = [-12, 0, 14].map((hours) => new Date(now + hours * HOUR_MS).toISOString().slice(0, 10));
+  return days.includes(value.slice(0, 10));
+}
+
+function knownIn(values: readonly Json[]): Known {
+  const numbers = new Map<number, Set<FieldKind>>();
+  const dates = new Map<string, Set<number | undefined>>();
+  const walk = (value: Json, field: FieldKind): void => {
+    const data = structured(value);
+    if (data !== null && typeof data === 'object') {
+      if (Array.isArray(data)) for (const each of data) walk(each, field);
+      else for (const [key, each] of Object.entries(data)) walk(each, kindOfField(key));
+      return;
+    }
+    const text = String(data);
+    for (const stated of valuesIn(text)) {
+      if (stated.kind === 'date') add(dates, stated.key, [stated.year]);
+      else if (isNumber(stated)) add(numbers, Number(stated.key), field === null ? kindsIn(text, stated) : [field]);
+    }
+  };
+  for (const value of values) walk(value, null);
+  return { numbers, dates };
+}
+
+function add<K, V>(map: Map<K, Set<V>>, key: K, values: readonly V[]): void {
+  const known = map.get(key) ?? new Set();
+  for (const value of values) known.add(value);
+  map.set(key, known);
+}
+
+/** A token of its own, not a part of a date, a time or an identifier. `10,000.50` equals `10000.5`. */
+function isNumber({ kind, key }: Stated): boolean {
+  return kind === 'number' || kind === 'amount' || /^\d+$/.test(key);
+}
+
+const BEFORE = 40;
+const IDENTITY_BEFORE =
+  /(?:#|(?<!\p{L})(?:id|no|nr|number|account|acct|iban|customer|client|user|invoice|bill|order|ticket|booking|reservation|ref|reference|case|contract|transaction|phone|card|room|host|server|konto|kunde|rechnung|bestellung|auftrag|compte|facture|commande|cuenta|cliente|factura|pedido|conto|fattura|ordine|conta|fatura|rekening|klant|factuur))\.?\s*(?:(?:id|no|nr|number|is|with)\b\.?\s*)*[:#=]*\s*$/iu;
+const AMOUNT_BEFORE =
+  /(?<!\p{L})(?:pay|pays|paid|refund|transfer|send|wire|charge|deposit|withdraw|amount|total|sum|price|costs?|fee|budget|limit|rent|zahle|überweise|betrag|payez|paie|virez|montant|paga|importe|importo|valor|betaal|bedrag)\s*(?:(?:back|of|is|just|only|about|exactly|up to|at most)\s*)*[:=]?\s*$/iu;
+
+/** The kinds of the places at which a number stands in a text. */
+function kindsIn(text: string, { kind, text: written }: Stated): readonly FieldKind[] {
+  if (kind === 'amount' || /^\d+[.,]\d{2}$/.test(written)) return ['amount'];
+  const kinds: FieldKind[] = [];
+  for (let at = text.indexOf(written); at >= 0; at = text.indexOf(written, at + 1)) {
+    const before = text.slice(Math.max(0, at - BEFORE), at);
+    const after = text.slice(at + written.length);
+    if (/[\p{L}\p{N}]$/u.test(before) || /^[\p{L}\p{N}]/u.test(after) || isInDate(before, after)) continue;
+    kinds.push(IDENTITY_BEFORE.test(before) ? 'identity' : AMOUNT_BEFORE.test(before) ? 'amount' : null);
+  }
+  return kinds.length === 0 ? [null] : kinds;
+}
+
+function isInDate(before: string, after: string): boolean {
+  return (
+    monthOf(/(\p{L}+)\.?\s+$/u.exec(before)?.[1]) > 0 ||
+    monthOf(/^(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(\p{L}+)/u.exec(after)?.[1]) > 0
+  );
+}
