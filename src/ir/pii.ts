@@ -7,6 +7,8 @@ export interface PiiPolicy {
   /** Tools and agents that receive the original values. */
   readonly trusted: readonly string[];
   readonly custom: readonly CustomPii[];
+  /** Countries (ISO 3166-1) whose phone numbers are found without a word near them. */
+  readonly regions?: readonly string[];
   /** True if attachments may be used, although personal data in them cannot be found. */
   readonly attachments?: true;
   /** A Presidio analyzer that is asked in addition. */

@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { PII_TYPES } from '../../src/catalog/pii-types.ts';
+import { getCountries } from 'libphonenumber-js/max';
+import { PHONE_REGIONS } from '../../src/catalog/phone-regions.ts';
 import { createDetect } from '../../src/effects/pii/detect.ts';
 import { EVAL_DATA } from '../eval-data.ts';
 
@@ -42,6 +44,18 @@ describe('published cases', () => {
     expect(right / (right + wrong)).toBeGreaterThanOrEqual(0.95);
   });
 
+  test('phone: with the country of the cases under `regions`, all are found, in both halves of the data', ({
+    skip,
+  }) => {
+    if (cases.length === 0) skip('the evaluation data is not here');
+    const own = cases.filter(({ entity }) => entity === 'TR_PHONE_NUMBER');
+    const half = (part: number) => own.filter((_, index) => index % 2 === part);
+    const figures = [0, 1].map((part) => score('phone', half(part), null, ['TR']));
+    expect(figures.map(({ missed }) => missed)).toEqual([0, 0]);
+    // The five others are valid numbers of India and Brazil without a word near them: they are not found.
+    expect(figures.reduce((sum, { wrong }) => sum + wrong, 0)).toBe(0);
+  });
+
   // The cases of one country expect nothing in the numbers of others, so only what is missed counts.
   test.for([
     ['PH_MOBILE_NUMBER', 35, 0],
@@ -68,8 +82,8 @@ describe('published cases', () => {
     expect(cases.filter(({ text }) => detect(text, null).length > 0).map(({ text }) => text)).toEqual([]);
   });
 
-  function score(type: string, own: readonly Case[], field: string | null = null) {
-    const detect = createDetect({ types: [type], names: false, custom: [] });
+  function score(type: string, own: readonly Case[], field: string | null = null, regions: readonly string[] = []) {
+    const detect = createDetect({ types: [type], names: false, custom: [], regions });
     let [right, wrong, missed] = [0, 0, 0];
     for (const { text, n, spans } of own) {
       const spotted = detect(text, field);
@@ -104,6 +118,21 @@ test('an address on the network is no phone number, also behind one', () => {
     'ip:192.168.100.24',
   ]);
   expect(found('phone 212.55.120.34')).toEqual(['ip:212.55.120.34']);
+});
+
+describe('regions', () => {
+  const inTurkey = createDetect({ types: ['phone'], names: false, custom: [], regions: ['TR'] });
+
+  test('a number of the region is found without a word near it, and no other number is', () => {
+    expect(inTurkey('5321234567', null)).toHaveLength(1);
+    expect(inTurkey('ara 5321234567 ve 2121234567', null)).toHaveLength(2);
+    expect(inTurkey('order 9171234567', null)).toEqual([]);
+    expect(found('5321234567')).toEqual([]);
+  });
+
+  test('the catalog has the countries of the library', () => {
+    expect(PHONE_REGIONS).toEqual(getCountries().toSorted());
+  });
 });
 
 describe('a value is found however it is spelt', () => {

@@ -1,13 +1,23 @@
 /** Finds personal data in a text. Where two kinds overlap, the longer one counts, then the one that comes first in the table. */
 import { card, iban, ssn } from './detectors/numbers.ts';
-import { email, ip, phone } from './detectors/contact.ts';
-import { customDetector, dob, name, secret } from './detectors/words.ts';
+import { email, ip, phoneDetector } from './detectors/contact.ts';
+import { secret } from './detectors/secrets.ts';
+import { customDetector, dob, name } from './detectors/words.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { Detector } from './detectors/detector.ts';
 import { normalise } from './normalise.ts';
 
 /** The kinds with a form of their own. `name` is separate: it is a guess, and off unless a document asks for it. */
-const DETECTORS: readonly Detector[] = [secret, email, iban, card, ssn, phone, ip, dob];
+const detectorsOf = (regions: readonly string[]): readonly Detector[] => [
+  secret,
+  email,
+  iban,
+  card,
+  ssn,
+  phoneDetector(regions),
+  ip,
+  dob,
+];
 
 export interface Found {
   readonly type: string;
@@ -17,10 +27,12 @@ export interface Found {
 
 export type Detect = (text: string, field: string | null) => readonly Found[];
 
-export function createDetect({ types, names, custom }: Pick<PiiPolicy, 'types' | 'names' | 'custom'>): Detect {
+type Policy = Pick<PiiPolicy, 'types' | 'names' | 'custom' | 'regions'>;
+
+export function createDetect({ types, names, custom, regions = [] }: Policy): Detect {
   const detectors = [
     ...custom.map(customDetector),
-    ...DETECTORS.filter(({ type }) => types.includes(type)),
+    ...detectorsOf(regions).filter(({ type }) => types.includes(type)),
     ...(names ? [name] : []),
   ];
   return (source, field) => {

@@ -1,4 +1,5 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
+import { PHONE_REGIONS } from '../../../catalog/phone-regions.ts';
 import { PII_TYPES } from '../../../catalog/pii-types.ts';
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
@@ -90,6 +91,9 @@ export const pii = record(() => ({
   )
     .optional()
     .describe('Kinds of your own.'),
+  regions: list(oneOf(PHONE_REGIONS))
+    .optional()
+    .describe('Countries whose phone numbers are found without a word near them, such as `TR`. Default: none.'),
   attachments: bool()
     .optional()
     .describe('True: images and files may be used, although personal data in them cannot be found. Default: false.'),

@@ -48,25 +48,29 @@ function phoneLibrary(): typeof Phone {
   return loaded;
 }
 
-export const phone: Detector = {
-  type: 'phone',
-  find: (scanned) => {
-    if (!/\d.*\d.*\d.*\d.*\d.*\d.*\d/s.test(scanned.text)) return [];
-    const found: Span[] = [];
-    const { findPhoneNumbersInText } = phoneLibrary();
-    for (const country of COUNTRIES)
-      for (const { startsAt: start, endsAt: end } of findPhoneNumbersInText(scanned.text, country))
-        if (
-          !found.some((other) => start < other.end && other.start < end) &&
-          isPhone(scanned, { start, end }, found.length > 0)
-        )
-          found.push({ start, end });
-    return found;
-  },
-};
+/** In the regions that a document names, a valid number needs no word near it. */
+export function phoneDetector(regions: readonly string[]): Detector {
+  const others = COUNTRIES.filter((country) => !regions.includes(country));
+  return {
+    type: 'phone',
+    find: (scanned) => {
+      if (!/\d.*\d.*\d.*\d.*\d.*\d.*\d/s.test(scanned.text)) return [];
+      const found: Span[] = [];
+      const { findPhoneNumbersInText } = phoneLibrary();
+      for (const country of [...(regions as readonly Phone.CountryCode[]), ...others])
+        for (const { startsAt: start, endsAt: end } of findPhoneNumbersInText(scanned.text, country))
+          if (
+            !found.some((other) => start < other.end && other.start < end) &&
+            isPhone(scanned, { start, end }, regions.includes(country) || found.length > 0)
+          )
+            found.push({ start, end });
+      return found;
+    },
+  };
+}
 
-/** A list of phone numbers names the first one only, so a second number needs no word of its own. */
-function isPhone(scanned: Scanned, span: Span, isNext: boolean): boolean {
+/** `isExpected`: the number needs no word near it. A list of phone numbers, too, names the first one only. */
+function isPhone(scanned: Scanned, span: Span, isExpected: boolean): boolean {
   const text = scanned.text.slice(span.start, span.end);
   const digits = digitsOf(text).length;
   if (digits < 8 || digits > 15 || /^\d{4}-\d{2}-\d{2}/.test(text) || isIP(text) !== 0) return false;
@@ -74,7 +78,7 @@ function isPhone(scanned: Scanned, span: Span, isNext: boolean): boolean {
   if (text.startsWith('+')) return true;
   if (GROUPED.test(text)) return !/^\d{3}[-. ]\d{2}[-. ]\d{4}$/.test(text);
   const isWhole = scanned.field === null && span.start === 0 && span.end === scanned.text.length;
-  return isNext || hasContext(scanned, span, PHONE_WORDS) || (isWhole && /^0|^\(/.test(text));
+  return isExpected || hasContext(scanned, span, PHONE_WORDS) || (isWhole && /^0|^\(/.test(text));
 }
 
 const IP_V4 = /(?<![\w.:])\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,3}(?!\d))?/g;

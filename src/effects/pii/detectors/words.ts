@@ -1,4 +1,4 @@
-/** Dates of birth, secrets, names, and the patterns that a document adds. */
+/** Dates of birth, names, and the patterns that a document adds. */
 import { RE2JS } from 're2js';
 import type { CustomPii } from '../../../ir/pii.ts';
 import { digitsOf, hasContext, spansOf } from './detector.ts';
@@ -23,40 +23,6 @@ const BIRTH =
 export const dob: Detector = {
   type: 'dob',
   find: (scanned) => [...spansOf(DATE, scanned.text)].filter((span) => hasContext(scanned, span, BIRTH)),
-};
-
-const SECRETS = new RegExp(
-  [
-    String.raw`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\s\S]*?-----END (?:[A-Z]+ )*PRIVATE KEY-----`,
-    String.raw`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}`,
-    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
-    String.raw`\bgh[pousr]_[A-Za-z0-9]{30,}`,
-    String.raw`\bgithub_pat_\w{30,}`,
-    String.raw`\bglpat-[\w-]{18,}`,
-    String.raw`\bxox[abposr]-[\w-]{10,}`,
-    String.raw`\bAIza[\w-]{30,}`,
-    String.raw`\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9_-]{16,}`,
-    String.raw`\bnpm_[A-Za-z0-9]{30,}`,
-    String.raw`\bSG\.[\w-]{16,}\.[\w-]{16,}`,
-  ].join('|'),
-  'g',
-);
-/** A value behind a name that says it is secret. */
-const ASSIGNED =
-  /(?:pass(?:word|wd|phrase)|\bpass(?=["']?\s*[:=])|secret|api[_-]?key|access[_-]?token|auth[_-]?token|bearer|client[_-]?secret)["']?\s*(?:[:=]|\bis\b)?\s*["']?([^\s"',;]{8,})/gi;
-const SECRET_FIELD = /pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?token|private[_-]?key/i;
-
-export const secret: Detector = {
-  type: 'secret',
-  find: ({ text, field }) => {
-    if (field !== null && SECRET_FIELD.test(field) && text.length >= 6) return [{ start: 0, end: text.length }];
-    const assigned = [...spansOf(ASSIGNED, text)].flatMap(({ end, match }) => {
-      const value = match[1] ?? '';
-      // A word of a sentence is not a secret: `password expired yesterday`.
-      return /\d/.test(value) || /[^\w.]/.test(value) ? [{ start: end - value.length, end }] : [];
-    });
-    return [...spansOf(SECRETS, text), ...assigned];
-  },
 };
 
 const NAME = String.raw`\p{Lu}[\p{L}'’-]+`;
