@@ -20,16 +20,16 @@ function isNewEnough(version) {
 }
 
 function start() {
-  // Node 22 calls its SQLite experimental on every start. The warning says nothing that a user can act on.
+  // Node 22 calls its SQLite experimental on every start, and every Node a part of its loader. A user can act on neither.
   var emit = process.emitWarning;
   process.emitWarning = function (warning) {
-    var isSqlite = /SQLite is an experimental feature/.test(String(warning));
-    if (!isSqlite) return emit.apply(process, arguments);
+    var isOurs = /SQLite is an experimental feature|vm\.USE_MAIN_CONTEXT_DEFAULT_LOADER/.test(String(warning));
+    if (!isOurs) return emit.apply(process, arguments);
   };
   // Compiled code is kept between starts: it halves the time of a short command.
   var compiler = require('module');
   if (compiler.enableCompileCache) compiler.enableCompileCache();
-  import(require('url').pathToFileURL(entry()).href)
+  program()
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
     })
@@ -41,11 +41,15 @@ function start() {
 }
 
 /** The bundle. A checkout runs its source if that is newer, so that an edit takes effect at once. Node 22 cannot run it. */
-function entry() {
-  var built = path.join(root, 'dist', 'bundle', 'cli.js');
+function program() {
+  var built = path.join(root, 'dist', 'bundle', 'cli.cjs');
   var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
   var runsTypes = Number(process.versions.node.split('.')[0]) >= 24;
-  return runsTypes && fs.existsSync(source) && !isBuiltAfter(path.join(root, 'src'), built) ? source : built;
+  if (runsTypes && fs.existsSync(source) && !isBuiltAfter(path.join(root, 'src'), built))
+    return import(require('url').pathToFileURL(source).href);
+  return Promise.resolve().then(function () {
+    return require('./load.cjs').load('cli.cjs', process.argv[2]);
+  });
 }
 
 function isBuiltAfter(folder, built) {

@@ -45,12 +45,12 @@ function bytesIn(folder: string): number {
 }
 
 /** The bytes of the entries of the bundle and of the files that they import. */
-function bundled(files = new Set(['index.js', 'testing.js', 'cli.js', 'quickjs.js'])): number {
+function bundled(files = new Set(['index.js', 'testing.js', 'cli.cjs'])): number {
   let bytes = 0;
   for (const file of files) {
     const text = readFileSync(join(root, 'dist/bundle', file), 'utf8');
     bytes += Buffer.byteLength(text);
-    for (const [, next = ''] of text.matchAll(/(?:from|import\() ?"\.\/([\w.-]+-[\w-]{8}\.js)"/g)) files.add(next);
+    for (const [, next = ''] of text.matchAll(/(?:from |require\()["']\.\/([\w.-]+-[\w-]{8}\.cjs)["']/g)) files.add(next);
   }
   return bytes;
 }

@@ -3,7 +3,7 @@
  * among the branches of a fork, so it is exact. The least gives each branch all visits left, so it may be too low.
  */
 import type { Dimension } from '../../ir/dimensions.ts';
-import type { MeterId, NodeId } from '../../ir/nodes.ts';
+import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { leastThrough } from './least.ts';
 import { mostOf } from './cost.ts';
 import { componentsOf } from '../verify/components.ts';
@@ -16,24 +16,34 @@ const WORK_MAX = 500_000;
 export function mostUnderCap(graph: Graph, dimension: Dimension, meter: MeterId): ReadonlyMap<NodeId, number> | null {
   const walk = walkOf(graph, meter);
   if (walk === null) return null;
-  const { charged, order, cap } = walk;
+  const { order, cap } = walk;
+  const steps = order.map((id) => stepOf(graph, dimension, id, walk.charged.has(id)));
   // most.get(id)[k]: the most from the node on, where k visits are left.
   const most = new Map<NodeId, number[]>(order.map((id) => [id, []]));
   const at = (id: NodeId, left: number): number => most.get(id)?.[left] ?? 0;
+  const highest = (ids: readonly NodeId[], left: number): number => {
+    let best = 0;
+    for (const id of ids) best = Math.max(best, at(id, left));
+    return best;
+  };
   const lists = new Map<NodeId, number[]>();
-  for (let left = 0; left <= cap; left++)
-    for (const id of order) {
-      const refused = Math.max(0, ...targetsOf(graph, id, true).map((to) => at(to, left)));
-      const rest = charged.has(id) ? left - 1 : left;
-      const visited = rest < 0 ? 0 : mostOf(graph.node(id), dimension, graph.body) + afterVisit(id, rest);
-      most.get(id)?.push(charged.has(id) && rest < 0 ? refused : Math.max(refused, visited));
+  const hasForks = steps.some(({ node }) => node.op === 'fork');
+  let last = 0;
+  for (let left = 0; left <= cap; left++) {
+    for (const step of steps) {
+      const refused = highest(step.refused, left);
+      const rest = step.charged ? left - 1 : left;
+      most.get(step.id)?.push(rest < 0 ? refused : Math.max(refused, step.cost + afterVisit(step, rest)));
     }
-  return new Map(order.map((id) => [id, at(id, cap)]));
+    last = left;
+    // Without forks a round depends on the round before only. If one visit more adds nothing, no further visit does.
+    if (!hasForks && left > 0 && order.every((id) => at(id, left) === at(id, left - 1))) break;
+  }
+  return new Map(order.map((id) => [id, at(id, last)]));
 
   /** The best division of the visits left among the branches and the path after them. */
-  function afterVisit(id: NodeId, left: number): number {
-    const node = graph.node(id);
-    const onward = (rest: number): number => Math.max(0, ...targetsOf(graph, id, false).map((to) => at(to, rest)));
+  function afterVisit({ node, onward: targets }: Step, left: number): number {
+    const onward = (rest: number): number => highest(targets, rest);
     if (node.op !== 'fork') return onward(left);
     const { over } = node;
     const parts =
@@ -59,6 +69,29 @@ export function mostUnderCap(graph: Graph, dimension: Dimension, meter: MeterId)
     }
     return known[left] ?? 0;
   }
+}
+
+/** A node as the walk sees it, for every number of visits left. */
+interface Step {
+  readonly id: NodeId;
+  readonly node: Node;
+  readonly charged: boolean;
+  readonly cost: number;
+  readonly refused: readonly NodeId[];
+  readonly onward: readonly NodeId[];
+}
+
+function stepOf(graph: Graph, dimension: Dimension, id: NodeId, charged: boolean): Step {
+  const node = graph.node(id);
+  const targets = (refused: boolean): readonly NodeId[] => targetsOf(graph, id, refused);
+  return {
+    id,
+    node,
+    charged,
+    cost: mostOf(node, dimension, graph.body),
+    refused: targets(true),
+    onward: targets(false),
+  };
 }
 
 type MostBy = (left: number) => number;

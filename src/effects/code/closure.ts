@@ -139,6 +139,11 @@ function isEngine(folder: string): boolean {
   return relative(ENGINE, folder) === '';
 }
 
+/** True for a file of the engine's program, by its path without symbolic links. Its examples are documents. */
+export function isEngineFile(real: string): boolean {
+  return ['dist', 'src'].some((folder) => real.startsWith(join(ENGINE, folder) + sep));
+}
+
 /** Packages that a package declares, as far as they are installed. */
 function dependenciesOf(folder: string): readonly string[] {
   const manifest = manifestIn(folder) ?? {};

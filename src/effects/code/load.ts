@@ -5,7 +5,7 @@
 import * as nodeModule from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Pins } from '../../ir/events.ts';
-import { codeOf } from './closure.ts';
+import { codeOf, isEngineFile } from './closure.ts';
 import { hashOf, readBytes, realPath } from './files.ts';
 
 type Exports = { readonly [name: string]: unknown };
@@ -20,6 +20,9 @@ export async function loadCode(file: string, pins?: Pins): Promise<Exports> {
   entries.set(specifier, pins?.modules !== undefined || member(url).isPinned);
   return (await import(specifier)) as Exports;
 }
+
+/** Kept, because the bundle computes it by a load, which a hook must not do. */
+const OWN_URL = import.meta.url;
 
 /** Modules that this file imports, by URL, and whether they are pinned. A link on the way may have changed since `realPath`. */
 const entries = new Map<string, boolean>();
@@ -100,9 +103,10 @@ function watchLoads(): void {
       const resolved = next(specifier, context);
       const { parentURL } = context;
       const parent = parentURL === undefined ? undefined : members.get(withoutQuery(parentURL));
-      const entry = parentURL === import.meta.url ? entries.get(specifier) : undefined;
+      const entry = parentURL === OWN_URL ? entries.get(specifier) : undefined;
       if ((parent === undefined && entry === undefined) || !/^(?:file|data):/.test(resolved.url)) return resolved;
       const url = withoutQuery(resolved.url);
+      if (url.startsWith('file:') && isEngineFile(fileURLToPath(url))) return resolved;
       parent?.loads.add(url);
       member(url);
       if (parent?.isPinned === true || entry === true) reach(url);

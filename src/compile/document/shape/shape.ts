@@ -47,7 +47,8 @@ export function readShape<Schema extends z.ZodType>(
   const salvage = new Salvage(located);
   const context = { what: options.what ?? 'this document', alsoKnown: [...(options.alsoKnown ?? [])] };
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const result = schema.safeParse(salvage.plain(), { error: noteKnownKeys });
+    // Compiled parsers pay off only after many documents.
+    const result = schema.safeParse(salvage.plain(), { error: noteKnownKeys, jitless: true });
     if (result.success) return shapedOf(result.data, salvage, salvage.whole());
     const faults = faultsOf(result.error.issues, salvage, context);
     reportFaults(faults, salvage, report);
