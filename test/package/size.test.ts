@@ -50,7 +50,8 @@ function bundled(files = new Set(['index.js', 'testing.js', 'cli.cjs'])): number
   for (const file of files) {
     const text = readFileSync(join(root, 'dist/bundle', file), 'utf8');
     bytes += Buffer.byteLength(text);
-    for (const [, next = ''] of text.matchAll(/(?:from |require\()["']\.\/([\w.-]+-[\w-]{8}\.cjs)["']/g)) files.add(next);
+    for (const [, next = ''] of text.matchAll(/(?:from |require\()["']\.\/([\w.-]+-[\w-]{8}\.cjs)["']/g))
+      files.add(next);
   }
   return bytes;
 }
