@@ -51,9 +51,9 @@ export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void
 /** The file with the name that the package and the command know: a module for importers, a stub for the command. */
 function entryOf({ isEntry, name, fileName, exports }: OutputChunk): readonly (readonly [string, string])[] {
   if (!isEntry || name === 'quickjs') return [];
-  if (name === 'cli') return [['cli.cjs', `module.exports = require('./${fileName}');\n`]];
+  if (name === 'cli') return [['cli.cjs', `module.exports = require(${JSON.stringify(`./${fileName}`)});\n`]];
   const names = exports.map((each) => `export const ${each} = bundle.${each};`);
-  return [[`${name}.js`, [`import bundle from './${fileName}';`, ...names, ''].join('\n')]];
+  return [[`${name}.js`, [`import bundle from ${JSON.stringify(`./${fileName}`)};`, ...names, ''].join('\n')]];
 }
 
 /**
