@@ -112,7 +112,7 @@ function compileDocument(
     report.error('unknown-key', document.sections.key('flows'), '`flows` has no effect in this notation', {
       help: 'Only `flow` nodes of a `flow:` run them.',
     });
-  warnAboutLimits(document, notation, report);
+  checkLimits(document, notation, report);
   checkServerTools(document, options.mcpLock, report);
   const { lowered, picture } = notation.lower(
     document,
@@ -125,6 +125,7 @@ function compileDocument(
   const graph = picture === null ? {} : { graph: picture };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   verify(lowered, report);
+  if (lowered.unwatched === true) warnAboutMonitor(document, report);
   checkPrices(lowered, document, report);
   checkCompensations(lowered, document, report);
   checkPolicies(policies, lowered.body, document, report, options);
@@ -145,8 +146,8 @@ function compileDocument(
   }
 }
 
-/** A limit of something that the notation does not have holds, but it limits nothing. */
-function warnAboutLimits({ sections }: ReadDocument, { limits = [] }: Notation, report: Report): void {
+/** A limit of something that the notation does not have holds, but it limits nothing. A table that it does not use is refused. */
+function checkLimits({ sections }: ReadDocument, { limits = [] }: Notation, report: Report): void {
   const { protections = {} } = sections.value;
   for (const key of ['depth', 'spawn'] as const) {
     if (protections[key] === undefined || protections[key] === false || limits.includes(key)) continue;
@@ -154,6 +155,13 @@ function warnAboutLimits({ sections }: ReadDocument, { limits = [] }: Notation, 
       help: UNLIMITED[key],
     });
   }
+  if (protections.on_failure !== undefined && !limits.includes('on_failure'))
+    report.error(
+      'bad-value',
+      sections.key('protections', 'on_failure'),
+      '`protections.on_failure` has no effect in this notation',
+      { help: 'Only `staged` decides by the table. Here error routes, `retry` and error modes decide. Remove it.' },
+    );
 }
 
 const UNLIMITED = {
@@ -161,3 +169,13 @@ const UNLIMITED = {
   spawn:
     'No model starts tasks in this notation; items of a `map` are not counted. Remove it, or set `budgets.model_calls`.',
 } as const;
+
+/** The document declares a monitor, and no agents can come round to each other. */
+function warnAboutMonitor({ sections }: ReadDocument, report: Report): void {
+  const { protections = {} } = sections.value;
+  for (const key of ['hops', 'deadlock'] as const)
+    if (protections[key] !== undefined && protections[key] !== false)
+      report.warning('unused-field', sections.at('protections', key), `\`protections.${key}\` watches nothing here`, {
+        help: 'No agent can come back to another one: the monitor watches cycles of several agents. Remove it.',
+      });
+}

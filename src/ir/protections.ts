@@ -68,6 +68,9 @@ export interface RateRules {
 /** The check with which a flow tells the breaker of an agent whether its result kept the invariants: `{ agent, ok }`. */
 export const VERDICT_CHECK = 'breaker:verdict';
 
+/** The check with which a flow takes a token of the retry budget before it repeats several calls as one: `{ name }`. */
+export const RETRY_CHECK = 'retry:token';
+
 /** The retry budget: each call adds `share` of a token, up to `burst` tokens; each retry takes one. */
 export interface RetryBudgetRules {
   readonly share: number;

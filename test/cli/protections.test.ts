@@ -64,6 +64,9 @@ describe('breakers', () => {
     expect(denied.error?.message).toBe(`the circuit breaker ${ID} is open: ben opened it`);
     const events = json(await sluice(['trace', denied.run, '--json'], { cwd })) as readonly object[];
     expect(events).toContainEqual(expect.objectContaining({ type: 'breaker.denied', by: 'ben' }));
+    const misspelt = await sluice(['breakers', 'open', 'bot@openai/bgi', '--as', 'ben'], { cwd });
+    expect(misspelt.stderr).toContain('no failed call has used `bot@openai/bgi` yet; did you mean `bot@openai/big`?');
+    await sluice(['breakers', 'close', 'bot@openai/bgi'], { cwd });
     await sluice(['breakers', 'close', ID], { cwd });
     expect(report(await run(cwd, 'fine.yaml'))).toMatchObject({ state: 'completed' });
   });

@@ -97,6 +97,52 @@ test('a limit of something that a notation does not have is a warning', () => {
   expect(found({ agents: STAGE_AGENTS, staged: SUPERVISOR, protections: { depth: 3, spawn: { max: 3 } } })).toEqual([]);
 });
 
+describe('a protection that cannot act', () => {
+  const agents = [{ id: 'a' }, { id: 'b' }];
+  const node = (id: string, to: string) => ({ id, type: 'agent', agent: id, routes: [{ to }] });
+  const line = {
+    flow: { agents, flow: { id: 'f', entry: 'a', nodes: [node('a', 'b'), node('b', 'end')] } },
+    workflow: {
+      agents,
+      workflow: {
+        steps: [
+          { name: 's', agent_id: 'a' },
+          { name: 't', agent_id: 'b' },
+        ],
+      },
+    },
+    loop: { agents, loop: { agent: 'a' } },
+    team: {
+      Orchestration: {
+        Agents: [{ Name: 'a' }, { Name: 'b' }],
+        Selection: { Type: 'sequential' },
+      },
+    },
+    staged: { agents: STAGE_AGENTS, staged: SUPERVISOR },
+  };
+  test.each(Object.entries(line))('%s: a monitor without a cycle of agents is a warning', (_, document) => {
+    expect(found({ ...document, protections: { hops: 3, deadlock: { on_trip: 'end' } } })).toEqual([
+      'warning unused-field: `protections.hops` watches nothing here',
+      'warning unused-field: `protections.deadlock` watches nothing here',
+    ]);
+  });
+
+  test('peers hand on, and a stage with a timeout can be stuck: no warning', () => {
+    const protections = { hops: 3, deadlock: { on_trip: 'end' } };
+    const peers = { peers: { agents: ['planner', 'worker'] } };
+    expect(found({ agents: STAGE_AGENTS, staged: peers, protections })).toEqual([]);
+    const timed = { ...SUPERVISOR, plan: { ...SUPERVISOR.plan, timeout: 5 } };
+    expect(found({ agents: STAGE_AGENTS, staged: timed, protections: { deadlock: { on_trip: 'end' } } })).toEqual([]);
+  });
+
+  test.each(Object.entries(line))('%s: the table can be changed in staged only', (name, document) => {
+    const protections = { on_failure: { provider_error: { retries: 1 } } };
+    expect(found({ ...document, protections })).toEqual(
+      name === 'staged' ? [] : ['error bad-value: `protections.on_failure` has no effect in this notation'],
+    );
+  });
+});
+
 describe('protections of a stage', () => {
   const withOwn = (stage: string, protections: object) => ({
     agents: STAGE_AGENTS,

@@ -3,7 +3,10 @@
  * one call needs none of this, because a call has its own timeout and retry.
  */
 import type { Expr, ForkNode, NodeId } from '../../ir/nodes.ts';
-import { literal } from '../expressions/cel-text.ts';
+import { decisionOf } from '../../catalog/failures.ts';
+import { RETRY_CHECK } from '../../ir/protections.ts';
+import type { FailureKind } from '../../ir/protections.ts';
+import { literal, quote } from '../expressions/cel-text.ts';
 import { set } from './kit.ts';
 import type { Kit, Step } from './kit.ts';
 
@@ -65,17 +68,46 @@ function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attem
   const limit = { unit: 'visits', max: retry.max * visitsMax, over: fail, label } as const;
   const share = step.id === undefined ? undefined : { of: step.id, max: retry.max };
   const meter = kit.builder.meter(`attempts:${again}`, limit, share);
-  const repeat = kit.set(
-    { ...part('retry'), charges: [meter] },
-    [set(TRIES, `${TRIES} + 1`), set('error', 'null')],
-    addDelay(kit, part('backoff'), retry.delaysMs ?? [], again),
-  );
+  const wait = addDelay(kit, part('backoff'), retry.delaysMs ?? [], again);
+  const repeat = (hint: string, failure: FailureKind): NodeId =>
+    addToken(
+      kit,
+      { part, fail, hint },
+      kit.set(
+        { ...part(hint), charges: [meter], decision: decisionOf(failure, 'retry') },
+        [set(TRIES, `${TRIES} + 1`), set('error', 'null')],
+        wait,
+      ),
+    );
   const ended = risky ? ` && ${OUTCOME}[0].state != "cancelled"` : '';
+  const when = `${TRIES} < ${retry.max} && ${RETRIED}${ended} && (${retry.when})`;
   return kit.pick(
     part('retries'),
-    [{ when: `${TRIES} < ${retry.max} && ${RETRIED}${ended} && (${retry.when})`, to: repeat }],
+    [
+      { when: `${when} && ${PROVIDER}`, to: repeat('retry', 'provider_error') },
+      { when, to: repeat('correct', 'schema_or_grounding') },
+    ],
     fail,
   );
+}
+
+/** A failure of a provider or of a tool, and not of a reply. */
+const PROVIDER = 'error.class in ["transient", "rate_limit", "timeout", "fatal"]';
+
+interface Token extends Pick<Attempts, 'part' | 'fail'> {
+  readonly hint: string;
+}
+
+/** A retry budget that the document declares holds for a repeated attempt as for a repeated call. */
+function addToken(kit: Kit, { part, fail, hint }: Token, next: NodeId): NodeId {
+  if (kit.builder.definitions.protections.retryBudget === null) return next;
+  const { origin } = part(hint);
+  const denied = kit.fail(
+    part(`${hint}.denied`),
+    { class: 'transient', type: 'RetryBudgetError', code: 'REPEATED_FAILURE', message: 'error.message' },
+    fail,
+  );
+  return kit.check(part(`${hint}.token`), { check: RETRY_CHECK, input: { name: quote(origin) }, next, fail: denied });
 }
 
 /** Waits before the next attempt. The wait is a timer of the run, so it survives a crash. */

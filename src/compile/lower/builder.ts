@@ -51,6 +51,8 @@ export interface Lowered {
   readonly places: ReadonlyMap<NodeId, Range>;
   /** For the certificate: meters whose limit the lowering divides among the visits of a node. */
   readonly shares?: readonly Share[];
+  /** True if the deadlock monitor has nothing to watch. */
+  readonly unwatched?: boolean;
 }
 
 export interface BuilderOptions {
@@ -150,11 +152,11 @@ export function createBuilder(notation: string, definitions: Definitions, option
     end,
     failedEnd,
     build({ id, entry: given, fail = failedEnd(), ...kept }) {
-      if (monitored) addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
+      const unwatched = monitored && !addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
       const { entry, ...marks } = withEnds({ nodes, meters, entry: given, fail }, place, effects, kept.view);
       const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept, ...marks };
-      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares };
+      return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares, unwatched };
     },
   };
 }

@@ -20,11 +20,11 @@ interface Draft {
 
 const METER: MeterId = 'deadlock';
 
-/** Adds the monitor to every model call on a cycle that several agents are on. */
-export function addDeadlockMonitor(draft: Draft, protections: Protections): void {
+/** Adds the monitor to every model call on a cycle that several agents are on. Returns false if there is none. */
+export function addDeadlockMonitor(draft: Draft, protections: Protections): boolean {
   const rules = rulesOf(protections);
   const watched = rules === null ? [] : turnsInCycles(draft);
-  if (rules === null || watched.length === 0) return;
+  if (rules === null || watched.length === 0) return false;
   const { nodes, place, fail } = draft;
   place.meter(METER, {
     unit: 'turns',
@@ -39,6 +39,7 @@ export function addDeadlockMonitor(draft: Draft, protections: Protections): void
     const onStuck = rules.acts ? { onStuck: addAction(place, id, node, { asks: rules.asks, fail }) } : {};
     nodes.set(id, { ...node, charges: [...(node.charges ?? []), METER], ...onStuck });
   }
+  return true;
 }
 
 interface Rules {

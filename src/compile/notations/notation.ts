@@ -31,8 +31,8 @@ export interface Notation extends NotationKeys {
   readonly excess?: (body: FlowBody, authored: Authored) => readonly Excess[];
   /** True if the notation bounds runs by turns and has no key for other counts: then there is no warning about them. */
   readonly boundedByTurns?: boolean;
-  /** Of `depth` and `spawn`, those that the notation has something to limit with. */
-  readonly limits?: readonly ('depth' | 'spawn')[];
+  /** Of these protections, those that the notation can apply. */
+  readonly limits?: readonly ('depth' | 'spawn' | 'on_failure')[];
   /** The protections that apply if a document declares none. Unless given, those of every notation. */
   readonly protections?: Protections;
 }

@@ -8,7 +8,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Failure, Instant, ProtectionNote, Settled } from '../../ir/facts.ts';
 import type { AgentDef, DoNode } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
-import { VERDICT_CHECK } from '../../ir/protections.ts';
+import { RETRY_CHECK, VERDICT_CHECK } from '../../ir/protections.ts';
 import type { BreakerRules, RetryBudgetRules, SharedProtections } from '../../ir/protections.ts';
 import { pure } from '../engine/pure.ts';
 import { failureOf } from '../failures.ts';
@@ -43,6 +43,7 @@ export class Guard {
   /** `mayStart` is asked again after each wait for the shared state: the process may have lost its lease meanwhile. */
   async perform(call: Call, mayStart: () => boolean): Promise<Performed> {
     if (isVerdict(call)) return this.#countVerdict(call);
+    if (isRetry(call)) return this.#countRetry(call);
     const rules = rulesOf(call);
     if (rules === null) return { result: await this.#call(call, mayStart), notes: [] };
     const denied = await this.#withinBudget(call, rules.retryBudget);
@@ -70,6 +71,18 @@ export class Guard {
       this.#calls += 1;
       return null;
     }
+    return this.#takeToken(call, rules, call.command.name);
+  }
+
+  /** Several calls are repeated as one. */
+  async #countRetry(call: Call): Promise<Performed> {
+    const { command, flow } = call;
+    const rules = { ...flow.shared, ...(flow.nodes[command.node] as DoNode).shared }.retryBudget ?? null;
+    const denied = rules === null ? null : await this.#takeToken(call, rules, String(command.input['name']));
+    return denied ?? { result: { ok: true, value: { granted: true } }, notes: [] };
+  }
+
+  async #takeToken(call: Call, rules: RetryBudgetRules, name: string): Promise<Performed | null> {
     const calls = this.#calls;
     this.#calls = 0;
     const now = call.clock.now();
@@ -79,7 +92,7 @@ export class Guard {
     });
     if (granted) return null;
     const { share, burst } = rules;
-    const message = `\`${call.command.name}\` failed, and the retry budget is used up: retries may be ${Math.round(share * 100)} % of the calls of all runs`;
+    const message = `\`${name}\` failed, and the retry budget is used up: retries may be ${Math.round(share * 100)} % of the calls of all runs`;
     return {
       result: { ok: false, error: { class: 'transient', type: 'RetryBudgetError', message, unsent: 'retry_budget' } },
       notes: [{ type: 'retry.denied', tokens: state.tokens, share, burst }],
@@ -159,6 +172,11 @@ function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null
 /** A check that tells the breaker how an invariant judged the result of an agent. */
 function isVerdict({ command: { kind, name } }: Call): boolean {
   return kind === 'check' && name === VERDICT_CHECK;
+}
+
+/** A check that takes a token of the retry budget. */
+function isRetry({ command: { kind, name } }: Call): boolean {
+  return kind === 'check' && name === RETRY_CHECK;
 }
 
 /** The breaker of a call: its agent and its model. */

@@ -40,6 +40,7 @@ export function checkStaged(section: Section, raw: RawStaged): void {
     checkPolicies(section, raw, topology);
     const { sections } = section.document;
     checkOtherModel(section, sections.value.protections, (...rest) => sections.at('protections', ...rest));
+    checkMonitor(section, raw);
   }
   checkIds(section, raw);
   checkTeams(section, raw);
@@ -213,6 +214,31 @@ function checkStageProtections(section: Section, topology: Topology, at: Path, {
   for (const [key, allowed, help] of misplaced)
     if (protections[key] !== undefined && !allowed)
       report.error('bad-value', body.key(...place, key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
+}
+
+/** A monitor that the document declares, and that can never act. */
+function checkMonitor({ document: { sections }, report }: Section, raw: RawStaged): void {
+  const { hops, deadlock } = sections.value.protections ?? {};
+  const some = (of: (each: RawStaged) => boolean, each: RawStaged): boolean =>
+    of(each) || (each.teams ?? []).some(({ staged }) => some(of, staged));
+  const hasPeers = some(({ peers }) => peers !== undefined, raw);
+  const hasTimeout = some(
+    (each) => stagesOf(each, topologyOf(each)).some(({ stage }) => stage.timeout !== undefined),
+    raw,
+  );
+  const idle: readonly (readonly ['hops' | 'deadlock', boolean, string])[] = [
+    ['hops', typeof hops === 'number' && !hasPeers, 'Only `peers` hand a task on. Remove it.'],
+    [
+      'deadlock',
+      typeof deadlock === 'object' && !hasPeers && !hasTimeout,
+      'Only `peers`, and stages with a `timeout`, can be stuck. Remove it, or set a `timeout`.',
+    ],
+  ];
+  for (const [key, isIdle, help] of idle)
+    if (isIdle)
+      report.warning('unused-field', sections.at('protections', key), `\`protections.${key}\` watches nothing here`, {
+        help,
+      });
 }
 
 /** In the regulated tier no other model takes over, so a document that names one is misleading. */

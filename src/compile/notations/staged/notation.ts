@@ -10,7 +10,7 @@ export const stagedNotation: Notation = {
   name: 'staged',
   key: 'staged',
   schema: stagedSchema,
-  limits: ['depth', 'spawn'],
+  limits: ['depth', 'spawn', 'on_failure'],
   protections: FULL_PROTECTIONS,
   lower(document, definitions, report) {
     const staged = readStaged(document, definitions, report);

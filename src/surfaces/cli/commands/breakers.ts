@@ -61,11 +61,21 @@ export async function setBreakerCommand(
     );
     const state = stateOf(await store.shared.get(key));
     if (cli.json) cli.printJson(jsonOf({ id, state }));
-    else cli.hint(`${id} is ${to}${to === 'open' ? ' until it is closed by hand' : ''}`);
+    else {
+      cli.hint(`${id} is ${to}${to === 'open' ? ' until it is closed by hand' : ''}`);
+      if (!known.some((each) => each.id === id)) cli.hint(unused(id, known));
+    }
     return OK;
   } finally {
     await store.close();
   }
+}
+
+/** A misspelt breaker stops no call, so the operator reads that no call has used it. */
+function unused(id: string, known: readonly Breaker[]): string {
+  const ids = known.map((each) => each.id);
+  const near = nearest(id, ids);
+  return `no failed call has used \`${id}\` yet${near === undefined ? '; a breaker is named AGENT@PROVIDER/MODEL' : `; did you mean \`${near}\`?`}`;
 }
 
 async function listed(shared: Shared): Promise<readonly Breaker[]> {
