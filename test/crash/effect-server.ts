@@ -45,6 +45,8 @@ class Space {
 const server = createServer((request, response) => {
   void answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
+// An idle connection stays open: a process that was stopped for long must not find it closed and take that for a lost effect.
+server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));
 // The end of its parent is the end of it.
 process.stdin.on('end', () => process.exit(0)).resume();

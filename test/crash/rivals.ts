@@ -81,7 +81,10 @@ async function play(
   const expected = await judge(alone.db);
   violations.push(...together.violations);
   for (const [run, outcome] of expected.outcomes)
-    if (!isDeepStrictEqual(together.outcomes.get(run), outcome)) violations.push(`run ${run} ended otherwise`);
+    if (!isDeepStrictEqual(together.outcomes.get(run), outcome))
+      violations.push(
+        `run ${run} ended otherwise:\n  rivals ${JSON.stringify(together.outcomes.get(run))}\n  alone  ${JSON.stringify(outcome)}`,
+      );
   const [effects, expectedEffects] = [await effectsIn(orders('').space), await effectsIn(alone.space)];
   violations.push(...effects.violations);
   const whats = ({ applied }: typeof effects): string[] => applied.map(([, { what }]) => what).toSorted();
