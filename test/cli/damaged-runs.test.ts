@@ -1,10 +1,11 @@
 /** A run or a database that was changed from outside, as the command line shows it; and who else can open the files. */
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openErasable } from '../../src/stores/sqlite/database.ts';
 import { ended, folder, json, newProject, report, RUN, sluice, start } from './cli.ts';
+import type { Ran } from './cli.ts';
 
 /** A project whose run `r_1` waits for an answer, after these statements. */
 async function damaged(...statements: readonly string[]): Promise<string> {
@@ -119,12 +120,60 @@ test.each([
   expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(1);
 });
 
-test('a number that is too large is damage, and not a missing file', async () => {
-  const cwd = await damaged('UPDATE runs SET started_at = 9223372036854775807');
-  for (const command of [['runs'], ['show', 'r_1'], ['audit', 'verify']]) {
-    const ran = await sluice(command, { cwd });
-    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('error[journal-damaged]')]);
-  }
+test('a number that is too large is a finding of its run, and the other runs stay usable', async () => {
+  const cwd = await newProject();
+  for (const run of ['r_1', 'r_2']) await sluice([...RUN, '--run', run], { cwd });
+  const columns = {
+    runs: ['id', 'graph', 'started_at', 'updated_at', 'due', 'events', 'signed'],
+    log: ['after', 'count', 'at'],
+  };
+  for (const [table, names] of Object.entries(columns))
+    for (const name of names) {
+      const copy = folder();
+      cpSync(join(cwd, '.sluice'), join(copy, '.sluice'), { recursive: true });
+      const one = table === 'runs' ? "run = 'r_1'" : "run = (SELECT id FROM runs WHERE run = 'r_1') AND after = 0";
+      change(copy, `UPDATE ${table} SET ${name} = 9007199254740993 WHERE ${one}`);
+      const [listed, audited, waiting] = await Promise.all(
+        [['runs'], ['audit', 'verify'], ['approvals']].map((command) => sluice([...command, '--json'], { cwd: copy })),
+      );
+      const column = `${table}.${name}`;
+      expect([
+        column,
+        listed?.status,
+        (json(listed as Ran) as { run: string }[]).map(({ run }) => run).toSorted(),
+      ]).toEqual([column, 0, ['r_1', 'r_2']]);
+      const { runs } = json(audited as Ran) as { runs: { run: string; ok: boolean }[] };
+      expect([column, audited?.status, runs.toSorted((x, y) => (x.run < y.run ? -1 : 1)).map(({ ok }) => ok)]).toEqual([
+        column,
+        1,
+        [false, true],
+      ]);
+      expect([column, (json(waiting as Ran) as { run: string }[]).map(({ run }) => run)]).toContainEqual(['r_2']);
+    }
+});
+
+test('`audit verify` names the run of each problem', async () => {
+  const cwd = await damaged('UPDATE log SET after = 9007199254740993 WHERE after = 0');
+  const { stderr } = await sluice(['audit', 'verify'], { cwd });
+  expect(stderr).toContain('run `r_1`: event 1 is missing');
+});
+
+test('memory of a damaged run is a finding, and does not end the audit', async () => {
+  const cwd = folder({
+    'a.yaml': `agents: [{ id: a, tools: [find], memory: true }]
+tools: { find: { effect: read, trust: trusted } }
+flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: a }] }
+`,
+    's.yaml':
+      'agents: { a: [{ tools: [{ name: find, args: {} }], text: "" }, "order A-17"] }\ntools: { find: [{ result: order A-17 }] }\n',
+  });
+  await sluice(['run', 'a.yaml', '--script', 's.yaml', '--run', 'r_1', '--input', 'x'], { cwd });
+  change(cwd, 'DELETE FROM flows');
+  const ran = await sluice(['audit', 'verify', '--json'], { cwd });
+  expect([ran.status, json(ran)]).toMatchObject([
+    1,
+    { runs: [{ run: 'r_1', ok: false }], memory: { broken: expect.stringContaining('which cannot be read') } },
+  ]);
 });
 
 test.each([

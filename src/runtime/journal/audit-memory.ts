@@ -3,9 +3,12 @@
  * quarantined is active only after an act of an operator.
  */
 import type { Json } from '../../expr/json.ts';
+import type { RunId } from '../../ir/events.ts';
+import { SluiceError } from '../errors.ts';
 import { entryHash } from '../memory.ts';
 import type { MemoryEntry, MemoryStore } from '../memory.ts';
 import type { Store } from '../ports.ts';
+import type { ChainedEvent } from '../engine/types.ts';
 import { readRun } from './read.ts';
 
 export interface MemoryAudit {
@@ -35,7 +38,8 @@ export async function auditMemory(store: Store, memory: MemoryStore, tenant: str
 async function problemOf(store: Store, entry: MemoryEntry, isReleased: boolean): Promise<string | null> {
   const run = await store.roster.find(entry.run);
   if (run === null) return `names run \`${entry.run}\`, which does not exist`;
-  const { events } = await readRun(store.journal, entry.run);
+  const events = await eventsOf(store, entry.run);
+  if (events === null) return `comes from run \`${entry.run}\`, which cannot be read`;
   const written = events.flatMap((event) =>
     event.type === 'effect.settled' && event.result.ok ? writeOf(event.result.value, entry.id) : [],
   )[0];
@@ -45,6 +49,16 @@ async function problemOf(store: Store, entry: MemoryEntry, isReleased: boolean):
   if (written['state'] === 'quarantined' && entry.state === 'active' && !isReleased)
     return 'is active, and no operator has released it';
   return null;
+}
+
+/** Null for a damaged run, which is a finding of its own. */
+async function eventsOf({ journal }: Store, run: RunId): Promise<readonly ChainedEvent[] | null> {
+  try {
+    return (await readRun(journal, run)).events;
+  } catch (error) {
+    if (error instanceof SluiceError) return null;
+    throw error;
+  }
 }
 
 function writeOf(value: Json, id: string): readonly { readonly [field: string]: Json }[] {

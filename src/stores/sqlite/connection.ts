@@ -6,6 +6,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
+import { withLargeNumbers } from './database.ts';
 import { faultOf } from './faults.ts';
 import type { SealedRun } from './sealed-run.ts';
 
@@ -46,7 +47,7 @@ export class Connection {
   prepare = (sql: string): StatementSync => {
     const statement = this.#db.prepare(sql);
     statement.setReturnArrays(true);
-    return statement;
+    return withLargeNumbers(statement);
   };
 
   prepareAll<Texts extends { readonly [name: string]: string }>(texts: Texts): Statements<Texts> {

@@ -53,6 +53,52 @@ function loadOpen(): Open {
   };
 }
 
+/**
+ * A number above 2^53 makes Node refuse the whole read. The engine writes none, so such a row was changed from outside. It is
+ * read with the nearest number that JavaScript has: its run no longer verifies, and the other runs stay readable.
+ */
+export function withLargeNumbers(statement: StatementSync): StatementSync {
+  if (!('setReadBigInts' in statement)) return statement;
+  type Read = (...values: Parameters<StatementSync['all']>) => unknown;
+  const reading =
+    (read: Read): Read =>
+    (...values) => {
+      try {
+        return read.apply(statement, values);
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'ERR_OUT_OF_RANGE') throw error;
+        statement.setReadBigInts(true);
+        try {
+          return asNumbers(read.apply(statement, values));
+        } finally {
+          statement.setReadBigInts(false);
+        }
+      }
+    };
+  const { get, iterate } = statement;
+  const all = reading(statement.all) as (...values: Parameters<Read>) => readonly unknown[];
+  function* rows(...values: Parameters<Read>): Generator {
+    let count = 0;
+    try {
+      for (const row of iterate.apply(statement, values)) {
+        yield row;
+        count += 1;
+      }
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_OUT_OF_RANGE') throw error;
+      yield* all(...values).slice(count);
+    }
+  }
+  return Object.assign(statement, { get: reading(get), all, iterate: rows }) as StatementSync;
+}
+
+function asNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(asNumbers);
+  if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asNumbers(each)]));
+}
+
 function isInTransaction(database: DatabaseSync): boolean {
   try {
     database.exec('BEGIN');

@@ -131,10 +131,16 @@ async function inputAttachments(journal: Journal, shared: Shared, run: RunId): P
   return pins?.attachments ?? [];
 }
 
+/** The problem of a run, with its name. */
+function problemOf({ run, broken }: Audit): string | undefined {
+  if (broken === null) return undefined;
+  return broken.message.includes(run) ? broken.message : `run \`${run}\`: ${broken.message}`;
+}
+
 function print(cli: Cli, { runs: audits, tombstones, shared, memory, store }: Audited): void {
   const removed = tombstones.removed === 0 ? '' : `; ${plural(tombstones.removed, 'removed run')} in the tombstones`;
   const lists = [tombstones, shared, memory, store].map(({ broken }) => broken);
-  const problems = [...audits.map(({ broken }) => broken?.message), ...lists];
+  const problems = [...audits.map(problemOf), ...lists];
   if (audits.length === 0 && removed === '' && problems.every((problem) => problem === null))
     return cli.screen.print('there are no runs to check yet');
   for (const message of problems) {
