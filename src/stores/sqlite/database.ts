@@ -89,7 +89,7 @@ export function withLargeNumbers(statement: StatementSync): StatementSync {
       yield* all(...values).slice(count);
     }
   }
-  return Object.assign(statement, { get: reading(get), all, iterate: rows }) as StatementSync;
+  return Object.assign(statement, { get: reading(get), all, iterate: rows });
 }
 
 function asNumbers(value: unknown): unknown {
