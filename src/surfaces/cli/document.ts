@@ -32,6 +32,8 @@ export interface CompiledFile {
   /** The text that diagnostics quote. A module has none. */
   readonly text?: string;
   readonly result: CompileResult;
+  /** The document that a module exports. */
+  readonly document?: unknown;
   /** The definition that a module exports as a value. */
   readonly definition?: AnyDefinition;
 }
@@ -53,8 +55,8 @@ export async function compileFile(file: string, model?: string, mcpLock?: McpLoc
   };
   if (/\.[cm]?[jt]s$/.test(file)) {
     const value = await exported(file);
-    if (!isDefinition(value)) return { file, result: compile(value, options) };
-    return { file, result: compile(value.document, options), definition: value };
+    if (!isDefinition(value)) return { file, document: value, result: compile(value, options) };
+    return { file, document: value.document, result: compile(value.document, options), definition: value };
   }
   const text = readText(file);
   return { file, text, result: compile(text, options) };

@@ -1,11 +1,13 @@
 /** `sluice eval`: runs a suite; `eval record` and `eval from-runs` turn stored runs into cases. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { checkExpression } from '../../../compile/expressions/expression.ts';
 import { compileExpr } from '../../../expr/index.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { recordOf } from '../../evaluate/journal/record.ts';
+import type { RunRecord } from '../../evaluate/journal/record.ts';
 import { metricRows } from '../../evaluate/render/metrics.ts';
 import { failedCases, suiteHtml, suiteJUnit, suiteMarkdown, suiteSummary } from '../../evaluate/render/suite.ts';
 import { judgeOutput } from '../../evaluate/suite/judge.ts';
@@ -20,7 +22,9 @@ import type { SuiteResult } from '../../evaluate/suite/suite.ts';
 import { createChance } from '../../testing/chance.ts';
 import { readBaseline } from '../baseline.ts';
 import type { Cli } from '../context.ts';
-import { countLine, DiagnosticsError, renderAll } from '../diagnostics.ts';
+import { countLine, DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
+import { compileFile, flowIn } from '../document.ts';
+import type { CompiledFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { harmless } from '../code-points.ts';
@@ -67,6 +71,8 @@ export async function evalCommand(cli: Cli, file: string, options: EvalOptions):
   const result = replays ? await withStore(cli, run) : await run(null);
   bar.clear();
   report(cli, result, options, files);
+  if (replays && !result.cases.some(({ mode }) => mode === 'replay'))
+    cli.warn(`no stored run was replayed: \`${cli.db}\` has none`);
   return result.failed > 0 || result.missed.length > 0 || result.comparisons.some(({ worse }) => worse) ? FAILED : OK;
 }
 
@@ -170,6 +176,9 @@ export async function recordCommand(cli: Cli, given: string, options: RecordOpti
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(store, given, cli.db);
     const record = recordOf(await readRun((store as Store).journal, run));
+    const wanted = await flowId(options);
+    if (wanted !== null && wanted !== record.report.flow)
+      throw usage(`run \`${run}\` is of flow \`${record.report.flow}\`, but \`--flow\` names \`${wanted}\``);
     const text = suiteText(flowPath(options), [caseOf(record, options.name)]);
     const { out } = options;
     const changes = out === undefined || !existsSync(out) ? [] : lineDiff(readText(out), text);
@@ -185,17 +194,25 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
   const most = readWhole('--sample', options.sample, 1) ?? Infinity;
   const since = readSince(options.since, Date.now()) ?? 0;
   const chance = createChance(readWhole('--seed', options.seed) ?? 1);
+  const only = await flowId(options);
   return withStore(cli, async (store): Promise<ExitStatus> => {
-    const records = [];
-    for (const { run, startedAt } of store === null ? [] : await store.roster.list()) {
+    const records: RunRecord[] = [];
+    let others = 0;
+    for (const { run, startedAt, flow } of store === null ? [] : await store.roster.list()) {
       if (startedAt < since) continue;
+      if (only !== null && flow !== only) {
+        others += 1;
+        continue;
+      }
       const record = recordOf(await readRun((store as Store).journal, run));
       if (where === null || where(record.report as unknown as { [name: string]: Json })) records.push(record);
     }
+    if (others > 0) cli.hint(`${plural(others, 'run')} of other flows left out`);
     if (records.length === 0) {
       cli.hint(`no case was written: no stored run ${where === null ? 'of this time' : 'for which `--where` holds'}`);
       return FAILED;
     }
+    requireOneFlow(records);
     const ordered = records.toSorted((a, b) => a.report.run.localeCompare(b.report.run));
     while (ordered.length > most) ordered.splice(chance.below(ordered.length), 1);
     deliver(
@@ -211,16 +228,64 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
   });
 }
 
-function condition(where: string): (report: { readonly [name: string]: Json }) => boolean {
-  try {
-    const holds = compileExpr(where);
-    return (report) => holds(JSON.parse(JSON.stringify(report)) as { [name: string]: Json }) === true;
-  } catch (error) {
+/** The id of the flow of `--flow`; null without it. */
+async function flowId({ flow }: RecordOptions): Promise<string | null> {
+  if (flow === undefined) return null;
+  const compiled = await compileFile(flow);
+  return (flowIn(compiled) ?? stopOn(compiled)).id;
+}
+
+function stopOn(compiled: CompiledFile): never {
+  throw failedCompile(compiled);
+}
+
+/** A suite has one flow. */
+function requireOneFlow(records: readonly RunRecord[]): void {
+  const flows = [...new Set(records.map(({ report: { flow } }) => flow))];
+  if (flows.length > 1)
     throw usage(
-      `\`--where\` is not an expression: ${(error as Error).message}`,
+      `the runs are of several flows: ${flows.join(', ')}`,
+      'Name the document of one of them with `--flow`.',
+    );
+}
+
+/** The fields of a report that `--where` can read. */
+const WHERE_NAMES = [
+  'run',
+  'flow',
+  'hash',
+  'state',
+  'code',
+  'output',
+  'path',
+  'approvals',
+  'results',
+  'usage',
+  'decisions',
+  'waiting',
+  'error',
+  'receipts',
+  'rejected',
+  'violations',
+  'reason',
+];
+
+/** A condition that cannot be evaluated for a run does not hold for it. */
+function condition(where: string): (report: { readonly [name: string]: Json }) => boolean {
+  const checked = checkExpression(where, { names: WHERE_NAMES });
+  if (!checked.ok)
+    throw usage(
+      `\`--where\` is not an expression: ${checked.problems.map(({ message }) => message).join('; ')}`,
       `Write for example --where 'code == "SUCCESS"'.`,
     );
-  }
+  const holds = compileExpr(where);
+  return (report) => {
+    try {
+      return holds(JSON.parse(JSON.stringify(report)) as { [name: string]: Json }) === true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** The path of the flow, as seen from the suite. */

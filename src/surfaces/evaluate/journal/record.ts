@@ -162,7 +162,8 @@ function addCall(
   });
 }
 
-function printOf(name: string, args: Json): string {
+/** Name and arguments as one text. The order of the fields does not matter. */
+export function printOf(name: string, args: Json): string {
   return `${name} ${canonicalize(args) ?? 'null'}`;
 }
 
@@ -198,25 +199,35 @@ function forked({ read, forks }: Fold, state: RunState, { seq, thread, node: id 
   forks.push({ seq, node: authorOf(node), items: doing.fork.items });
 }
 
-/** Refusals and plans are written to slots. */
+/** Refusals and plans are written to slots. A refusal that ends the turn is written as the error of the branch of its call. */
 function written(fold: Fold, state: RunState, event: Of<'slots.written'>): void {
   const slots = state.threads.get(event.thread)?.slots ?? {};
   for (const { slot, mode } of event.writes) {
     const value = slots[slot];
+    if (slot === 'error') stopped(fold, event, value, slots['call']);
     if (!Array.isArray(value)) continue;
     if (slot === 'plan' && mode !== 'append') fold.plans.push({ seq: event.seq, steps: value });
     const last = mode === 'append' ? value.at(-1) : undefined;
     // A result that fails its verification belongs to a call that was made.
     if (!isRecord(last) || typeof last['refused'] !== 'string' || last['refused'] === 'verification') continue;
-    fold.refused.push({
-      seq: event.seq,
-      tool: String(last['tool'] ?? ''),
-      args: last['args'] ?? null,
-      check: last['refused'],
-      reason: String(last['error'] ?? ''),
-      agent: agentOf(fold.agents, event.thread),
-    });
+    const { tool = '', args = null, refused: check, error = '' } = last;
+    addRefused(fold, event, { tool: String(tool), args, check: String(check), reason: String(error) });
   }
+}
+
+function stopped(fold: Fold, event: Of<'slots.written'>, error: Json | undefined, call: Json | undefined): void {
+  if (!isRecord(error) || error['class'] !== 'policy' || !isRecord(call) || typeof call['name'] !== 'string') return;
+  if ([...fold.calls.values()].some(({ kind, thread }) => kind === 'tool' && thread === event.thread)) return;
+  const { name: tool, args = null } = call;
+  addRefused(fold, event, { tool, args, check: 'permission', reason: String(error['message'] ?? '') });
+}
+
+function addRefused(
+  { refused, agents }: Fold,
+  { seq, thread }: Of<'slots.written'>,
+  call: Omit<RefusedCall, 'seq' | 'agent'>,
+): void {
+  refused.push({ seq, ...call, agent: agentOf(agents, thread) });
 }
 
 export function isRecord(value: Json | undefined): value is { readonly [field: string]: Json } {

@@ -108,7 +108,7 @@ function figureOf(id: MetricId, runs: readonly RunSample[], target: Target | nul
 function valueOf(id: MetricId, samples: readonly Sample[], part: number, whole: number): number | null {
   if (samples.length === 0) return null;
   const { kind } = metricOf(id);
-  if (kind === 'most') return Math.max(...samples.map((each) => each.part));
+  if (kind === 'most') return samples.reduce((most, each) => Math.max(most, each.part), 0);
   if (kind === 'agreement') return agreement(samples);
   return whole === 0 ? null : part / whole;
 }

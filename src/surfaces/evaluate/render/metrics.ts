@@ -1,4 +1,5 @@
 /** Metrics as text, Markdown, JUnit and HTML. */
+import { harmless } from '../../cli/code-points.ts';
 import type { Comparison } from '../metrics/compare.ts';
 import type { Figure, RunSample } from '../metrics/measure.ts';
 import { metricOf } from '../metrics/table.ts';
@@ -51,7 +52,7 @@ export function metricsMarkdown({ title, summary, figures, comparisons }: Metric
   const table = rows.map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
   const changes = comparisons.map((each) => `- ${comparisonLine(each)}`);
   const compared = changes.length === 0 ? '' : `\n\n**Against the baseline**\n\n${changes.join('\n')}`;
-  return `### ${title}\n\n${summary}\n\n${table}${compared}\n`;
+  return `### ${codeSpan(title)}\n\n${summary}\n\n${table}${compared}\n`;
 }
 
 export function metricsJUnit({ title, figures, comparisons }: MetricsReport): string {
@@ -150,6 +151,18 @@ function figureCells(figure: Figure): string[] {
 function verdictOf({ met, value }: Figure): string {
   if (value === null) return 'no data';
   return met === null ? '' : met ? 'met' : 'missed';
+}
+
+/**
+ * Text of models and documents in Markdown. Inside a code span, links, tags and mentions have no effect. The fence is longer
+ * than any backticks of the text.
+ */
+export function codeSpan(text: string): string {
+  const line = harmless(text).replaceAll(/\s+/g, ' ').trim();
+  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  const pad = longest > 0 || line === '' ? ' ' : '';
+  return `${fence}${pad}${line}${pad}${fence}`;
 }
 
 function cell(text: string): string {

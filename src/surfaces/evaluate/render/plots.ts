@@ -1,8 +1,9 @@
 /** Small plots as SVG text. They need no script and no other file. */
+import { harmless } from '../../cli/code-points.ts';
 
+/** Text of models and documents, for HTML and XML. Characters that XML does not have, or that reorder text, become escapes. */
 export function escapeXml(text: string): string {
-  const visible = text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '�');
-  return visible.replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
+  return harmless(text).replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 }
 
 const ENTITIES: { readonly [char: string]: string } = {
@@ -41,8 +42,8 @@ export interface Mark {
 export function histogram(values: readonly number[], unit: string, marks: readonly Mark[] = []): string {
   if (values.length === 0) return EMPTY;
   const ends = [...values, ...marks.map(({ at }) => at)];
-  const low = Math.min(...ends);
-  const high = Math.max(...ends);
+  const low = ends.reduce((least, value) => Math.min(least, value), Infinity);
+  const high = ends.reduce((most, value) => Math.max(most, value), -Infinity);
   const span = high - low || 1;
   const bins = Array.from({ length: BINS }, () => 0);
   for (const value of values) {

@@ -1,7 +1,7 @@
 /** The result of a suite as text, Markdown, JUnit and HTML. */
 import type { SuiteResult } from '../suite/suite.ts';
 import { junitXml } from './junit.ts';
-import { comparisonLine, metricSections, metricsMarkdown } from './metrics.ts';
+import { codeSpan, comparisonLine, metricSections, metricsMarkdown } from './metrics.ts';
 import type { MetricsReport } from './metrics.ts';
 import { badge, htmlPage, htmlTable } from './page.ts';
 import { escapeXml } from './plots.ts';
@@ -17,9 +17,9 @@ export function suiteSummary({ passed, failed, missed, comparisons }: SuiteResul
 
 export function suiteMarkdown(result: SuiteResult): string {
   const failures = failedCases(result).map(
-    ({ name, mode, problems }) => `- **${name}** (${mode}): ${problems.join('; ')}`,
+    ({ name, mode, problems }) => `- ${codeSpan(name)} (${mode}): ${problems.map(codeSpan).join('; ')}`,
   );
-  const policy = result.policy.map(({ call, before, after }) => `- \`${call}\`: ${before} → ${after}`);
+  const policy = result.policy.map(({ call, before, after }) => `- ${codeSpan(call)}: ${before} → ${after}`);
   const parts = [
     metricsMarkdown(reportOf(result)),
     ...(failures.length === 0 ? [] : [`**Failed cases**\n\n${failures.join('\n')}\n`]),

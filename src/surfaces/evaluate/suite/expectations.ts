@@ -5,15 +5,31 @@ import type { Json } from '../../../expr/json.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { isRecord } from '../journal/record.ts';
+import { isGood } from '../metrics/labels.ts';
+import { toolOf } from './schema.ts';
 import type { Expectation } from './schema.ts';
 
-export function problemsIn(record: RunRecord, expect: Expectation): readonly string[] {
+export function problemsIn(record: RunRecord, expect: Expectation = {}): readonly string[] {
   return [
+    ...endProblems(record, expect),
     ...safetyProblems(record, expect),
     ...amountProblems(record, expect),
     ...resultProblems(record, expect),
     ...pathProblems(record, expect),
   ];
+}
+
+/** Expectations that a run without any step meets as well. */
+const NEGATIVE: ReadonlySet<string> = new Set(['never', 'atMost']);
+
+/** A case that only says what must not happen, or nothing at all, expects a good end: a run that fails at once would pass. */
+function endProblems({ report }: RunRecord, expect: Expectation): readonly string[] {
+  const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+  const says = Object.entries(expect).some(
+    ([key, value]) => !NEGATIVE.has(key) && value !== undefined && !isEmpty(value),
+  );
+  if (says || isGood(report.code)) return [];
+  return [codeProblem(report, 'SUCCESS or PARTIAL_SUCCESS, because the case expects no other end')];
 }
 
 /** Expectations that hold under faults as well: what must never happen. */
@@ -35,17 +51,22 @@ function amountProblems({ report }: RunRecord, { atMost = {} }: Expectation): re
   });
 }
 
-export function resultProblems(record: RunRecord, { code, output, schema, when }: Expectation): readonly string[] {
+export function resultProblems(
+  record: RunRecord,
+  { code, output, exact, schema, when }: Expectation,
+): readonly string[] {
   const { report } = record;
   const problems: string[] = [];
-  if (code !== undefined && report.code !== code) {
-    const why = report.error === null ? '' : ` (${report.error.type}: ${report.error.message})`;
-    problems.push(`the code is ${report.code ?? report.state}, expected ${code}${why}`);
-  }
-  if (output !== undefined) problems.push(...outputProblems(report.output, output));
+  if (code !== undefined && report.code !== code) problems.push(codeProblem(report, code));
+  if (output !== undefined) problems.push(...outputProblems(report.output, output, exact === true));
   if (schema !== undefined) problems.push(...schemaProblems(report.output, schema));
   if (when !== undefined) problems.push(...conditionProblems(record, when));
   return problems;
+}
+
+function codeProblem({ code, state, error }: RunRecord['report'], expected: string): string {
+  const why = error === null ? '' : ` (${error.type}: ${error.message})`;
+  return `the code is ${code ?? state}, expected ${expected}${why}`;
 }
 
 function pathProblems({ report, calls }: RunRecord, expect: Expectation): readonly string[] {
@@ -56,10 +77,21 @@ function pathProblems({ report, calls }: RunRecord, expect: Expectation): readon
   for (const node of includes) if (!report.path.includes(node)) problems.push(`node ${node} was not entered`);
   if (order !== undefined && !isSubsequence(order, report.path))
     problems.push(`the path ${listed(report.path)} does not have ${listed(order)} in this order`);
-  const made = calls.filter(({ kind }) => kind === 'tool').map(({ name }) => name);
-  if (tools !== undefined && !isDeepStrictEqual(made, tools))
-    problems.push(`the tool calls are ${listed(made)}, expected ${listed(tools)}`);
+  if (tools !== undefined) problems.push(...toolProblems(calls, tools));
   return asks === undefined ? problems : [...problems, ...askProblems({ calls }, asks)];
+}
+
+/** Exactly these tools in this order, with the arguments that are given. */
+function toolProblems(calls: RunRecord['calls'], tools: NonNullable<Expectation['tools']>): readonly string[] {
+  const made = calls.filter(({ kind }) => kind === 'tool');
+  const names = made.map(({ name }) => name);
+  if (!isDeepStrictEqual(names, tools.map(toolOf)))
+    return [`the tool calls are ${listed(names)}, expected ${listed(tools.map(toolOf))}`];
+  return tools.flatMap((each, index) => {
+    const args = made[index]?.input['args'] ?? null;
+    if (typeof each === 'string' || isDeepStrictEqual(args, each.args)) return [];
+    return [`call ${index + 1} is ${each.tool} ${short(args)}, expected ${short(each.args)}`];
+  });
 }
 
 /** Each question must be expected, by node or by subject, and each expected question must be asked. */
@@ -75,10 +107,11 @@ function askProblems({ calls }: Pick<RunRecord, 'calls'>, asks: readonly string[
   ];
 }
 
-/** A JSON Schema must be satisfied. Of an object, the given fields must match; everything else must be equal. */
-function outputProblems(output: Json, expected: Json): readonly string[] {
-  if (isSchema(expected)) return schemaProblems(output, expected);
-  return matches(output, expected) ? [] : [`the output is ${short(output)}, expected ${short(expected)}`];
+/** A JSON Schema must be satisfied. Of an object, the given fields must match; everything else, or all if `exact`, is equal. */
+function outputProblems(output: Json, expected: Json, exact: boolean): readonly string[] {
+  if (!exact && isSchema(expected)) return schemaProblems(output, expected);
+  const isRight = exact ? isDeepStrictEqual(output, expected) : matches(output, expected);
+  return isRight ? [] : [`the output is ${short(output)}, expected ${short(expected)}`];
 }
 
 function schemaProblems(output: Json, schema: Json): readonly string[] {

@@ -17,8 +17,8 @@ import type { FaultPlan, Mode, SuiteCase } from './schema.ts';
 export interface Variant {
   readonly flow: CompiledFlow;
   readonly bounds: Bounds;
-  /** The same document with other budgets; null if it does not compile. */
-  withBudget(key: BudgetKey, amount: number): CompiledFlow | null;
+  /** The same document with another budget. Without a flow, `codes` are the errors of the document. */
+  withBudget(key: BudgetKey, amount: number): { readonly flow: CompiledFlow | null; readonly codes: readonly string[] };
 }
 export interface PreparedCase {
   readonly name: string;
@@ -47,7 +47,7 @@ export interface Check {
 }
 
 /** The checks of a case in a mode. Replay, soak and policy are about the whole suite. */
-export function checksOf(prepared: PreparedCase): readonly Check[] {
+export async function checksOf(prepared: PreparedCase): Promise<readonly Check[]> {
   switch (prepared.mode) {
     case 'faults':
       return faultChecks(prepared);
@@ -80,26 +80,34 @@ function goldenCheck({ name, given, run, fault }: PreparedCase): Check {
     perform: async () => {
       const measured = await runCase({ ...run, ...wrap });
       if (fault !== undefined) return { measured, problems: soundProblems(measured, given) };
-      const { expect = {} } = given;
-      const labels = { ...labelsOf(given), isRight: resultProblems(measured, expect).length === 0 };
-      return { measured: { ...measured, labels }, problems: problemsIn(measured, expect) };
+      const labels = { ...labelsOf(given), isRight: resultProblems(measured, given.expect ?? {}).length === 0 };
+      return { measured: { ...measured, labels }, problems: problemsIn(measured, given.expect) };
     },
   };
 }
 
-/** Every model and every tool, each kind of fault, at its first call; then faults at random. */
-function faultChecks({ name, given, run }: PreparedCase): readonly Check[] {
-  const { flow } = run;
-  const targets: Pick<FaultPlan, 'agent' | 'tool'>[] = Object.values(flow.nodes).flatMap(
-    (node): Pick<FaultPlan, 'agent' | 'tool'>[] => {
-      if (node.op !== 'do') return [];
-      if (node.effect.kind === 'model') return [{ agent: node.effect.agent }];
-      return node.effect.kind === 'tool' ? [{ tool: node.effect.tool }] : [];
-    },
-  );
+/** Calls of one model or tool that are hit in turn. */
+const CALLS_MAX = 8;
+
+/** Every call of every model and tool, with each kind of fault; then faults at random. */
+async function faultChecks({ name, given, run }: PreparedCase): Promise<readonly Check[]> {
+  const { calls } = await runCase(run);
+  const targets = Object.values(run.flow.nodes).flatMap((node): Pick<FaultPlan, 'agent' | 'tool'>[] => {
+    if (node.op !== 'do') return [];
+    if (node.effect.kind === 'model') return [{ agent: node.effect.agent }];
+    return node.effect.kind === 'tool' ? [{ tool: node.effect.tool }] : [];
+  });
   const unique = [...new Map(targets.map((target) => [JSON.stringify(target), target])).values()];
   const plans: FaultPlan[] = [
-    ...unique.flatMap((target) => FAULT_KINDS.map((kind) => ({ ...target, kind, at: 1 }))),
+    ...unique.flatMap((target) => {
+      const [kind, called] = target.agent === undefined ? ['tool', target.tool] : ['model', target.agent];
+      const mine = calls.filter((call) => call.kind === kind && call.name === called);
+      const made = mine.reduce((sum, { attempts }) => sum + attempts.length, 0);
+      const times = Math.min(CALLS_MAX, Math.max(1, made));
+      return Array.from({ length: times }, (_, index) =>
+        FAULT_KINDS.map((each) => ({ ...target, kind: each, at: index + 1 })),
+      ).flat();
+    }),
     ...FAULT_KINDS.map((kind) => ({ kind, rate: 0.3 })),
   ];
   return plans.map((plan) => ({
@@ -132,8 +140,8 @@ function budgetChecks({ name, given, run, variant }: PreparedCase): readonly Che
       return amountsUpTo(most, scale).map((amount) => ({
         name: `${name} [${key} ${amount}]`,
         perform: async () => {
-          const flow = variant.withBudget(key, amount);
-          if (flow === null) return { measured: null, problems: [] };
+          const { flow, codes } = variant.withBudget(key, amount);
+          if (flow === null) return { measured: null, problems: refusalProblems(codes) };
           const measured = await runCase({ ...run, flow });
           const limit = { amount, granted: grantedIn(measured, dimension) / scale };
           return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, limit, given) };
@@ -141,6 +149,14 @@ function budgetChecks({ name, given, run, variant }: PreparedCase): readonly Che
       }));
     },
   );
+}
+
+/** A document whose budget is too small for any path does not start, so it keeps its budget. */
+function refusalProblems(codes: readonly string[]): readonly string[] {
+  const others = codes.filter((code) => code !== 'budget-too-small');
+  return others.length === 0 && codes.length > 0
+    ? []
+    : [`the budget cannot be set in this document: ${others.join(', ')}`];
 }
 
 /** What people granted on top of the limit. */

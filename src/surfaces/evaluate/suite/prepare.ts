@@ -6,6 +6,7 @@ import { failedCompile } from '../../cli/diagnostics.ts';
 import { compileFile, flowIn } from '../../cli/document.ts';
 import type { CompiledFile } from '../../cli/document.ts';
 import { loadScript } from '../../cli/script.ts';
+import { usage } from '../../cli/usage.ts';
 import { textReader } from '../../library/compile.ts';
 import { compile } from '../../../compile/compile.ts';
 import { priceOf } from '../../../effects/models/prices.ts';
@@ -13,7 +14,6 @@ import { checkPolicy } from '../../../effects/policy/cedar.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
-import type { BudgetKey } from '../../../ir/dimensions.ts';
 import { isRecord } from '../journal/record.ts';
 import { faultName } from './faults.ts';
 import type { PreparedCase, Variant } from './modes.ts';
@@ -126,6 +126,7 @@ function preparedCases(
     seed,
     documentDir: dirname(join(dir, suite.flow)),
     ...(isReal ? { models: { model } } : {}),
+    ...(given.recorded === true ? { recorded: true } : {}),
   };
   // The other modes have faults and variations of their own.
   const isPlain = combination.first && fault === undefined;
@@ -150,22 +151,41 @@ function scriptOf(given: SuiteCase['script'], dir: string, flow: CompiledFlow): 
   return typeof given === 'string' ? loadScript(join(dir, given), flow) : given;
 }
 
-async function compileVariant(file: string, model: string | undefined, prompts: Prompts | undefined): Promise<Variant> {
+async function compileVariant(file: string, model: string | undefined, prompts: Prompts = {}): Promise<Variant> {
   const plain = await compileFile(file, model);
-  const compiled =
-    prompts === undefined || plain.text === undefined
-      ? plain
-      : compileText(file, withPrompts(plain.text, prompts), model);
+  if (flowIn(plain) === null) throw failedCompile(plain);
+  const source = sourceOf(plain);
+  const document = source === null ? null : withPrompts(source, prompts);
+  const hasPrompts = Object.keys(prompts).length > 0 && document !== null;
+  const compiled = hasPrompts ? compileText(file, JSON.stringify(document), model) : plain;
   const flow = flowIn(compiled);
   const { bounds } = compiled.result;
   if (flow === null || bounds === undefined) throw failedCompile(compiled);
-  const withBudget = (key: BudgetKey, amount: number): CompiledFlow | null => {
-    if (compiled.text === undefined) return null;
-    const document = documentOf(prompts === undefined ? compiled.text : withPrompts(compiled.text, prompts));
+  for (const [agent, prompt] of Object.entries(prompts))
+    if (agent in flow.agents && flow.agents[agent]?.instructions.includes(prompt) !== true)
+      throw promptNotUsed(file, agent);
+  const withBudget: Variant['withBudget'] = (key, amount) => {
+    if (document === null) return { flow: null, codes: ['the module exports no document'] };
     const budgets = isRecord(document['budgets']) ? document['budgets'] : {};
-    return flowIn(compileText(file, JSON.stringify({ ...document, budgets: { ...budgets, [key]: amount } }), model));
+    const changed = JSON.stringify({ ...document, budgets: { ...budgets, [key]: amount } });
+    const { file: _, result } = compileText(file, changed, model);
+    const codes = result.diagnostics.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+    return { flow: flowIn({ file, result }), codes };
   };
   return { flow, bounds, withBudget };
+}
+
+/** The document as a value; null for a module that exports something else. */
+function sourceOf({ text, document }: CompiledFile): Document | null {
+  const parsed = text === undefined ? (JSON.parse(JSON.stringify(document ?? null)) as Json) : (parse(text) as Json);
+  return isRecord(parsed) ? parsed : null;
+}
+
+function promptNotUsed(file: string, agent: string): Error {
+  return usage(
+    `the instructions of agent \`${agent}\` cannot be replaced in \`${file}\``,
+    'Give the agent `instructions` in the list `agents` of the document.',
+  );
 }
 
 /** A changed document in the place of the file. */
@@ -181,13 +201,10 @@ function compileText(file: string, text: string, model: string | undefined): Com
   return { file, text, result };
 }
 
-function documentOf(text: string): { readonly [key: string]: Json } {
-  const parsed = parse(text) as Json;
-  return isRecord(parsed) ? parsed : {};
-}
+type Document = { readonly [key: string]: Json };
 
 /** Replaces the instructions of agents, in the list of the document or of a team. */
-function withPrompts(text: string, prompts: Prompts): string {
+function withPrompts(document: Document, prompts: Prompts): Document {
   const replaced = (agent: Json): Json => {
     if (!isRecord(agent)) return agent;
     const lower = prompts[String(agent['id'] ?? agent['name'] ?? '')];
@@ -201,5 +218,5 @@ function withPrompts(text: string, prompts: Prompts): string {
       ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, visit(each, name)]))
       : value;
   };
-  return JSON.stringify(visit(documentOf(text), ''));
+  return visit(document, '') as Document;
 }

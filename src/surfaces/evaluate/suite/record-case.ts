@@ -7,6 +7,8 @@ import type { CallRecord, RunRecord } from '../journal/record.ts';
 
 export interface RecordedCase {
   readonly name: string;
+  /** The values have tokens in the place of personal data. */
+  readonly recorded?: true;
   readonly input: Json;
   readonly script: object;
   readonly expect: object;
@@ -14,26 +16,31 @@ export interface RecordedCase {
 
 /**
  * The values are those of the journal: what the policy of the run replaced or removed there stays so in the case. Retried
- * attempts are entries of their own.
+ * attempts are entries of their own. The output and the arguments of tools must be the same, without more fields.
  */
 export function caseOf(record: RunRecord, name: string = record.report.run): RecordedCase {
   const { read, report, calls } = record;
   const { code, path, output, usage } = report;
   const asked = [...new Set(calls.flatMap(({ question, node }) => (question === null ? [] : [node])))];
+  const signals = signalsOf(calls);
   return {
     name,
+    ...(read.program.flow.pii === undefined ? {} : { recorded: true }),
     input: read.state.input,
     script: {
-      agents: grouped(calls, 'model', modelEntry),
-      tools: grouped(calls, 'tool', toolEntry),
+      agents: grouped(calls, ['model'], modelEntry),
+      tools: grouped(calls, ['tool', 'undo'], toolEntry),
       approvals: answersOf(calls),
+      ...(Object.keys(signals).length === 0 ? {} : { signals }),
       strict: true,
     },
     expect: {
       ...(code === null ? {} : { code }),
       path,
-      tools: calls.filter(({ kind }) => kind === 'tool').map(({ name: tool }) => tool),
-      ...(output === null ? {} : { output }),
+      tools: calls
+        .filter(({ kind }) => kind === 'tool')
+        .map(({ name: tool, input }) => ({ tool, args: input['args'] ?? null })),
+      ...(code === null ? {} : { output, exact: true }),
       asks: asked,
       atMost: { modelCalls: usage.modelCalls, toolCalls: usage.toolCalls },
     },
@@ -46,12 +53,13 @@ export function suiteText(flow: string, cases: readonly RecordedCase[]): string 
 
 function grouped<Entry>(
   calls: readonly CallRecord[],
-  kind: CallRecord['kind'],
+  kinds: readonly CallRecord['kind'][],
   entryOf: (attempt: CallRecord['attempts'][number]) => Entry,
 ): { [name: string]: Entry[] } {
   const groups: { [name: string]: Entry[] } = {};
   for (const call of calls)
-    if (call.kind === kind) for (const attempt of call.attempts) (groups[call.name] ??= []).push(entryOf(attempt));
+    if (kinds.includes(call.kind))
+      for (const attempt of call.attempts) (groups[call.name] ??= []).push(entryOf(attempt));
   return groups;
 }
 
@@ -78,7 +86,11 @@ function answersOf(calls: readonly CallRecord[]): { [about: string]: AnswerEntry
   const answers: { [about: string]: AnswerEntry[] } = {};
   for (const { question, name, attempts } of calls) {
     const value = attempts.at(-1)?.value;
-    if (question === null || !isRecord(value) || value['expired'] === true) continue;
+    if (question === null || !isRecord(value)) continue;
+    if (value['expired'] === true) {
+      (answers[name] ??= []).push({ expires: true });
+      continue;
+    }
     const { choice = '', text, edit, by } = value;
     const entry = {
       choice: String(choice),
@@ -89,4 +101,15 @@ function answersOf(calls: readonly CallRecord[]): { [about: string]: AnswerEntry
     (answers[name] ??= []).push(entry);
   }
   return answers;
+}
+
+/** The data that ended each wait for a signal, in order. */
+function signalsOf(calls: readonly CallRecord[]): { [node: string]: Json[] } {
+  const signals: { [node: string]: Json[] } = {};
+  for (const { kind, node, attempts } of calls) {
+    const value = attempts.at(-1)?.value;
+    if (kind !== 'wait' || !isRecord(value) || value['data'] === undefined) continue;
+    (signals[node] ??= []).push(value['data']);
+  }
+  return signals;
 }

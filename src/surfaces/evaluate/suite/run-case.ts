@@ -1,4 +1,7 @@
 /** Runs one case in memory with the real engine, on a virtual clock that always starts at the same moment. */
+import { randomBytes } from 'node:crypto';
+import type { OpenVault } from '../../../effects/pii/pipeline.ts';
+import { createVault, LOOKALIKE, memoryPiiStore, TOKEN } from '../../../effects/pii/vault.ts';
 import { createWorld } from '../../../effects/world.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { ModelPerformerOptions } from '../../../effects/models/performer.ts';
@@ -18,6 +21,8 @@ export interface CaseRun {
   readonly seed: number;
   readonly documentDir: string;
   readonly models?: ModelPerformerOptions;
+  /** The values come from a journal: a token in them stands for itself, because its value is not there. */
+  readonly recorded?: boolean;
   /** Puts something between the engine and the world, such as faults. */
   readonly wrap?: (performer: Performer) => Performer;
   /** Reads the journal before the run is forgotten. */
@@ -34,6 +39,7 @@ export async function runCase(given: CaseRun): Promise<Measured> {
     clock: isReal ? realClock : createVirtualClock(START),
     ...(script === undefined ? {} : { script }),
     ...(models === undefined ? {} : { models }),
+    ...(given.recorded === true ? { vault: recordedVault() } : {}),
   });
   const store = openMemory();
   const engine = createRuntime({ store, performer: wrap(world.performer), clock: world.clock, pickUp: false });
@@ -46,4 +52,15 @@ export async function runCase(given: CaseRun): Promise<Measured> {
     await engine.close();
     await world.close();
   }
+}
+
+/** Tokens of another run stand for themselves. Other values get tokens as usual. */
+function recordedVault(): OpenVault {
+  const vault = createVault(memoryPiiStore(), randomBytes(32));
+  const isToken = (text: string): boolean => text.replace(TOKEN, '') === '';
+  return () => ({
+    ...vault,
+    tokenFor: (run, type, value) => (type === LOOKALIKE && isToken(value) ? value : vault.tokenFor(run, type, value)),
+    valueOf: (run, token) => vault.valueOf(run, token) ?? token,
+  });
 }

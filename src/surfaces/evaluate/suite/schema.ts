@@ -40,19 +40,21 @@ const faultPlan = record({
 const expectation = record({
   code: oneOf(TERMINAL_CODES).optional(),
   output: json().optional(),
+  exact: bool().optional(),
   schema: json().optional(),
   when: text().optional(),
   judge: record({ criteria: text({ min: 1 }), model: name().optional() }).optional(),
   path: list(name()).optional(),
   includes: list(name()).optional(),
   order: list(name()).optional(),
-  tools: list(name()).optional(),
+  tools: list(z.union([name(), record({ tool: name(), args: json() })])).optional(),
   never: record({ nodes: list(name()).optional(), tools: list(name()).optional() }).optional(),
   atMost: map(number({ min: 0 })).optional(),
   asks: list(name()).optional(),
 });
 const suiteCase = record({
   name: name(),
+  recorded: bool().optional(),
   input: json().optional(),
   script: z.union([text({ min: 1 }), scriptSchema]).optional(),
   model: name().optional(),
@@ -80,7 +82,6 @@ const suiteSchema = record({
     runs: int({ min: 1, max: 1_000_000 }).optional(),
     growthMb: number({ min: 0 }).optional(),
   }).optional(),
-  strict: bool().optional(),
 });
 export type Suite = z.output<typeof suiteSchema>;
 export type SuiteCase = z.output<typeof suiteCase>;
@@ -93,6 +94,11 @@ export interface ReadSuite {
   readonly diagnostics: readonly Diagnostic[];
   /** Reports names that the flow does not have. Call it once the flow is compiled. */
   checkNames(flow: CompiledFlow): readonly Diagnostic[];
+}
+
+/** The name of a tool in `expect.tools`. */
+export function toolOf(given: NonNullable<Expectation['tools']>[number]): string {
+  return typeof given === 'string' ? given : given.tool;
 }
 
 /** The variables of `expect.when`. */
@@ -124,8 +130,10 @@ function checkConditions({ value, located }: Shaped<Suite>, report: Report): voi
     if (expect?.when === undefined) continue;
     const checked = checkExpression(expect.when, { names: WHEN_NAMES });
     const scalar = located('cases', index, 'expect', 'when');
-    if (checked.ok || scalar?.kind !== 'scalar') continue;
-    reportProblems(report, scalar, checked.problems);
+    if (scalar?.kind !== 'scalar') continue;
+    if (!checked.ok) reportProblems(report, scalar, checked.problems);
+    else if (checked.constant !== undefined)
+      report.error('bad-suite', scalar, 'this condition reads nothing of the run, so it checks nothing');
   }
 }
 
@@ -145,13 +153,13 @@ function checkCases({ value, at, key, poisoned }: Shaped<Suite>, report: Report)
 
 /** Metrics and amounts have fixed names. Case names are unique, because reports are compared by them. */
 function checkKeys({ value, key, at }: Shaped<Suite>, report: Report): void {
-  const known = METRICS.map(({ id }) => id as string);
-  for (const id of Object.keys(value.thresholds ?? {}))
-    if (!known.includes(id)) unknown(report, key('thresholds', id), `there is no metric \`${id}\``, id, known);
+  for (const [id, given] of Object.entries(value.thresholds ?? {})) checkThreshold(id, given, key, report);
   const names = new Set<string>();
   for (const [index, { name: given, expect }] of (value.cases ?? []).entries()) {
     if (names.has(given)) report.error('bad-suite', at('cases', index, 'name'), `two cases are called \`${given}\``);
     names.add(given);
+    if (expect?.exact === true && expect.output === undefined)
+      report.error('bad-suite', at('cases', index, 'expect', 'exact'), '`exact` needs an `output`');
     for (const measure of Object.keys(expect?.atMost ?? {}))
       if (!MEASURES.includes(measure))
         unknown(
@@ -164,12 +172,44 @@ function checkKeys({ value, key, at }: Shaped<Suite>, report: Report): void {
   }
 }
 
-function checkFlowNames({ value, at }: Shaped<Suite>, flow: CompiledFlow, report: Report): void {
+/** A threshold has one bound. Shares go from 0 to 1: a bound of 5 for a rate of 5 % would always be met. */
+function checkThreshold(
+  id: string,
+  given: z.output<typeof threshold>,
+  key: Shaped<Suite>['key'],
+  report: Report,
+): void {
+  const known = METRICS.map((metric) => metric.id as string);
+  const metric = METRICS.find((each) => each.id === id);
+  if (metric === undefined) return unknown(report, key('thresholds', id), `there is no metric \`${id}\``, id, known);
+  const bounds =
+    typeof given === 'number' ? [given] : [given.atLeast, given.atMost].filter((each) => each !== undefined);
+  if (bounds.length !== 1)
+    report.error('bad-suite', key('thresholds', id), `the threshold \`${id}\` must have one bound`, {
+      help: 'Write `atLeast` or `atMost`.',
+    });
+  const isShare = metric.kind === 'share' || metric.kind === 'agreement';
+  const wrong = isShare ? bounds.find((bound) => bound < 0 || bound > 1) : undefined;
+  if (wrong !== undefined)
+    report.error(
+      'bad-suite',
+      key('thresholds', id),
+      `\`${id}\` is a share from 0 to 1, but its threshold is ${wrong}`,
+      {
+        help: `Write \`${wrong / 100}\` for ${wrong} %.`,
+      },
+    );
+}
+
+function checkFlowNames(shaped: Shaped<Suite>, flow: CompiledFlow, report: Report): void {
+  const { value, at } = shaped;
   const labels = Object.values(flow.nodes).map(({ label }) => label);
   const nodes = [...new Set(labels.flatMap(({ enters }) => enters ?? []))];
   // A task is listed under its stage, by an id that only the run knows: `workers/tea`.
   const dynamic = labels.flatMap(({ enters, entersBy }) => (entersBy === undefined ? [] : [`${enters ?? ''}/`]));
   const tools = Object.keys(flow.tools);
+  const refuse = (where: ReturnType<typeof at>, kind: string, given: string, known: readonly string[]): void =>
+    unknown(report, where, `flow \`${flow.id}\` has no ${kind} \`${given}\``, given, known);
   const check = (
     kind: string,
     known: readonly string[],
@@ -177,10 +217,9 @@ function checkFlowNames({ value, at }: Shaped<Suite>, flow: CompiledFlow, report
     ...path: (string | number)[]
   ): void => {
     for (const [index, each] of (names ?? []).entries()) {
-      const plain = each.slice(each.lastIndexOf('/') + 1);
-      if (known.includes(each) || known.includes(plain)) continue;
+      if (known.includes(each)) continue;
       if (known === nodes && dynamic.some((prefix) => each.startsWith(prefix))) continue;
-      unknown(report, at(...path, index), `flow \`${flow.id}\` has no ${kind} \`${each}\``, each, known);
+      refuse(at(...path, index), kind, each, known);
     }
   };
   for (const [index, { expect }] of (value.cases ?? []).entries()) {
@@ -191,8 +230,26 @@ function checkFlowNames({ value, at }: Shaped<Suite>, flow: CompiledFlow, report
     check('node', nodes, expect.order, ...path, 'order');
     check('node', nodes, expect.never?.nodes, ...path, 'never', 'nodes');
     check('tool', tools, expect.never?.tools, ...path, 'never', 'tools');
-    check('tool', tools, expect.tools, ...path, 'tools');
+    check('tool', tools, expect.tools?.map(toolOf), ...path, 'tools');
   }
+  check('tool', tools, value.policy?.allowed, 'policy', 'allowed');
+  checkMatrixNames(shaped, Object.keys(flow.agents), tools, refuse);
+}
+
+function checkMatrixNames(
+  { value: { matrix = {} }, at, key }: Shaped<Suite>,
+  agents: readonly string[],
+  tools: readonly string[],
+  refuse: (where: ReturnType<Shaped<Suite>['at']>, kind: string, given: string, known: readonly string[]) => void,
+): void {
+  for (const [index, { agent, tool }] of (matrix.faults ?? []).entries()) {
+    const path = ['matrix', 'faults', index] as const;
+    if (agent !== undefined && !agents.includes(agent)) refuse(at(...path, 'agent'), 'agent', agent, agents);
+    if (tool !== undefined && !tools.includes(tool)) refuse(at(...path, 'tool'), 'tool', tool, tools);
+  }
+  for (const [prompt, instructions] of Object.entries(matrix.prompts ?? {}))
+    for (const agent of Object.keys(instructions))
+      if (!agents.includes(agent)) refuse(key('matrix', 'prompts', prompt, agent), 'agent', agent, agents);
 }
 
 function unknown(

@@ -9,10 +9,12 @@ import { metricOf } from '../metrics/table.ts';
 import type { MetricId, Target } from '../metrics/table.ts';
 import { checksOf } from './modes.ts';
 import type { CaseResult, Check, PreparedCase } from './modes.ts';
+import { comparePolicies } from './policy.ts';
+import type { PolicyChange } from './policy.ts';
 import type { CaseRun } from './run-case.ts';
 import type { Suite } from './schema.ts';
-import { comparePolicies, replayAll, soak } from './whole-suite.ts';
-import type { PolicyChange, Soak } from './whole-suite.ts';
+import { replayAll, soak } from './whole-suite.ts';
+import type { Soak } from './whole-suite.ts';
 
 export interface SuiteResult {
   readonly suite: string;
@@ -89,9 +91,9 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteResult> {
 
 /** A few cases at once: while one waits for its clock, another works. Results keep the order of the cases. */
 async function runChecks({ cases, onProgress, judge }: SuiteOptions): Promise<CaseResult[]> {
-  const checks = cases
-    .filter(({ mode }) => mode !== 'soak' && mode !== 'policy' && mode !== 'replay')
-    .flatMap((prepared) => checksOf(prepared).map((check) => ({ prepared, check })));
+  const checks: { readonly prepared: PreparedCase; readonly check: Check }[] = [];
+  for (const prepared of cases.filter(({ mode }) => mode !== 'soak' && mode !== 'policy' && mode !== 'replay'))
+    for (const check of await checksOf(prepared)) checks.push({ prepared, check });
   const results: CaseResult[] = [];
   let [next, done, failed] = [0, 0, 0];
   const work = async (): Promise<void> => {
@@ -112,9 +114,10 @@ async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions
   const { mode, tags } = prepared;
   const injected = prepared.fault !== undefined;
   try {
-    const { measured, problems } = await check.perform();
-    const judged =
-      mode === 'golden' && judge !== null && measured !== null ? await judge(prepared, measured.report.output) : [];
+    const { measured: ran, problems } = await check.perform();
+    const isJudged = mode === 'golden' && !injected && judge !== null && ran !== null;
+    const judged = isJudged ? await judge(prepared, ran.report.output) : [];
+    const measured = judged.length === 0 || ran === null ? ran : { ...ran, labels: { ...ran.labels, isRight: false } };
     const all = [...problems, ...judged];
     return {
       name: check.name,
@@ -167,7 +170,11 @@ function summary(
     metrics: valuesOf(figures),
     figures,
     samples,
-    missed: missedTargets(figures, targets),
+    // A suite that checks nothing must not pass.
+    missed: [
+      ...(results.length === 0 ? ['nothing was checked: no stored run was replayed'] : []),
+      ...missedTargets(figures, targets),
+    ],
     comparisons: baseline === null ? [] : compareFigures(baseline, figures),
     repeated: repeatedCases(results),
     policy,

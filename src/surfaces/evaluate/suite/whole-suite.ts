@@ -1,12 +1,11 @@
-/** The modes that are about all runs at once: replay of stored runs, long soak runs, and policies before and after a change. */
+/** The modes that are about all runs at once: replay of stored runs, and long soak runs. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Store } from '../../../runtime/ports.ts';
 import { replay } from '../../../runtime/journal/audit.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
-import type { Measured } from '../metrics/labels.ts';
+import { problemsIn } from './expectations.ts';
 import type { CaseResult, PreparedCase } from './modes.ts';
-import type { CaseRun } from './run-case.ts';
 import { runCase } from './run-case.ts';
 
 type Result = Omit<CaseResult, 'tags' | 'injected'>;
@@ -65,9 +64,10 @@ export async function soak(
 ): Promise<{ readonly soak: Soak; readonly result: Result }> {
   const begun = performance.now();
   const bytes: number[] = [];
+  const wrong: string[] = [];
   let [events, waiting, warm] = [0, 0, 0];
   for (let index = 0; index < runs && cases.length > 0; index++) {
-    const { run } = cases[index % cases.length] as PreparedCase;
+    const { run, given, name } = cases[index % cases.length] as PreparedCase;
     const measured = await runCase({
       ...run,
       seed: run.seed + index,
@@ -76,6 +76,8 @@ export async function soak(
         bytes.push((stored?.appends ?? []).reduce((sum, { body }) => sum + body.length, 0));
       },
     });
+    const [problem] = problemsIn(measured, given.expect);
+    if (problem !== undefined) wrong.push(`${name}: ${problem}`);
     events += measured.read.events.length;
     waiting += measured.report.waiting.length;
     if (index === Math.floor(runs / 10)) warm = heapMb();
@@ -88,6 +90,7 @@ export async function soak(
       ? [`the heap grew by ${heapGrowthMb.toFixed(1)} MB over ${runs} runs, and may grow by ${growthMb.toFixed(1)} MB`]
       : []),
     ...journalProblem(bytes, cases.length),
+    ...(wrong.length === 0 ? [] : [`${wrong.length} of ${runs} runs did not meet their expectations; ${wrong[0]}`]),
   ];
   return {
     soak: {
@@ -135,62 +138,4 @@ function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   if (typeof collect === 'function') collect();
-}
-
-export interface PolicyChange {
-  readonly case: string;
-  readonly call: string;
-  readonly before: Verdict;
-  readonly after: Verdict;
-}
-type Verdict = 'allowed' | 'asked' | 'denied';
-
-/** The same trajectory under the document before and after a change: every proposed call, and what became of it. */
-export async function comparePolicies(
-  prepared: PreparedCase,
-  before: CaseRun,
-  allowed: readonly string[],
-): Promise<{ readonly changes: readonly PolicyChange[]; readonly result: Result }> {
-  const [old, now] = [verdictsIn(await runCase(before)), verdictsIn(await runCase(prepared.run))];
-  const changes = [...now].flatMap(([call, after]): PolicyChange[] => {
-    const earlier = old.get(call);
-    return earlier === undefined || earlier === after ? [] : [{ case: prepared.name, call, before: earlier, after }];
-  });
-  const loosened = changes.filter(
-    ({ call, before: was, after }) =>
-      STRICTNESS[after] < STRICTNESS[was] && !allowed.includes(call.split(' ')[0] ?? ''),
-  );
-  const problems = loosened.map(({ call, before: was, after }) => `${call} was ${was} and is now ${after}`);
-  const name = `${prepared.name} [policy]`;
-  return {
-    changes,
-    result: { name, mode: 'policy', passed: problems.length === 0, problems, code: null, measured: null },
-  };
-}
-
-const HARMLESS: ReadonlySet<string> = new Set(['read', 'egress']);
-const STRICTNESS: { readonly [verdict in Verdict]: number } = { allowed: 0, asked: 1, denied: 2 };
-
-/**
- * The strictest verdict of each call, by tool and arguments. A call that changes something counts as asked after a question
- * of an approval node, so that a way around the node is a loosening.
- */
-function verdictsIn({ calls, refused, read }: Measured): ReadonlyMap<string, Verdict> {
-  const verdicts = new Map<string, Verdict>();
-  const add = (call: string, verdict: Verdict): void => {
-    const known = verdicts.get(call);
-    if (known === undefined || STRICTNESS[verdict] > STRICTNESS[known]) verdicts.set(call, verdict);
-  };
-  const { tools } = read.program.flow;
-  const gate = calls.find(({ question, input }) => question !== null && typeof input['tool'] !== 'string');
-  for (const { kind, name, print, seq } of calls) {
-    if (kind !== 'tool') continue;
-    const changes = !HARMLESS.has(tools[name]?.effect ?? 'write');
-    add(print, changes && gate !== undefined && gate.seq < seq ? 'asked' : 'allowed');
-  }
-  for (const { question, input } of calls)
-    if (question !== null && typeof input['tool'] === 'string')
-      add(`${input['tool']} ${JSON.stringify(input['args'] ?? null)}`, 'asked');
-  for (const { tool, args, check } of refused) if (check !== 'schema') add(`${tool} ${JSON.stringify(args)}`, 'denied');
-  return verdicts;
 }
