@@ -1,5 +1,9 @@
 /** Tests of significance against values from tables. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { compareFigures } from '../../src/surfaces/evaluate/metrics/compare.ts';
+import { figuresOf } from '../../src/surfaces/evaluate/metrics/measure.ts';
+import type { RunSample } from '../../src/surfaces/evaluate/metrics/measure.ts';
+import { createChance } from '../../src/surfaces/testing/chance.ts';
 import {
   fisher,
   meanInterval,
@@ -29,4 +33,55 @@ test('intervals: Wilson for shares, Student for means', () => {
   expect(shareInterval(10, 10)[1]).toBe(1);
   const [from, to] = meanInterval(momentsOf([1, 2, 3, 4, 5]));
   expect([from, to]).toEqual([expect.closeTo(3 - 1.963, 2), expect.closeTo(3 + 1.963, 2)]);
+});
+
+describe('a baseline of noisy runs', () => {
+  const chance = createChance(11);
+  const draw = (share: number): number => (chance.below(1000) < share * 1000 ? 1 : 0);
+  /** Runs whose calls fail together, as those of one run do. */
+  const noisy = (success: number, steps: number): RunSample => {
+    const good = draw(success);
+    const calls = 1 + chance.below(6);
+    const failed = draw(0.3) * calls;
+    const length = steps + chance.below(4);
+    const samples: RunSample['samples'] = {
+      taskSuccessRate: { part: good, whole: 1 },
+      timeoutRate: { part: 1 - good, whole: 1 },
+      escalationAccuracy: { part: 1 - good, whole: draw(0.2) },
+      stepCountEfficiency: { part: length, whole: 1 },
+      loopDepthLimit: { part: 1 + draw(0.1), whole: 1 },
+      toolCallCount: { part: calls, whole: 1 },
+      failedToolCalls: { part: failed, whole: calls },
+      retryRate: { part: failed, whole: calls + failed },
+      budgetAdherence: { part: 1, whole: 1 },
+      costPerSuccess: { part: chance.below(1000), whole: good },
+      humanOverrideRate: { part: draw(0.3), whole: 1 },
+      userCorrectionRate: { part: draw(0.2), whole: 1 },
+    };
+    const code = good === 1 ? 'SUCCESS' : 'TIMEOUT';
+    const state = good === 1 ? 'completed' : 'failed';
+    return { run: 'r', flow: 'f', hash: 'h', at: 0, state, code, steps: length, costUsd: 0, durationMs: 1, samples };
+  };
+  const figures = (success: number, steps: number) =>
+    figuresOf(Array.from({ length: 20 }, () => noisy(success, steps)));
+  const shareWorse = (success: number, steps: number): number => {
+    const trials = Array.from({ length: 300 }, () => compareFigures(figures(0.95, 5), figures(success, steps)));
+    return trials.filter((comparisons) => comparisons.some(({ worse }) => worse)).length / trials.length;
+  };
+
+  test('equal flows of 20 repetitions are rarely called worse', () => {
+    expect(shareWorse(0.95, 5)).toBeLessThan(0.07);
+  });
+
+  test('a large drop is found', () => {
+    expect(shareWorse(0.45, 5)).toBeGreaterThan(0.8);
+    expect(shareWorse(0.95, 8)).toBeGreaterThan(0.95);
+  });
+
+  test('the largest value of all runs counts only if it misses its target', () => {
+    const depth = (part: number) => figuresOf([{ ...noisy(1, 5), samples: { loopDepthLimit: { part, whole: 1 } } }]);
+    const worse = (now: number) =>
+      compareFigures(depth(1), depth(now)).find(({ id }) => id === 'loopDepthLimit')?.worse;
+    expect([worse(2), worse(3)]).toEqual([false, true]);
+  });
 });

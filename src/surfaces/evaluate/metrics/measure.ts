@@ -90,19 +90,34 @@ export function meets(value: number, target: Target): boolean {
 export function likelihoodOfEqual(id: MetricId, a: Figure, b: Figure): number | null {
   if (a.value === null || b.value === null) return null;
   const { kind } = metricOf(id);
-  if (kind === 'share') return fisher(a.part, a.whole, b.part, b.whole);
-  return kind === 'mean' ? welch(a.moments, b.moments) : null;
+  if (kind === 'most') return null;
+  if (kind === 'agreement') return fisher(hits(a), a.runs, hits(b), b.runs);
+  // Several calls of one run are not independent, so the shares of the runs are compared.
+  const isOnePerRun = a.whole === a.runs && b.whole === b.runs;
+  return kind === 'share' && isOnePerRun ? fisher(a.part, a.whole, b.part, b.whole) : welch(a.moments, b.moments);
+}
+
+/** The number of runs that agree with their case. */
+function hits({ moments, runs }: Figure): number {
+  return Math.round(moments.mean * runs);
 }
 
 function figureOf(id: MetricId, runs: readonly RunSample[], target: Target | null): Figure {
   const samples = runs.flatMap((run) => run.samples[id] ?? []);
   const part = samples.reduce((sum, each) => sum + each.part, 0);
   const whole = samples.reduce((sum, each) => sum + each.whole, 0);
-  const moments = momentsOf(samples.map((each) => each.part));
+  const moments = momentsOf(samples.map((each) => valueOfRun(id, each)));
   const value = valueOf(id, samples, part, whole);
   const interval = value === null ? null : intervalOf(id, part, whole, moments);
   const met = value === null || target === null ? null : meets(value, target);
   return { id, value, runs: samples.length, part, whole, moments, interval, target, met };
+}
+
+/** What one run says: its share, its amount, or 1 if it agrees with its case. */
+function valueOfRun(id: MetricId, { part, whole }: Sample): number {
+  const { kind } = metricOf(id);
+  if (kind === 'agreement') return part === whole ? 1 : 0;
+  return kind === 'share' && whole > 0 ? part / whole : part;
 }
 
 function valueOf(id: MetricId, samples: readonly Sample[], part: number, whole: number): number | null {

@@ -1,0 +1,134 @@
+/** Cases from stored runs: they repeat the run exactly, also with signals, expired questions, undone calls and protected values. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { folder } from './cli.ts';
+import { sluice } from './in-process.ts';
+
+interface Case {
+  recorded?: boolean;
+  input: unknown;
+  script: {
+    tools: { [tool: string]: unknown[] };
+    agents: { [agent: string]: { text: string; tools?: { args: object }[] }[] };
+  };
+  expect: { [key: string]: unknown };
+}
+
+/** Runs the flow, records the run and returns the folder. */
+async function recorded(flow: string, script: string, input = 'hello', code = 'SUCCESS'): Promise<string> {
+  const cwd = folder({ 'one.flow.yaml': flow, 'one.script.yaml': script });
+  const ran = await sluice(
+    ['run', 'one.flow.yaml', '--script', 'one.script.yaml', '--input', input, '--run', 'r_1', '--json'],
+    { cwd },
+  );
+  expect(JSON.parse(ran.stdout)).toMatchObject({ code });
+  const made = await sluice(['eval', 'record', 'r_1', '--flow', 'one.flow.yaml', '--out', 'one.suite.yaml'], { cwd });
+  expect(made.status).toBe(0);
+  return cwd;
+}
+const caseIn = (cwd: string): Case =>
+  (parse(readFileSync(join(cwd, 'one.suite.yaml'), 'utf8')) as { cases: [Case] }).cases[0];
+async function evaluated(cwd: string, change: (given: Case) => void = () => undefined): Promise<readonly string[]> {
+  const given = caseIn(cwd);
+  change(given);
+  writeFileSync(join(cwd, 'one.suite.yaml'), stringify({ flow: './one.flow.yaml', cases: [given] }));
+  const { stdout } = await sluice(['eval', 'one.suite.yaml', '--json'], { cwd });
+  return (JSON.parse(stdout) as { cases: { problems: string[] }[] }).cases.flatMap(({ problems }) => problems);
+}
+
+const PAYS = `
+agents: [{ id: bot, tools: [pay] }]
+tools: { pay: { effect: financial, input: { type: object } } }
+boundary: { tools: { allow: [pay] }, untrusted: "off" }
+flow: { id: payer, entry: work, nodes: [{ id: work, type: agent, agent: bot, routes: [{ to: done }] }, { id: done, type: terminal, output: { type: object, said: "{{work.output}}" } }] }
+`;
+const PAID =
+  'agents: { bot: [{ tools: [{ name: pay, args: { to: bob, amount: 5 } }] }, Paid.] }\ntools: { pay: [{ result: 1 }] }';
+
+test('other arguments of a tool, and another output, are differences', async () => {
+  const cwd = await recorded(PAYS, PAID);
+  expect(await evaluated(cwd)).toEqual([]);
+  const other = await evaluated(cwd, ({ script }) => {
+    (script.agents['bot']?.[0]?.tools?.[0] as { args: object }).args = { to: 'eve', amount: 500 };
+  });
+  expect(other).toEqual(['call 1 is pay {"to":"eve","amount":500}, expected {"to":"bob","amount":5}']);
+});
+
+test('an output that looks like a schema is compared as a value, with all its fields', async () => {
+  const cwd = await recorded(PAYS, PAID);
+  expect(caseIn(cwd).expect).toMatchObject({ output: { type: 'object', said: 'Paid.' }, exact: true });
+  const other = await evaluated(cwd, (given) => {
+    given.expect['output'] = { type: 'object' };
+  });
+  expect(other.join()).toContain('the output is');
+});
+
+test('a signal, an expired question and an undone call are repeated', async () => {
+  const flow = `
+tools: { book: { effect: write, compensate: unbook }, unbook: { effect: write }, charge: { effect: write } }
+flow:
+  id: trip
+  entry: pause
+  nodes:
+    - { id: pause, type: wait, signal: go, routes: [{ to: gate }] }
+    - { id: gate, type: approval, message: "Book?", choices: [approve, reject], timeout: 60, on_timeout: approve, routes: [{ to: book }] }
+    - { id: book, type: tool, tool: book, params: { parcel: "{{pause.data.parcel}}" }, routes: [{ to: charge }] }
+    - { id: charge, type: tool, tool: charge, routes: [{ to: end }] }
+`;
+  const script = `
+tools: { book: [{ result: 1 }], unbook: [{ result: undone }], charge: [{ error: fatal, message: gone }] }
+approvals: { gate: { expires: true } }
+signals: { pause: { parcel: 7 } }
+`;
+  const cwd = await recorded(flow, script, 'hello', 'UNAVAILABLE_DEP');
+  expect(caseIn(cwd).script).toMatchObject({
+    signals: { pause: [{ parcel: 7 }] },
+    tools: { unbook: [{ result: 'undone' }] },
+  });
+  expect(await evaluated(cwd)).toEqual([]);
+});
+
+test('protected values stay replaced, and the case runs without them', async () => {
+  const flow = `
+pii: { trusted: [save] }
+agents: [{ id: clerk, tools: [] }]
+tools: { find: { effect: read }, save: { effect: write } }
+flow:
+  id: file
+  entry: find
+  nodes:
+    - { id: find, type: tool, tool: find, params: { text: "{{event.payload.message}}" }, routes: [{ to: write }] }
+    - { id: write, type: agent, agent: clerk, input: { user_message: "{{find.result.mail}}" }, routes: [{ to: save }] }
+    - { id: save, type: tool, tool: save, params: { line: "{{write.output}}" }, routes: [{ to: end }] }
+`;
+  const script = `
+agents: { clerk: ["[PII_EMAIL_001] wrote, answer to [PII_EMAIL_002]"] }
+tools: { find: [{ result: { mail: zoe@example.org } }], save: [{ result: saved }] }
+approvals: { save: approve }
+`;
+  const cwd = await recorded(flow, script, 'I am ann@example.com, call +1 415 555 2671');
+  const text = readFileSync(join(cwd, 'one.suite.yaml'), 'utf8');
+  expect(text).not.toMatch(/ann@|zoe@|2671/);
+  expect(caseIn(cwd)).toMatchObject({
+    recorded: true,
+    input: { message: 'I am [PII_EMAIL_001], call [PII_PHONE_001]' },
+  });
+  expect(await evaluated(cwd)).toEqual([]);
+});
+
+test('runs of other flows are left out, and a misspelt name in --where is an error', async () => {
+  const cwd = await recorded(PAYS, PAID);
+  writeFileSync(join(cwd, 'two.flow.yaml'), PAYS.replace('id: payer', 'id: other'));
+  await sluice(['run', 'two.flow.yaml', '--script', 'one.script.yaml', '--input', 'hello', '--run', 'r_2'], { cwd });
+  const from = (...args: string[]) => sluice(['eval', 'from-runs', ...args], { cwd });
+  const both = await from();
+  expect([both.status, both.stderr]).toEqual([2, expect.stringContaining('the runs are of several flows: ')]);
+  const one = await from('--flow', 'two.flow.yaml');
+  expect(one.stdout).toContain('name: r_2');
+  expect(one.stdout).not.toContain('name: r_1');
+  expect(await from('--where', 'cod == "SUCCESS"')).toMatchObject({ status: 2 });
+  const wrong = await sluice(['eval', 'record', 'r_1', '--flow', 'two.flow.yaml'], { cwd });
+  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('is of flow `payer`')]);
+});
