@@ -143,7 +143,9 @@ cases: [{ name: one, input: tea, script: { agents: { bot: [${text}] } }, expect:
   const cwd = files(repeated('"Fine."'));
   expect((await run(cwd, '--report', 'before.json')).status).toBe(0);
   expect(await run(cwd, '--baseline', 'before.json')).toMatchObject({ status: 0 });
-  const worse = files(repeated('{ error: fatal, message: gone }').replace('{ code: SUCCESS }', '{ when: "code != null" }'));
+  const worse = files(
+    repeated('{ error: fatal, message: gone }').replace('{ code: SUCCESS }', '{ when: "code != null" }'),
+  );
   const before = join(cwd, 'before.json');
   const compared = await run(worse, '--baseline', before);
   expect(compared.result.failed).toBe(0);
