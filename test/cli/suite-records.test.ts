@@ -11,7 +11,7 @@ interface Case {
   input: unknown;
   script: {
     tools: { [tool: string]: unknown[] };
-    agents: { [agent: string]: { text: string; tools?: { args: object }[] }[] };
+    agents: { [agent: string]: { text: string; tools?: { name: string; args: object }[] }[] };
   };
   expect: { [key: string]: unknown };
 }
@@ -51,7 +51,10 @@ test('other arguments of a tool, and another output, are differences', async () 
   const cwd = await recorded(PAYS, PAID);
   expect(await evaluated(cwd)).toEqual([]);
   const other = await evaluated(cwd, ({ script }) => {
-    (script.agents['bot']?.[0]?.tools?.[0] as { args: object }).args = { to: 'eve', amount: 500 };
+    script.agents['bot'] = [
+      { text: '', tools: [{ name: 'pay', args: { to: 'eve', amount: 500 } }] },
+      { text: 'Paid.' },
+    ];
   });
   expect(other).toEqual(['call 1 is pay {"to":"eve","amount":500}, expected {"to":"bob","amount":5}']);
 });

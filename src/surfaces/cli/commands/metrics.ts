@@ -46,6 +46,10 @@ export async function metricsCommand(cli: Cli, options: MetricsOptions): Promise
   });
   if (cli.json) cli.printJson(valuesOf(figures));
   else cli.screen.print(textOf(report));
+  if (options.gate === true && samples.length === 0) {
+    cli.hint('no run was measured, so no target is met');
+    return FAILED;
+  }
   const missed = options.gate === true && figures.some(({ met }) => met === false);
   return missed || comparisons.some(({ worse }) => worse) ? FAILED : OK;
 }

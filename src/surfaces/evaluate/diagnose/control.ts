@@ -1,5 +1,5 @@
 /** Pathologies of control: budgets, permissions, tools, people, credentials and retries. */
-import { repeated, usualMost } from './detector.ts';
+import { remedyFor, repeated, usualMost } from './detector.ts';
 import type { Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep } from './trajectory.ts';
 
@@ -76,7 +76,7 @@ export const permissionCreep: Pathology = {
     const [first] = attempts;
     if (first === undefined) return null;
     const { tool, agent, reason, contained } = first;
-    const remedy = `remove ${tool} from what ${agent ?? 'the agent'} knows about, or grant it in \`boundary.tools\`; read the untrusted text before the call for an injection`;
+    const remedy = `remove ${tool} from the tools of ${agent ?? 'the agent'}, or permit it (\`boundary.tools.allow\` instead of \`deny\`, or a policy); read the untrusted text before the call for an injection`;
     return { events, seen: reason, contained, remedy, agent };
   },
 };
@@ -105,7 +105,7 @@ export const toolOverreach: Pathology = {
         : `${first.tool} was paid for a result that was already there`,
       contained: first.approvedBy === null ? null : `${first.approvedBy} approved the call`,
       remedy: isArithmetic(first)
-        ? `grant \`calculator\` to ${first.agent ?? 'the agent'}, and compute in a \`set\` node where the numbers are known`
+        ? `add calculator to the \`tools\` of ${first.agent ?? 'the agent'}, and remove ${first.tool} from them`
         : `put ${first.tool} under \`boundary.tools.approve\`, or describe in its \`description\` when the free tool is enough`,
       agent: first.agent,
       node: first.node,
@@ -141,7 +141,10 @@ export const coordinationFailure: Pathology = {
         late.length > 0 ? 'the join ended the branches' : deadlocks.length > 0 ? 'the deadlock monitor acted' : null,
       remedy:
         late.length > 0
-          ? 'lower what the slow branch does, raise `join.timeout`, or use `join: { type: count }`'
+          ? remedyFor(run, {
+              flow: 'raise `join.timeout`, or use `join: { type: count, count: 1 }` where one branch is enough',
+              other: 'give the slow branch less to do, or raise its `timeout`',
+            })
           : `set \`protections.deadlock\`, or let a manager choose between ${agents.join(' and ') || 'the agents'}`,
       agent: agents[0] ?? null,
     };
@@ -171,7 +174,12 @@ export const validatorRetryStorm: Pathology = {
       events: storm.map(({ seq }) => seq),
       seen: `${storm.length} outputs of ${who} failed their check`,
       contained: run.state === 'failed' ? `the run ended ${run.code}` : null,
-      remedy: `shorten the \`output\` schema of ${who} or give an example of it in the instructions; set \`retry.max_attempts\` to 2, and add \`on_error\` to node ${storm[0]?.node}`,
+      remedy: `shorten the \`output\` schema of ${who} or give an example of it in the instructions; ${remedyFor(run, {
+        flow: `set \`retry.max_attempts\` to 2, and add \`on_error\` to node ${storm[0]?.node}`,
+        loop: 'lower `reflection.repairs`',
+        staged: 'lower `replans`',
+        other: 'choose a model that keeps the schema',
+      })}`,
       node: storm[0]?.node ?? null,
       agent: who,
     };
@@ -200,7 +208,10 @@ export const reviewQueueSaturation: Pathology = {
         ? `the question about ${first.about} expired after ${hours} hours`
         : `the question about ${first.about} has been open for ${hours} hours; ${peers.openQuestions} questions are open`,
       contained: first.expired ? 'the expiry answered the question' : null,
-      remedy: `narrow the condition that leads to ${first.node}, add \`approvers\` for it, or set \`timeout\` and \`on_timeout\``,
+      remedy: remedyFor(run, {
+        flow: `narrow the condition that leads to ${first.node}, add \`approvers\` for it, or set \`timeout\` and \`on_timeout\``,
+        other: `narrow \`boundary.tools.approve\`, add \`approvers\`, or set \`boundary.approval_timeout\``,
+      }),
       node: first.node,
     };
   },
@@ -224,7 +235,10 @@ export const credentialExpiry: Pathology = {
       events: expired.map(({ settled }) => settled),
       seen: `${first.tool} failed with "${first.error?.message ?? ''}" after it had worked`,
       contained: recovered ? 'a later call of the tool succeeded' : null,
-      remedy: `add \`on_error: [{ match: "401|403", to: refresh_login }]\` to node ${first.node}, and \`retry\` after it`,
+      remedy: remedyFor(run, {
+        flow: `add \`on_error: [{ match: "401|403", to: … }]\` to node ${first.node}, with a node that renews the login and returns`,
+        other: `renew the login of ${first.tool} before the run starts, for at least as long as the run may take`,
+      }),
       node: first.node,
       agent: first.agent,
     };

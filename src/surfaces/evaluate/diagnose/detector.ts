@@ -29,6 +29,16 @@ export interface Pathology {
   detect(run: Trajectory, peers: Peers): Found | null;
 }
 
+type Notation = 'flow' | 'workflow' | 'orchestration' | 'staged' | 'loop';
+
+/** The remedy in the keys of the run's notation. */
+export function remedyFor(
+  { notation }: Pick<Trajectory, 'notation'>,
+  remedies: { readonly [notation in Notation]?: string } & { readonly other: string },
+): string {
+  return remedies[notation as Notation] ?? remedies.other;
+}
+
 /** Other runs of the same database: what is usual, and what waits. */
 export interface Peers {
   /** Successful runs of the same flow. */

@@ -2,7 +2,7 @@
 import type { Json } from '../../../expr/json.ts';
 import { flat } from '../../../effects/policy/sources.ts';
 import { isRecord } from '../journal/record.ts';
-import { repeated, usualMost } from './detector.ts';
+import { remedyFor, repeated, usualMost } from './detector.ts';
 import type { Found, Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep, Trajectory } from './trajectory.ts';
 
@@ -49,7 +49,7 @@ export const toolSpam: Pathology = {
       events: [...calls.map(({ seq }) => seq), ...(trip === undefined ? [] : [trip.seq])],
       seen: `${run.usage.toolCalls} tool calls${burst.length > 0 ? `, ${burst.length} of ${tool} within a minute` : ''}`,
       contained: trip === undefined ? null : `${trip.label} held back the next call`,
-      remedy: `${advice}, and set \`rate\` on ${tool}`,
+      remedy: `${advice}, and set \`rate_limit: { calls: ${SPAM_PER_MINUTE}, per_seconds: 60 }\` on ${tool}`,
       ...(first === undefined ? {} : { node: first.node, agent: first.agent }),
     };
   },
@@ -80,8 +80,14 @@ export const overReflection: Pathology = {
           ? 'the reviewed text did not change'
           : `${idle.length} reflections changed nothing (${tokens} tokens)`,
       contained: trip === undefined ? null : `${trip.label} ended the reflection`,
-      remedy:
-        'lower `reflection.confidence` and `reflection.conflict`, set `budgets.reflections` to 1, or end the review when the text stays the same',
+      remedy: remedyFor(run, {
+        loop: 'set `reflection.confidence` and `reflection.conflict` to 0, or `budgets.reflections` to 1',
+        workflow:
+          'lower `max_iterations` of the loop, or let the critic reply with the text of `until` when nothing changes',
+        orchestration: 'lower `Termination.MaxIterations`, or let the critic approve a text that stays the same',
+        staged: 'lower `replans`, or `validate.confidence`',
+        other: 'add a route that leaves the review when the text stays the same, or lower `max_visits` of its node',
+      }),
       agent: run.replies.find(({ reflection }) => reflection)?.agent ?? null,
     };
   },
@@ -112,10 +118,12 @@ export const redundantDecomposition: Pathology = {
       events: doubled.map(({ seq }) => seq),
       seen: `"${task}" occurs ${first.groups[0]?.length} times`,
       contained: null,
-      remedy:
-        first.node === 'plan'
-          ? 'add an invariant to the plan (`plan.approve: true`, or a criterion that ids and goals are unique), and lower `plan.depth`'
-          : `remove duplicates before node ${first.node}: build its list with a \`set\` node, and give it \`max\``,
+      remedy: remedyFor(run, {
+        loop: 'set `plan.approve: true`, and lower `plan.max_steps`',
+        staged: 'tell the planner to name each task once, and lower `protections.spawn.max`',
+        flow: `remove duplicates before node ${first.node}: build its list in a \`set\` node, and lower its \`max_items\``,
+        other: `tell the agent that makes the list of ${first.node} to name each task once`,
+      }),
       node: first.node,
     };
   },
@@ -181,12 +189,26 @@ export const refusalToStop: Pathology = {
       events: [first.seq, ...later.map(({ seq }) => seq)],
       seen: `the answer stood at event ${first.settled}, and ${later.length} more model calls followed`,
       contained: run.trips.length > 0 ? `${run.trips.at(-1)?.label} ended the run` : null,
-      remedy: `add a route from ${first.node} to a terminal whose \`when\` reads its reply, or a \`Termination\` that matches it`,
+      remedy: remedyFor(run, {
+        loop: `add \`criteria\` that the reply of ${first.agent} meets, and tell it to stop then`,
+        workflow: `write \`until\` of the loop with a text that ${first.agent} replies when it is done`,
+        orchestration: `add a \`Termination\` whose \`Keyword\` or \`Pattern\` matches the reply of ${first.agent}`,
+        staged: 'lower `replans`, or let the critic accept the result (`validate.confidence`)',
+        other: `add a route from ${first.node} to a terminal whose \`when\` reads its reply`,
+      }),
       node: first.node,
       agent: first.agent,
     };
   },
 };
+
+const leaveLoop = (node: string) => ({
+  loop: 'tell the agent in its `instructions` when to stop, or lower `budgets.steps`',
+  workflow: `write \`until\` of step ${node} with a text that its agent really replies`,
+  orchestration: `add a \`Termination\` that the replies of ${node} meet`,
+  staged: 'lower `replans`',
+  other: `give node ${node} a route that leaves the loop`,
+});
 
 function loopByCap(run: Trajectory): Found | null {
   const trips = run.trips.filter(({ unit, noted }) => (unit === 'visits' && !noted) || unit === 'repeats');
@@ -199,8 +221,8 @@ function loopByCap(run: Trajectory): Found | null {
     contained: `${label} ended the loop`,
     remedy:
       unit === 'visits'
-        ? `give node ${node} a route that leaves the loop, or lower ${label}: the loop ended by its cap and not by its condition`
-        : `tell the agent of ${node} in its instructions when to stop, or set \`protections.loop.on_trip: escalate\``,
+        ? `${remedyFor(run, leaveLoop(node))}: the loop ended by its cap and not by its condition`
+        : `tell the agent of ${node} in its \`instructions\` when to stop, or set \`protections.loop.on_trip: escalate\``,
     node,
     agent: agentAt(run, node),
   };
@@ -216,7 +238,10 @@ function loopByReply(run: Trajectory): Found | null {
     events: same.map(({ seq }) => seq),
     seen: `${first.agent} gave the same reply ${same.length} times`,
     contained: null,
-    remedy: `add a route from node ${first.node} that leaves the loop, and a cap (\`max_visits\`) with \`on_exhausted\``,
+    remedy: remedyFor(run, {
+      ...leaveLoop(first.node),
+      other: `add a route from node ${first.node} that leaves the loop, and a cap (\`max_visits\`) with \`on_exhausted\``,
+    }),
     node: first.node,
     agent: first.agent,
   };
@@ -230,7 +255,7 @@ function loopByCall(run: Trajectory): Found | null {
     events: calls.map(({ seq }) => seq),
     seen: `${first.tool} was called ${calls.length} times with the same arguments`,
     contained: null,
-    remedy: `switch on \`protections.loop\` (identical: ${IDENTICAL}, on_trip: escalate) for node ${first.node}`,
+    remedy: `set \`protections.loop: { identical: ${IDENTICAL}, on_trip: escalate }\`; node ${first.node} repeats the call`,
     node: first.node,
     agent: first.agent,
   };

@@ -80,6 +80,8 @@ interface MemoryStep {
 export interface Trajectory {
   readonly run: string;
   readonly flow: string;
+  /** The notation of the document. A recorded agent of another system has none. */
+  readonly notation?: string;
   readonly state: string;
   readonly code: string | null;
   readonly goal: string;
@@ -123,6 +125,7 @@ export function trajectoryOf(record: RunRecord): Trajectory {
   return {
     run: report.run,
     flow: report.flow,
+    notation: read.program.flow.notation,
     state: report.state,
     code: report.code,
     goal: flat(goal ?? input),

@@ -5,7 +5,7 @@ import { wordsOf } from '../../../effects/grounding/tool-words.ts';
 import { judgeResult } from '../../../effects/policy/result.ts';
 import { flat } from '../../../effects/policy/sources.ts';
 import { isRecord } from '../journal/record.ts';
-import { overlap, wordsIn } from './detector.ts';
+import { overlap, remedyFor, wordsIn } from './detector.ts';
 import type { Pathology } from './detector.ts';
 import type { ToolStep, Trajectory } from './trajectory.ts';
 
@@ -27,8 +27,11 @@ export const hallucinatedObservation: Pathology = {
         events: [refused, ...more].map(({ seq }) => seq),
         seen: refused.reason,
         contained: isPassed ? 'the grounding check asked for a correction' : 'the grounding check refused the reply',
-        remedy:
-          'read the marked statements in `violations`; set `grounding.on_violation: halt` where a correction is not enough',
+        remedy: remedyFor(run, {
+          loop: 'read the marked statements in the report of the run; set `grounding.on_violation: halt` where a correction is not enough',
+          other:
+            'read the marked statements in the report of the run; set `boundary.escalation.ungrounded: fail` where a correction is not enough',
+        }),
         agent: lastAgent(run),
       };
     }
@@ -39,8 +42,11 @@ export const hallucinatedObservation: Pathology = {
       events: claims.map(({ seq }) => seq),
       seen: first.reason,
       contained: null,
-      remedy:
-        'run the agent under `loop:` with `grounding: { claims: true }`, or give the flow a node that checks the tool result before it goes on',
+      remedy: remedyFor(run, {
+        loop: 'set `grounding.cite: required` and `grounding.on_violation: halt`',
+        flow: 'add a `decision` node that checks the result of the tool before the run goes on, or run the agent under `loop:`',
+        other: 'run the agent under `loop:`, which checks claims against observations (`grounding: { claims: true }`)',
+      }),
       agent: first.agent,
     };
   },
@@ -63,8 +69,13 @@ export const prematureTermination: Pathology = {
       events: [unfinished.seq, run.last],
       seen: unfinished.reason,
       contained: run.code === 'PARTIAL_SUCCESS' ? 'the run ended PARTIAL_SUCCESS and not SUCCESS' : null,
-      remedy:
-        'add `criteria` with checks (`{ when: "receipts.exists(r, r.tool == …)", reason: … }`), or a guard on the route to the terminal',
+      remedy: remedyFor(run, {
+        loop: 'add a check to `criteria`, such as `{ when: "receipts.exists(r, r.tool == \'orders.place\')", reason: "no order" }`',
+        staged: 'add a check to `validate.invariants`, as `{ when, reason }`',
+        orchestration: 'add an evidence gate or a validator to the edge that leads to the end',
+        workflow: 'add a step that checks the answer, with a condition on its reply',
+        other: 'add a `when` to the route that leads to the terminal, which reads the results of the tools',
+      }),
       agent: lastAgent(run),
     };
   },
@@ -93,8 +104,11 @@ export const planGoalDrift: Pathology = {
       events: shares.map(({ seq }) => seq).filter((seq) => seq <= drifted.seq),
       seen: `the plan at event ${drifted.seq} shares ${Math.round(drifted.share * 100)} % of the words of the goal, the first one ${Math.round(first * 100)} %`,
       contained: run.code === 'SUCCESS' ? null : `the run ended ${run.code ?? run.state}`,
-      remedy:
-        'set `plan.approve: true`, or add `criteria` that name the goal; tell the planner to quote the goal in each step',
+      remedy: remedyFor(run, {
+        loop: 'set `plan.approve: true`, or add `criteria` that name the goal; tell the planner to quote the goal in each step',
+        staged: 'tell the planner to quote the goal in each brief, and check the result in `validate.invariants`',
+        other: 'tell the planner in its `instructions` to quote the goal in each step',
+      }),
     };
   },
 };
@@ -115,7 +129,7 @@ export const contextBloat: Pathology = {
         events: [trip.seq],
         seen: `${trip.label} was reached`,
         contained: `${trip.label} held back the call`,
-        remedy: BLOAT_REMEDY,
+        remedy: remedyFor(run, BLOAT_REMEDY),
         node: trip.node,
       };
     for (const reply of run.replies) {
@@ -125,7 +139,7 @@ export const contextBloat: Pathology = {
         events: [first.seq, reply.seq],
         seen: `the prompt of ${reply.agent} grew from ${first.inputTokens} to ${reply.inputTokens} tokens`,
         contained: null,
-        remedy: BLOAT_REMEDY,
+        remedy: remedyFor(run, BLOAT_REMEDY),
         agent: reply.agent,
         node: reply.node,
       };
@@ -133,8 +147,10 @@ export const contextBloat: Pathology = {
     return null;
   },
 };
-const BLOAT_REMEDY =
-  'set `budgets.context_tokens`, limit results with `result_max`, or end the turn after fewer tool rounds; in a team, set `ContextWindow`';
+const BLOAT_REMEDY = {
+  orchestration: 'set `ContextWindow` of the agent, and `budgets.context_tokens`',
+  other: 'set `budgets.context_tokens`, let the tool return less, or lower `budgets.tool_calls`',
+};
 const BLOATED = 4000;
 
 export const memoryPoisoning: Pathology = {
@@ -155,8 +171,10 @@ export const memoryPoisoning: Pathology = {
       events: writes.map(({ seq }) => seq),
       seen: first.reason === '' ? 'a memory write has no source' : first.reason,
       contained: poisoned ? null : 'the write gate quarantined the entry',
-      remedy:
-        'demand citations (`grounding: { cite: true }`), so that an answer without an observation is not remembered',
+      remedy: remedyFor(run, {
+        loop: 'demand citations (`grounding: { cite: required }`), so that an answer without an observation is not remembered',
+        other: 'set `memory: false` for this agent, or run it under `loop:` with `grounding: { cite: required }`',
+      }),
     };
   },
 };
@@ -246,7 +264,7 @@ export const observationParserDrift: Pathology = {
       remedy:
         first === undefined
           ? `give the tool of node ${missing[0]?.paths[0]?.split('.')[0]} an \`output\` schema that requires the field`
-          : `compare the \`output\` schema of ${first.tool} with what the service returns now, and add \`on_error\` to node ${first.node}`,
+          : `compare the \`output\` schema of ${first.tool} with what the service returns now${remedyFor(run, { flow: `, and add \`on_error\` to node ${first.node}`, other: '' })}`,
       node: first?.node ?? missing[0]?.node ?? null,
     };
   },
