@@ -23,7 +23,7 @@ function wordsOf(notation: keyof typeof KEYS): ReadonlySet<string> {
     if (typeof value !== 'object' || value === null || seen.has(value)) return;
     seen.add(value);
     if (Array.isArray(value)) return value.forEach(visit);
-    const { $ref: ref, properties, enum: choices, const: only } = value as { readonly [key: string]: Json };
+    const { $ref: ref, properties, enum: choices, const: only } = value;
     if (typeof ref === 'string')
       visit((schema['$defs'] as { [id: string]: Json })[ref.slice('#/$defs/'.length)] ?? null);
     if (isRecord(properties)) Object.keys(properties).forEach((key) => words.add(key));
@@ -37,7 +37,7 @@ function wordsOf(notation: keyof typeof KEYS): ReadonlySet<string> {
 }
 const WORDS = Object.fromEntries(
   Object.keys(KEYS).map((notation) => [notation, wordsOf(notation as keyof typeof KEYS)]),
-) as { readonly [notation: string]: ReadonlySet<string> };
+);
 
 /** `a.b`, and the keys of `a: { b: c }`. The text of expressions is left out. */
 function keysIn(fragment: string): readonly string[] {

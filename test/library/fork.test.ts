@@ -1,5 +1,5 @@
 /** `engine.fork`: the clock of a fork, what it undoes, and what it leaves to its parent. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEngine, openMemory, replay } from '../../src/index.ts';
 import type { ChainedEvent, Engine, Json, Store } from '../../src/index.ts';
 import { compiled } from '../harness.ts';
@@ -166,17 +166,39 @@ describe('the replay of a fork', () => {
     expect(await replay(store.journal, 'two')).toMatchObject({ agrees: true, parent: { run: 'one', checked: true } });
   });
 
-  test('names an event that is not the one of its parent', async () => {
-    const store = openMemory();
-    await using engine = engineOn(store, []);
+  /** A store with a run and its fork, and an earlier run under the id of the parent in a store of its own. */
+  async function forkedOver(input: Json): Promise<{ readonly store: Store; readonly elsewhere: Store }> {
+    const [store, elsewhere] = [openMemory(), openMemory()];
+    const [engine, second] = [engineOn(store, []), engineOn(elsewhere, [])];
+    onTestFinished(async () => {
+      await engine.close();
+      await second.close();
+    });
     await (await engine.run(SAGA, {}, { id: 'one' })).waiting();
     const at = (await eventsOf(engine, 'one')).at(-1)?.seq ?? 0;
     await engine.fork('one', { at, run: 'two', by: 'ann' });
-    await (await engine.run(SAGA, { other: true }, { id: 'other' })).waiting();
-    // Another run stands in the place of the parent, with a chain that is valid.
-    const journal = { ...store.journal, load: renamedLoad(store.journal, 'one', 'other') };
-    const { agrees, difference } = await replay(journal, 'two').catch(() => ({ agrees: false, difference: null }));
-    expect([agrees, difference?.seq ?? 1]).toEqual([false, 1]);
+    await (await engine.run(SAGA, {}, { id: 'other' })).waiting();
+    await (await second.run(SAGA, input, { id: 'one' })).waiting();
+    return { store, elsewhere };
+  }
+
+  test('names an event that is not the one of its parent', async () => {
+    const { store, elsewhere } = await forkedOver({ other: true });
+    // A run with the same id and a valid chain stands in the place of the parent.
+    const load: Store['journal']['load'] = (run, options) =>
+      (run === 'one' ? elsewhere : store).journal.load(run, options);
+    const { agrees, difference } = await replay({ ...store.journal, load }, 'two');
+    expect([agrees, difference?.seq]).toEqual([false, 1]);
+    expect(JSON.stringify(difference)).toContain('other');
+  });
+
+  test('refuses another run in the place of its parent', async () => {
+    const { store } = await forkedOver({});
+    const load: Store['journal']['load'] = (run, options) => store.journal.load(run === 'one' ? 'other' : run, options);
+    await expect(replay({ ...store.journal, load }, 'two')).rejects.toMatchObject({
+      code: 'chain-broken',
+      message: expect.stringContaining('run `one` cannot be replayed: event 1 (run.started)') as string,
+    });
   });
 
   test('says that a removed parent was not checked', async () => {
@@ -192,7 +214,3 @@ describe('the replay of a fork', () => {
     expect(await replay(store.journal, 'two')).toMatchObject({ agrees: true, parent: { run: 'one', checked: false } });
   });
 });
-
-function renamedLoad(journal: Store['journal'], from: string, to: string): Store['journal']['load'] {
-  return (run, options) => journal.load(run === from ? to : run, options);
-}

@@ -92,6 +92,18 @@ test('the program of the guide to testing runs', { timeout: 240_000 }, () => {
   expect(ran.stdout).toContain('nothing is paid where a person says no');
 });
 
+test('the matchers of the guide to evaluating run under vitest', { timeout: 240_000 }, () => {
+  const dir = folder();
+  for (const [path, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, path), text);
+  const [program = ''] = blocksOf('docs/guide/evaluating.md', 'ts');
+  writeFileSync(join(dir, 'support.test.ts'), runnable(program));
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const ran = spawnSync(process.execPath, [vitest, 'run', '--root', dir], { cwd: dir, encoding: 'utf8' });
+  expect(ran.status, `${ran.stdout}${ran.stderr}`).toBe(0);
+  expect(ran.stdout).toContain('1 passed');
+});
+
 function blocksOf(page: string, language: string): string[] {
   return [...read(page).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
     ([, text = '']) => text,
