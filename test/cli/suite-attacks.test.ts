@@ -118,6 +118,30 @@ test('faults hit every call of a model in turn', async () => {
   expect(names).not.toContain('one [fail bot #3]');
 });
 
+test('a rejecting approver is one of the people who may answer, and says no in the words of the question', async () => {
+  const flow = `
+people: [{ id: anna, roles: [manager] }, { id: bob, roles: [manager] }]
+tools: { pay.send: { effect: financial } }
+flow:
+  id: payer
+  entry: gate
+  nodes:
+    - { id: gate, type: approval, message: "Pay?", choices: [grant, deny, later], approvers: { people: [anna] }, routes: [{ when: "approvals.gate == 'deny'", to: no }, { when: default, to: pay }] }
+    - { id: pay, type: tool, tool: pay.send, routes: [{ to: end }] }
+    - { id: no, type: fail, code: PERMISSION_DENIED, message: Denied. }
+`;
+  const script = '{ tools: { pay.send: [{ result: 1 }] }, approvals: { gate: { choice: grant, by: anna } } }';
+  const { result } = await evaluate({
+    'now.flow.yaml': flow,
+    'a.suite.yaml': suiteOf(script, '{ code: SUCCESS }', 'modes: [escalations]'),
+  });
+  expect(result.cases).toMatchObject([
+    { name: 'one [approver absent]', code: 'CONFIRM_REQUIRED' },
+    { name: 'one [approver late]' },
+    { name: 'one [approver rejecting]', code: 'PERMISSION_DENIED' },
+  ]);
+});
+
 describe('policy regression', () => {
   test.each([
     [DENIES, ALLOWS, 'denied', 'allowed', 1],

@@ -237,7 +237,7 @@ export const credentialExpiry: Pathology = {
       contained: recovered ? 'a later call of the tool succeeded' : null,
       remedy: remedyFor(run, {
         flow: `add \`on_error: [{ match: "401|403", to: … }]\` to node ${first.node}, with a node that renews the login and returns`,
-        other: `renew the login of ${first.tool} before the run starts, for at least as long as the run may take`,
+        other: `renew the login of ${first.tool} before the run starts, for at least as long as \`budgets.wall_clock_seconds\` allows`,
       }),
       node: first.node,
       agent: first.agent,

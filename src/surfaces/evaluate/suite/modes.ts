@@ -225,11 +225,15 @@ function escalationChecks({ name, given, run }: PreparedCase): readonly Check[] 
   }));
 }
 
-/** An absent approver leaves the run suspended. A late one lets the deadline pass, if there is one. */
+const NO = /^(?:reject|den|no$|refus|declin|stop|cancel|abort|block)/i;
+
+/**
+ * An absent approver leaves the run suspended. A late one lets the deadline pass, if there is one. The answer of a rejecting
+ * one stands for people who may answer.
+ */
 function answerOf(approver: string, { question }: Asked): ReturnType<NonNullable<Performer['answer']>> {
   if (approver !== 'rejecting') return null;
-  const choice = question.choices.find((each) => each === 'reject') ?? question.choices.at(-1) ?? '';
-  return { choice, by: 'nobody' };
+  return { choice: question.choices.find((each) => NO.test(each)) ?? question.choices.at(-1) ?? '' };
 }
 
 function withoutApprovals(script: Script | undefined): { readonly script?: Script } {
