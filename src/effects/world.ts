@@ -40,6 +40,7 @@ import type { Script } from './scripted/script.ts';
 import { pinsOf, workDirOf } from './pins.ts';
 import type { ToolOptions } from './tools/tool.ts';
 import { toolPerformer } from './tools/performer.ts';
+import { callerOf } from './tools/prerequisites.ts';
 import { shellRunner } from './tools/sandbox.ts';
 
 /**
@@ -92,6 +93,8 @@ export interface NeededCall {
   readonly name: string;
   /** The alias of a fallback model. */
   readonly model?: string;
+  /** Of a tool: the agent that calls it. Absent for a call of the author's own. */
+  readonly agent?: string;
 }
 
 export interface World {
@@ -160,7 +163,10 @@ export function* callsOf(flow: CompiledFlow): Iterable<NeededCall> {
   for (const node of Object.values<Node>(flow.nodes)) {
     if (node.op !== 'do') continue;
     const { effect } = node;
-    if (effect.kind === 'tool') yield { kind: 'tool', name: effect.tool };
+    if (effect.kind === 'tool') {
+      const agent = callerOf(effect.input['agent']);
+      yield { kind: 'tool', name: effect.tool, ...(agent === null ? {} : { agent }) };
+    }
     if (effect.kind !== 'model') continue;
     yield { kind: 'model', name: effect.agent };
     for (const model of node.retry.fallback?.targets ?? []) yield { kind: 'model', name: effect.agent, model };
@@ -245,13 +251,14 @@ function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall
       targetOf(flow, call.name, call.model, { priceOf, ...modelOptions(options.models) }),
       toolOptions?.documentDir ?? '.',
     );
-  if (
-    call.kind === 'tool' &&
-    script === undefined &&
-    !Object.hasOwn(tools, call.name) &&
-    !isImplemented(flow, call.name)
-  )
-    throw noImplementation(call);
+  const isMissing = call.kind === 'tool' && !Object.hasOwn(tools, call.name) && !isImplemented(flow, call.name);
+  if (isMissing && (script === undefined || isReal(options, flow, call.agent))) throw noImplementation(call);
+}
+
+/** True for an agent that a real model plays beside a script. It may call every tool that it has. */
+function isReal(options: WorldOptions, flow: CompiledFlow, agent: string | undefined): boolean {
+  if (agent === undefined || options.script === undefined || !usesRealModels(options)) return false;
+  return !isScripted(options.script, flow, { kind: 'model', name: agent });
 }
 
 /**

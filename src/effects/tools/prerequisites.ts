@@ -69,7 +69,7 @@ export function calledTools({ nodes }: CompiledFlow, { mayCall }: RealCalls): Re
 }
 
 /** The agent whose call it is, written as a text in an expression. Null for a call of the author's own. */
-function callerOf(expression: string | undefined): string | null {
+export function callerOf(expression: string | undefined): string | null {
   return expression === undefined ? null : expression.replace(/^"(.*)"$/s, '$1');
 }
 
