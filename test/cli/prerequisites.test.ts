@@ -35,3 +35,37 @@ test('a document with another mistake too does not compile: exit 1', async () =>
   const cwd = folder({ 'team.yaml': TEAM.replace('Agent: A,', 'Agent: B,'), 's.yaml': '{}\n' });
   expect((await sluice(['run', 'team.yaml', '--script', 's.yaml'], { cwd })).status).toBe(1);
 });
+
+test('MCP servers whose tools are granted as a whole, without a lock file', async () => {
+  const cwd = folder({
+    'a.flow.yaml': `mcp:
+  near: { command: no-such-server, trusted: true }
+  far: { url: "http://127.0.0.1:9/mcp", headers: { authorization: "Bearer {{env.SLUICE_NO_SUCH_KEY}}" }, trusted: true }
+budgets: { tool_calls: 3 }
+agents: [{ id: bot, tools: [near.*, far.*] }]
+flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }
+`,
+  });
+  const checked = await sluice(['check', 'a.flow.yaml', '--json'], { cwd });
+  const { diagnostics } = JSON.parse(checked.stdout) as { diagnostics: { code: string; message: string }[] };
+  expect(checked.status).toBe(0);
+  expect(diagnostics.filter(({ code }) => code === 'missing-prerequisite').map(({ message }) => message)).toEqual([
+    'the program `no-such-server` of an MCP server is not installed, and `near` needs it',
+    'the MCP server at http://127.0.0.1:9/mcp cannot be reached, and `far` needs it',
+    'the environment variable `SLUICE_NO_SUCH_KEY` is not set, and `far` needs it',
+  ]);
+  const ran = await sluice(['run', 'a.flow.yaml', '--model', 'openai/gpt-4o'], { cwd });
+  expect(ran.status).toBe(2);
+});
+
+test('a server that is not installed: run says how to install it', async () => {
+  const cwd = folder({
+    'a.flow.yaml': `mcp: { near: { command: no-such-server, trusted: true } }
+budgets: { tool_calls: 3 }
+agents: [{ id: bot, tools: [near.*] }]
+flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }
+`,
+  });
+  const ran = await sluice(['run', 'a.flow.yaml', '--model', 'openai/gpt-4o'], { cwd });
+  expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('Install `no-such-server`.')]);
+});

@@ -1,4 +1,5 @@
 /** Requests that a provider can cache: each starts with the one before. Cached and written tokens are counted and priced. */
+import { createAnthropic } from '@ai-sdk/anthropic';
 import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
@@ -107,6 +108,26 @@ test('for Anthropic, the instructions and the latest input are marked for the ca
   expect(system.map((part) => part.cache_control !== undefined)).toEqual([true]);
   const marked = sent.map(({ content }) => content.some((part) => part.cache_control !== undefined));
   expect(marked).toEqual([false, false, true, false, true]);
+});
+
+test('a model object that reaches Claude is marked too', async () => {
+  await using served = await serve(json(200, message({})));
+  const anthropic = createAnthropic({ apiKey: 'k', baseURL: `${served.url}/v1` });
+  const { flow } = compile({
+    agents: [{ id: 'bot', model: 'fast', instructions: 'Be brief.' }],
+    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+  });
+  if (flow === undefined) throw new Error('it does not compile');
+  const engine = createEngine({ journal: openMemory(), models: { fast: anthropic('claude-sonnet-4-5') } });
+  try {
+    await engine.settled(await engine.start(flow, { input: {} }));
+  } finally {
+    await engine.close();
+  }
+  expect(served.asked[0]?.body).toMatchObject({
+    system: [{ cache_control: { type: 'ephemeral' } }],
+    messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }],
+  });
 });
 
 function message(usage: object): object {

@@ -5,6 +5,7 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { failureOf } from '../../runtime/failures.ts';
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
+import { serverProgram } from '../tools/prerequisites.ts';
 import { connect } from './connect.ts';
 import { failureOfServer } from './failure.ts';
 
@@ -76,7 +77,9 @@ async function toolsOf(server: string, config: McpServer, options: DiscoverOptio
   } catch (error) {
     const { message } = failureOf(failureOfServer(server, '', error, { timeoutMs, stderr: '', fault: null }));
     const start = config.url === undefined ? `\`${[config.command, ...(config.args ?? [])].join(' ')}\`` : config.url;
-    throw new SluiceError('mcp-unreachable', message, `Check that ${start} works on this machine.`, error);
+    const missing = await serverProgram(config);
+    const help = missing?.help ?? `Check that ${start} works on this machine.`;
+    throw new SluiceError('mcp-unreachable', message, help, error);
   }
 }
 

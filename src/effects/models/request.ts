@@ -69,20 +69,27 @@ function choiceOf(
 }
 
 /**
- * Marks where Anthropic may cache: after the tools and instructions, and after the last two messages that are not replies.
+ * Marks where Claude models may cache: after the tools and instructions, and after the last two messages that are not replies.
  * The next request starts with the same messages, so the provider finds the longest marked part in its cache.
  */
-function withBreakpoints(prompt: LanguageModelV4Prompt, { how }: Target): LanguageModelV4Prompt {
-  if (how.protocol !== 'anthropic') return prompt;
+function withBreakpoints(prompt: LanguageModelV4Prompt, target: Target): LanguageModelV4Prompt {
+  if (!isClaude(target)) return prompt;
   const isInput = ({ role }: LanguageModelV4Message): boolean => role === 'user' || role === 'tool';
   const marked = new Set([
     prompt.findLastIndex(({ role }) => role === 'system'),
     prompt.findLastIndex(isInput),
     prompt.findLastIndex((message, index) => isInput(message) && index < prompt.findLastIndex(isInput)),
   ]);
-  const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
-  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions } : message));
+  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions: CACHED } : message));
 }
+
+/** Anthropic, and packages and model objects that reach a Claude model. */
+function isClaude({ how, model }: Target): boolean {
+  return how.protocol === 'anthropic' || (how.protocol === 'package' && /claude/.test(model));
+}
+
+/** Each package reads the mark under its own name. */
+const CACHED = { anthropic: { cacheControl: { type: 'ephemeral' } }, bedrock: { cachePoint: { type: 'default' } } };
 
 /**
  * OpenAI enforces a schema in strict mode if the schema keeps the rules of that mode. The engine checks every reply, so

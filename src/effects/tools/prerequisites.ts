@@ -56,6 +56,21 @@ export async function missingPrerequisites(
   return [...found.values()].map(({ finding, users }) => ({ ...finding, users: [...users] }));
 }
 
+/** The missing prerequisites of MCP servers. Without a lock file no tool of theirs is known before they are asked. */
+export async function missingServers(
+  servers: { readonly [name: string]: McpServer },
+  options: Options = {},
+): Promise<readonly Missing[]> {
+  const found = await Promise.all(
+    Object.entries(servers).map(async ([name, server]) => {
+      const finding = await serverProgram(server);
+      const findings = [...(finding === null ? [] : [finding]), ...variables({ ...server } as Implementation, options)];
+      return findings.map((each): Missing => ({ ...each, users: [name] }));
+    }),
+  );
+  return found.flat();
+}
+
 /** The tools that nodes call, and those that undo their calls. */
 export function calledTools({ nodes }: CompiledFlow, { mayCall }: RealCalls): ReadonlySet<string> {
   return new Set(
@@ -130,7 +145,8 @@ async function moduleFile(reference: string, { documentDir = '.' }: Options): Pr
   return isThere ? null : { message: `the module \`${file}\` does not exist`, help: 'Create it, or mend its path.' };
 }
 
-async function serverProgram({ command, url }: McpServer): Promise<Finding | null> {
+/** The program or the address of an MCP server that is missing. */
+export async function serverProgram({ command, url }: McpServer): Promise<Finding | null> {
   if (url !== undefined) return serverAnswers(url);
   if (command === undefined || (await findProgram(command)) !== null) return null;
   const install = /^(npx|npm|node)$/.test(command) ? 'Install Node: https://nodejs.org' : `Install \`${command}\``;

@@ -13,7 +13,7 @@ import { requireModel } from '../../effects/models/packages.ts';
 import { targetOf } from '../../effects/models/target.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { RealCalls } from '../../effects/tools/prerequisites.ts';
-import { missingPrerequisites } from '../../effects/tools/prerequisites.ts';
+import { missingPrerequisites, missingServers } from '../../effects/tools/prerequisites.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
@@ -81,7 +81,12 @@ export async function prerequisiteDiagnostics(
   real?: RealCalls,
 ): Promise<readonly Diagnostic[]> {
   if (result.flow === undefined) return [];
-  const missing = await missingPrerequisites(result.flow, { documentDir: dirname(file) }, real);
+  const options = { documentDir: dirname(file) };
+  const found = await missingPrerequisites(result.flow, options, real);
+  const known = new Set(found.map(({ message }) => message));
+  // A run has asked its servers already.
+  const servers = severity === 'warning' ? await missingServers(result.servers ?? {}, options) : [];
+  const missing = [...found, ...servers.filter(({ message }) => !known.has(message))];
   return missing.map(({ users, message, help }) => ({
     ...diagnosticOf(file, severity, help),
     message: `${message}, and ${users.map((user) => `\`${user}\``).join(', ')} ${users.length === 1 ? 'needs' : 'need'} it`,
