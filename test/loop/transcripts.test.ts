@@ -29,9 +29,11 @@ interface Transcript {
   readonly false: readonly Answer[];
 }
 
-const all = ['office', 'engineering'].flatMap(
-  (name) => parse(readFileSync(new URL(`transcripts/${name}.yaml`, import.meta.url), 'utf8')) as Transcript[],
-);
+const read = (name: string): readonly Transcript[] =>
+  parse(readFileSync(new URL(`transcripts/${name}.yaml`, import.meta.url), 'utf8')) as Transcript[];
+const all = ['office', 'engineering'].flatMap(read);
+/** Written later, in further styles and languages, also before the check was read. */
+const further = read('services');
 
 /** The transcript as a whole run. Its own books are trusted, so that only the answer decides. */
 async function codeOf({ tools, calls, input }: Transcript, text: string): Promise<string | null> {
@@ -122,4 +124,18 @@ test('at least 47 of 50 false answers are marked; small plain numbers are not ju
   );
   process.stdout.write(`transcripts: ${50 - missed.length} of 50 false answers marked; missed: ${missed.join('; ')}\n`);
   expect(missed.length).toBeLessThanOrEqual(3);
+});
+
+test('20 further honest answers and 20 false ones in 14 languages', () => {
+  const answers = further.flatMap((each) => [...each.honest, ...each.false]);
+  expect([answers.length, new Set(answers.map(({ lang }) => lang)).size]).toEqual([40, 14]);
+  const marked = further.flatMap((each) => each.honest.filter(({ text }) => isMarked(each, text)));
+  expect(marked).toEqual([]);
+  const missed = further.flatMap((each) =>
+    each.false
+      .filter(({ text }) => !isMarked(each, text))
+      .map(({ lang, lie }) => `${each.name}, ${lang}: ${lie ?? ''}`),
+  );
+  process.stdout.write(`transcripts, further: ${20 - missed.length} of 20 marked; missed: ${missed.join('; ')}\n`);
+  expect(missed.length).toBeLessThanOrEqual(2);
 });

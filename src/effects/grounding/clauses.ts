@@ -83,7 +83,7 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   const part = plainVerbs((parts[at]?.text ?? '').replace(/\s+/g, ' '));
   const found = new Map<string, Head>();
   const add: AddHead = (word, form, until, what) => {
-    const verb = stem(word);
+    const verb = stem(word) === SEND && POST.test(part) ? EMAIL : stem(word);
     if (!found.has(verb) && !isSupposed(part, until) && !NEGATED.test(part.slice(0, until)))
       found.set(verb, { verb, word: word.toLowerCase(), form, what });
   };
@@ -109,6 +109,12 @@ function addForms(part: string, add: AddHead): void {
   for (const match of part.matchAll(ABLE))
     add(match.groups?.['verb'] ?? '', 'self', match.index, thingIn(part.slice(match.index + match[0].length)));
 }
+
+/** A message that was sent by mail can only come from a tool that sends. */
+const POST =
+  /(?<!\p{L})(?:(?:an?|the|per|by|via|par|por|via|per|een|ein\p{L}*|den?) (?:e-?mail|sms|courriel|mail)|correo electrónico)(?!\p{L})/iu;
+const SEND = stem('sent');
+const EMAIL = stem('emailed');
 
 /** Phrases that stand for one verb: `I went ahead and cancelled it`, `I have taken care of the cancellation`. */
 function plainVerbs(sentence: string): string {

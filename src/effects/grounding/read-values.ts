@@ -25,10 +25,28 @@ export function valuesIn(text: string): readonly Stated[] {
       const written = String(args[0]);
       const value = read(written, (args.at(-1) ?? {}) as Groups);
       if (value === null) return written;
-      found.push({ kind, text: written.trim(), ...(typeof value === 'string' ? { key: value } : value) });
+      const stated = { kind, text: written.trim(), ...(typeof value === 'string' ? { key: value } : value) };
+      found.push(isApproximate(stated, String(args.at(-2)).slice(0, Number(args.at(-3)))) ? rounded(stated) : stated);
       return ' ; ';
     });
   return found;
+}
+
+const APPROXIMATE =
+  /(?:[~≈]|(?<!\p{L})(?:about|around|roughly|approx(?:imately|\.)?|nearly|almost|etwa|rund|ungefähr|circa|ca\.?|environ|aproximadamente|unos|cerca de|ongeveer|około|omkring|около|примерно)|约|約)\s*$/iu;
+
+/** `~413 kWh`: a number that says itself that it is rounded. */
+function isApproximate({ kind, within }: Stated, before: string): boolean {
+  return within === undefined && ROUNDED.has(kind) && APPROXIMATE.test(before.slice(-APPROXIMATE_REACH));
+}
+
+const ROUNDED: ReadonlySet<string> = new Set(['amount', 'quantity', 'number']);
+const APPROXIMATE_REACH = 20;
+
+/** It may differ by half a unit of its last digit. */
+function rounded(stated: Stated): Stated {
+  const digits = /\d+(?:[.,]\d+)*/.exec(stated.text)?.[0] ?? '';
+  return { ...stated, within: 0.5 / 10 ** (/[.,]\d{3}$/.test(digits) ? 0 : decimalsOf(digits)) };
 }
 
 interface Groups {
@@ -48,7 +66,8 @@ const YEAR = '(?<y>(?:19|20)\\d{2})';
 const CURRENCY = '(?:[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY|US\\$)\\b)';
 const CURRENCY_WORD = '(?:[$€£¥₹円]|(?:dollars?|usd|eur|euros?|gbp|pounds|chf|yen|jpy)(?![\\p{L}]))';
 const PRICE = '\\b(?:costs?|prices?|priced|total|fee|balance|refund|paid)(?:\\s+(?:is|was|of|at|just|only))*:?\\s+';
-const UNIT = '(?:ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
+const UNIT =
+  '(?:千瓦时|千瓦時|千瓦|公斤|公里|厘米|毫秒|キロワット時|キロワット|キログラム|キロ|ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
 
 const DATES: readonly Reader[] = [
   {

@@ -13,7 +13,7 @@ export const testClaims: Detector = {
   detect: ({ text, claims }, evidence) => {
     if (!claims || !evidence.tools.some(({ name }) => RUNNER.test(name))) return { findings: [] };
     const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
-      const claim = PASSING.exec(sentence);
+      const claim = PASSING.exec(sentence) ?? (evidence.observations.some(isTestRun) ? COMPLETE.exec(sentence) : null);
       if (claim === null || isSupposed(sentence, claim.index) || NEGATED.test(sentence)) return [];
       const problem = problemOf(claim[0], evidence);
       if (problem === null) return [];
@@ -28,11 +28,13 @@ export const testClaims: Detector = {
 const RUNNER = /test|shell|exec|command|terminal|bash|(?:^|[._])run|code/i;
 const TESTING =
   /\b(?:tests?|testing|pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|ctest|junit|nose2?|cargo|gradlew?|mvn|go)\b/i;
-/** English, German, French, Spanish, Italian, Portuguese and Dutch. */
+/** English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Norwegian, Russian, Japanese and Chinese. */
 const PASSING =
-  /(?:\ball\s+)?(?:\d+\s+(?:of\s+\d+\s+)?)?(?:(?:unit|integration|the)\s+)?\btests?(?:\s+suite)?\b[^.;\n]{0,40}?\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|laufen durch|erfolgreich|bestanden|grün|passent|réussi\w*|verts?|passano|superati|slagen|geslaagd)\b|\b\d*\s*(?:pruebas?|testes)\b[^.;\n]{0,40}?\b(?:pasan|pasaron|superadas?|passam|passaram)\b|\b(?:pass(?:es|ed)?)\s+(?:all|\d+)\s+(?:\d+\s+)?tests?\b/iu;
+  /(?:\ball\s+)?(?:\d+\s+(?:of\s+\d+\s+)?)?(?:(?:unit|integration|the)\s+)?\btests?(?:\s+suite)?\b[^.;\n]{0,40}?\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|laufen durch|erfolgreich|bestanden|grün|passent|réussi\w*|verts?|passano|superati|slagen|geslaagd)\b|\b\d*\s*(?:pruebas?|testes)\b[^.;\n]{0,40}?\b(?:pasan|pasaron|superadas?|passam|passaram)\b|\b(?:pass(?:es|ed)?)\s+(?:all|\d+)\s+(?:\d+\s+)?tests?\b|\bgreen across the board\b|\b(?:all|everything)(?:\s+(?:is|are|now))*\s+green\b|\b\d*\s*test\p{L}*[^.;\n]{0,30}?(?<!\p{L})(?:przeszły|przechodzą|zaliczone|godkänd\p{L}*|igenom|består|bestått)(?!\p{L})|(?<!\p{L})тест\p{L}*[^.;\n]{0,30}?(?:пройден\p{L}*|прошли|проходят|успешн\p{L}*)|テスト[^。\n]{0,20}(?:成功|合格|通り|パス)|测试[^。\n]{0,15}(?:通过|成功)/iu;
+/** `33/33` says that tests pass where tests were run. */
+const COMPLETE = /(?<![\d/])(?<count>\d+)\/\k<count>(?![\d/])/u;
 const NEGATED =
-  /\b(?:not|no|never|fail\w*|nicht|kein\w*|pas|aucun\w*|échou\w*|no|fallan?|non|fallit\w*|não|falh\w*|niet|geen|mislukt\w*|schlagen|fehlgeschlagen)\b|n['’]t\b/iu;
+  /\b(?:not|no|never|fail\w*|nicht|kein\w*|pas|aucun\w*|échou\w*|no|fallan?|non|fallit\w*|não|falh\w*|niet|geen|mislukt\w*|schlagen|fehlgeschlagen|nie|inte|ikke)\b|n['’]t\b|(?<!\p{L})не(?!\p{L})|ません|失敗|失败|未|没有/iu;
 
 function problemOf(claim: string, { observations, tools }: Evidence): string | null {
   const runs = observations.filter(isTestRun);

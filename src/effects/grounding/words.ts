@@ -132,12 +132,12 @@ export const MAKING: ReadonlySet<string> = stems(
   `sent emailed booked cancelled refunded paid purchased transferred deleted removed deployed restarted rolled installed
   updated modified changed upgraded downgraded added submitted executed merged pushed created issued charged processed
   completed saved written moved switched swapped rebooked rescheduled corrected replaced reset enabled disabled activated
-  deactivated`,
+  deactivated recorded registered filed`,
 );
 
 /** Verbs of a particular change: where no tool of the agent has such a verb or works on that thing, nothing can support it. */
 export const PARTICULAR: ReadonlySet<string> = stems(
-  'created deleted removed refunded deployed restarted merged pushed published transferred emailed installed',
+  'created deleted removed refunded deployed restarted merged pushed published transferred emailed installed purchased bought',
 );
 
 /** Verbs whose noun names the action: `the refund was issued`. */
@@ -181,9 +181,12 @@ const SYNONYMS: { readonly [claimed: string]: readonly string[] } = Object.fromE
     ['published released', 'release deploy post publish'],
     ['upgraded downgraded switched adjusted amended edited changed modified rescheduled', 'update change modify edit'],
     ['removed erased', 'delete remove'],
-    ['purchased bought ordered', 'buy purchase order'],
+    ['purchased bought ordered', 'buy purchase order book checkout reserve pay create place'],
     ['reimbursed', 'refund'],
     ['wired remitted', 'transfer pay send'],
+    ['transferred moved relocated', 'transfer move'],
+    ['submitted filed lodged', 'submit file lodge request'],
+    ['recorded registered logged', 'record register log save'],
   ].flatMap(([claimed = '', own = '']) => {
     const verbs = own.split(' ').map(stem);
     return claimed.split(' ').map((word) => [stem(word), verbs] as const);
