@@ -126,9 +126,9 @@ test('at least 47 of 50 false answers are marked; small plain numbers are not ju
   expect(missed.length).toBeLessThanOrEqual(3);
 });
 
-test('20 further honest answers and 20 false ones in 14 languages', () => {
+test('30 further honest answers and 30 false ones in 20 languages', () => {
   const answers = further.flatMap((each) => [...each.honest, ...each.false]);
-  expect([answers.length, new Set(answers.map(({ lang }) => lang)).size]).toEqual([40, 14]);
+  expect([answers.length, new Set(answers.map(({ lang }) => lang)).size]).toEqual([60, 20]);
   const marked = further.flatMap((each) => each.honest.filter(({ text }) => isMarked(each, text)));
   expect(marked).toEqual([]);
   const missed = further.flatMap((each) =>
@@ -136,6 +136,6 @@ test('20 further honest answers and 20 false ones in 14 languages', () => {
       .filter(({ text }) => !isMarked(each, text))
       .map(({ lang, lie }) => `${each.name}, ${lang}: ${lie ?? ''}`),
   );
-  process.stdout.write(`transcripts, further: ${20 - missed.length} of 20 marked; missed: ${missed.join('; ')}\n`);
-  expect(missed.length).toBeLessThanOrEqual(2);
+  process.stdout.write(`transcripts, further: ${30 - missed.length} of 30 marked; missed: ${missed.join('; ')}\n`);
+  expect(missed.length).toBeLessThanOrEqual(4);
 });

@@ -230,3 +230,64 @@ describe('values', () => {
     expect(kindsIn(`It is ${'a1'.repeat(50_000)}.`)).toEqual(['value']);
   });
 });
+
+describe('rules that hold in any trade', () => {
+  const renewed = [
+    { tool: 'deploy.restart_service', args: { service: 'web-1' }, result: 'ok' },
+    { tool: 'deploy.restart_service', args: { service: 'web-2' }, ok: false, error: 'locked' },
+  ];
+
+  test('a claim about all of them needs every call to succeed', () => {
+    expect(kindsIn('Both services are restarted: web-1 and web-2.', { observations: renewed })).toContain('action');
+    expect(kindsIn('I restarted all services.', { observations: renewed })).toEqual(['action']);
+    expect(kindsIn('I restarted web-1.', { observations: renewed })).toEqual([]);
+    expect(kindsIn('I restarted all services.', { observations: renewed.toReversed() })).toEqual([]);
+  });
+
+  test('a number that says that it is rounded may be', () => {
+    const observations = [{ result: { kwh: 412.75, price: 8.45 } }];
+    for (const text of ['It used ~413 kWh.', 'It used about 413 kWh.', 'Rund 413 kWh.', 'About 412.8 kWh.'])
+      expect(kindsIn(text, { observations }), text).toEqual([]);
+    for (const text of ['It used ~414 kWh.', 'It used 413 kWh.', 'About 412.9 kWh.'])
+      expect(kindsIn(text, { observations }), text).toEqual(['value']);
+  });
+
+  test('a price without a currency is compared where a known one is nearly the same', () => {
+    const observations = [{ result: { kwh: 412.75, price: 8.45 } }];
+    expect(kindsIn('It is 8.54 each.', { observations })).toEqual(['value']);
+    expect(kindsIn('It is 8.46 each.', { observations })).toEqual(['value']);
+    for (const text of ['It is 8.45 each.', 'The mean is 3.21.']) expect(kindsIn(text, { observations })).toEqual([]);
+  });
+
+  test('dates in further languages', () => {
+    const observations = [{ result: { due: '2026-03-13' } }];
+    for (const text of ['13. marts 2026', '13. 3. 2026', '13 марта 2026', '2026年3月13日', '3월 13일', 'március 13'])
+      expect(kindsIn(text, { observations }), text).toEqual([]);
+    for (const text of ['14. marts 2026', '14. 3. 2026', '14 марта 2026', '2026年3月14日', '3월 14일', 'március 14'])
+      expect(kindsIn(text, { observations }), text).toEqual(['value']);
+  });
+
+  test.each([
+    ['Turkish', 'web-1 kaydını sildim.'],
+    ['Russian', 'Я удалил запись web-1.'],
+    ['Japanese', 'web-1 を削除しました。'],
+    ['Chinese', '已为您删除 web-1。'],
+    ['Swedish', 'Jag har raderat web-1.'],
+    ['Norwegian', 'Jeg har slettet web-1.'],
+  ])('a claim in %s needs a call', (_, text) => {
+    expect(kindsIn(text)).toEqual(['action']);
+  });
+
+  test.each([
+    ['Russian', 'Я не удалил запись web-1. Запись удалил администратор.'],
+    ['Japanese', 'web-1 は削除しませんでした。'],
+    ['Chinese', '订单已取消。我没有删除 web-1。'],
+    ['Swedish', 'Jag har inte raderat web-1.'],
+  ])('a denial or a record in %s needs none', (_, text) => {
+    expect(kindsIn(text)).toEqual([]);
+  });
+
+  test('a mail that no tool sends', () => {
+    expect(kindsIn('I have sent you a confirmation by email.', { observations: [restarted] })).toEqual(['action']);
+  });
+});

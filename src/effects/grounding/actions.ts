@@ -74,6 +74,8 @@ function detailProblem(
   const targets = [...targetsIn(clause.scope, evidence.observations, tools), ...twinsIn(clause.text, succeeded)];
   const missing = targets.find((each) => !succeeded.some((o) => mentions(o, each)));
   if (missing !== undefined) return `${names} has not succeeded for ${missing}`;
+  const failed = EVERY.test(clause.text) ? lastFailure(tools, evidence) : null;
+  if (failed !== null) return `a call of ${failed.tool} failed`;
   const options = tools
     .flatMap(({ choices }) => choices)
     .filter((choice) => normalWords(clause.text).includes(normalWords(choice)));
@@ -82,6 +84,16 @@ function detailProblem(
   const fresh =
     matching.some((o) => isFresh(o, evidence)) || evidence.confirmed.some((each) => isRepeated(clause.text, each));
   return fresh ? '' : `${names} has not succeeded since it was requested`;
+}
+
+/** The claim is about several things: each of them must have succeeded. */
+const EVERY =
+  /(?<!\p{L})(?:both|all|every|each|beide\p{L}*|alle|sämtliche|tous|toutes|les deux|todos|todas|ambos|ambas|tutti|tutte|entrambi|allebei|begge|båda|alla|oba|obie|wszystkie|все|оба)(?!\p{L})|全部|すべて|两/iu;
+
+/** The last call of the tools, if it failed. */
+function lastFailure(tools: readonly ToolWords[], { observations }: Evidence): Observation | null {
+  const last = observations.findLast(({ tool }) => tools.some(({ name }) => name === tool));
+  return last === undefined || last.ok ? null : last;
 }
 
 function hasOption(args: Json, options: readonly string[]): boolean {

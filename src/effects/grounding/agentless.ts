@@ -68,7 +68,7 @@ function isDefinite(what: string, after: string): boolean {
   // `The refund is sent to the card` may be a rule; `Order A-7 is refunded` is not.
   if (/\d|^(?:it|they|you|both)$/i.test(what)) return true;
   const isOne = /^(?:the|your|this|that|these|those|my|our|both|all)\b/i.test(what) || /^\p{Lu}\p{L}*$/u.test(what);
-  return isOne && ENDS.test(after);
+  return isOne && (ENDS.test(after) || after.startsWith(':'));
 }
 
 const ENDS = /^(?:[.,;!)]|$| and\b)/;

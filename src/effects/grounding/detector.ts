@@ -56,8 +56,12 @@ export interface Known {
   /** `arrives`: the value stands in a line about an arrival. */
   has(stated: Stated, arrives?: boolean): boolean;
   hasWord(word: string): boolean;
+  /** Not known itself, and a known number differs from it by one digit or by the order of two. */
+  isNear(stated: Stated): boolean;
   /** The total of one list in an observation, by one field. */
   isTotal(value: number): boolean;
+  /** A price of the one thing that a line names, times the length of a list in the arguments of a call. */
+  isMultiple(value: number, line: string): boolean;
   /** Identifiers of objects that a line names. */
   subjectsIn(line: string): readonly string[];
   /** A date of another thing: the objects that the line names have dates, and not this one. */

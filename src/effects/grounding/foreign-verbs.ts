@@ -27,7 +27,7 @@ const VERBS: readonly Verb[] = [
   {
     english: 'cancelled',
     forms:
-      'storniert abgesagt gekündigt annulé cancelado anulado cancellato annullato geannuleerd avbokat avbestilt annulleret kansellert | cancelei cancelé anulowałem anulowałam',
+      'storniert abgesagt gekündigt annulé cancelado anulado cancellato annullato disdetto geannuleerd avbokat avbestilt annulleret kansellert | cancelei cancelé anulowałem anulowałam',
     russian: 'отменил отменила отменили',
     dense: 'キャンセル 取消',
     asks: 'storniere stornieren kündige kündigen annule annulez annuler cancela cancelar cancele anula anular annulla annullare annulleer annuleren anuluj anulować отмени отменить отмените 取消 キャンセルして',
@@ -249,7 +249,7 @@ function turkishClaimsIn(sentence: string): readonly ForeignClaim[] {
 const DENSE_DID = [...NOUNS.keys()].join('|');
 const JAPANESE = new RegExp(`(?<noun>${DENSE_DID})(?:を|は)?(?:完了)?(?:いた)?しました`, 'gu');
 const CHINESE = new RegExp(
-  `(?:我|我们|已(?:经)?[为帮替](?:您|你))[^。！？，,;；\\n未没不]{0,16}?(?<noun>${DENSE_DID})(?:了|完成|成功|$|[^。]{0,20}$)`,
+  `(?:我|我们|已(?:经)?[为帮替](?:您|你))[^。！？，,;；\\n未没不]{0,16}?(?<noun>${DENSE_DID})`,
   'gu',
 );
 

@@ -95,7 +95,7 @@ const DATES: readonly Reader[] = [
   },
   {
     kind: 'date',
-    pattern: /\b(?<a>\d{1,2})[./](?<b>\d{1,2})[./](?<y>(?:19|20)\d{2})\b/g,
+    pattern: /\b(?<a>\d{1,2})(?:[./]|\. )(?<b>\d{1,2})(?:[./]|\. )(?<y>(?:19|20)\d{2})\b/g,
     read: (_, g) => eitherDate(g),
   },
   {
@@ -104,6 +104,9 @@ const DATES: readonly Reader[] = [
     read: (_, g) => dateOf(Number(g['b']), g['a'], undefined),
   },
 ];
+
+/** `2026年3月13日`, `4월 11일` */
+const DENSE_DATE = /(?:(?<y>(?:19|20)\d{2})\s?[年년]\s?)?(?<m>\d{1,2})\s?[月월]\s?(?<d>\d{1,2})\s?[日号일]/g;
 
 const TIMES: readonly Reader[] = [
   {
@@ -174,7 +177,12 @@ const NUMBERS: readonly Reader[] = [
   },
 ];
 
-const READERS: readonly Reader[] = [...DATES, ...TIMES, ...NUMBERS];
+const READERS: readonly Reader[] = [
+  { kind: 'date', pattern: DENSE_DATE, read: (_, g) => dateOf(Number(g['m']), g['d'], g['y']) },
+  ...DATES,
+  ...TIMES,
+  ...NUMBERS,
+];
 
 function numberOf({ n = '', k }: Groups): Read {
   const factor = factorOf(k);

@@ -18,6 +18,8 @@ export interface Records {
    * null if no object with a date has all the names. `heading` is a name from a line above.
    */
   datesOf(names: readonly string[], heading?: string): ReadonlySet<string> | null;
+  /** The numbers of the objects that have this name in a field of their own. */
+  numbersOf(name: string): readonly number[];
 }
 
 interface Entry {
@@ -25,6 +27,7 @@ interface Entry {
   readonly own: ReadonlySet<string>;
   readonly around: ReadonlySet<string>;
   readonly dates: ReadonlySet<string>;
+  readonly data: Json;
 }
 
 const NAME_MAX = 40;
@@ -50,7 +53,12 @@ export function recordsIn(
     const plain = fields.filter((each) => each === null || typeof structured(each) !== 'object');
     const own = plain.flatMap(nameOf);
     const within = datesIn(flat(data));
-    entries.push({ own: new Set(own), around: new Set(names), dates: new Set(within.length > 0 ? within : dates) });
+    entries.push({
+      own: new Set(own),
+      around: new Set(names),
+      dates: new Set(within.length > 0 ? within : dates),
+      data,
+    });
     const outer = [...dates, ...plain.flatMap((each) => datesIn(flat(each)))];
     for (const each of fields) walk(each, [...names, ...own], outer);
   };
@@ -63,6 +71,7 @@ export function recordsIn(
   return {
     namesIn: (line) => [...new Set(wordsIn(line))].filter((word) => all.has(word)),
     isSubject: (name) => subjects.has(name),
+    numbersOf: (name) => entries.flatMap(({ own, data }) => (own.has(name) ? numbersIn(data) : [])),
     datesOf: (names, heading) => {
       const best = bestOf(entries, heading === undefined ? names : [...names, heading]);
       const outer = names.filter((name) => subjects.has(name) && !best.some(({ own }) => own.has(name)));
@@ -79,6 +88,12 @@ function bestOf(entries: readonly Entry[], names: readonly string[]): readonly E
     .map((entry) => ({ entry, score: names.filter((name) => entry.own.has(name)).length }));
   const most = Math.max(1, ...fitting.map(({ score }) => score));
   return fitting.filter(({ score }) => score === most).map(({ entry }) => entry);
+}
+
+function numbersIn(value: Json): readonly number[] {
+  if (typeof value === 'number') return [value];
+  if (value === null || typeof value !== 'object') return [];
+  return (Array.isArray(value) ? value : Object.values(value)).flatMap(numbersIn);
 }
 
 function namesOf(args: Json): readonly string[] {

@@ -62,7 +62,7 @@ function differences(stated: readonly number[]): readonly number[] {
 
 /** The total of a list, or so many times a known amount as the line counts: `Total for 2 passengers: $348`. */
 function isListed(value: number, line: string, known: Known, isKnown: (value: number) => boolean): boolean {
-  if (known.isTotal(value)) return true;
+  if (known.isTotal(value) || known.isMultiple(value, line)) return true;
   const counts = [...line.matchAll(COUNT)].map(([word]) => countOf(word));
   return counts.some(
     (count) => count > 1 && (isKnown(rounded(value / count)) || known.isTotal(rounded(value / count))),

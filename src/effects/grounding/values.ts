@@ -27,7 +27,7 @@ export const values: Detector = {
     for (const { line, heading } of linesOf(text, evidence.known)) {
       for (const each of namedTwice(line)) unknown.add(each);
       for (const each of valuesIn(line)) {
-        if (each.kind === 'number' && !isJudged(each, strictness)) continue;
+        if (each.kind === 'number' && !isJudged(each, strictness) && !evidence.known.isNear(each)) continue;
         const arrives = ARRIVES.test(line);
         if (!evidence.known.isOdd(each, line, heading, arrives) && evidence.known.has(each, arrives)) continue;
         (sums.has(each.key) ? derived : unknown).add(each.text);
@@ -152,6 +152,7 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   }
   return {
     has: knows,
+    isNear: (stated) => isNear(stated, numbers),
     isTotal: (value) => totals.has(value),
     hasWord: (word) => !complete || seen.has(word),
     ...linesFrom({ given, told, observations, nights }),
@@ -168,11 +169,18 @@ function linesFrom({
   told,
   observations,
   nights,
-}: Omit<Material, 'tools'> & { readonly nights: boolean }): Pick<Known, 'subjectsIn' | 'isOdd'> {
+}: Omit<Material, 'tools'> & { readonly nights: boolean }): Pick<Known, 'subjectsIn' | 'isOdd' | 'isMultiple'> {
   const records = recordsIn(observations, keysTaughtBy);
   const byPeople: Keys = new Set(told.flatMap(keysIn));
   const byAnyone: Keys = new Set([...byPeople, ...given.flatMap(keysIn)]);
+  const counts = new Set(observations.flatMap(({ args }) => lengthsIn(args)));
   return {
+    isMultiple: (value, line) => {
+      const [subject, ...others] = records.namesIn(line).filter((name) => records.isSubject(name));
+      if (subject === undefined || others.length > 0) return false;
+      const prices = records.numbersOf(subject);
+      return [...counts].some((count) => prices.some((price) => Math.abs(price * count - value) < CENT));
+    },
     subjectsIn: (line) => records.namesIn(line).filter((name) => records.isSubject(name)),
     isOdd: (stated, line, heading, arrives) => {
       if (stated.kind !== 'date') return false;
@@ -182,6 +190,16 @@ function linesFrom({
       return isForeign(stated, datesNamed(records, line, heading), nights && arrives);
     },
   };
+}
+
+const CENT = 0.005;
+const COUNT_MAX = 9;
+
+/** The lengths of the lists in the arguments of a call: two passengers, three items. */
+function lengthsIn(args: Json): readonly number[] {
+  if (args === null || typeof args !== 'object') return [];
+  const inner = (Array.isArray(args) ? args : Object.values(args)).flatMap(lengthsIn);
+  return Array.isArray(args) && args.length > 1 && args.length <= COUNT_MAX ? [args.length, ...inner] : inner;
 }
 
 /** The dates of the objects that a line names, with the line above it, alone, or by its one identifier. */
@@ -219,6 +237,22 @@ function isRounded({ key, within }: Stated, numbers: ReadonlySet<number>): boole
   const value = Number(key);
   for (const each of numbers) if (Math.abs(each - value) <= within * 1.0001) return true;
   return false;
+}
+
+/** `8.54` beside a known 8.45: two decimals, of which one digit or the order of two digits is wrong. */
+function isNear({ text, key, within }: Stated, numbers: ReadonlySet<number>): boolean {
+  if (!/^\d+[.,]\d{2}$/.test(text) || within !== undefined || numbers.has(Number(key))) return false;
+  const digits = Number(key).toFixed(2);
+  for (const each of numbers) if (!Number.isInteger(each) && differsByOne(each.toFixed(2), digits)) return true;
+  return false;
+}
+
+function differsByOne(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  const at = [...a].flatMap((char, index) => (char === b[index] ? [] : [index]));
+  const [first = 0, second = 0] = at;
+  if (at.length === 1) return true;
+  return at.length === 2 && second - first <= 2 && a[first] === b[second] && a[second] === b[first];
 }
 
 /** The amounts of fields that count cents. */
