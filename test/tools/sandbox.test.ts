@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { findInSandbox } from '../../src/effects/tools/sandbox.ts';
 import { seccompFilter } from '../../src/effects/tools/seccomp.ts';
 import { freshDir, tools } from './call.ts';
 import type { Ask, Outcome } from './call.ts';
@@ -153,6 +154,40 @@ describe('limits', () => {
     const { exitCode } = await run(ask, 'head -c 300000000 /dev/zero > big');
     expect(exitCode).not.toBe(0);
     expect(statSync(join(dir, 'big')).size).toBeLessThanOrEqual(256 * MIB);
+  });
+
+  test('shared memory counts once, and memory that belongs to no process cannot be made', async ({ skip }) => {
+    if ((await findInSandbox('python3')) === null) skip('there is no python3 for commands here');
+    const { ask } = tools(limits({ memoryMax: 200 * MIB }));
+    const python = (lines: readonly string[]): Promise<Outcome> =>
+      ask('shell_run', { command: `python3 - <<'END'\n${lines.join('\n')}\nEND` });
+    const share = (mib: number): string[] => [
+      'import mmap, os, time',
+      `shared = mmap.mmap(-1, ${mib * MIB})`,
+      `for at in range(0, ${mib * MIB}, 4096): shared[at] = 1`,
+    ];
+    const over = await python([...share(300), 'time.sleep(60)']);
+    expect(over).toMatchObject({ ok: false, type: 'LimitError', message: expect.stringContaining('200 MiB') });
+    // Five processes hold the same 100 MiB.
+    const forked = [
+      'for _ in range(4):',
+      '  if os.fork() == 0:',
+      '    sum(shared[at] for at in range(0, len(shared), 4096))',
+      '    time.sleep(2)',
+      '    os._exit(0)',
+      'for _ in range(4): os.wait()',
+      'print("fits")',
+    ];
+    expect(await python([...share(100), ...forked])).toMatchObject({ ok: true, value: { stdout: 'fits\n' } });
+    const hidden = await python([
+      'import ctypes, os',
+      'try: print("memfd", os.memfd_create("x"))',
+      'except OSError as error: print("memfd", error.errno)',
+      'libc = ctypes.CDLL(None, use_errno=True)',
+      'libc.shmget.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_int]',
+      'print([libc.shmget(0, size, 0o600) >= 0 for size in (4096, 65537, 1 << 32)])',
+    ]);
+    expect(hidden).toMatchObject({ ok: true, value: { stdout: 'memfd 38\n[True, False, False]\n' } });
   });
 
   test('of a single process are kept by the operating system', async () => {

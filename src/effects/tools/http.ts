@@ -30,7 +30,7 @@ interface RequestArgs {
   readonly body?: Json;
 }
 
-/** Headers that decide where a request goes, where it ends, or whether it is a repetition. */
+/** Headers that decide what a request is, where it goes, where it ends, or whether it is a repetition. */
 const RESERVED_HEADERS = new Set([
   'host',
   'idempotency-key',
@@ -43,6 +43,13 @@ const RESERVED_HEADERS = new Set([
   'te',
   'trailer',
   'expect',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+  'x-forwarded-host',
+  'forwarded',
 ]);
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 

@@ -20,6 +20,7 @@ export const DEFAULT_LIMITS: Limits = {
 };
 /** Address space that programs such as `node` reserve as writable and never touch. */
 const RESERVED = 768 * MIB;
+const DESCRIPTORS_MAX = 4096;
 const WATCH_MS = 100;
 /** A walk over the work directory takes at most a twentieth of the time. */
 const WALK_SHARE = 20;
@@ -41,6 +42,8 @@ export function limited(shell: string, limits: Limits, command: readonly string[
     ['-t', Math.ceil(limits.cpuSeconds)],
     ['-d', Math.ceil((limits.memoryMax + RESERVED) / 1024)],
     ['-f', Math.ceil(limits.fileMax / (isBash ? 1024 : 512))],
+    // Buffers of sockets and pipes are memory that belongs to no process.
+    ['-n', DESCRIPTORS_MAX],
     ...(isBash && COUNTS_PER_NAMESPACE ? ([['-u', Math.ceil(limits.processesMax)]] as const) : []),
   ] as const;
   const lines = settings
@@ -98,17 +101,38 @@ export function watch(
 
 function usageProblem(root: number, { processesMax, memoryMax }: Limits): string | null {
   let tasks = 0;
-  let memory = 0;
+  let own = 0;
+  const sharing: { readonly pid: number; readonly shared: number }[] = [];
   const queue = [root];
   for (let pid = queue.pop(); pid !== undefined; pid = queue.pop()) {
     const status = readProc(`/proc/${pid}/status`);
     tasks += Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 0);
-    memory += Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+    own += kibibytes(status, 'RssAnon') ?? 0;
+    const shared = kibibytes(status, 'RssShmem') ?? 0;
+    if (shared > 0) sharing.push({ pid, shared });
     if (tasks > processesMax) return `it had more than ${processesMax} processes and threads`;
-    if (memory > memoryMax) return `it used more than ${mebibytes(memoryMax)} of memory`;
+    if (own > memoryMax) return `it used more than ${mebibytes(memoryMax)} of memory`;
     queue.push(...childrenOf(pid));
   }
-  return null;
+  if (own + sharing.reduce((sum, { shared }) => sum + shared, 0) <= memoryMax) return null;
+  const pids = sharing.map(({ pid }) => pid);
+  // Processes that end in between move their part to the others, so a second look must agree.
+  const shared = Math.min(sharedBy(pids), sharedBy(pids));
+  return own + shared > memoryMax ? `it used more than ${mebibytes(memoryMax)} of memory` : null;
+}
+
+/** Several processes can hold the same memory. Then each counts its part. This takes longer than the sums of `status`. */
+function sharedBy(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const part = kibibytes(readProc(`/proc/${pid}/smaps_rollup`), 'Pss_Shmem');
+    return sum + (part ?? kibibytes(readProc(`/proc/${pid}/status`), 'RssShmem') ?? 0);
+  }, 0);
+}
+
+/** A figure of a file of /proc, in bytes. */
+function kibibytes(text: string, name: string): number | null {
+  const [, amount] = new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text) ?? [];
+  return amount === undefined ? null : Number(amount) * 1024;
 }
 
 function childrenOf(pid: number): number[] {

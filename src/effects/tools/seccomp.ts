@@ -9,6 +9,10 @@ interface Architecture {
   /** The first number of the x32 variant of the calls, which would pass the list. */
   readonly alias?: number;
   readonly socket: number;
+  /** Makes a segment of memory that no process has to hold. Its second argument is the size. */
+  readonly segment: number;
+  /** Calls that make a file of memory without a name: memfd_create, memfd_secret. */
+  readonly files: readonly number[];
   /** Calls that make namespaces. Their first argument has the flags. */
   readonly namespaces: readonly number[];
   /** Calls that set the mode of a file, and the position of the mode. */
@@ -24,6 +28,8 @@ const ARCHITECTURES: { readonly [arch: string]: Architecture } = {
     refused: [248, 249, 250, 321, 298, 323, 425, 426, 427, 308],
     alias: 0x4000_0000,
     socket: 41,
+    segment: 29,
+    files: [319, 447],
     // clone, unshare
     namespaces: [56, 272],
     // chmod, fchmod, fchmodat, fchmodat2, creat, mknod, mknodat
@@ -46,6 +52,8 @@ const ARCHITECTURES: { readonly [arch: string]: Architecture } = {
     audit: 0xc000_00b7,
     refused: [217, 218, 219, 280, 241, 282, 425, 426, 427, 268],
     socket: 198,
+    segment: 194,
+    files: [279, 447],
     namespaces: [220, 97],
     modes: [
       [52, 1],
@@ -60,6 +68,8 @@ const ARCHITECTURES: { readonly [arch: string]: Architecture } = {
 const HIDDEN = [435, 437];
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. All of them end at the network namespace. */
 const FAMILIES = [1, 2, 10, 16];
+/** Memory that belongs to no process cannot be counted. The kernel allows 4,096 segments, so together they stay small. */
+const SEGMENT_MAX = 64 * 1024;
 const NEW_USER_NAMESPACE = 0x1000_0000;
 const CREATE = 0o100;
 /** The bits that make a program run as the owner or the group of its file. */
@@ -91,7 +101,7 @@ interface Step {
 export function seccompFilter(arch: string = process.arch): Buffer | null {
   const known = ARCHITECTURES[arch];
   if (known === undefined) return null;
-  const { audit, alias, refused, socket, namespaces, modes, opens } = known;
+  const { audit, alias, refused, socket, segment, files, namespaces, modes, opens } = known;
   const isCall = (value: number, yes: string): Step => ({ code: JUMP_IF_EQUAL, value, yes });
   return assembled([
     { code: LOAD, value: ARCHITECTURE_OFFSET },
@@ -99,7 +109,8 @@ export function seccompFilter(arch: string = process.arch): Buffer | null {
     { code: LOAD, value: NUMBER_OFFSET },
     ...(alias === undefined ? [] : [{ code: JUMP_IF_AT_LEAST, value: alias, yes: 'denied' }]),
     ...refused.map((number) => isCall(number, 'denied')),
-    ...HIDDEN.map((number) => isCall(number, 'unknown')),
+    ...[...HIDDEN, ...files].map((number) => isCall(number, 'unknown')),
+    isCall(segment, 'segment'),
     isCall(socket, 'socket'),
     ...namespaces.map((number) => isCall(number, 'namespace')),
     ...modes.map(([number, argument]) => isCall(number, `mode${argument}`)),
@@ -108,6 +119,10 @@ export function seccompFilter(arch: string = process.arch): Buffer | null {
     { code: LOAD, value: argumentAt(0), label: 'socket' },
     ...FAMILIES.map((value): Step => ({ code: JUMP_IF_EQUAL, value, yes: 'allowed' })),
     { code: RETURN, value: FAMILY_NOT_SUPPORTED },
+    { code: LOAD, value: argumentAt(1) + 4, label: 'segment' },
+    { code: JUMP_IF_AT_LEAST, value: 1, yes: 'denied' },
+    { code: LOAD, value: argumentAt(1) },
+    { code: JUMP_IF_AT_LEAST, value: SEGMENT_MAX + 1, yes: 'denied', no: 'allowed' },
     { code: LOAD, value: argumentAt(0), label: 'namespace' },
     { code: JUMP_IF_ANY_BIT, value: NEW_USER_NAMESPACE, yes: 'denied', no: 'allowed' },
     ...[1, 2].flatMap((argument): Step[] => [
