@@ -111,6 +111,13 @@ describe('published cases', () => {
   }
 });
 
+test('a sample number in the form of an SSN is found; bare digits like it need a word', () => {
+  for (const text of ['123-45-6789', '078-05-1120', '219 09 9999'])
+    expect(found(`It is ${text}.`)).toEqual([`ssn:${text}`]);
+  expect(found('SSN 123456789')).toEqual(['ssn:123456789']);
+  expect(found('123456789')).toEqual([]);
+});
+
 test('an address on the network is no phone number, also behind one', () => {
   expect(found('call +41 44 668 18 00, from 203.0.113.77 or 192.168.100.24')).toEqual([
     'phone:+41 44 668 18 00',

@@ -1,5 +1,6 @@
-/** A question that a script answers at once is no wait: whoever waits for the run to settle never sees it suspended. */
+/** A question that a script answers at once is no wait: a caller that waits for the run never sees it suspended. */
 import { expect, test } from 'vitest';
+import type { Json } from '../../src/expr/json.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
@@ -36,4 +37,45 @@ test('settled means answered', async () => {
   );
   await engine.close();
   expect(new Set(runs.map(({ state }) => state))).toEqual(new Set(['completed']));
+});
+
+const protectedFlow = compile({
+  pii: { mode: 'tokenize' },
+  flow: {
+    id: 'asks',
+    entry: 'gate',
+    nodes: [{ id: 'gate', type: 'approval', message: 'One?', choices: ['yes', 'no'], timeout: 60, on_timeout: 'no' }],
+  },
+}).flow as CompiledFlow;
+const answers = { ...scriptedPerformer({ approvals: { gate: { choice: 'yes', text: 'ann@x.example' } } }) };
+
+test('an answer whose personal data is being replaced is on its way: the run does not rest, and no time passes', async () => {
+  const performer = {
+    ...answers,
+    protect: async (_: unknown, __: unknown, value: Json) => {
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      return value;
+    },
+  };
+  const engine = createRuntime({ store: openMemory(), performer, clock: createVirtualClock(), pickUp: false });
+  const run = await engine.start(protectedFlow, { input: {} });
+  expect(await engine.settled(run)).toMatchObject({ state: 'completed', approvals: { gate: 'yes' } });
+  await engine.close();
+});
+
+test('an answer whose personal data cannot be replaced is not recorded: the run waits', async () => {
+  let asked = 0;
+  const performer = {
+    ...answers,
+    protect: async (_: unknown, __: unknown, value: Json) => {
+      asked += 1;
+      if (asked > 1) throw new Error('no key');
+      return value;
+    },
+    expires: () => false,
+  };
+  const engine = createRuntime({ store: openMemory(), performer, clock: createVirtualClock(), pickUp: false });
+  const run = await engine.start(protectedFlow, { input: {} });
+  expect(await engine.settled(run)).toMatchObject({ state: 'suspended' });
+  await engine.close();
 });

@@ -23,6 +23,8 @@ export interface DispatchOptions {
   /** Renews a lease that has ended; false when another worker has taken over. */
   readonly renewLease: () => Promise<boolean>;
   readonly send: (owned: OwnedRun, message: Message) => void;
+  /** The run ends or waits, and nothing is on its way to it any more. */
+  readonly rest: (owned: OwnedRun) => void;
   /** The run is no longer owned by this process. */
   readonly lose: (owned: OwnedRun) => void;
 }
@@ -113,15 +115,26 @@ export class Dispatcher {
 
   /** Answers and signals of a script enter the journal like those of a person. */
   #bring(owned: OwnedRun, fact: MailFact): void {
-    const { performer, send } = this.#options;
+    const { performer, clock, send, rest } = this.#options;
     const { flow } = owned.program;
     if (flow.pii === undefined || !holdsText(fact)) return send(owned, { fact });
     const context = { program: owned.program, run: owned.run, state: owned.state };
-    // Without protection nothing is recorded: the question stays open.
-    protectedFact(performer, fact, context).then(
-      (safe) => send(owned, { fact: safe }),
-      () => undefined,
-    );
+    // Until the fact is protected, the run does not rest, and no virtual time passes.
+    owned.protecting += 1;
+    const done = clock.busy?.();
+    protectedFact(performer, fact, context)
+      .then(
+        (safe) => {
+          owned.protecting -= 1;
+          send(owned, { fact: safe });
+        },
+        () => {
+          // Without protection nothing is recorded: the question stays open.
+          owned.protecting -= 1;
+          rest(owned);
+        },
+      )
+      .finally(() => done?.());
   }
 
   #perform(owned: OwnedRun, command: Command): void {

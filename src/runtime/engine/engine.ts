@@ -136,7 +136,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
 }
 
 /** The run has ended, or waits for a person with nothing on its way. On a virtual clock a bounded wait passes at once. */
-function isIdle({ state, inbox, storing, cancelWake }: OwnedRun, virtual: boolean): boolean {
-  if (state === null || storing || inbox.length > 0) return false;
+function isIdle({ state, inbox, protecting, storing, cancelWake }: OwnedRun, virtual: boolean): boolean {
+  if (state === null || storing || inbox.length > 0 || protecting > 0) return false;
   return state.outcome !== null || (statusOf(state) === 'suspended' && (!virtual || cancelWake === null));
 }

@@ -143,7 +143,7 @@ export class Host {
   }
 
   #idle(owned: OwnedRun): void {
-    if (owned.inbox.length > 0) return;
+    if (owned.inbox.length > 0 || owned.protecting > 0) return;
     if (owned.cancelWake === null) this.worker.drop(owned.run);
     this.#wakeWaiters(owned.run);
     if (owned.state?.outcome !== null) this.feed.end(owned.run);

@@ -34,6 +34,8 @@ export interface OwnedRun {
   seq: number;
   head: string;
   inbox: Message[];
+  /** Answers and signals of a script whose personal data is being replaced. */
+  protecting: number;
   /** In the worker's queue. */
   queued: boolean;
   /** Its outstanding calls are being performed. Until then it can be sent messages, and released unchanged. */
@@ -65,6 +67,7 @@ export function newRun(run: RunId, program: Program): OwnedRun {
     seq: 0,
     head: genesis(run, graphText(program.flow).print),
     inbox: [],
+    protecting: 0,
     queued: false,
     begun: false,
     storing: false,

@@ -66,6 +66,7 @@ export class Worker {
       holdsLease: options.holdsLease,
       renewLease: options.renewLease,
       send: (owned, message) => this.send(owned, message),
+      rest: (owned) => options.onIdle(owned),
       lose: (owned) => this.#lose(owned),
     });
   }

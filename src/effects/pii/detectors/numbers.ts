@@ -2,7 +2,7 @@
 import { digitsOf, hasContext, spansOf, standsAlone } from './detector.ts';
 import type { Detector, Scanned, Span } from './detector.ts';
 
-/** Numbers of advertisements that were never issued to a person. */
+/** Numbers of advertisements that were never issued to a person. Bare digits like these count only with a word near them. */
 const NEVER_ISSUED = new Set(['078051120', '123456789', '219099999', '457555462']);
 const SSN_WORDS = /\b(?:ssn|social[\s_-]?security|soc\.?\s?sec|tax[\s_-]?id|tin|itin)\b/i;
 
@@ -17,7 +17,8 @@ export const ssn: Detector = {
         if (first !== '' && second !== '' && first !== second) return false;
         if (first !== '' || second !== '')
           return first !== '.' || hasWhole(scanned, span) || SSN_WORDS.test(scanned.text);
-        return hasContext(scanned, span, SSN_WORDS) || hasWhole(scanned, span);
+        if (hasContext(scanned, span, SSN_WORDS)) return true;
+        return hasWhole(scanned, span) && !NEVER_ISSUED.has(digitsOf(found));
       },
     ),
 };
@@ -34,8 +35,7 @@ function isIssued(digits: string): boolean {
     area !== '666' &&
     area < '900' &&
     digits.slice(3, 5) !== '00' &&
-    digits.slice(5) !== '0000' &&
-    !NEVER_ISSUED.has(digits)
+    digits.slice(5) !== '0000'
   );
 }
 
