@@ -30,13 +30,7 @@ function hasWhole({ text, field }: Scanned, { start, end }: Span): boolean {
 
 function isIssued(digits: string): boolean {
   const area = digits.slice(0, 3);
-  return (
-    area !== '000' &&
-    area !== '666' &&
-    area < '900' &&
-    digits.slice(3, 5) !== '00' &&
-    digits.slice(5) !== '0000'
-  );
+  return area !== '000' && area !== '666' && area < '900' && digits.slice(3, 5) !== '00' && digits.slice(5) !== '0000';
 }
 
 /** Prefixes of the card schemes with the lengths that they issue. */
