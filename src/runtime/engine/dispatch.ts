@@ -115,26 +115,26 @@ export class Dispatcher {
 
   /** Answers and signals of a script enter the journal like those of a person. */
   #bring(owned: OwnedRun, fact: MailFact): void {
-    const { performer, clock, send, rest } = this.#options;
     const { flow } = owned.program;
-    if (flow.pii === undefined || !holdsText(fact)) return send(owned, { fact });
-    const context = { program: owned.program, run: owned.run, state: owned.state };
-    // Until the fact is protected, the run does not rest, and no virtual time passes.
-    owned.protecting += 1;
+    if (flow.pii === undefined || !holdsText(fact)) return this.#options.send(owned, { fact });
+    void this.#protect(owned, fact);
+  }
+
+  /** Until the fact is protected, the run does not rest, and no virtual time passes. */
+  async #protect(owned: OwnedRun, fact: MailFact): Promise<void> {
+    const { performer, clock, send, rest } = this.#options;
     const done = clock.busy?.();
-    protectedFact(performer, fact, context)
-      .then(
-        (safe) => {
-          owned.protecting -= 1;
-          send(owned, { fact: safe });
-        },
-        () => {
-          // Without protection nothing is recorded: the question stays open.
-          owned.protecting -= 1;
-          rest(owned);
-        },
-      )
-      .finally(() => done?.());
+    owned.protecting += 1;
+    let safe: MailFact | null = null;
+    try {
+      safe = await protectedFact(performer, fact, { program: owned.program, run: owned.run, state: owned.state });
+    } catch {
+      // Without protection nothing is recorded: the question stays open.
+    }
+    owned.protecting -= 1;
+    if (safe === null) rest(owned);
+    else send(owned, { fact: safe });
+    done?.();
   }
 
   #perform(owned: OwnedRun, command: Command): void {
