@@ -132,11 +132,11 @@ export interface FailureMode {
 
 /** The 14 failure modes of MAST, with the causes that this engine can see. */
 export const MAST: { readonly [id in MastId]: FailureMode } = {
-  'FM-1.1': mode('specification', 'Disobey task specification', 'malformed_plan', 'schema', 'contract'),
-  'FM-1.2': mode('specification', 'Disobey role specification', 'unsafe_output', 'policy', 'role'),
+  'FM-1.1': mode('specification', 'Disobey task specification', 'malformed_plan', 'schema'),
+  'FM-1.2': mode('specification', 'Disobey role specification', 'unsafe_output'),
   'FM-1.3': mode('specification', 'Step repetition', 'tool_loop', 'no_progress'),
   'FM-1.4': mode('specification', 'Loss of conversation history', 'missing_artifact'),
-  'FM-1.5': mode('specification', 'Unaware of termination conditions', 'cost_overrun', 'hops', 'rounds'),
+  'FM-1.5': mode('specification', 'Unaware of termination conditions', 'cost_overrun', 'hops'),
   'FM-2.1': mode('inter-agent', 'Conversation reset', 'stale_write'),
   'FM-2.2': mode('inter-agent', 'Fail to ask for clarification', 'stuck_supervisor'),
   'FM-2.3': mode('inter-agent', 'Task derailment', 'confidence'),
@@ -144,7 +144,7 @@ export const MAST: { readonly [id in MastId]: FailureMode } = {
   'FM-2.5': mode('inter-agent', "Ignored other agent's input", 'deadlock', 'handoff_cycle'),
   'FM-2.6': mode('inter-agent', 'Reasoning-action mismatch', 'grounding'),
   'FM-3.1': mode('verification', 'Premature termination', 'incomplete'),
-  'FM-3.2': mode('verification', 'No or incomplete verification', 'schema_or_grounding', 'unverified'),
+  'FM-3.2': mode('verification', 'No or incomplete verification', 'schema_or_grounding'),
   'FM-3.3': mode('verification', 'Incorrect verification', 'overruled'),
 };
 

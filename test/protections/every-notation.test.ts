@@ -1,5 +1,6 @@
 /** Each protection in each notation that it can act in: first switched off, then on. §flow/protection-mechanism-catalog */
 import { describe, expect, test } from 'vitest';
+import type { Json } from '../../src/expr/json.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Engine, Report } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
@@ -84,7 +85,8 @@ const failures = ({ decisions }: Report): readonly string[] => decisions.map(({ 
 
 describe.each(Object.entries(ONE))('%s', (name, document) => {
   const tool = name === 'team' ? 'list_directory' : 'look';
-  const call = { text: '', tools: [{ name: tool, args: name === 'team' ? { path: '.' } : {} }] };
+  const args: Json = name === 'team' ? { path: '.' } : {};
+  const call = { text: '', tools: [{ name: tool, args }] };
 
   test('loop', async () => {
     const script: Script = { agents: { ann: [call, call, call, 'found'] }, tools: { [tool]: [{ result: 'nothing' }] } };

@@ -128,15 +128,17 @@ export function addInvariants(
   const conditions = rules.map(({ when }) => condition(when, names));
   const broken = rules.map(({ reason }, index): Case => ({
     when: `!(${conditions[index] ?? 'false'})`,
-    to: addObjection(gate, `${check}.${index + 1}`, { check, type: 'InvariantError', reason: quote(reason) }),
+    to: addObjection(gate, `${check}.${index + 1}`, { check, type: RULE_ERRORS[check], reason: quote(reason) }),
   }));
   const unknown = addObjection(gate, `${check}.unknown`, {
     check,
-    type: 'InvariantError',
+    type: RULE_ERRORS[check],
     reason: quote(`a condition on \`${gate.stage}\` cannot be evaluated`),
   });
   return addAll(gate, check, conditions, broken, unknown, next);
 }
+
+const RULE_ERRORS = { invariant: 'InvariantError', oracle: 'OracleError' } as const;
 
 /** No guard may hold. A guard that cannot be evaluated counts as one that holds. */
 export function addGuards(gate: Gate, rules: readonly Rule[], names: Names, next: NodeId): NodeId {

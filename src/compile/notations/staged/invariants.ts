@@ -11,6 +11,7 @@ import type { Invariants } from './model.ts';
 import { AGGREGATE, CHECKED, PLAN, REQUEST, SUMMARIES } from './slots.ts';
 
 const UNTRUE = { check: 'invariant', type: 'InvariantError' } as const;
+const UNGROUNDED = { check: 'invariant', type: 'GroundingError' } as const;
 const RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
 
 /** Tells the breaker of the agent whether its result kept the invariants; then the run goes on as without a breaker. */
@@ -74,10 +75,10 @@ export function addCites(
   const hint = `cites.${index + 1}`;
   const step = (what: string) => stepOf(l, stage, `${hint}.${what}`);
   const refused = addObjection(gate, `${hint}.refused`, {
-    ...UNTRUE,
+    ...UNGROUNDED,
     reason: reason === null ? `${CHECKED}.reason` : quote(reason),
   });
-  const broken = addObjection(gate, `${hint}.broken`, { ...UNTRUE, reason: 'error.message' });
+  const broken = addObjection(gate, `${hint}.broken`, { ...UNGROUNDED, reason: 'error.message' });
   return l.kit.check(
     { ...step('check'), origin: nameOf(l, stage) },
     {

@@ -25,6 +25,21 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
   return kinds.filter(([, possible]) => possible).map(([kind]) => kind);
 }
 
+/** Failures of the row `schema_or_grounding` whose cause is known better, by the type of their error. */
+export function causesOf(staged: Staged, stage: Stage): readonly { readonly type: string; readonly cause: string }[] {
+  if (stage.id === 'plan') return [];
+  const { work, working, validate, oracle, definitions } = staged;
+  const hasTools = agentsOf(staged, stage).some((agent) => (definitions.agents[agent]?.tools ?? []).length > 0);
+  const causes: readonly (readonly [type: string, cause: string, isPossible: boolean])[] = [
+    ['RequiredError', 'missing_artifact', stage.requires.length > 0],
+    ['EmptySummaryError', 'empty_summary', stage.id === working.id && work.is === 'workers'],
+    ['GroundingError', 'grounding', hasTools || (stage.id === 'validate' && validate.invariants.cites.length > 0)],
+    // The output fails the conditions of success: a critic accepted its result, or no one looked.
+    ['OracleError', validate.agent === null ? 'incomplete' : 'overruled', stage.id === 'finalize' && oracle.length > 0],
+  ];
+  return causes.filter(([, , isPossible]) => isPossible).map(([type, cause]) => ({ type, cause }));
+}
+
 /** True if a gate of the stage can refuse a value, or if its agent can fail to give one. */
 function isChecked({ validate, oracle, definitions }: Staged, stage: Stage, agents: readonly string[]): boolean {
   const { id, input, output, requires } = stage;

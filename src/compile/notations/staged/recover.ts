@@ -15,7 +15,7 @@ import { chose, set } from '../../lower/kit.ts';
 import { dropAnswers } from '../../lower/memory/memory.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import { kindsOf } from './kinds.ts';
+import { causesOf, kindsOf } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { rollbackOf, undoneTeam } from './rollback.ts';
 import {
@@ -93,6 +93,11 @@ export function addRecover(l: Lowering, r: Recovering): Recovery {
     });
   if (stage.id === 'peers')
     cases.push({ when: 'error.type == "HopsError"', to: changed('deadlock', { last: 'escalate' }, 'hops') });
+  for (const { type, cause } of causesOf(l.staged, stage))
+    cases.push({
+      when: `error.type == ${quote(type)}`,
+      to: addRecovery(l.kit, { ...recoveries, failure: 'schema_or_grounding', cause }),
+    });
   return {
     failed: l.kit.pick(stepOf(l, stage.id, 'failed'), cases, addRecoveries(l.kit, recoveries)),
     review: () =>

@@ -7,6 +7,7 @@ import type { NodeId } from '../../../../ir/nodes.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { append, set, setField } from '../../../lower/kit.ts';
+import { decided } from '../../../lower/recovery.ts';
 import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
@@ -111,7 +112,7 @@ function addTurnOf(l: Lowering, agent: string, rounds: number, { after, finished
   );
   const reason = `text("your write named version ", ${SUMMARY}.version, ", and the board has version ", ${BOARD}.version)`;
   const conflict = l.kit.set(
-    step('conflict'),
+    decided(step('conflict'), 'schema_or_grounding', 'block', 'stale_write'),
     [
       setField(REFUSED, [agent], reason),
       append(CONFLICTS, {

@@ -82,6 +82,7 @@ function addSummaryChecks(l: Lowering, gate: Gate, done: NodeId): NodeId {
   const { safeFallback, guards, output } = working;
   const empty = addObjection(gate, 'empty', {
     check: 'schema',
+    type: 'EmptySummaryError',
     reason: `text("the summary of \`", ${TASK_ID}, "\` is empty")`,
   });
   const safe = safeFallback === null || l.staged.tier !== 'interactive' ? null : addSafeSummary(l, safeFallback, done);
@@ -137,5 +138,5 @@ function retriesOf({ staged }: Lowering): number {
   return triesOf(staged, staged.working, 'schema_or_grounding', 'retry');
 }
 
-const SCHEMA_TYPES = ['SchemaError', 'InvariantError', 'GroundingError', 'RequiredError'];
+const SCHEMA_TYPES = ['SchemaError', 'EmptySummaryError', 'InvariantError', 'GroundingError', 'RequiredError'];
 const isSchemaFailure: Expr = `error.type in ${literal(SCHEMA_TYPES)}`;
