@@ -1,7 +1,8 @@
 /** Suites that would make a bad agent look good: each is refused, or fails. */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { isOnTheWay } from '../../src/surfaces/evaluate/suite/policy.ts';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
@@ -116,6 +117,28 @@ test('faults hit every call of a model in turn', async () => {
   const names = result.cases.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['one [fail bot #1]', 'one [fail bot #2]', 'one [fatal pay.send #1]']));
   expect(names).not.toContain('one [fail bot #3]');
+});
+
+test('a mode that repeats runs does not really pay', async () => {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? '');
+    response.end('{}');
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const flow = `
+tools: { pay.send: { effect: financial, http: { method: POST, url: "http://127.0.0.1:${(server.address() as { port: number }).port}/pay" } } }
+flow: { id: payer, entry: pay, nodes: [{ id: pay, type: tool, tool: pay.send, routes: [{ to: end }] }] }
+`;
+  const files = (script: string) => ({
+    'now.flow.yaml': flow,
+    'a.suite.yaml': suiteOf(script, '{ code: SUCCESS }', 'modes: [golden, faults]'),
+  });
+  const real = await evaluate(files('{ agents: {} }'));
+  expect([real.status, real.stdout]).toEqual([2, expect.stringContaining('would really call `pay.send` (financial)')]);
+  expect((await evaluate(files('{ tools: { pay.send: [{ result: 1 }] } }'))).status).toBe(0);
+  expect(requests).toEqual([]);
 });
 
 test('a rejecting approver is one of the people who may answer, and says no in the words of the question', async () => {

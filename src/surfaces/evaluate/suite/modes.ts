@@ -204,7 +204,8 @@ function budgetProblems(
 const UNDOES: ReadonlySet<Measure> = new Set<Measure>(['toolCalls', 'externalCalls', 'sideEffects']);
 
 const ABSENT = 'absent';
-const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
+/** Effects that need a person. */
+export const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
 
 /** The approver is absent, late or rejects. A high-risk call that a model proposed must then not be made. */
 function escalationChecks({ name, given, run }: PreparedCase): readonly Check[] {

@@ -16,6 +16,7 @@ import type { Json } from '../../../expr/json.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { isRecord } from '../journal/record.ts';
 import { faultName } from './faults.ts';
+import { RISKY } from './modes.ts';
 import type { PreparedCase, Variant } from './modes.ts';
 import type { FaultPlan, Mode, Suite, SuiteCase } from './schema.ts';
 
@@ -131,6 +132,7 @@ function preparedCases(
   // The other modes have faults and variations of their own.
   const isPlain = combination.first && fault === undefined;
   const modes = (suite.modes ?? ['golden']).filter((mode) => isPlain || mode === 'golden');
+  requireScripted(given.name, modes, variant.flow, script);
   return modes.map((mode: Mode) => ({
     name: `${given.name}${label}`,
     mode,
@@ -140,6 +142,19 @@ function preparedCases(
     variant,
     ...(fault === undefined ? {} : { fault }),
   }));
+}
+
+/** A mode that repeats a run must not pay, write to people or change machines each time. */
+function requireScripted(name: string, modes: readonly Mode[], flow: CompiledFlow, script: Script | undefined): void {
+  const repeating = modes.find((mode) => mode !== 'golden' && mode !== 'replay');
+  if (repeating === undefined) return;
+  for (const [tool, { effect, implementation }] of Object.entries(flow.tools)) {
+    if (!RISKY.has(effect) || implementation === null || Object.hasOwn(script?.tools ?? {}, tool)) continue;
+    throw usage(
+      `the mode \`${repeating}\` would really call \`${tool}\` (${effect}) many times: the script of case \`${name}\` does not name it`,
+      `Give its results under \`tools\` of the script, or leave out the mode.`,
+    );
+  }
 }
 
 function inputOf(input: Json | undefined, notation: string): Json {
