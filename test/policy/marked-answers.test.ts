@@ -195,4 +195,48 @@ describe('a team', () => {
     });
     expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
   });
+
+  const shop = compileLoop({
+    tools: SHARED.tools,
+    boundary: SHARED.boundary,
+    Orchestration: {
+      Name: 'demo',
+      Agents: [
+        { Name: 'clerk', Instructions: 'Help.', Plugins: ['parts.find', 'parts.order'] },
+        { Name: 'rev', Instructions: 'Review.' },
+      ],
+      Selection: { Type: 'roundrobin' },
+      Termination: ended,
+    },
+  });
+  const order = { tools: [{ name: 'parts.order', args: { part: 'p-12' } }], text: '' };
+  const placed = { 'parts.order': [{ result: { id: 'o-1' } }] };
+
+  test.each(['Let me place that order for you now.', 'Which colour?', 'I could not find the price.', 'All good.'])(
+    'whose goal needs a tool of the document is no success by words: %s',
+    async (said) => {
+      const { report } = await drive(shop, { agents: { clerk: [said], rev: ['DONE'] } }, { input: 'Order p-12.' });
+      expect([report.code, typeof report.reason]).toEqual(['PARTIAL_SUCCESS', 'string']);
+    },
+  );
+
+  test('that did it, also after talk, is a success', async () => {
+    const talk = ['Let me look at that. Which part?', order, 'Ordered p-12.'];
+    const agents = { clerk: talk, rev: ['The pump p-12.', 'DONE'] };
+    const { report } = await drive(shop, { agents, tools: placed }, { input: 'Order p-12.' });
+    expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
+  });
+
+  test('whose goal is a question is a success without a change', async () => {
+    const find = { tools: [{ name: 'parts.find', args: { part: 'p-12' } }], text: '' };
+    const { report } = await drive(
+      shop,
+      {
+        agents: { clerk: [find, 'p-12 costs 59.50.'], rev: ['DONE'] },
+        tools: { 'parts.find': [{ result: { price: 59.5 } }] },
+      },
+      { input: 'What does p-12 cost?' },
+    );
+    expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
+  });
 });

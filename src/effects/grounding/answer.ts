@@ -4,6 +4,7 @@
  * turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
  */
 import type { Json } from '../../expr/json.ts';
+import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { judgeResult } from '../policy/result.ts';
 import { structured } from '../policy/sources.ts';
@@ -25,7 +26,12 @@ export function checkAnswer(call: Call): Json {
   const tools = names.flatMap((name) => (flow.tools[name] === undefined ? [] : [wordsOf(name, flow.tools[name])]));
   const claim = claimIn(call, observations);
   if (claim !== null) return { ok: false, verdict: claim };
-  const problem = input['task'] === true ? openTask(input, tools, observations) : null;
+  const problem =
+    input['task'] === true
+      ? openTask(input, tools, observations)
+      : input['task'] === 'goal'
+        ? openGoal(call, tools, observations)
+        : null;
   const verdict = problem === null ? NONE : { kind: 'result', text: '', message: problem };
   return { ok: problem === null, verdict };
 }
@@ -39,6 +45,17 @@ function claimIn(call: Call, observations: readonly Observation[]): Verdict | nu
   const [first] = counted;
   if (first === undefined) return null;
   return { kind: first.kind, text: first.text, message: counted.map(({ message }) => message).join('; ') };
+}
+
+/** No call of the run has changed anything, and the reply leaves the goal of the run open. */
+function openGoal(
+  { command: { input }, flow }: Call,
+  tools: readonly ToolWords[],
+  observations: readonly Observation[],
+): string | null {
+  const isChanged = observations.some(({ ok, tool }) => ok && !onlyReads(flow.tools[tool]?.effect));
+  const [goal = null] = Array.isArray(input['given']) ? input['given'] : [];
+  return isChanged ? null : openTask({ said: input['said'] ?? null, prompt: goal }, tools, observations);
 }
 
 /** The reply announces, asks or apologises and nothing was changed, or the turn has not done what its prompt asks for. */

@@ -147,13 +147,28 @@ function addMark(kit: Kit, turn: StartedTurn): NodeId {
       input: {
         ...groundingInput(uttered, { cite: false, claims: true, values: 'off' }),
         prompt,
-        task: String(turn.converses !== true),
+        task: taskOf(kit, turn),
       },
       writes: [recordVerdict(turn.agent)],
       next,
       fail: kit.set({ hint: `${hint}.answer.broken`, origin }, [set('error', 'null')], next),
     },
   );
+}
+
+/**
+ * The task that the reply must do: that of the prompt. Members of a team talk to each other, so for them it is the goal of the
+ * run, and only if they have a tool of the document that changes something.
+ */
+function taskOf(kit: Kit, { converses, tools }: StartedTurn): Expr {
+  if (converses !== true) return 'true';
+  const isOwn = (name: string): boolean => {
+    const tool = kit.builder.toolDef(name);
+    const { implementation = null } = tool ?? {};
+    const isBuiltIn = implementation !== null && typeof implementation === 'object' && 'builtin' in implementation;
+    return tool !== undefined && !onlyReads(tool.effect) && !isBuiltIn;
+  };
+  return tools.some(isOwn) ? quote('goal') : 'false';
 }
 
 /** Sends the answer back to the agent, as long as the turn has repairs left. Each repair is a message of the user. */
