@@ -54,7 +54,7 @@ test('a run prints what it changed, and `show` prints what it read as well', asy
   expect(`${done.stdout}${done.stderr}`).toMatch(/receipt: mail\.send .*ann@firm\.example.*approved by script/);
   const id = /r_\w+/.exec(`${done.stdout}${done.stderr}`)?.[0] ?? '';
   const shown = await sluice(['show', id], { cwd });
-  expect(shown.stdout).toMatch(/crm\.get .*c-1/);
+  expect(shown.stdout).toMatch(/crm\.get .*c-1.* -> .*ann@firm\.example/);
   expect(shown.stdout).toMatch(/mail\.send/);
 });
 

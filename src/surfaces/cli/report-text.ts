@@ -103,8 +103,7 @@ export function reportPage(report: Report, width: number): string {
       'result',
       `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
     ]);
-  for (const { tool, args, status, approvedBy } of report.receipts)
-    rows.push(['receipt', receiptLine(tool, args, status, approvedBy)]);
+  for (const receipt of report.receipts) rows.push(['receipt', receiptLine(receipt)]);
   for (const { message } of report.violations) rows.push(['violation', oneLine(message, 300)]);
   if (report.reason !== undefined) rows.push(['reason', oneLine(report.reason, 300)]);
   if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
@@ -129,19 +128,18 @@ function waitRows({ waiting, waits }: Report): string[][] {
   return [...questions, ...others];
 }
 
-/** One effect that the engine committed: the tool, its arguments, and who approved it. */
-function receiptLine(tool: string, args: Json, status: string, approvedBy: string | null): string {
+/** One effect that the engine committed: the tool, its arguments, its result, and who approved it. */
+function receiptLine({ tool, args, result, status, approvedBy }: Report['receipts'][number]): string {
   const state = status === 'committed' ? '' : ` (${status})`;
   const approval = approvedBy === null ? '' : `, approved by ${oneLine(approvedBy)}`;
-  return `${oneLine(tool)} ${oneLine(shown(args), 160)}${state}${approval}`;
+  const returned = result === null ? '' : ` -> ${oneLine(shown(result), 160)}`;
+  return `${oneLine(tool)} ${oneLine(shown(args), 160)}${returned}${state}${approval}`;
 }
 
 /** The receipts of calls with effects, the marked statements, and the refused answer, after a run. */
 export function evidenceLines({ receipts, violations, reason, rejected }: Report): readonly string[] {
   return [
-    ...receipts
-      .filter(({ effect }) => !onlyReads(effect))
-      .map(({ tool, args, status, approvedBy }) => `receipt: ${receiptLine(tool, args, status, approvedBy)}`),
+    ...receipts.filter(({ effect }) => !onlyReads(effect)).map((receipt) => `receipt: ${receiptLine(receipt)}`),
     ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
     ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),
     ...(rejected === null ? [] : [`rejected: ${oneLine(rejected.text, 300)}`]),
