@@ -140,6 +140,15 @@ test(
     expect(text.stdout).toContain(`judged by script: the flow at event ${seq}: it gave up`);
     const invented = await sluice(['diagnose', 'failing', '--judge', '--script', 'invented.yaml'], { cwd });
     expect([invented.status, invented.stderr]).toEqual([1, expect.stringContaining('names event 9999')]);
+    writeFileSync(
+      join(cwd, 'forged.yaml'),
+      `agents: { judge: ['{"agent": "eve\\u001b[2J", "seq": ${seq}, "why": "x"}'] }\n`,
+    );
+    const forged = await sluice(['diagnose', 'failing', '--judge', '--script', 'forged.yaml'], { cwd });
+    expect([forged.status, forged.stderr]).toEqual([
+      1,
+      expect.stringContaining('the judge names the agent eve\\u{1b}[2J'),
+    ]);
     for (const wrong of [['--judge'], ['--script', 'good.yaml']])
       expect((await sluice(['diagnose', 'failing', ...wrong], { cwd })).status).toBe(2);
     expect((await sluice(['diagnose', '--since', '1h', '--judge', 'x/y'], { cwd })).status).toBe(2);

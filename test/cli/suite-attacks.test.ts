@@ -37,6 +37,7 @@ interface Evaluated {
   readonly cases: readonly { readonly name: string; readonly passed: boolean; readonly problems: readonly string[] }[];
   readonly metrics: { readonly [name: string]: number | null };
   readonly missed: readonly string[];
+  readonly notInjected: readonly string[];
   readonly policy: readonly { readonly call: string; readonly before: string; readonly after: string }[];
 }
 async function evaluate(files: { readonly [name: string]: string }, ...args: readonly string[]) {
@@ -80,6 +81,8 @@ describe('a suite that checks nothing', () => {
     ['thresholds: { taskSuccessRate: { atLeast: 0.1, atMost: 0.2 } }', 'must have one bound'],
     ['thresholds: { taskSuccessRate: {} }', 'must have one bound'],
     ['thresholds: { retryRate: 5 }', 'is a share from 0 to 1'],
+    ['matrix: { models: [] }', 'models'],
+    ['matrix: { seeds: [] }', 'seeds'],
     ['strict: true', 'strict'],
   ])('%s is refused', async (more, message) => {
     const { status, result } = await evaluate({ 'a.suite.yaml': suiteOf(PAYS, '{ code: SUCCESS }', more) });
@@ -110,6 +113,17 @@ test('a judge that says no lowers the success rate, and does not judge runs with
   });
   expect(result.cases.map(({ problems }) => problems)).toEqual([['the judge says no: rude'], []]);
   expect(result.metrics['taskSuccessRate']).toBe(0);
+});
+
+test('a fault of the matrix that no call met is named', async () => {
+  const { result } = await evaluate({
+    'a.suite.yaml': suiteOf(
+      PAYS,
+      '{ code: SUCCESS }',
+      'matrix: { faults: [{ agent: bot, kind: deny, at: 99 }, { agent: bot, kind: deny }] }',
+    ),
+  });
+  expect(result.notInjected).toEqual(['one [deny bot #99]']);
 });
 
 test('faults hit every call of a model in turn', async () => {

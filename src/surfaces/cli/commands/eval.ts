@@ -155,6 +155,7 @@ function report(cli: Cli, result: SuiteResult, { junit, html }: EvalOptions, fil
       ...repeats,
       ...policy,
       ...soak,
+      ...result.notInjected.map((name) => `${oneLine(name)}: no call met the fault`),
       table([['METRIC', 'VALUE', 'TARGET', '', 'RUNS'], ...rows]),
       ...result.missed.map((each) => `✗ ${each}`),
       suiteSummary(result),

@@ -10,6 +10,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { isRecord } from '../journal/record.ts';
 import type { RunRecord } from '../journal/record.ts';
+import { oneLine } from '../../cli/text.ts';
 import { runCase } from '../suite/run-case.ts';
 
 export interface Judged {
@@ -38,7 +39,7 @@ export async function judgeFailure(record: RunRecord, { model, script }: JudgeOp
     input: {
       task: short(read.state.input),
       code: report.code,
-      error: report.error === null ? null : report.error.message,
+      error: report.error === null ? null : short(report.error.message),
       steps: steps.map(({ seq, who, what }) => `${seq} ${who}: ${what}`).join('\n'),
     },
     script,
@@ -56,6 +57,11 @@ export async function judgeFailure(record: RunRecord, { model, script }: JudgeOp
   const { agent, seq, why } = verdict as { readonly agent: string | null; readonly seq: number; readonly why: string };
   if (!steps.some((step) => step.seq === seq))
     throw new SluiceError('run-failed', `the judge names event ${seq}, which is not a step of the run`);
+  if (agent !== null && !Object.hasOwn(read.program.flow.agents, agent))
+    throw new SluiceError(
+      'run-failed',
+      `the judge names the agent ${oneLine(agent, 100)}, which the flow does not have`,
+    );
   return { agent, seq, why, by: script === undefined ? (model ?? 'default') : 'script' };
 }
 
@@ -73,14 +79,15 @@ function stepsOf({ calls }: RunRecord): readonly Step[] {
     .map(({ seq, kind, name, agent, input, attempts }) => {
       const last = attempts.at(-1);
       const result =
-        last === undefined ? 'no result' : last.ok ? short(last.value) : `failed: ${last.error?.message ?? ''}`;
+        last === undefined ? 'no result' : last.ok ? short(last.value) : `failed: ${short(last.error?.message ?? '')}`;
       const args = kind === 'tool' ? ` ${short(input['args'] ?? null)}` : '';
       return { seq, who: kind === 'model' ? name : `${agent ?? 'the flow'} calls ${name}${args}`, what: result };
     });
 }
 
+/** One line of JSON: a text with line ends cannot imitate another step. */
 function short(value: Json): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = JSON.stringify(value);
   return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
 }
 

@@ -6,12 +6,18 @@ import { createChance } from '../../testing/chance.ts';
 import type { FaultPlan } from './schema.ts';
 
 /** `seed` decides which calls a plan with a rate hits. */
-export function withFaults(inner: Performer, plan: FaultPlan, seed: number): Performer {
+export function withFaults(
+  inner: Performer,
+  plan: FaultPlan,
+  seed: number,
+  onHit: () => void = () => undefined,
+): Performer {
   const chance = createChance(seed);
   return {
     ...inner,
     perform: async (call) => {
       if (!isHit(call, plan, () => chance.below(1000) / 1000)) return inner.perform(call);
+      onHit();
       if (plan.kind !== 'delay') return faulty(call, plan);
       await call.clock.sleep(DELAY_MS, call.signal);
       return inner.perform(call);

@@ -37,13 +37,15 @@ export interface CaseResult {
   readonly problems: readonly string[];
   readonly code: string | null;
   readonly measured: Measured | null;
-  /** The matrix of the suite put a fault into the run. */
+  /** The run is one with a fault of the matrix. */
   readonly injected: boolean;
+  /** A call of the run met the fault. */
+  readonly hit: boolean;
 }
 /** One check of a mode. */
 export interface Check {
   readonly name: string;
-  perform(): Promise<Pick<CaseResult, 'problems' | 'measured'>>;
+  perform(): Promise<Pick<CaseResult, 'problems' | 'measured'> & Partial<Pick<CaseResult, 'hit'>>>;
 }
 
 /** The checks of a case in a mode. Replay, soak and policy are about the whole suite. */
@@ -74,12 +76,14 @@ function labelsOf({ expect = {} }: SuiteCase): Labels {
 }
 
 function goldenCheck({ name, given, run, fault }: PreparedCase): Check {
-  const wrap = fault === undefined ? {} : { wrap: (inner: Performer) => withFaults(inner, fault, run.seed) };
   return {
     name,
     perform: async () => {
+      let hit = false;
+      const onHit = (): void => void (hit = true);
+      const wrap = fault === undefined ? {} : { wrap: (inner: Performer) => withFaults(inner, fault, run.seed, onHit) };
       const measured = await runCase({ ...run, ...wrap });
-      if (fault !== undefined) return { measured, problems: soundProblems(measured, given) };
+      if (fault !== undefined) return { measured, problems: soundProblems(measured, given), hit };
       const labels = { ...labelsOf(given), isRight: resultProblems(measured, given.expect ?? {}).length === 0 };
       return { measured: { ...measured, labels }, problems: problemsIn(measured, given.expect) };
     },

@@ -20,7 +20,10 @@ export async function comparePolicies(
   prepared: PreparedCase,
   before: CaseRun,
   allowed: readonly string[],
-): Promise<{ readonly changes: readonly PolicyChange[]; readonly result: Omit<CaseResult, 'tags' | 'injected'> }> {
+): Promise<{
+  readonly changes: readonly PolicyChange[];
+  readonly result: Omit<CaseResult, 'tags' | 'injected' | 'hit'>;
+}> {
   const [old, now] = [verdictsIn(await runCase(before)), verdictsIn(await runCase(prepared.run))];
   const changes = [...now].flatMap(([call, { verdict: after, changes: hasEffect }]): PolicyChange[] => {
     const was = old.get(call)?.verdict ?? 'absent';

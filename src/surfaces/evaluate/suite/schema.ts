@@ -70,9 +70,9 @@ const suiteSchema = record({
   cases: list(suiteCase).optional(),
   script: z.union([text({ min: 1 }), scriptSchema]).optional(),
   matrix: record({
-    models: list(name()).optional(),
+    models: list(name(), { min: 1 }).optional(),
     prompts: map(map(text())).optional(),
-    seeds: list(int({ min: 0 })).optional(),
+    seeds: list(int({ min: 0 }), { min: 1 }).optional(),
     faults: list(faultPlan).optional(),
   }).optional(),
   repeat: int({ min: 1, max: 10_000 }).optional(),

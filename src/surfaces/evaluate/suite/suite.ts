@@ -37,6 +37,8 @@ export interface SuiteResult {
   };
   readonly policy: readonly PolicyChange[];
   readonly soak: Soak | null;
+  /** Runs with a fault of the matrix that no call met. */
+  readonly notInjected: readonly string[];
 }
 interface CaseReport {
   readonly name: string;
@@ -67,8 +69,8 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteResult> {
   const results: CaseResult[] = await runChecks(options);
   const policy: PolicyChange[] = [];
   let soaked: Soak | null = null;
-  const add = (result: Omit<CaseResult, 'tags' | 'injected'>): void =>
-    void results.push({ ...result, tags: [], injected: false });
+  const add = (result: Omit<CaseResult, 'tags' | 'injected' | 'hit'>): void =>
+    void results.push({ ...result, tags: [], injected: false, hit: false });
   if (modes.has('replay')) for (const result of await replayAll(options.store)) add(result);
   const plain = options.cases.filter(({ mode }) => mode === 'soak');
   if (modes.has('soak')) {
@@ -114,7 +116,7 @@ async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions
   const { mode, tags } = prepared;
   const injected = prepared.fault !== undefined;
   try {
-    const { measured: ran, problems } = await check.perform();
+    const { measured: ran, problems, hit = false } = await check.perform();
     const isJudged = mode === 'golden' && !injected && judge !== null && ran !== null;
     const judged = isJudged ? await judge(prepared, ran.report.output) : [];
     const measured = judged.length === 0 || ran === null ? ran : { ...ran, labels: { ...ran.labels, isRight: false } };
@@ -128,6 +130,7 @@ async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions
       code: measured?.report.code ?? null,
       measured,
       injected,
+      hit,
     };
   } catch (error) {
     return {
@@ -139,6 +142,7 @@ async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions
       code: null,
       measured: null,
       injected,
+      hit: false,
     };
   }
 }
@@ -179,6 +183,7 @@ function summary(
     repeated: repeatedCases(results),
     policy,
     soak: soaked,
+    notInjected: results.filter(({ injected, hit }) => injected && !hit).map(({ name: each }) => each),
   };
 }
 

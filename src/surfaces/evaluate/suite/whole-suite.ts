@@ -8,7 +8,7 @@ import { problemsIn } from './expectations.ts';
 import type { CaseResult, PreparedCase } from './modes.ts';
 import { runCase } from './run-case.ts';
 
-type Result = Omit<CaseResult, 'tags' | 'injected'>;
+type Result = Omit<CaseResult, 'tags' | 'injected' | 'hit'>;
 
 /** All stored runs, decided again under the present engine. */
 export async function replayAll(store: Store | null): Promise<readonly Result[]> {
