@@ -230,3 +230,18 @@ test('no server listens at the address', async () => {
   const settled = await call({ models: { m: { provider: 'ollama', model: 'm', base_url: 'http://127.0.0.1:9' } } });
   expect(settled).toMatchObject({ ok: false, error: { class: 'transient', type: 'TransientError' } });
 });
+
+test('messages say what to change: a page instead of JSON, a redirect, a body that broke off, no Responses', async () => {
+  const message = async (answer: Parameters<typeof serve>[0], provider = 'local'): Promise<unknown> => {
+    await using served = await serve(answer);
+    const settled = await call({ models: { m: { provider, model: 'm', base_url: served.url } } });
+    return settled.ok ? null : settled.error.message;
+  };
+  const page = text(200, '<html>Sign in</html>', { 'content-type': 'text/html; charset=utf-8' });
+  expect(await message(page)).toContain('it is text/html and not JSON; check the `base_url`');
+  expect(await message(text(302, '', { location: 'http://127.0.0.1:9/' }))).toContain('redirects are not followed');
+  expect(await message(dropped('application/json', '{"id": '))).toMatch(
+    /the connection failed: (other side closed|terminated)/,
+  );
+  expect(await message(text(405, ''), 'openai')).toContain('use the provider `openai.chat`');
+});

@@ -121,7 +121,7 @@ describe('time', () => {
   test.each([false, true])('a response that stalls ends after the idle time, streamed: %s', async (stream) => {
     expect(await settle(stalled, {}, stream)).toMatchObject({
       ok: false,
-      error: { class: 'timeout', type: 'TimeoutError', message: 'the response stalled: no byte for 0.1 s' },
+      error: { class: 'timeout', type: 'TimeoutError', message: 'local/m: the response stalled: no byte for 0.1 s' },
     });
   });
 });

@@ -32,7 +32,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   const { how, model, baseUrl, provider, headers, object } = target;
   if (object !== undefined) return adapt(object);
   const settings = {
-    fetch: oneRequest(options, CHAT.has(how.protocol)),
+    fetch: oneRequest(target, options),
     headers,
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
   };
@@ -90,16 +90,17 @@ const NEED = 'this model';
  * The size of the response is limited, and so is the time between two of its bytes.
  */
 function oneRequest(
+  { name, how }: Target,
   { fetch: send = globalThis.fetch, idleTimeoutMs, body: fields }: ConnectOptions,
-  speaksChat: boolean,
 ): Fetch {
+  const speaksChat = CHAT.has(how.protocol);
   return async (input, init) => {
     const sent =
       fields === undefined || typeof init?.body !== 'string' ? {} : { body: withBodyFields(init.body, fields) };
     const response = await send(input, { ...init, ...sent, redirect: 'manual' });
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
-    const body = watchIdle(response.body.pipeThrough(limitSize()), idleTimeoutMs);
+    const body = watchIdle(response.body.pipeThrough(limitSize(name)), name, idleTimeoutMs);
     const isChat = speaksChat && status === 200 && /json/.test(headers.get('content-type') ?? '');
     return new Response(isChat ? body.pipeThrough(writtenArguments()) : body, { status, statusText, headers });
   };
@@ -107,24 +108,24 @@ function oneRequest(
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-function limitSize(): TransformStream<Bytes, Bytes> {
+function limitSize(name: string): TransformStream<Bytes, Bytes> {
   let bytes = 0;
   return new TransformStream({
     transform: (chunk, controller) => {
       bytes += chunk.byteLength;
       if (bytes <= RESPONSE_BYTES_MAX) return controller.enqueue(chunk);
-      const message = `the response is larger than ${RESPONSE_BYTES_MAX} bytes`;
+      const message = `${name}: the response is larger than ${RESPONSE_BYTES_MAX} bytes`;
       controller.error(new PerformError({ class: 'fatal', type: 'ResponseTooLargeError', message }));
     },
   });
 }
 
-function watchIdle(body: ReadableStream<Bytes>, idleTimeoutMs: number): ReadableStream<Bytes> {
+function watchIdle(body: ReadableStream<Bytes>, name: string, idleTimeoutMs: number): ReadableStream<Bytes> {
   const reader = body.getReader();
   return new ReadableStream<Bytes>({
     pull: async (controller) => {
       const { promise: idle, reject } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => reject(noBytes(idleTimeoutMs)), idleTimeoutMs);
+      const timer = setTimeout(() => reject(noBytes(name, idleTimeoutMs)), idleTimeoutMs);
       try {
         const { done, value } = await Promise.race([reader.read(), idle]);
         if (done) controller.close();
@@ -140,7 +141,7 @@ function watchIdle(body: ReadableStream<Bytes>, idleTimeoutMs: number): Readable
   });
 }
 
-function noBytes(idleTimeoutMs: number): PerformError {
-  const message = `the response stalled: no byte for ${idleTimeoutMs / 1000} s`;
+function noBytes(name: string, idleTimeoutMs: number): PerformError {
+  const message = `${name}: the response stalled: no byte for ${idleTimeoutMs / 1000} s`;
   return new PerformError({ class: 'timeout', type: 'TimeoutError', message });
 }

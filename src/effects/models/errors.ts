@@ -80,7 +80,7 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
     type: facts.name.replace(/^AI_/, ''),
   };
   const lead = type === 'AuthenticationError' ? keyRefused(target) : target.name;
-  const hint = type === 'ModelNotFoundError' ? otherProtocol(target) : '';
+  const hint = hintOf(facts, type, target);
   const failure: Failure = { class: kind, type, message: `${messageOf(lead, facts, target)}${hint}` };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
   const wait = retryAfterMs(facts, now);
@@ -105,25 +105,30 @@ function ownFailure(error: unknown): Failure | undefined {
   return undefined;
 }
 
-function messageOf(
-  lead: string,
-  { status, message, malformed, disconnected }: ErrorFacts,
-  { secrets }: Target,
-): string {
-  const reason = disconnected
-    ? `the connection failed: ${message}`
-    : malformed
-      ? `the response cannot be read: ${message}`
-      : message;
-  const line = redactText(`${lead}: ${status === 0 ? '' : `${status} `}${reason}`, secrets)
+function messageOf(lead: string, facts: ErrorFacts, { secrets }: Target): string {
+  const { status } = facts;
+  const line = redactText(`${lead}: ${status === 0 ? '' : `${status} `}${reasonOf(facts)}`, secrets)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
+function reasonOf({ message, malformed, disconnected, headers, rootMessage }: ErrorFacts): string {
+  if (disconnected) return `the connection failed: ${GENERIC.test(message) ? rootMessage : message}`;
+  if (!malformed) return message;
+  const type = (headers['content-type'] ?? '').split(';')[0] ?? '';
+  const isOther = type !== '' && !/json|event-stream/.test(type);
+  return `the response cannot be read: ${isOther ? `it is ${type} and not JSON; check the \`base_url\`` : message}`;
+}
+
+/** The AI SDK's message for a body that broke off. The reason is in its cause. */
+const GENERIC = /^Failed to process successful response/;
+
 /** Many servers that speak the protocols of OpenAI have no Responses. */
-function otherProtocol({ how, baseUrl }: Target): string {
-  if (how.protocol !== 'openai' || baseUrl === undefined) return '';
+function hintOf({ status }: ErrorFacts, type: string, { how, baseUrl }: Target): string {
+  if (status >= 300 && status < 400) return '; redirects are not followed, so set `base_url` to the final address';
+  const isMissing = type === 'ModelNotFoundError' || status === 405 || status === 501;
+  if (!isMissing || how.protocol !== 'openai' || baseUrl === undefined) return '';
   return '; if the server has no `/responses`, use the provider `openai.chat`';
 }
 
@@ -173,6 +178,8 @@ interface ErrorFacts {
   readonly body: string;
   /** The provider's own message if there is one. */
   readonly message: string;
+  /** The message of the innermost cause. */
+  readonly rootMessage: string;
   /** All types, codes and reasons that the provider gives, as one lower-case text to search in. */
   readonly labels: string;
   /** The labels and the message. */
@@ -210,6 +217,7 @@ function errorFacts(error: unknown): ErrorFacts {
     headers: (firstOf(causes, 'responseHeaders') ?? {}) as ErrorFacts['headers'],
     body,
     message,
+    rootMessage: causes.flatMap((each) => textIn(each['message']) ?? []).at(-1) ?? message,
     labels,
     hints: `${labels} ${message.toLowerCase()}`,
     disconnected: causes.some(isDisconnect),
