@@ -90,7 +90,7 @@ describe.each(FAULTS)('%s', (_, answer, type, code) => {
   test('ends or recovers within its time, with a typed event', async () => {
     const isStall = type === 'TimeoutError';
     const { report, events, tookMs } = await run(answer, false, isStall ? SHORT : LONG);
-    if (isStall) expect(tookMs).toBeLessThan(WITHIN_MS);
+    expect(tookMs).toBeLessThan(isStall ? WITHIN_MS : Infinity);
     const failures = events.flatMap((event) =>
       event.type === 'effect.settled' && !event.result.ok ? [event.result.error.type] : [],
     );

@@ -6,6 +6,7 @@ import type { Expr, ForkNode, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY, addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
+import { isObjectSchema } from '../../lower/fit.ts';
 import { errorOf, set } from '../../lower/kit.ts';
 import type { Step } from '../../lower/kit.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -192,11 +193,13 @@ export interface StageTurn {
   readonly fail: NodeId;
 }
 
-/** One turn of an agent in a stage. The reply is stored as an object if it is one. */
+/** One turn of an agent in a stage. The reply is stored as an object if it is one, or if a schema asks for one. */
 export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
   const { stage, agent, hint, prompt, result, next, fail } = turn;
   const def = l.staged.definitions.agents[agent];
-  const schema = bothOf(def?.output ?? null, turn.schema ?? null);
+  const schemas = [def?.output ?? null, turn.schema ?? null] as const;
+  const schema = bothOf(...schemas);
+  const mode = schemas.some(isObjectSchema) ? 'object' : 'reply';
   const rules = stage.protections.declared.has('loop') ? stage.protections.loop : null;
   const step: Step = { hint: `${hint}.said`, origin: nameOf(l, stage.id) };
   return addTurn(l.builder, {
@@ -215,7 +218,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     ...(rules === null ? {} : { loop: rules }),
     visitsMax: turn.visitsMax,
     retry: { ...MODEL_RETRY, max: providerRetries(l, stage) },
-    next: l.kit.set(step, [{ slot: result, mode: 'reply', value: `${REPLY}.text` }], next),
+    next: l.kit.set(step, [{ slot: result, mode, value: `${REPLY}.text` }], next),
     fail,
     refused: fail,
   });
