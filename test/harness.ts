@@ -124,7 +124,9 @@ export interface CoreWorld {
   /** The call that ends next. Default: the first. */
   readonly order?: (open: readonly Command[]) => Command;
   /** The answer to a question that has this choice. Default: `approve`. */
-  readonly answer?: Pick<Answer, 'choice' | 'text'>;
+  readonly answer?: Pick<Answer, 'choice' | 'text'> & { readonly by?: string };
+  /** True if the run is cancelled before this call ends. */
+  readonly cancels?: (command: Command) => boolean;
   /** The time between two calls. Default: 0. */
   readonly stepMs?: number;
 }
@@ -135,6 +137,8 @@ export interface CoreRun {
   readonly events: readonly Event[];
   /** The calls that ended, in order. */
   readonly commands: readonly Command[];
+  /** The state at the end. */
+  readonly state: RunState;
 }
 
 /** Runs a flow on the core alone. Questions are approved. If no call can end, the clock goes to the next deadline. */
@@ -142,7 +146,8 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
   const { perform, hangs = () => false, order = ([first]) => first as Command, stepMs = 0 } = world;
   const answerTo = ({ choices }: { readonly choices: readonly string[] }): Answer => {
     const preferred = choices.includes(world.answer?.choice ?? '') ? world.answer : undefined;
-    return { choice: 'approve', ...preferred, by: 'ann' };
+    const fallback = choices.includes('approve') ? { choice: 'approve' } : { choice: choices[0] ?? '', text: 'Go on.' };
+    return { ...fallback, by: 'ann', proof: { via: 'os_user' }, ...preferred };
   };
   const program = createProgram(flow, pure);
   const events: Event[] = [];
@@ -150,6 +155,8 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
   let at = 1000;
   const feed = (state: RunState | null, fact: Fact): RunState | null => {
     const turn = settle(program, state, [fact], at);
+    if (turn.events.length === 0 || turn.events.some(({ type }) => type === 'answer.refused'))
+      throw new Error(`the ${fact.type} changed nothing: ${JSON.stringify(turn)}`);
     events.push(...turn.events);
     return turn.state;
   };
@@ -172,8 +179,10 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
     commands.push(command);
     at += stepMs;
     const result = perform(command, open);
+    if (world.cancels?.(command) === true) state = feed(state, { type: 'cancel', by: 'ann', why: 'no longer needed' });
+    if (state?.pending.has(command.key) !== true) continue;
     state = feed(state, { type: 'settle', key: command.key, attempt: command.attempt, result });
   }
   if (state === null || state.outcome === null) throw new Error('the run did not end');
-  return { program, outcome: state.outcome, events, commands };
+  return { program, outcome: state.outcome, events, commands, state };
 }

@@ -6,28 +6,43 @@ type Said = string | readonly string[] | ((before: number, command: Command) => 
 
 export interface Hostile {
   readonly input?: Json;
-  /** True if the bound only has to hold. */
-  readonly loose?: boolean;
   /** True if nothing limits the calls: a model decides how many items there are. */
   readonly unbounded?: boolean;
-  /** Changes the document, where the example as it is would run too long. */
-  readonly edit?: (document: object) => object;
   /** The reply that ends a turn, by agent; `*` for all others. A list is repeated. */
   readonly says?: { readonly [agent: string]: Said };
   /** The tool that an agent calls in every round. */
   readonly uses?: { readonly [agent: string]: string };
   readonly rounds?: number;
+  /** The calls of each such reply; one unless given. */
+  readonly calls?: number;
+  /** True if tools fail as often as their calls are repeated. */
+  readonly isDown?: boolean;
+  /** The run is cancelled during a call of this tool. */
+  readonly cancelDuring?: string;
+  /** The call that ends next; the first unless given. */
+  readonly order?: (open: readonly Command[]) => Command;
   /** How many calls fail; unlimited unless given. */
   readonly failures?: number;
   /** The answer to every question; `approve` unless given. */
-  readonly answer?: { readonly choice: string; readonly text?: string };
+  readonly answer?: { readonly choice: string; readonly text?: string; readonly by?: string };
   readonly args?: (count: number) => Json;
   readonly check?: (command: Command, count: number) => Json;
   readonly tool?: (command: Command, count: number) => Settled;
 }
 
 const CUT_OFF: Settled = { ok: false, error: { class: 'semantic', type: 'TruncatedReplyError', message: 'cut off' } };
+const CONFLICT = replied('{"status": "conflict", "reason": "two prices"}');
+const QUESTION = '{"status": "missing_info", "question": "Which order?"}';
+const QUESTIONS = Array.from({ length: 60 }, () => QUESTION);
+export const DOWN = failedWith('transient', 'TransientError');
+export const LATE = failedWith('timeout', 'TimeoutError');
+const NOT_FOUND = failedWith('fatal', 'NotFoundError');
+const UNAUTHORISED = failedWith('fatal', 'AuthenticationError');
+const REFUND = '{"category": "refund", "order": "o", "amount": 5}';
+const PLAN = JSON.stringify({ steps: [{ id: 's1', do: 'Read', tool: 'files.read' }] });
+const REJECT = { choice: 'reject' };
 const query = (count: number): Json => ({ query: `q${count}` });
+const customer = (count: number): Json => ({ customer: `c${count}` });
 const file = (count: number): Json => ({ path: `f${count}.txt`, content: `${count}` });
 
 const TWENTY = Array.from({ length: 20 }, (_, index) => `t${index}`);
@@ -37,7 +52,8 @@ const unfitFirst =
   (_, { input }) =>
     replied(input['repair'] === undefined ? '?' : good);
 
-export const HOSTILE: { readonly [example: string]: Hostile } = {
+/** The worlds of each example: at least one of them reaches each bound. */
+export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[] } = {
   'structured.team.yaml': {
     says: {
       Classifier: ['?', '?', '{"category": "billing"}'],
@@ -73,21 +89,70 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
     args: file,
   },
   'extract-validate-decide.workflow.yaml': { says: { validator: 'NEEDS_REVIEW' } },
-  'refund.flow.yaml': { says: { triage_bot: ['?', '{"category": "tech"}'] } },
-  'profile-coding.flow.yaml': { uses: { coder: 'read_file' }, args: file },
-  'profile-procurement.flow.yaml': { uses: { buyer: 'unknown' } },
-  'profile-research.flow.yaml': { uses: { researcher: 'unknown' } },
-  'profile-sre.flow.yaml': { uses: { responder: 'unknown' } },
-  'profile-support.flow.yaml': { uses: { clerk: 'unknown' } },
-  'egress.flow.yaml': { uses: { reader: 'unknown' } },
-  'marked-answer.flow.yaml': { uses: { buyer: 'unknown' } },
-  // Its repairs and reflections are counted by expressions that the certificate does not know.
-  'bound-answer.loop.yaml': { uses: { clerk: 'orders.get' }, loose: true },
-  'stuck.flow.yaml': { uses: { librarian: 'unknown' } },
-  'letters.flow.yaml': { says: { checker: ['?', '{"ok": false}'] } },
+  'approvals.flow.yaml': [
+    { input: { order: 'o', amount: 50 }, answer: { choice: 'approve', by: 'carla' } },
+    { input: { order: 'o', amount: 50 }, answer: { choice: 'approve', by: 'carla' }, cancelDuring: 'payments.refund' },
+  ],
+  'refund.flow.yaml': [
+    { says: { triage_bot: ['?', REFUND] } },
+    { says: { triage_bot: REFUND }, cancelDuring: 'payments.refund' },
+  ],
+  'damage.flow.yaml': { says: { assessor: ['?', '{"part": "door", "severity": "light"}'] } },
+  'recover.flow.yaml': [
+    {},
+    { tool: ({ name }): Settled => (name === 'pages.get' ? UNAUTHORISED : { ok: true, value: {} }) },
+  ],
+  'unknown-outcome.flow.yaml': {
+    tool: ({ name, attempt }) => (name === 'orders.place' ? (attempt < 3 ? DOWN : LATE) : NOT_FOUND),
+  },
+  'profile-coding.flow.yaml': [
+    { uses: { coder: 'read_file' }, args: file },
+    { uses: { coder: 'patch_file' }, args: file, calls: 5 },
+    { uses: { coder: 'patch_file' }, args: file, calls: 5, isDown: true },
+  ],
+  'profile-procurement.flow.yaml': [
+    { uses: { buyer: 'unknown' } },
+    { uses: { buyer: 'vendors.compare' }, calls: 5 },
+    { uses: { buyer: 'orders.draft' }, calls: 5 },
+  ],
+  'profile-research.flow.yaml': [
+    { uses: { researcher: 'unknown' } },
+    { uses: { researcher: 'archive.lookup' }, calls: 5 },
+    { uses: { researcher: 'memory.write' }, calls: 5 },
+  ],
+  'profile-sre.flow.yaml': [
+    { uses: { responder: 'unknown' } },
+    { uses: { responder: 'metrics.read' }, calls: 5 },
+    { uses: { responder: 'service.restart' }, calls: 5 },
+  ],
+  'profile-support.flow.yaml': [
+    { uses: { clerk: 'unknown' } },
+    { uses: { clerk: 'payments.refund' }, calls: 5, tool: () => ({ ok: true, value: { paid: true } }) },
+  ],
+  'egress.flow.yaml': [{ uses: { reader: 'unknown' } }, { uses: { reader: 'crm.get' }, calls: 5 }],
+  'marked-answer.flow.yaml': [{ uses: { buyer: 'unknown' } }, { uses: { buyer: 'parts.order' }, calls: 5 }],
+  'bound-answer.loop.yaml': [
+    {
+      says: { clerk: ['{"status": "conflict", "reason": "two prices"}', ...QUESTIONS] },
+      answer: { choice: 'respond', text: 'Look again.' },
+    },
+    { uses: { clerk: 'orders.get' } },
+    { says: { clerk: () => CONFLICT }, answer: { choice: 'respond', text: 'Look again.' } },
+  ],
+  'stuck.flow.yaml': [{ uses: { librarian: 'unknown' } }, { uses: { librarian: 'shelf.search' }, calls: 2 }],
+  'letters.flow.yaml': [
+    {
+      says: { checker: ['?', '{"ok": false}'] },
+      order: (open) => [...open].sort((a, b) => (a.key < b.key ? 1 : -1))[0] as Command,
+    },
+    { says: { checker: '{"ok": false}' } },
+  ],
   'mapreduce.team.yaml': { unbounded: true },
   'magentic.team.yaml': { says: { manager: managed() } },
-  'debate.staged.yaml': { says: { judge: () => CUT_OFF } },
+  'debate.staged.yaml': [
+    { says: { judge: () => CUT_OFF } },
+    { says: { judge: (before) => (before < 2 ? CUT_OFF : replied('Buy.')) } },
+  ],
   'claims.staged.yaml': {
     input: { claim: 'C-1' },
     says: {
@@ -97,38 +162,70 @@ export const HOSTILE: { readonly [example: string]: Hostile } = {
     },
     answer: { choice: 'respond', text: 'Once more.' },
   },
-  'market-report.staged.yaml': {
-    says: {
-      planner: '{"tasks": [{"id": "a", "brief": "Find A."}, {"id": "b", "brief": "Find B."}]}',
-      critic: '{"ok": false, "confidence": 0.9, "problem": "no sources"}',
+  'market-report.staged.yaml': [
+    {
+      says: {
+        planner: '{"tasks": [{"id": "a", "brief": "Find A."}, {"id": "b", "brief": "Find B."}]}',
+        critic: '{"ok": false, "confidence": 0.9, "problem": "no sources"}',
+      },
+      uses: { researcher: 'unknown' },
     },
-    uses: { researcher: 'unknown' },
-  },
-  'saga.staged.yaml': { uses: { flights: 'unknown', hotels: 'unknown', cars: 'unknown' } },
-  'research.loop.yaml': { uses: { scholar: 'library.search' }, args: query, failures: 3 },
-  'memory.loop.yaml': {
-    uses: { clerk: 'orders.find' },
-    args: (count) => ({ customer: `c${count}` }),
-    check: ({ name, input }): Json =>
-      name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] },
-  },
-  'memory.flow.yaml': {
-    uses: { clerk: 'orders.find' },
-    args: (count) => ({ customer: `c${count}` }),
-    check: ({ name, input }): Json =>
-      name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] },
-  },
-  'incident.loop.yaml': {
-    says: { responder: 'The cause is the cache.', reviewer: '{"ok": true, "confidence": 0.9}' },
-    failures: 2,
-    answer: { choice: 'revise', text: 'Look again.' },
-  },
-  'plan-and-do.loop.yaml': {
-    says: { architect: ['?', '?', JSON.stringify({ steps: [{ id: 's1', do: 'Read', tool: 'files.read' }] })] },
-    uses: { worker: 'files.read' },
-    args: file,
-    failures: 5,
-  },
+    {
+      says: { planner: '{"tasks": [{"id": "a", "brief": "Find A."}]}' },
+      uses: { researcher: 'library.search' },
+      args: query,
+      calls: 5,
+      failures: 0,
+    },
+    {
+      says: {
+        planner: JSON.stringify({ tasks: TWENTY.map((id) => ({ id, brief: 'Find it.' })) }),
+        critic: '{"ok": false, "confidence": 0.9, "problem": "no sources"}',
+      },
+      failures: 0,
+      answer: { choice: 'respond', text: 'Once more.' },
+    },
+  ],
+  'saga.staged.yaml': [
+    { uses: { flights: 'unknown', hotels: 'unknown', cars: 'unknown' } },
+    { uses: { flights: 'flight.book' }, calls: 5, failures: 0 },
+    { uses: { flights: 'flight.book', hotels: 'unknown', cars: 'unknown' }, calls: 5, isDown: true },
+    { says: { cars: '{"booked": true}' } },
+  ],
+  'research.loop.yaml': [
+    { uses: { scholar: 'library.search' }, args: query, failures: 3 },
+    { uses: { scholar: 'library.search' }, args: query, calls: 5, failures: 0 },
+    { says: { scholar: '{"status": "conflict", "reason": "two dates"}' } },
+  ],
+  'memory.flow.yaml': { uses: { clerk: 'orders.find' }, args: customer, check: remembering },
+  'memory.loop.yaml': [
+    { uses: { clerk: 'orders.find' }, args: customer, check: remembering },
+    {
+      uses: { clerk: 'orders.find' },
+      args: customer,
+      check: remembering,
+      failures: 0,
+      rounds: 5,
+      says: { clerk: 'A-1' },
+    },
+    { says: { clerk: () => CONFLICT }, check: remembering },
+    { says: { clerk: 'The last order is A-1.' }, check: remembering, failures: 0 },
+  ],
+  'incident.loop.yaml': [
+    {
+      says: { responder: 'The cause is the cache.', reviewer: '{"ok": true, "confidence": 0.9}' },
+      failures: 2,
+      answer: { choice: 'revise', text: 'Look again.' },
+    },
+    { uses: { responder: 'metrics.query' }, calls: 5, failures: 0 },
+    { says: { responder: 'The cause is the cache.', reviewer: '{"ok": true, "confidence": 0.1}' }, failures: 0 },
+  ],
+  // A person who grants more budget moves the bound.
+  'plan-and-do.loop.yaml': [
+    { says: { architect: ['?', '?', PLAN] }, uses: { worker: 'files.read' }, args: file, failures: 5, answer: REJECT },
+    { says: { architect: PLAN }, uses: { worker: 'files.read' }, args: file, calls: 5, failures: 0, answer: REJECT },
+    { says: { architect: PLAN, worker: () => CONFLICT }, failures: 0, answer: REJECT },
+  ],
 };
 
 /** The manager names nobody twice before it names a speaker, and stalls in the last two rounds of its first plan. */
@@ -156,4 +253,26 @@ function json(value: Json): Settled {
 
 function replied(text: string): Settled {
   return { ok: true, value: { text, toolCalls: [], parts: [] } };
+}
+
+function failedWith(kind: 'transient' | 'timeout' | 'fatal', type: string): Settled {
+  return { ok: false, error: { class: kind, type, message: type } };
+}
+
+/** Bounds that no world here reaches. */
+export const LOOSE: { readonly [example: string]: readonly string[] } = {
+  // Only a provider that cuts a reply off makes a continuation.
+  'quotas.flow.yaml': ['retries'],
+  // Four where three are possible: both items start at once and share a budget.
+  'letters.flow.yaml': ['retries'],
+  // The world approves every question or none: also the one about more budget.
+  'plan-and-do.loop.yaml': ['sideEffects', 'reflections'],
+  // A reply with tool calls is not repaired, and the certificate does not know it.
+  'saga.staged.yaml': ['retries'],
+  // No world here makes every stage replan.
+  'market-report.staged.yaml': ['steps'],
+};
+
+function remembering({ name, input }: Command): Json {
+  return name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] };
 }

@@ -6,20 +6,31 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import type { Command, Event, Settled } from '../../src/ir/events.ts';
+import type { Command, Settled } from '../../src/ir/events.ts';
 import type { CompiledFlow, DoNode } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
+import type { Usage } from '../../src/runtime/engine/types.ts';
+import { usageOf } from '../../src/runtime/report/usage.ts';
 import { driveCore } from '../harness.ts';
 import type { CoreWorld } from '../harness.ts';
 import { compileText } from './compile-text.ts';
-import { HOSTILE } from './hostile-examples.ts';
+import { DOWN, HOSTILE, LATE, LOOSE } from './hostile-examples.ts';
 import type { Hostile } from './hostile-examples.ts';
 
 const folder = new URL('../../examples/', import.meta.url);
 const examples = readdirSync(folder).filter((name) => /\.(flow|workflow|team|staged|loop)\.yaml$/.test(name));
+const MEASURES = [
+  'steps',
+  'modelCalls',
+  'toolCalls',
+  'externalCalls',
+  'retries',
+  'reflections',
+  'memoryWrites',
+  'sideEffects',
+] as const;
 const ROUNDS_MAX = 50;
 const REPAIRS_MAX = 2;
-const DOWN: Settled = { ok: false, error: { class: 'transient', type: 'TransientError', message: '503' } };
 
 function replyOf(text: string, calls: readonly { name: string; args: Json }[] = []): Settled {
   return {
@@ -30,7 +41,7 @@ function replyOf(text: string, calls: readonly { name: string; args: Json }[] = 
 
 /** Checks pass. Only references to observations that do not exist are refused. */
 function verdictOf({ name, input }: Command): Json {
-  const { text = null, value = null } = input;
+  const { text = null, value = null, args = null } = input;
   const isBroken = name === 'policy:bind' && String(text).includes('obs.99999');
   return {
     ok: !isBroken,
@@ -38,6 +49,7 @@ function verdictOf({ name, input }: Command): Json {
     decision: 'allow',
     text,
     value: readOf(value),
+    args,
     reason: 'there is no such observation',
     claimed: [],
   };
@@ -59,15 +71,18 @@ function worldOf(flow: CompiledFlow, hostile: Hostile): (command: Command) => Se
     count += 1;
     const node = flow.nodes[command.node] as DoNode;
     if (command.kind === 'check') return { ok: true, value: hostile.check?.(command, count) ?? verdictOf(command) };
-    if (command.kind === 'tool') return hostile.tool?.(command, count) ?? { ok: true, value: { n: count } };
+    if (command.kind === 'tool') {
+      if (hostile.isDown === true && command.attempt <= node.retry.max)
+        return node.retry.on.includes('transient') ? DOWN : LATE;
+      return hostile.tool?.(command, count) ?? { ok: true, value: { n: count } };
+    }
     const isDown = command.attempt <= node.retry.max && node.retry.on.includes('transient');
     if (isDown && failures++ < (hostile.failures ?? Infinity)) return DOWN;
     const messages = (command.input['messages'] ?? []) as unknown as readonly { readonly role: string }[];
     const asked = messages.filter(({ role }) => role === 'assistant').length;
     const tool = hostile.uses?.[command.name];
     const rounds = hostile.rounds ?? ROUNDS_MAX;
-    if (tool !== undefined && asked < rounds)
-      return replyOf('', [{ name: tool, args: hostile.args?.(count) ?? { n: count } }]);
+    if (tool !== undefined && asked < rounds) return replyOf('', callsOf(tool, count, hostile));
     if (tool !== undefined && asked < rounds + REPAIRS_MAX) return replyOf('{{obs.99999.x}}');
     const before = replies.get(command.name) ?? 0;
     replies.set(command.name, before + 1);
@@ -78,35 +93,35 @@ function worldOf(flow: CompiledFlow, hostile: Hostile): (command: Command) => Se
   };
 }
 
-/** Attempts of model calls: the first ones and the repeated ones. */
-function madeIn(events: readonly Event[]): number {
-  const keys = new Set(
-    events.flatMap((event) => (event.type === 'effect.requested' && event.kind === 'model' ? [event.key] : [])),
-  );
-  const again = events.filter(
-    (event) => event.type === 'effect.judged' && event.verdict === 'retry' && keys.has(event.key),
-  );
-  return keys.size + again.length;
+function callsOf(name: string, count: number, { args, calls = 1 }: Hostile): readonly { name: string; args: Json }[] {
+  const numbers = Array.from({ length: calls }, (_, index) => count * calls + index);
+  return numbers.map((each) => ({ name, args: args?.(each) ?? { n: each } }));
+}
+
+function usageIn(flow: CompiledFlow, hostile: Hostile): Usage {
+  const { answer, cancelDuring, order, input = { message: 'go' } } = hostile;
+  const world: CoreWorld = {
+    perform: worldOf(flow, hostile),
+    cancels: ({ name }) => name === cancelDuring,
+    ...(answer === undefined ? {} : { answer }),
+    ...(order === undefined ? {} : { order }),
+  };
+  const { state, events } = driveCore(flow, world, input);
+  return usageOf(flow, state, events);
 }
 
 test.each(examples)('%s', (name) => {
-  const hostile = HOSTILE[name] ?? {};
-  const written = parse(readFileSync(new URL(name, folder), 'utf8')) as object;
-  const { flow, bounds } = compileText(hostile.edit?.(written) ?? written);
-  const most = bounds?.flow.modelCalls.most;
-  const world = worldOf(flow as CompiledFlow, hostile);
-  const { events } = driveCore(
-    flow as CompiledFlow,
-    { perform: world, ...answering(hostile) },
-    hostile.input ?? { message: 'go' },
-  );
-  const made = madeIn(events);
-  const limit = hostile.unbounded === true ? Infinity : Math.floor(made * 1.1);
-  expect(most === null).toBe(limit === Infinity);
-  expect(made).toBeLessThanOrEqual(most ?? Infinity);
-  expect(most ?? Infinity).toBeLessThanOrEqual(hostile.loose === true ? Infinity : limit);
+  const worlds = [HOSTILE[name] ?? {}].flat();
+  const { flow, bounds } = compileText(parse(readFileSync(new URL(name, folder), 'utf8')) as object);
+  const used = worlds.map((hostile) => usageIn(flow as CompiledFlow, hostile));
+  const rows = MEASURES.map((measure) => ({
+    measure,
+    reached: Math.max(...used.map((usage) => usage[measure])),
+    most: bounds?.flow[measure].most ?? null,
+  }));
+  const isUnlimited = worlds.some(({ unbounded }) => unbounded === true);
+  expect(rows.find(({ measure }) => measure === 'modelCalls')?.most === null).toBe(isUnlimited);
+  expect(rows.filter(({ most, reached }) => most !== null && reached > most)).toEqual([]);
+  const loose = rows.filter(({ most, reached }) => most !== null && most > Math.floor(reached * 1.1));
+  expect(loose.filter(({ measure }) => LOOSE[name]?.includes(measure) !== true)).toEqual([]);
 });
-
-function answering({ answer }: Hostile): Pick<CoreWorld, 'answer'> {
-  return answer === undefined ? {} : { answer };
-}

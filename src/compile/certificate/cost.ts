@@ -1,7 +1,7 @@
 /** The least and the most that one visit of a node uses. */
 import { dimensionRow } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension } from '../../ir/dimensions.ts';
-import type { FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
+import type { DoNode, FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL, writeFactor } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
@@ -37,18 +37,20 @@ export interface Repeated {
 
 /** Null where further attempts use nothing of the dimension. */
 export function repeatedIn(node: Node, dimension: Dimension, body: FlowBody): Repeated | null {
-  if (node.op !== 'do' || dimension === 'steps' || dimension === 'retries') return null;
-  const { effect, retry, fit } = node;
-  const targets = retry.fallback?.targets ?? [];
-  const costs =
-    effect.kind === 'model'
-      ? [body.agents[effect.agent]?.model ?? DEFAULT_MODEL, ...targets].map((alias) =>
-          callMost(effect, dimension, body, alias),
-        )
-      : [effect.reserve[dimension] ?? 0];
+  if (node.op !== 'do' || dimension === 'steps') return null;
+  const { retry, fit } = node;
+  const count = retry.max + (retry.fallback?.targets.length ?? 0) + (fit?.repairs ?? 0);
+  if (dimension === 'retries') return count > 0 ? { count, each: 1, all: count } : null;
+  const costs = costsOfTargets(node, dimension, body);
   const all = mostOf(node, dimension, body) - (costs[0] ?? 0);
-  const count = retry.max + targets.length + (fit?.repairs ?? 0);
   return all > 0 && Number.isFinite(all) ? { count, each: Math.max(...costs), all } : null;
+}
+
+/** The most of one attempt: at the model of the agent, then at each fallback. */
+function costsOfTargets({ effect, retry }: DoNode, dimension: Dimension, body: FlowBody): readonly number[] {
+  if (effect.kind !== 'model') return [effect.reserve[dimension] ?? 0];
+  const models = [body.agents[effect.agent]?.model ?? DEFAULT_MODEL, ...(retry.fallback?.targets ?? [])];
+  return models.map((alias) => callMost(effect, dimension, body, alias));
 }
 
 function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, alias: string): number {

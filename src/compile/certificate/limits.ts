@@ -5,7 +5,7 @@
  */
 import type { Dimension } from '../../ir/dimensions.ts';
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
-import type { Edge, Graph } from '../verify/graph.ts';
+import type { Graph } from '../verify/graph.ts';
 import { mostOf, times } from './cost.ts';
 import { mostOfRun } from './most.ts';
 import { mostUnderCap } from './walk.ts';
@@ -26,24 +26,30 @@ export function mostWithin(graph: Graph, dimension: Dimension): (id: NodeId) => 
   return (id) => Math.min(whole, paths.get(id) ?? Infinity, walked?.get(id) ?? Infinity);
 }
 
-/** The costliest path from each node, without regard to limits. Infinite where a cycle costs anything. */
+/** The costliest path from each node, without regard to limits. Infinite where a cycle costs anything, branches included. */
 function longestPaths(graph: Graph, cost: (id: NodeId) => number): ReadonlyMap<NodeId, number> {
   const paths = new Map<NodeId, number>();
-  for (const { members, cyclic } of graph.components())
-    for (const id of members) {
-      const most = through(graph.node(id), graph.edges(id), (to) => paths.get(to) ?? 0) + cost(id);
-      const costs = members.some((member) => cost(member) > 0 || most > 0);
-      paths.set(id, cyclic && costs ? Infinity : most);
-    }
+  const most = (id: NodeId): number => paths.get(id) ?? 0;
+  for (const { members, cyclic } of graph.components()) {
+    const own = members.map((id) => cost(id) + branchesMost(graph.node(id), most));
+    const onward = members.map((id) =>
+      graph.edges(id).reduce((max, { to, kind }) => (kind === 'branch' ? max : Math.max(max, most(to))), 0),
+    );
+    const isCostly = own.some((each) => each > 0);
+    for (const [index, id] of members.entries())
+      paths.set(
+        id,
+        cyclic ? (isCostly ? Infinity : Math.max(...onward)) : (own[index] as number) + (onward[index] as number),
+      );
+  }
   return paths;
 }
 
-/** The costliest way on from a node, and all its branches. A list may have any length. */
-function through(node: Node, edges: readonly Edge[], most: (id: NodeId) => number): number {
-  const onward = edges.reduce((max, { to, kind }) => (kind === 'branch' ? max : Math.max(max, most(to))), 0);
-  if (node.op !== 'fork') return onward;
-  if ('heads' in node.over) return node.over.heads.reduce((sum, { to }) => sum + most(to), onward);
-  return onward + times(Infinity, most(node.over.head));
+/** All branches of a fork together. A list may have any length. */
+function branchesMost(node: Node, most: (id: NodeId) => number): number {
+  if (node.op !== 'fork') return 0;
+  if ('heads' in node.over) return node.over.heads.reduce((sum, { to }) => sum + most(to), 0);
+  return times(Infinity, most(node.over.head));
 }
 
 /** The tightest limit on visits that every costly visit charges, on every path. */

@@ -4,6 +4,7 @@
  * visits that charge it. A run that is refused by a meter has not visited the node, so a question and the way back to the
  * refused call cost nothing.
  */
+import { dimensionRow } from '../../ir/dimensions.ts';
 import type { Dimension } from '../../ir/dimensions.ts';
 import { isCounted } from '../../ir/meters.ts';
 import type { ForkNode, Meter, MeterId, NodeId } from '../../ir/nodes.ts';
@@ -30,7 +31,7 @@ export function mostOfRun(graph: Graph, dimension: Dimension): number {
   for (const id of costly) {
     if (!reached.has(id)) continue;
     const [cost, limits] = [costs.get(id) ?? 0, limited.get(id) ?? []];
-    const repeated = isRationed(graph, id) ? repeatedIn(graph.node(id), dimension, graph.body) : null;
+    const repeated = isRationed(graph, id, dimension) ? repeatedIn(graph.node(id), dimension, graph.body) : null;
     program.use(id, { cost: repeated === null ? cost : cost - repeated.all, limits });
     if (repeated !== null) program.repeat(id, { cost: repeated.all, limits }, repeated);
   }
@@ -89,8 +90,17 @@ interface Use {
 }
 type Meters = readonly (readonly [MeterId, Meter])[];
 
-function isRationed(graph: Graph, id: NodeId): boolean {
-  return retriesOf(graph, id).length > 0;
+/** A budget of another dimension limits the attempts after the first. */
+function isRationed(graph: Graph, id: NodeId, dimension: Dimension): boolean {
+  return (
+    (dimension !== 'retries' && retriesOf(graph, id).length > 0) ||
+    graph.bounding(id).some(([, { unit }]) => unit !== dimension && isSent(unit))
+  );
+}
+
+/** Every attempt counts towards a budget of this unit. */
+function isSent(unit: Meter['unit']): unit is Dimension {
+  return isCounted(unit) && dimensionRow(unit).charged === 'attempt';
 }
 
 /** The budgets of retries that the node charges. */
@@ -105,6 +115,8 @@ class Program {
   readonly #objective = new Map<number, number>();
   readonly #visits = new Map<NodeId, number>();
   readonly #budgets = new Map<MeterId, { readonly terms: Map<number, number>; readonly limit: number }>();
+  /** The row of each meter that counts visits or attempts. */
+  readonly #counts = new Map<MeterId, Map<number, number>>();
   #variables = 0;
 
   constructor(graph: Graph, ways: Ways) {
@@ -131,7 +143,7 @@ class Program {
     return used;
   }
 
-  /** The attempts after the first also count towards the budget of retries. */
+  /** The attempts after the first also count towards the budget of retries, and towards every budget of calls. */
   repeat(id: NodeId, use: Use, { count, each }: Repeated): void {
     const used = this.use(id, use);
     if (used === null) return;
@@ -139,6 +151,8 @@ class Program {
     this.#atMost(attempts, count, this.#visit(id));
     this.#atMost(used, each, attempts);
     for (const [meter, { max }] of retriesOf(this.#graph, id)) this.#budget(meter, max, attempts);
+    for (const [meter, { unit }] of this.#graph.bounding(id))
+      if (isSent(unit)) this.#counts.get(meter)?.set(attempts, needOf(this.#graph.node(id), unit));
   }
 
   /** Infinite if the program is too large to be solved in reasonable time. */
@@ -201,15 +215,17 @@ class Program {
   }
 
   #meters(reached: readonly NodeId[]): void {
-    const meters = new Map<MeterId, { readonly max: number; readonly terms: Map<number, number> }>();
     for (const id of reached)
       for (const [meter, { max, unit }] of this.#graph.bounding(id)) {
         const each = isCounted(unit) ? Math.max(1, needOf(this.#graph.node(id), unit)) : 1;
-        const row = meters.get(meter) ?? { max: max ?? Infinity, terms: new Map<number, number>() };
-        row.terms.set(this.#visit(id), each);
-        meters.set(meter, row);
+        let terms = this.#counts.get(meter);
+        if (terms === undefined) {
+          terms = new Map();
+          this.#counts.set(meter, terms);
+          this.#limit(terms, max ?? Infinity);
+        }
+        terms.set(this.#visit(id), each);
       }
-    for (const { max, terms } of meters.values()) this.#limit(terms, max);
   }
 
   #share({ counted, of, max, atStart }: Share, reached: readonly NodeId[]): void {

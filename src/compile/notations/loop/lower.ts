@@ -22,6 +22,8 @@ import { addPlan } from './plan.ts';
 import type { Loop } from './settle.ts';
 import {
   ANSWER,
+  CROSSED,
+  DOUBTS,
   ENDING,
   FINAL,
   GOAL,
@@ -67,21 +69,42 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
-  return { ...lowered, shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body)] };
+  return { ...lowered, shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...reflectionsIn(l, lowered.body)] };
 }
 
 /** Repairs in a row are limited. They count anew after a plan, an answer of a person, and at most after each tool call. */
-function repairsIn(l: Lowering, { nodes }: FlowBody): Share {
-  const writing = (value: Expr): readonly NodeId[] =>
-    Object.entries(nodes).flatMap(([id, node]) =>
-      node.op === 'let' && node.writes.some((write) => write.slot === REPAIRS && write.value === value) ? [id] : [],
-    );
+function repairsIn(l: Lowering, body: FlowBody): Share {
   return {
-    counted: writing(ONE_MORE_REPAIR),
-    of: [...writing('0'), idOf(l, 'tool_invocation')],
+    counted: writing(body, REPAIRS, ONE_MORE_REPAIR),
+    of: [...writing(body, REPAIRS, '0'), idOf(l, 'tool_invocation')],
     max: l.loop.reflection.repairs,
     atStart: 0,
   };
+}
+
+/**
+ * Reflections are limited for the whole run. One on a conflict also counts if the call fails. One on confidence counts only
+ * after it succeeded, and there is none without a limit on confidence.
+ */
+function reflectionsIn({ loop }: Lowering, body: FlowBody): readonly Share[] {
+  const noted = writing(body, DOUBTS, `${DOUBTS} + 1`);
+  const doubts = loop.confidence === null ? callsBefore(body, noted) : noted;
+  const crossed = callsBefore(body, writing(body, CROSSED, `${CROSSED} + 1`));
+  const limit = (counted: readonly NodeId[], atStart: number): Share => ({ counted, of: [], max: 0, atStart });
+  return [
+    limit(doubts, loop.confidence === null ? 0 : loop.reflection.confidence),
+    limit(crossed, loop.reflection.conflict),
+  ];
+}
+
+function writing({ nodes }: FlowBody, slot: string, value: Expr): readonly NodeId[] {
+  return Object.entries(nodes).flatMap(([id, node]) =>
+    node.op === 'let' && node.writes.some((write) => write.slot === slot && write.value === value) ? [id] : [],
+  );
+}
+
+function callsBefore({ nodes }: FlowBody, ids: readonly NodeId[]): readonly NodeId[] {
+  return Object.entries(nodes).flatMap(([id, node]) => (node.op === 'do' && ids.includes(node.next) ? [id] : []));
 }
 
 /** Errors are reported for the agent whose turn it is, or for the loop. Questions are reported under their own name. */
