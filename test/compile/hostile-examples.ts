@@ -197,7 +197,11 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     { uses: { scholar: 'library.search' }, args: query, calls: 5, failures: 0 },
     { says: { scholar: '{"status": "conflict", "reason": "two dates"}' } },
   ],
-  'memory.flow.yaml': { uses: { clerk: 'orders.find' }, args: customer, check: remembering },
+  'memory.flow.yaml': [
+    { uses: { clerk: 'unknown' }, rounds: 2, check: remembering },
+    { uses: { clerk: 'orders.find' }, args: customer, check: remembering },
+    { says: { clerk: 'The last order is A-1.' }, check: remembering },
+  ],
   'memory.loop.yaml': [
     { uses: { clerk: 'orders.find' }, args: customer, check: remembering },
     {

@@ -69,7 +69,10 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   });
   const [fault] = stateFaults(lowered.body);
   if (fault !== undefined) throw new Error(`invariant: ${fault}`);
-  return { ...lowered, shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...reflectionsIn(l, lowered.body)] };
+  return {
+    ...lowered,
+    shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...reflectionsIn(l, lowered.body)],
+  };
 }
 
 /** Repairs in a row are limited. They count anew after a plan, an answer of a person, and at most after each tool call. */
