@@ -198,7 +198,9 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     { says: { scholar: '{"status": "conflict", "reason": "two dates"}' } },
   ],
   'memory.flow.yaml': [
-    { uses: { clerk: 'unknown' }, rounds: 2, check: remembering },
+    { uses: { clerk: 'orders.find' }, args: customer, rounds: 4, says: { clerk: 'The last order is A-1.' }, check: remembering },
+    { uses: { clerk: 'orders.find' }, args: customer, rounds: 3, says: { clerk: 'The last order is A-1.' }, check: remembering },
+    { uses: { clerk: 'orders.find' }, args: customer, rounds: 2, says: { clerk: 'The last order is A-1.' }, check: remembering },
     { uses: { clerk: 'orders.find' }, args: customer, check: remembering },
     { says: { clerk: 'The last order is A-1.' }, check: remembering },
   ],
