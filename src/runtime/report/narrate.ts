@@ -7,6 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
+import { conditionText, shownPath } from './authored.ts';
 import { checkEvent } from './check-events.ts';
 import { noteText } from './note-text.ts';
 import { peopleEvents } from './people-events.ts';
@@ -135,12 +136,15 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'meter.tripped': budgetEvents,
   'meter.raised': budgetEvents,
   'expression.failed': (story, event) => [trouble(story, event, event.error.message)],
-  'guard.failed': (story, event) => [trouble(story, event, `a condition cannot be evaluated: ${event.message}`)],
-  'guard.coerced': (story, event) => [trouble(story, event, `in a condition, ${event.notes.join('; ')}`)],
-  'value.missing': (story, event) => {
-    const paths = event.paths.map((path) => path.join('.'));
-    return [trouble(story, event, `a value does not exist: ${paths.join(', ')}`)];
-  },
+  'guard.failed': (story, event) => [
+    trouble(story, event, `${conditionText(story.program.flow, event)} cannot be evaluated: ${event.message}`),
+  ],
+  'guard.coerced': (story, event) => [
+    trouble(story, event, `in ${conditionText(story.program.flow, event)}, ${event.notes.join('; ')}`),
+  ],
+  'value.missing': (story, event) => [
+    trouble(story, event, `a value does not exist: ${event.paths.map(shownPath).join(', ')}`),
+  ],
   'deadlock.suspected': (story, event) => [
     trouble(story, event, `${event.stuck.agents.join(', ')}: no new fact (${event.stuck.rule.replaceAll('_', ' ')})`),
   ],

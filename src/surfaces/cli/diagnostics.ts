@@ -1,5 +1,6 @@
 /** Diagnostics as text and as JSON, and the error that stops a command because of them. */
 import { existsSync } from 'node:fs';
+import { tighteningKeys } from '../../compile/certificate/tighten.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { renderDiagnostic } from '../../compile/diagnose/render.ts';
@@ -29,6 +30,7 @@ export function checkReport(
             cycles: result.bounds.cycles,
             codes: result.bounds.codes,
             concurrent: result.bounds.concurrent,
+            tighten: result.flow === undefined ? {} : tighteningKeys(result.flow, result.bounds),
           },
   };
 }

@@ -1,4 +1,5 @@
 /** `sluice check`: all mistakes of all documents, then the certificate of each flow. */
+import { tighteningKeys } from '../../../compile/certificate/tighten.ts';
 import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
 import type { Cli } from '../context.ts';
 import { checkReport, countLine, renderAll } from '../diagnostics.ts';
@@ -106,21 +107,16 @@ function certificate(flow: CompiledFlow, bounds: Bounds): string {
       `${widthText(width, branches)} at ${oneLine(at)}`,
     ]),
   ];
-  const costs = MEASURES.flatMap(({ measure, label, key }) => {
+  const tighter = tighteningKeys(flow, bounds);
+  const costs = MEASURES.flatMap(({ measure, label }) => {
     const bound = bounds.flow[measure];
-    const hint = bound.most === null ? [`set ${tighteningKeys(flow, measure, key).join(' or ')}`] : [];
+    const keys = (tighter[measure] ?? []).map((key) => `\`${key}\``).join(' or ');
+    const hint = keys === '' ? [] : [bound.most === null ? `set ${keys}` : `lower it with ${keys}`];
     return bound.least === 0 && bound.most === 0
       ? []
       : [[`  ${label}`, amount(measure, bound.least), amount(measure, bound.most), ...hint]];
   });
   return [indent(table(rows)), indent(table([['', 'least', 'most'], ...costs]))].join('\n');
-}
-
-/** The keys that would bound a measure which nothing bounds. */
-function tighteningKeys({ notation }: CompiledFlow, measure: Measure, key: string): readonly string[] {
-  const ofTeam = notation === 'orchestration' && measure === 'toolCalls' ? ['`MaxToolCallsPerTurn`'] : [];
-  const ofTokens = notation === 'orchestration' && measure === 'tokens' ? ['`MaxTotalTokens`'] : [];
-  return [...ofTeam, ...ofTokens, `\`budgets.${key}\``];
 }
 
 /** The amounts of a whole run. The largest single input is not one of them. */

@@ -6,6 +6,8 @@
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun, streamRun } from '../../../runtime/journal/read.ts';
+import { authoredIn } from '../../../runtime/report/authored.ts';
+import type { Authored } from '../../../runtime/report/authored.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { agentRunTrace } from '../../evaluate/journal/art.ts';
@@ -51,7 +53,7 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
     const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.
     if (cli.json) for (const _ of (await streamRun((store as Store).journal, run, reading)).events);
-    const format = { after, promptOfEvent };
+    const format = { after, promptOfEvent, authoredOf: authoredIn(program.flow) };
     if (cli.json) await printAll(cli, jsonLines(events, format));
     else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
     else await printAll(cli, storyLines(program, events, after));
@@ -73,6 +75,7 @@ async function printAll(cli: Cli, lines: Iterable<string>): Promise<void> {
 interface Format {
   readonly after: number;
   readonly promptOfEvent: Prompter;
+  readonly authoredOf: (event: ChainedEvent) => Authored;
 }
 
 function* eventLines(events: Iterable<ChainedEvent>, { after, promptOfEvent }: Format): Generator<string> {
@@ -87,8 +90,8 @@ function* storyLines(program: Program, events: Iterable<ChainedEvent>, after: nu
   for (const event of events) for (const each of narrate(event)) if (event.seq > after) yield storyLine(each);
 }
 
-function jsonOf({ seq, at, type, prev, hash, ...data }: ChainedEvent, prompted: Prompted | undefined): object {
-  return { seq, at: new Date(at).toISOString(), type, ...data, ...prompted, prev, hash };
+function jsonOf({ seq, at, type, prev, hash, ...data }: ChainedEvent, added: object): object {
+  return { seq, at: new Date(at).toISOString(), type, ...data, ...added, prev, hash };
 }
 
 function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, prompted: Prompted | undefined): string {
@@ -151,13 +154,13 @@ function createPrompter(program: Program, files: Pick<FileOptions, 'store' | 'er
 }
 
 /** The lines of `JSON.stringify` of the list, one entry at a time. */
-function* jsonLines(events: Iterable<ChainedEvent>, { after, promptOfEvent }: Format): Generator<string> {
+function* jsonLines(events: Iterable<ChainedEvent>, { after, promptOfEvent, authoredOf }: Format): Generator<string> {
   let previous: string | null = null;
   for (const event of events) {
     const prompted = promptOfEvent(event);
     if (event.seq <= after) continue;
     yield previous === null ? '[' : `${previous},`;
-    previous = JSON.stringify(jsonOf(event, prompted), null, 2).replaceAll(/^/gm, '  ');
+    previous = JSON.stringify(jsonOf(event, { ...authoredOf(event), ...prompted }), null, 2).replaceAll(/^/gm, '  ');
   }
   yield previous === null ? '[]' : `${previous}\n]`;
 }

@@ -1,0 +1,48 @@
+/** The keys of a document that would bound a measure without a bound, or lower a bound that is far above the least. */
+import { BUDGET_ROWS } from '../../ir/dimensions.ts';
+import type { BudgetRow, Measure } from '../../ir/dimensions.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { STEPS } from '../lower/budget-meters.ts';
+import type { Bounds } from './certificate.ts';
+
+export type Tightening = { readonly [measure in Measure]?: readonly string[] };
+
+/** Only for measures of a whole run. The largest single input is not one of them. */
+export function tighteningKeys(flow: CompiledFlow, bounds: Bounds): Tightening {
+  const entries = BUDGET_ROWS.flatMap((row) => {
+    const keys = row.largest === undefined ? keysFor(flow, bounds, row) : [];
+    return keys.length === 0 ? [] : [[row.measure, keys]];
+  });
+  return Object.fromEntries(entries) as Tightening;
+}
+
+/** A bound this many times above the least is loose. */
+const LOOSE_FACTOR = 10;
+
+function keysFor(flow: CompiledFlow, bounds: Bounds, row: BudgetRow): readonly string[] {
+  const { least, most } = bounds.flow[row.measure];
+  const budget = `budgets.${row.key}`;
+  const ofTeam = flow.notation === 'orchestration' ? teamKeys(row.measure) : [];
+  if (most === null) return [...ofTeam, budget];
+  const isLoose = most >= LOOSE_FACTOR * Math.max(1, least);
+  if (!isLoose || row.charged === 'measured' || isDeclared(flow, row)) return [];
+  return [...capsOf(bounds), ...ofTeam, budget];
+}
+
+function teamKeys(measure: Measure): readonly string[] {
+  if (measure === 'toolCalls') return ['MaxToolCallsPerTurn'];
+  return measure === 'tokens' ? ['MaxTotalTokens'] : [];
+}
+
+/** The document has a budget of this dimension already. */
+function isDeclared({ meters }: CompiledFlow, { name }: BudgetRow): boolean {
+  return (meters[name === 'steps' ? STEPS : `budget.${name}`]?.max ?? null) !== null;
+}
+
+const CAP = /\b(max_iterations|max_visits of \S+|MaxIterations|MaxRoundCount|MaxRevisits of .+)/;
+
+/** The caps of cycles that the document declares, or could declare. */
+function capsOf({ cycles }: Bounds): readonly string[] {
+  const keys = cycles.flatMap(({ caps }) => caps.flatMap(({ label }) => CAP.exec(label)?.[1] ?? []));
+  return [...new Set(keys)];
+}

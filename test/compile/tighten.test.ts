@@ -1,0 +1,50 @@
+/** `check` names the keys that bound a measure without a bound, and those that lower a bound far above the least. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { tighteningKeys } from '../../src/compile/certificate/tighten.ts';
+import type { Tightening } from '../../src/compile/certificate/tighten.ts';
+import { compileText } from './compile-text.ts';
+
+function keysOf(document: string | object): Tightening {
+  const { flow, bounds } = compileText(document);
+  if (flow === undefined || bounds === undefined) throw new Error('the document does not compile');
+  return tighteningKeys(flow, bounds);
+}
+
+function exampleKeys(name: string): Tightening {
+  return keysOf(readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), 'utf8'));
+}
+
+test('a team without MaxIterations', () => {
+  const { modelCalls, steps, tokens } = exampleKeys('graph.team');
+  expect(modelCalls).toEqual(['MaxIterations', 'budgets.model_calls']);
+  expect(steps).toEqual(['MaxIterations', 'budgets.steps']);
+  expect(tokens).toEqual(['MaxTotalTokens', 'budgets.tokens']);
+});
+
+test('a team whose agents have tools', () => {
+  expect(exampleKeys('dev-team.team').toolCalls).toEqual(['MaxToolCallsPerTurn', 'budgets.tool_calls']);
+});
+
+test('a node with max_visits', () => {
+  expect(exampleKeys('letters.flow').modelCalls).toEqual(['max_visits of each/answer/write', 'budgets.model_calls']);
+});
+
+test('a bound that is exact, or that the document declares, needs no key', () => {
+  const keys = exampleKeys('refund.flow');
+  expect(keys.modelCalls).toBeUndefined();
+  expect(keys.toolCalls).toBeUndefined();
+  expect(exampleKeys('profile-coding.flow').modelCalls).toBeUndefined();
+});
+
+test('a budget takes the hint away', () => {
+  const agents = [{ id: 'a', instructions: 'Go on.' }];
+  const flow = {
+    id: 'again',
+    entry: 'n',
+    max_iterations: 60,
+    nodes: [{ id: 'n', type: 'agent', agent: 'a', routes: [{ when: "n.output == 'x'", to: 'end' }, { to: 'n' }] }],
+  };
+  expect(keysOf({ agents, flow }).modelCalls).toEqual(['max_iterations', 'budgets.model_calls']);
+  expect(keysOf({ agents, flow, budgets: { model_calls: 20 } }).modelCalls).toBeUndefined();
+});

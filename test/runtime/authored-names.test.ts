@@ -1,0 +1,60 @@
+/** Events name what the author wrote: the node, the condition and the path, and no name of the compiled graph. */
+import { expect, test } from 'vitest';
+import { createProgram } from '../../src/core/program.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
+import { authoredIn } from '../../src/runtime/report/authored.ts';
+import { createNarrator } from '../../src/runtime/report/narrate.ts';
+import { compiled, playOn, scriptedEngine } from '../harness.ts';
+
+const document = {
+  agents: [{ id: 'sorter', instructions: 'Sort.' }],
+  flow: {
+    id: 'names',
+    entry: 'sort',
+    nodes: [
+      {
+        id: 'sort',
+        type: 'agent',
+        agent: 'sorter',
+        routes: [
+          { when: 'amuont > 200', to: 'big' },
+          { when: 'size(amount) > 1', to: 'big' },
+          { when: "{{sort.output.kind}} > 3 and amount > '4'", to: 'big' },
+          { to: 'both' },
+        ],
+      },
+      {
+        id: 'both',
+        type: 'parallel',
+        branches: [{ to: 'one', when: 'kind > 3' }, { to: 'two' }],
+        routes: [{ to: 'big' }],
+      },
+      { id: 'one', type: 'set', values: { x: 1 } },
+      { id: 'two', type: 'set', values: { x: 2 } },
+      { id: 'big', type: 'terminal', output: 'done {{amuont}}' },
+    ],
+  },
+};
+
+test('guards and missing values', async () => {
+  const flow = compiled(document);
+  const { engine } = scriptedEngine({ agents: { sorter: ['{"amount": 5, "kind": "k"}'] } });
+  const { events } = await playOn(engine, flow, { input: { message: 'go' } });
+  const program = createProgram(flow, pure);
+  const told = events
+    .flatMap(createNarrator(program))
+    .flatMap((each) => (each.type === 'trouble' ? [each.message] : []));
+  expect(told).toEqual([
+    'the condition `amuont > 200` cannot be evaluated: the reply has no field `amuont`, but it has `amount`',
+    expect.stringMatching(/^the condition `size\(amount\) > 1` cannot be evaluated: /),
+    expect.stringMatching(/^the condition `sort\.output\.kind > 3 and amount > '4'` cannot be evaluated: /),
+    expect.stringMatching(/^the condition `kind > 3` cannot be evaluated: /),
+    'a value does not exist: amuont',
+  ]);
+  const authored = events.map(authoredIn(flow));
+  expect(authored.flatMap(({ condition }) => condition ?? [])).toHaveLength(4);
+  expect(authored.flatMap(({ missing }) => missing ?? [])).toEqual(['amuont']);
+  const failed = events.findIndex(({ type }) => type === 'guard.failed');
+  expect(authored[failed]).toEqual({ authored: 'sort', condition: 'amuont > 200' });
+  expect(JSON.stringify(authored)).not.toMatch(/~|_agent|guard\(/);
+});
