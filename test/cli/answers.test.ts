@@ -35,11 +35,11 @@ test('an answer that the run could not go on from is not recorded', async () => 
   const cwd = folder(files);
   await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--json'], { cwd });
   await sluice(['answer', 'a_r.0.0', 'yes', '--script', 'tools.yaml', '--json'], { cwd });
-  const bare = await sluice(['answer', 'a_r.0.1', 'approve', '--json'], { cwd });
+  const bare = await sluice(['answer', 'a_r.0.1', 'approve', '--no-script', '--json'], { cwd });
   expect([bare.status, json(bare)]).toMatchObject([2, { error: { code: 'no-implementation' } }]);
   expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ approvals: { gate: 'yes' } });
   // Nothing is needed to say no.
-  const no = await sluice(['answer', 'a_r.0.1', 'reject', '--json'], { cwd });
+  const no = await sluice(['answer', 'a_r.0.1', 'reject', '--no-script', '--json'], { cwd });
   expect(report(no)).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED' });
 });
 
@@ -62,14 +62,14 @@ test('a run is cancelled without a model, and a second cancel goes on with what 
   await sluice(['run', 'pay.yaml', '--run', 'r', ...through], { cwd });
   await sluice(['answer', 'a_r.0.0', 'yes', ...through], { cwd });
   await sluice(['answer', 'a_r.0.1', 'approve', ...through], { cwd });
-  const bare = await sluice(['cancel', 'r', '--json'], { cwd });
+  const bare = await sluice(['cancel', 'r', '--no-script', '--json'], { cwd });
   expect([bare.status, json(bare)]).toMatchObject([2, { error: { code: 'no-implementation' } }]);
   expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ state: 'suspended' });
   const stopped = await sluice(['cancel', 'r', ...through], { cwd });
   expect([stopped.status, report(stopped)]).toMatchObject([0, { state: 'cancelled', usage: { toolCalls: 2 } }]);
 
   await sluice(['run', 'pay.yaml', '--run', 'q', ...through], { cwd });
-  const early = await sluice(['cancel', 'q', '--json'], { cwd });
+  const early = await sluice(['cancel', 'q', '--no-script', '--json'], { cwd });
   expect([early.status, report(early)]).toMatchObject([0, { state: 'cancelled', code: 'USER_CANCEL' }]);
 });
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { folder, json, report, root, sluice } from './cli.ts';
 
-const MODULE = `import { agent, flow, jsonSchema, text, tool } from '${pathToFileURL(join(root, 'src/index.ts')).href}';
+const MODULE = `import { agent, flow, jsonSchema, text, tool } from '${pathToFileURL(join(root, 'dist/bundle/index.js')).href}';
 const Input = jsonSchema({ type: 'object', properties: { message: { type: 'string' } } });
 const pay = tool('payments.pay', { effect: 'financial', input: jsonSchema({ type: 'object', properties: { amount: { type: 'number' } } }), run: ({ amount }) => ({ paid: amount * 2 }) });
 const triage = agent('triage', { instructions: 'Sort.', output: jsonSchema({ type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }) });

@@ -154,7 +154,7 @@ flow:
     const cwd = folder({});
     await sluice(['run', FLOW, '--script', SCRIPT, '--input', 'x', '--run', 'r1'], { cwd });
     const at = await eventAt(cwd, 'effect.requested', 'gate');
-    const waiting = await sluice(['fork', 'r1', '--at', String(at), '--run', 'f1', '--json'], { cwd });
+    const waiting = await sluice(['fork', 'r1', '--at', String(at), '--run', 'f1', '--no-script', '--json'], { cwd });
     expect([waiting.status, JSON.parse(waiting.stdout)]).toMatchObject([3, { waiting: [{ node: 'gate' }] }]);
     const second = await json<Shown>(cwd, 'fork', 'f1', '--at', String(at), '--answer', 'gate=reject', '--run', 'f2');
     expect(second).toMatchObject({ output: { refunded: false }, parent: { run: 'f1' } });

@@ -119,7 +119,7 @@ flow:
     's.yaml': 'tools: { own.tool: { result: done } }\n',
   });
   const { waiting, run } = report(await sluice(['run', 'a.yaml', '--script', 's.yaml', '--json'], { cwd }));
-  const answered = await sluice(['answer', (waiting[0] as { id: string }).id, 'approve'], { cwd });
+  const answered = await sluice(['answer', (waiting[0] as { id: string }).id, 'approve', '--no-script'], { cwd });
   expect(answered.status).toBe(2);
   expect(answered.stderr).toContain('error[no-implementation]');
   expect(answered.stderr).toContain(`sluice resume ${run}`);

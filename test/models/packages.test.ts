@@ -6,7 +6,7 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { afterAll, describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { ModelObject } from '../../src/effects/models/adapt.ts';
+import type { ModelObject } from '../../src/effects/models/model-object.ts';
 import { callsOf, createWorld } from '../../src/effects/world.ts';
 import { readModelRef } from '../../src/catalog/providers.ts';
 import { call } from './call.ts';

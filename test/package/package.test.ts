@@ -101,6 +101,33 @@ describe('the installed package', () => {
     expect(run(process.execPath, ['a.cjs']).stdout).toBe('function function\n');
   });
 
+  test('its types compile in a strict project that checks the types of libraries', () => {
+    const strict = {
+      strict: true,
+      skipLibCheck: false,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+    };
+    const lib = ['es2024', 'esnext.disposable'];
+    const compilerOptions = { ...strict, target: 'es2024', module: 'nodenext', lib, types: ['node'], noEmit: true };
+    const project = join(dir, 'strict');
+    mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
+    for (const name of ['@types/node', 'undici-types'])
+      symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+    writeFileSync(
+      join(project, 'all.ts'),
+      `import { createEngine, type ModelObjects } from 'sluice';
+import { simulate } from 'sluice/testing';
+export const models: ModelObjects = {};
+export const all = [createEngine, simulate];
+`,
+    );
+    const { status, stdout } = run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], project);
+    expect(stdout).toBe('');
+    expect(status).toBe(0);
+  }, 60_000);
+
   test('refuses an old Node with one clear error', () => {
     const OLD = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.12.0' } });\n";
     writeFileSync(join(dir, 'old.cjs'), OLD);

@@ -74,7 +74,8 @@ function pathTargets(path: string, file: string): readonly string[] {
   const found = [path, required(path, file)].filter(
     (each) => each !== undefined && CODE.test(each) && kindOf(each) === 'file',
   );
-  return [...new Set(found)].map((each) => placed(realPath(each as string)));
+  const files = [...new Set(found)].map((each) => realPath(each as string));
+  return files.filter((real) => !isEngineFile(real)).map(placed);
 }
 
 /** A file of a package stands for the whole package, because packages load files by computed names. */

@@ -1,7 +1,5 @@
 /** Uses AI SDK models of the specifications v2, v3 and v4 alike, as v4. */
 import type {
-  LanguageModelV2,
-  LanguageModelV3,
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4FinishReason,
@@ -10,23 +8,11 @@ import type {
   LanguageModelV4Usage,
   SharedV4Warning,
 } from '@ai-sdk/provider';
+import type { ModelObject } from './model-object.ts';
 
-/** A model object of an AI SDK provider package, such as `openai('gpt-5-mini')`. */
-export type ModelObject = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
-
-export function isModelObject(value: unknown): value is ModelObject {
-  const model = value as Partial<ModelObject> | null | undefined;
-  return (
-    model !== null &&
-    (typeof model === 'object' || typeof model === 'function') &&
-    typeof model.doGenerate === 'function' &&
-    typeof model.doStream === 'function' &&
-    ['v2', 'v3', 'v4'].includes(model.specificationVersion ?? '')
-  );
-}
-
-export function adapt(model: ModelObject): LanguageModelV4 {
-  if (model.specificationVersion === 'v4') return model;
+export function adapt(object: ModelObject): LanguageModelV4 {
+  const model = object as unknown as LanguageModelV4;
+  if (object.specificationVersion === 'v4') return model;
   // The older specifications differ in the fields that are converted here, and are the same in all others.
   const older = model as unknown as OlderModel;
   return {

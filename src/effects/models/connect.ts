@@ -11,10 +11,9 @@ import { writtenArguments } from './chat-arguments.ts';
 import { withBodyFields } from './options.ts';
 import type { BodyFields } from './options.ts';
 import { importOptional } from '../optional-package.ts';
+import type { Fetch } from './model-object.ts';
 import { connectPackage } from './packages.ts';
 import type { Target } from './target.ts';
-
-export type Fetch = typeof globalThis.fetch;
 
 export const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -5,10 +5,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { packageOf } from '../../catalog/providers.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { resolveOptional } from '../optional-package.ts';
-import { adapt, isModelObject } from './adapt.ts';
+import { adapt } from './adapt.ts';
+import { isModelObject } from './model-object.ts';
 import { requireKey } from './target.ts';
 import type { Target } from './target.ts';
-import type { ModelObject } from './adapt.ts';
+import type { ModelObject } from './model-object.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 /** The settings of a package's factory, such as `fetch`, `headers` and `apiKey`. */

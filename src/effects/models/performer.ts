@@ -11,7 +11,7 @@ import type { AttachmentStore, Call, Clock, Performer, StreamedPart } from '../.
 import { SluiceError } from '../../runtime/errors.ts';
 import { StreamRedactor, redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
-import type { Fetch } from './connect.ts';
+import type { Describe, Fetch } from './model-object.ts';
 import { classify, failedToolCall } from './errors.ts';
 import { continued, recordOf, usageOf } from './record.ts';
 import { append, assistantMessage, continuation, problemOf } from './outcome.ts';
@@ -22,7 +22,6 @@ import { requestFor } from './request.ts';
 import type { Request } from './request.ts';
 import { requireKey, targetOf } from './target.ts';
 import type { Target, TargetOptions } from './target.ts';
-import type { Describe } from './tool-names.ts';
 import { watchWire } from './wire.ts';
 
 /**

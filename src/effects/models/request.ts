@@ -18,7 +18,8 @@ import type { Tuning } from './options.ts';
 import { allowsStrict } from './strict.ts';
 import type { Target } from './target.ts';
 import { offerTools } from './tool-names.ts';
-import type { Describe, Offer } from './tool-names.ts';
+import type { Describe } from './model-object.ts';
+import type { Offer } from './tool-names.ts';
 
 export interface Request {
   readonly options: LanguageModelV4CallOptions;

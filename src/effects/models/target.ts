@@ -15,7 +15,7 @@ import type { AttachmentKind } from '../../catalog/attachment-kinds.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import type { ModelObject } from './adapt.ts';
+import type { ModelObject } from './model-object.ts';
 
 export type Env = { readonly [name: string]: string | undefined };
 

@@ -2,14 +2,8 @@
 import type { JSONSchema7, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { AgentDef, CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
+import type { Describe } from './model-object.ts';
 import type { Message } from '../prompt/messages.ts';
-
-interface ToolDescription {
-  readonly description: string;
-  readonly input: Json;
-}
-/** Describes a tool that the flow does not describe itself, such as one of an MCP server. */
-export type Describe = (tool: string, flow: CompiledFlow) => ToolDescription | undefined;
 
 export interface Offer {
   readonly tools: LanguageModelV4FunctionTool[];

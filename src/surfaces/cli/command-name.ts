@@ -48,7 +48,7 @@ export const COMMANDS: readonly string[] = [
   'trace',
   'watch',
 ];
-const COMMAND = new RegExp(String.raw`(?<![\w/.-])sluice (?=(?:--help|${COMMANDS.join('|')})\b)`, 'g');
+const COMMAND = new RegExp(String.raw`(?<![\w/.-])(?<!npx )sluice (?=(?:--help|${COMMANDS.join('|')})\b)`, 'g');
 
 /** Replaces the name of the program in commands that a text prints. */
 export function withCommandName(text: string): string {
@@ -62,11 +62,15 @@ export function commandName(env: NodeJS.ProcessEnv, cwd: string, script: string)
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   if (!isNpm && folders.some((folder) => existsSync(join(folder, 'sluice')))) return 'sluice';
   if (isNpm || isInstalled(cwd)) return 'npx sluice';
-  return `node ${shellWord(relative(cwd, script) || script)}`;
+  const path = relative(cwd, script);
+  // A path that leads out of the folder would not work after `cd`.
+  return `node ${shellWord(path === '' || path.startsWith('..') ? script : path)}`;
 }
 
 export interface RepeatedOptions {
   readonly script?: string;
+  /** The run goes on without the script that it started with. */
+  readonly noScript?: boolean;
   readonly model?: string;
   readonly workDir?: string;
   /** Hosts that the built-in HTTP tools may call. */
@@ -78,7 +82,7 @@ export interface RepeatedOptions {
 /** The options to repeat in a command that continues the run. */
 export function flagsOf(
   { db, tenant }: Pick<Cli, 'db' | 'tenant'>,
-  { script, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
+  { script, noScript = false, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
 ): string {
   const given = [
     ['--script', script],
@@ -89,13 +93,17 @@ export function flagsOf(
     ['--db', db === DEFAULT_DB ? undefined : db],
     ['--tenant', tenant],
   ] as const;
-  return given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('');
+  const flags = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`]));
+  return [...(noScript ? [' --no-script'] : []), ...flags].join('');
 }
+
+/** The name of standard input in place of a file. */
+export const FROM_STDIN = '-';
 
 /** The script that a run started with, as a path from here. */
 export function scriptOf({ origin }: Pick<RunState, 'origin'>): { readonly script?: string } {
   const script = origin.pins?.script;
-  if (script === undefined) return {};
+  if (script === undefined || script === FROM_STDIN) return script === undefined ? {} : { script };
   const path = relative(process.cwd(), script);
   return { script: path.startsWith('..') ? script : path };
 }

@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { SluiceError } from '../../runtime/errors.ts';
 
+/** Standard input can be read only once, and a command may need it twice. */
+let fromStdin: string | undefined;
+
 export function readText(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return file === '-' ? (fromStdin ??= readFileSync(0, 'utf8')) : readFileSync(file, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT')

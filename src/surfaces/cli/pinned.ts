@@ -7,7 +7,11 @@ import { currentUser } from './ask-person.ts';
 import type { Session } from './session.ts';
 import type { WorldOptions } from './world.ts';
 
-export async function checkCode({ store, engine }: Session, run: RunId, options: WorldOptions): Promise<void> {
+export async function checkCode(
+  { store, engine }: Session,
+  run: RunId,
+  options: Pick<WorldOptions, 'acceptChangedCode'>,
+): Promise<void> {
   const { state } = await readRun(store.journal, run);
   const pins = state.origin.pins ?? {};
   const changed = state.outcome === null ? changedModules(pins) : [];

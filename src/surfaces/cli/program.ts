@@ -11,9 +11,7 @@ import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-
 import type { Screen } from './screen.ts';
 import { addStorage, type Caller } from './storage-commands.ts';
 import type { WorldOptions } from './world.ts';
-import { PACKAGE_ROOT } from '../../effects/package-root.ts';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { VERSION } from '../../effects/package-root.ts';
 
 /** `answer` receives the text of `--help` and `--version`. */
 export function createProgram(screen: Screen, answer: (text: string) => void): Command {
@@ -359,10 +357,9 @@ function addMachine(program: Command, call: Caller): void {
 
 /** Options of the commands that continue a run. */
 function continues(command: Command): Command {
-  return world(command).option(
-    '--accept-changed-code',
-    'continue although modules have changed; the journal records it',
-  );
+  return world(command)
+    .option('--no-script', 'real models and tools, although the run started with a script')
+    .option('--accept-changed-code', 'continue although modules have changed; the journal records it');
 }
 
 /** Options of the commands that work on a run. */
@@ -390,6 +387,3 @@ Examples:
   $ sluice answer APPROVAL approve --as anna --script support.script.yaml
 
 Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 the run waits for a person.`;
-
-const VERSION: string = (JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string })
-  .version;

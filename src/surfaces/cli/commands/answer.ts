@@ -1,4 +1,6 @@
 /** `sluice answer`: records an answer, then follows the run until it waits or ends. */
+import type { RunId } from '../../../ir/events.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import type { GivenAnswer } from '../../../runtime/engine/identity.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
@@ -9,12 +11,13 @@ import { personHere } from '../person.ts';
 import { foresee, headOf } from '../store.ts';
 import { readJson } from '../option-values.ts';
 import { checkCode } from '../pinned.ts';
-import { withSession, type Session } from '../session.ts';
+import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
+import type { Session } from '../session.ts';
 import { demandDatabase } from '../store.ts';
 import { usage } from '../usage.ts';
-import { requireNext, type WorldOptions } from '../world.ts';
+import { requireNext } from '../world.ts';
 
-export interface AnswerOptions extends WorldOptions {
+export interface AnswerOptions extends ContinueOptions {
   readonly edit?: string;
   readonly text?: string;
   readonly as?: string;
@@ -35,7 +38,8 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
     ...(key === undefined ? {} : { key }),
   };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
-  return withSession(cli, options, undefined, async (session) => {
+  const find = async (store: Store): Promise<RunId | null> => (await store.roster.find(runOf(id)))?.run ?? null;
+  return withRunSession(cli, options, find, async (session) => {
     const answer = options.as === undefined ? { ...given, by: await nameHere(session, id, given.by) } : given;
     await demandContent(session, id, answer);
     if ((await session.store.roster.find(runOf(id))) !== null) await checkCode(session, runOf(id), options);

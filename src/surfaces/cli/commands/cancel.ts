@@ -1,4 +1,6 @@
 /** `sluice cancel`: stops a run and waits until it has undone its effects. */
+import type { RunId } from '../../../ir/events.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
@@ -7,11 +9,11 @@ import { foresee } from '../store.ts';
 import { headOf } from '../store.ts';
 import { checkCode } from '../pinned.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
-import { withSession } from '../session.ts';
+import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
 import { demandDatabase, findRun } from '../store.ts';
-import { requireNext, type WorldOptions } from '../world.ts';
+import { requireNext } from '../world.ts';
 
-export interface CancelOptions extends WorldOptions {
+export interface CancelOptions extends ContinueOptions {
   readonly as?: string;
   readonly why?: string;
 }
@@ -19,8 +21,9 @@ export interface CancelOptions extends WorldOptions {
 /** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
 export async function cancelCommand(cli: Cli, given: string, options: CancelOptions): Promise<ExitStatus> {
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  return withSession(cli, options, undefined, async (session) => {
-    const run = await findRun(session.store, given, cli.db);
+  const find = (store: Store): Promise<RunId> => findRun(store, given, cli.db);
+  return withRunSession(cli, options, find, async (session) => {
+    const run = await find(session.store);
     const { seq } = await headOf(session.store, run);
     await checkCode(session, run, options);
     const by = options.as ?? currentUser();

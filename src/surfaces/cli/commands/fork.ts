@@ -1,8 +1,9 @@
 /** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
 import type { Json } from '../../../expr/json.ts';
 import { acceptedModules, changedModules } from '../../../effects/pins.ts';
-import type { RunState } from '../../../ir/events.ts';
+import type { RunId, RunState } from '../../../ir/events.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { fork, type AgentEdit } from '../../fork.ts';
@@ -12,12 +13,11 @@ import { statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
-import { withSession } from '../session.ts';
+import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
 import { demandDatabase, findRun } from '../store.ts';
 import { usage } from '../usage.ts';
-import type { WorldOptions } from '../world.ts';
 
-export interface ForkCommandOptions extends WorldOptions {
+export interface ForkCommandOptions extends ContinueOptions {
   readonly at: string;
   readonly set?: readonly string[];
   readonly answer?: readonly string[];
@@ -33,8 +33,9 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
   const answers = pairs('--answer', options.answer, 'ASK=CHOICE');
   const agents = agentEdits(options);
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  return withSession(cli, options, undefined, async (session) => {
-    const parent = await findRun(session.store, given, cli.db);
+  const find = (store: Store): Promise<RunId> => findRun(store, given, cli.db);
+  return withRunSession(cli, options, find, async (session) => {
+    const parent = await find(session.store);
     const { program, state } = await readRun(session.store.journal, parent);
     const modules = acceptedCode(parent, state, options);
     const run = await fork(session.engine, session.store, parent, {
@@ -62,7 +63,7 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
 function acceptedCode(
   run: string,
   { origin }: RunState,
-  options: WorldOptions,
+  options: Pick<ContinueOptions, 'acceptChangedCode'>,
 ): { readonly [file: string]: string } | undefined {
   const changed = changedModules(origin.pins ?? {});
   if (changed.length === 0) return undefined;

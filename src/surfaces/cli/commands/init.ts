@@ -1,7 +1,8 @@
 /** `sluice init`: a new project that runs offline. Overwrites files only with `--force`. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { VERSION } from '../../../effects/package-root.ts';
 import { withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
@@ -30,11 +31,22 @@ export async function initCommand(cli: Cli, dir: string, options: InitOptions): 
     );
   for (const [file, text] of Object.entries(project)) {
     mkdirSync(dirname(join(dir, file)), { recursive: true });
-    writeFileSync(join(dir, file), text);
+    writeFileSync(join(dir, file), file === 'package.json' ? manifestOf(text, dir) : text);
   }
   if (cli.json) cli.printJson({ dir, files });
   else cli.screen.print(nextSteps(dir, files, next));
   return OK;
+}
+
+/** Named after the folder, and with the releases that the template was written for. */
+function manifestOf(text: string, dir: string): string {
+  const name = basename(resolve(dir))
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  return text
+    .replace('"my-flow"', JSON.stringify(name === '' ? 'my-flow' : name.slice(0, 200)))
+    .replace('"sluice": "*"', `"sluice": "^${VERSION}"`);
 }
 
 function templateOf(name: string | undefined): Template {

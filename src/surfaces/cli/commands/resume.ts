@@ -8,12 +8,16 @@ import { follow, printOutcome } from '../follow.ts';
 import { checkCode } from '../pinned.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { renderError, reportOf, type ErrorReport } from '../report-error.ts';
-import { headOf } from '../store.ts';
 import { withSession, type Session } from '../session.ts';
-import { demandDatabase, findRun, withStore } from '../store.ts';
+import { withRecorded, type ContinueOptions } from '../recorded-script.ts';
+import { demandDatabase, findRun, headOf, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 
-export async function resumeCommand(cli: Cli, given: string | undefined, options: WorldOptions): Promise<ExitStatus> {
+export async function resumeCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: ContinueOptions,
+): Promise<ExitStatus> {
   if (given !== undefined) demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   const runs = await withStore(cli, async (store) => {
     if (given !== undefined) return [await findRun(store, given, cli.db)];
@@ -28,12 +32,10 @@ export async function resumeCommand(cli: Cli, given: string | undefined, options
     cli.hint('nothing to resume');
     return OK;
   }
-  return withSession(cli, options, undefined, async (session) => {
-    const resumed = new Resumed(cli, session, given !== undefined);
-    for (const run of runs) await resumed.attempt(run, () => resumed.begin(run, options));
-    for (const run of resumed.begun) await resumed.attempt(run, () => resumed.follow(run));
-    return resumed.finish();
-  });
+  const resumed = new Resumed(cli, given !== undefined);
+  for (const group of await resumed.grouped(runs, options))
+    await withSession(cli, group.options, undefined, (session) => resumed.resume(session, group.runs, options));
+  return resumed.finish();
 }
 
 /** Skips runs that wait for a person, unless the wait is over. */
@@ -41,27 +43,48 @@ function isDue({ status, due }: RunEntry): boolean {
   return status !== 'suspended' || (due !== null && due <= Date.now());
 }
 
-/** All runs work at once; the reports follow one after the other. A run that cannot continue does not stop the others. */
+/** Runs that go on with the same script, or with none. */
+interface Group {
+  readonly options: WorldOptions;
+  readonly runs: RunId[];
+}
+
+/** The runs of a group work at once; the reports follow one after the other. A run that cannot continue does not stop the others. */
 class Resumed {
   readonly #cli: Cli;
-  readonly #session: Session;
   /** The user named one run, so its error is the error of the command. */
   readonly #single: boolean;
-  readonly #heads = new Map<RunId, number>();
   readonly #reports: Report[] = [];
   readonly #left: { readonly run: RunId; readonly error: ErrorReport }[] = [];
 
-  constructor(cli: Cli, session: Session, single: boolean) {
+  constructor(cli: Cli, single: boolean) {
     this.#cli = cli;
-    this.#session = session;
     this.#single = single;
   }
 
-  get begun(): readonly RunId[] {
-    return [...this.#heads.keys()];
+  async grouped(runs: readonly RunId[], options: ContinueOptions): Promise<readonly Group[]> {
+    const groups = new Map<string | undefined, Group>();
+    await withStore(this.#cli, async (store) => {
+      for (const run of runs)
+        await this.#attempt(run, async () => {
+          if (store === null) return;
+          const own = await withRecorded(this.#cli, store, run, options);
+          const group = groups.get(own.script) ?? { options: own, runs: [] };
+          group.runs.push(run);
+          groups.set(own.script, group);
+        });
+    });
+    return [...groups.values()];
   }
 
-  async attempt(run: RunId, work: () => Promise<void>): Promise<void> {
+  async resume(session: Session, runs: readonly RunId[], options: ContinueOptions): Promise<void> {
+    const heads = new Map<RunId, number>();
+    for (const run of runs)
+      await this.#attempt(run, async () => void heads.set(run, await this.#begin(session, run, options)));
+    for (const [run, head] of heads) await this.#attempt(run, () => this.#follow(session, run, head));
+  }
+
+  async #attempt(run: RunId, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -72,21 +95,22 @@ class Resumed {
     }
   }
 
-  async begin(run: RunId, options: WorldOptions): Promise<void> {
-    const { store, engine } = this.#session;
-    await checkCode(this.#session, run, options);
-    const before = await this.#ownerOf(run);
+  /** The event at which the run goes on. */
+  async #begin(session: Session, run: RunId, options: ContinueOptions): Promise<number> {
+    const { store, engine } = session;
+    await checkCode(session, run, options);
+    const before = await ownerOf(session, run);
     const { seq } = await headOf(store, run);
     await engine.resume(run);
-    this.#heads.set(run, seq);
-    if (before !== null && (await this.#ownerOf(run)) === before)
+    if (before !== null && (await ownerOf(session, run)) === before)
       this.#cli.hint(`run ${run} is owned by another process; waiting until that process ends or its lease expires`);
+    return seq;
   }
 
-  async follow(run: RunId): Promise<void> {
+  async #follow(session: Session, run: RunId, head: number): Promise<void> {
     this.#cli.hint(`run ${run}`);
-    const report = await follow(this.#cli, this.#session, run, this.#heads.get(run));
-    if (!this.#cli.json) printOutcome(this.#cli, this.#session.world.flags, report);
+    const report = await follow(this.#cli, session, run, head);
+    if (!this.#cli.json) printOutcome(this.#cli, session.world.flags, report);
     this.#reports.push(report);
   }
 
@@ -94,16 +118,17 @@ class Resumed {
     if (this.#cli.json) this.#cli.printJson(this.#single ? this.#reports[0] : [...this.#reports, ...this.#left]);
     return worst([...this.#reports.map(statusOfRun), ...(this.#left.length > 0 ? ([FAILED] as const) : [])]);
   }
+}
 
-  async #ownerOf(run: RunId): Promise<WorkerId | null> {
-    return (await this.#session.store.roster.find(run))?.owner ?? null;
-  }
+async function ownerOf({ store }: Session, run: RunId): Promise<WorkerId | null> {
+  return (await store.roster.find(run))?.owner ?? null;
 }
 
 /** Errors that concern one run and not the database. */
 const OF_ONE_RUN: ReadonlySet<string> = new Set([
   'chain-broken',
   'code-changed',
+  'file-not-found',
   'invariant-broken',
   'journal-damaged',
   'pii-key',

@@ -16,6 +16,7 @@ import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
 import { USAGE, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
+import { FROM_STDIN } from '../command-name.ts';
 import { readScript } from '../script.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';
@@ -54,7 +55,7 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
     const names = Object.keys(functions);
     const pins = {
       ...(names.length === 0 ? places : withDefinition(places, file, names)),
-      ...(options.script === undefined || options.script === '-' ? {} : { script: resolve(options.script) }),
+      ...(options.script === undefined ? {} : { script: recordedAs(options.script) }),
     };
     const origin = { pins, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
     const run = await session.engine.start(flow, {
@@ -154,6 +155,11 @@ function parse(text: string, file: string): Json {
     if (!/^\s*(\{\s*["}]|\[)/.test(text)) return { message: text };
     throw notJson(text, file, error instanceof Error ? error.message : '');
   }
+}
+
+/** A script from standard input is recorded too: a command that continues the run must know that there was one. */
+function recordedAs(script: string): string {
+  return script === FROM_STDIN ? script : resolve(script);
 }
 
 /** Text that starts like a JSON object but is not valid is a mistake, not a message. */

@@ -1,15 +1,17 @@
 /** `sluice signal`: sends a signal to a run that waits for it, then follows the run until it waits or ends. */
+import type { RunId } from '../../../ir/events.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { readJson } from '../option-values.ts';
 import { checkCode } from '../pinned.ts';
-import { withSession } from '../session.ts';
+import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
 import { demandDatabase, findRun, foresee, headOf } from '../store.ts';
-import { requireNext, type WorldOptions } from '../world.ts';
+import { requireNext } from '../world.ts';
 
-export interface SignalOptions extends WorldOptions {
+export interface SignalOptions extends ContinueOptions {
   readonly data?: string;
   readonly as?: string;
 }
@@ -23,8 +25,9 @@ export async function signalCommand(
   const data = readJson('--data', options.data) ?? null;
   const by = options.as ?? currentUser();
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  return withSession(cli, options, undefined, async (session) => {
-    const run = await findRun(session.store, given, cli.db);
+  const find = (store: Store): Promise<RunId> => findRun(store, given, cli.db);
+  return withRunSession(cli, options, find, async (session) => {
+    const run = await find(session.store);
     await checkCode(session, run, options);
     const { seq } = await headOf(session.store, run);
     requireNext(session.world, await foresee(session.store, run, { type: 'signal', name, data, by }));

@@ -1,6 +1,7 @@
 /** Tools as values: the definition and its implementation in one place. */
 import type { ApproversFields } from '../../../compile/notations/builder-types/sections.ts';
 import type { Json } from '../../../expr/json.ts';
+import type { EffectClass } from '../../../ir/effect-classes.ts';
 import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
 import { PerformError } from '../../../runtime/failures.ts';
 import { toJsonSchema, validate } from './schema.ts';
@@ -32,7 +33,7 @@ export type AnyTool = Tool;
  * @example
  * const effect: Effect = 'financial';
  */
-export type Effect = 'read' | 'write' | 'financial' | 'communication' | 'infrastructure';
+export type Effect = EffectClass;
 
 interface ToolSettings {
   readonly description?: string;
@@ -42,6 +43,8 @@ interface ToolSettings {
   readonly approval?: boolean;
   /** The people who may approve a call. Every call then needs approval. */
   readonly approvers?: ApproversFields;
+  /** Results must not leave the machine without approval. */
+  readonly confidential?: boolean;
   /** A call may be repeated under its key without a second effect. */
   readonly idempotent?: boolean;
   /** The tool that undoes a call of this one. It receives `args` and `result` of the call. */
@@ -67,6 +70,8 @@ interface ToolOptions<Input, Output, Result> extends ToolSettings {
   readonly output?: Output;
   readonly run?: Run<Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>, Result>;
 }
+/** With a schema of the result, `run` must return a value of it. */
+type ResultFor<Output> = Output extends StandardSchema ? InputOf<Output> : unknown;
 type ArgsOf<Input> = Input extends StandardSchema ? InputOf<Input> : Readonly<Record<string, unknown>>;
 type ResultOf<Output, Result> = Output extends StandardSchema
   ? InputOf<Output>
@@ -90,7 +95,7 @@ export function tool<
   const Name extends string,
   Input extends StandardSchema | undefined = undefined,
   Output extends StandardSchema | undefined = undefined,
-  Result = unknown,
+  Result extends ResultFor<Output> = ResultFor<Output>,
 >(name: Name, options: ToolOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
   const { input, output, run, compensate, effect, rateLimit, trustedFields, more, ...rest } = options;
   const definition = {
@@ -131,7 +136,7 @@ export function code<
   const Name extends string,
   Input extends StandardSchema | undefined = undefined,
   Output extends StandardSchema | undefined = undefined,
-  Result = unknown,
+  Result extends ResultFor<Output> = ResultFor<Output>,
 >(name: Name, options: CodeOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
   return tool<Name, Input, Output, Result>(name, { ...options, effect: 'read', trust: 'neutral' });
 }
