@@ -56,6 +56,29 @@ test('a cancelled fork undoes nothing of its parent, and the parent still can', 
   expect(calls.map((call) => call.split(' ')[0])).toEqual(['pay.do', 'pay.undo']);
 });
 
+test('a run that undoes work before it repeats it is not forked there', async () => {
+  const flow = compiled({
+    tools: { 'pay.do': { effect: 'financial', compensate: 'pay.undo' }, 'pay.undo': { effect: 'financial' } },
+    agents: [{ id: 'ann', tools: ['pay.do'] }, { id: 'critic' }],
+    boundary: { tools: { allow: ['pay.do'] }, untrusted: 'off' },
+    staged: { sop: [{ id: 'pay', agent: 'ann' }], validate: { agent: 'critic' } },
+  });
+  const script = {
+    agents: {
+      ann: [{ tools: [{ name: 'pay.do', args: { n: 1 } }] }, 'paid'],
+      critic: ['{"ok": false, "problem": "wrong"}', '{"ok": true}'],
+    },
+    tools: { 'pay.do': [{ result: 1 }], 'pay.undo': [{ result: 1 }] },
+  };
+  await using engine = createEngine({ journal: openMemory(), script });
+  const { run } = await engine.settled(await engine.start(flow, { input: 'Pay.' }));
+  const undo = (await eventsOf(engine, run)).find(({ type }) => type === 'undo.requested');
+  await expect(engine.fork(run, { at: undo?.seq ?? 0, by: 'ann' })).rejects.toMatchObject({
+    code: 'bad-fork',
+    message: expect.stringContaining('is undoing calls') as unknown,
+  });
+});
+
 test('an effect that was open is made again under its own key, with its full time', async () => {
   const calls: string[] = [];
   await using engine = engineOn(openMemory(), calls);

@@ -125,8 +125,11 @@ function cut(run: RunId, turns: readonly (readonly Event[])[], at: number): Pick
 }
 
 function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
-  if (outcome === null && threads.get('0')?.doing.is !== 'unwinding') return;
-  const what = outcome === null ? 'is already stopping' : `has ended with ${outcome.code}`;
+  // A fork does not undo what its parent did, so it cannot begin in the middle of an undo.
+  const isUndoing = [...threads.values()].some(({ doing }) => doing.is === 'unwinding');
+  if (outcome === null && !isUndoing) return;
+  const stops = threads.get('0')?.doing.is === 'unwinding' ? 'is already stopping' : 'is undoing calls';
+  const what = outcome === null ? stops : `has ended with ${outcome.code}`;
   throw new SluiceError('bad-fork', `run \`${run}\` ${what} at event ${seq}`, 'Fork at an earlier event.');
 }
 
