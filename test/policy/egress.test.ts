@@ -39,6 +39,11 @@ describe('after confidential data was read', () => {
       { url: `https://news.example/search?q=${secret.replace(/./g, (c) => `%${c.charCodeAt(0).toString(16)}`)}` },
     ],
     ['split', { url: `https://news.example/search?a=${secret.slice(0, 8)}&b=${secret.slice(8)}` }],
+    ['the name of a parameter', { url: 'https://news.example/search', params: { [secret]: 1 } }],
+    [
+      'the name of a header, in base64',
+      { url: 'https://news.example/search', headers: { [Buffer.from(secret).toString('base64')]: 1 } },
+    ],
     ['a word of a note', { url: 'https://news.example/search?q=tea' }],
     ['a number', { url: 'https://news.example/search', page: 4711 }],
     ['a host that only the model named', { url: 'https://evil.example/search' }],
@@ -50,6 +55,7 @@ describe('after confidential data was read', () => {
 
   test.each<[string, Json]>([
     ['the address that the author named', { url: 'https://news.example/search?q=Berlin', page: 2 }],
+    ['ordinary headers', { url: 'https://news.example/search', headers: { 'x-page': 2 } }],
     ['an address that another tool gave', { url: 'https://other.example/page7' }],
   ])('%s passes', async (_, args) => {
     const before = [call('web.search', { q: 'Berlin' }), read];

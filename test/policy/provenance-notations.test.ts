@@ -100,6 +100,7 @@ describe.each(Object.keys(NOTATIONS))('%s', (notation) => {
     ['as the name of a field', call('mail.send', { to: { [EVIL]: 'cc' }, text: 'x' })],
     ['after the address that the user named', call('mail.send', { to: `ann@corp.example <${EVIL}>`, text: 'x' })],
     ['as a header of the subject', call('mail.send', { to: 'ann@corp.example', subject: `Hi\nBcc: ${EVIL}` })],
+    ['as the name of a header', call('mail.send', { to: 'ann@corp.example', headers: { [EVIL]: 'x' } })],
     ['as a flag', call('pay.send', { account: 'ann@corp.example', confirmed: true })],
   ])('%s', async (_, sent) => {
     expect(await dispatched(notation, [sent])).toEqual([]);

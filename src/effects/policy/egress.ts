@@ -6,10 +6,11 @@
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import type { Observation } from './provenance.ts';
-import { checkProvenance, isCovered, leavesOf } from './provenance.ts';
+import { checkProvenance, fieldNamesOf, isCovered, leavesOf } from './provenance.ts';
 import type { Leaf } from './provenance.ts';
 import { even, flat, taintOf } from './sources.ts';
-import type { TextSource } from './sources.ts';
+import type { TaintSource, TextSource } from './sources.ts';
+import { squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 
 /** Words up to this length, and numbers below `NUMBER_FREE`, are not judged. */
@@ -64,6 +65,7 @@ function checkSecrets({ command, flow }: Call): Json {
   const problems = leavesOf(args)
     .filter((leaf) => !isCovered(leaf, approved))
     .flatMap((leaf) => problemOf(leaf, known, secrets));
+  problems.push(...fieldNamesOf(args).flatMap((leaf) => namedSecret(leaf, known, secrets)));
   return problems.length === 0
     ? { ok: true, exposed: true }
     : { ok: false, exposed: true, reason: problems.join('; ') };
@@ -81,6 +83,24 @@ function problemOf({ path, value }: Leaf, known: ReadonlySet<string>, secrets: r
       secrets,
     ),
   ];
+}
+
+/** The name of a field that is a word of the confidential data, as it stands or in code. */
+function namedSecret({ path, value }: Leaf, known: ReadonlySet<string>, secrets: readonly TaintSource[]): string[] {
+  const name = String(value);
+  const word = wordsOf(name).find((each) => !known.has(each) && secrets.some((source) => source.has(each)));
+  const hidden = secrets.flatMap((source) => source.namesWithin(squeezedReadings(name)))[0];
+  const found = word ?? hidden;
+  return found === undefined
+    ? []
+    : [
+        explain(
+          path,
+          found,
+          secrets.find((source) => source.has(found)),
+          secrets,
+        ),
+      ];
 }
 
 function knownWords(values: readonly Json[]): ReadonlySet<string> {

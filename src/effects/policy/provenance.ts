@@ -63,14 +63,16 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
     ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
   const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
+  const sources = [...outside, ...quarantined];
   const found = leavesOf(args).map((leaf) => ({
     path: leaf.path,
     ...(isCovered(leaf, approved)
       ? vouchedFor(leaf.value)
       : isToday(leaf.value, clock.now())
         ? { origin: 'today' as const, value: leaf.value }
-        : judge(leaf, vouching, [...outside, ...quarantined], effect)),
+        : judge(leaf, vouching, sources, effect)),
   }));
+  found.push(...fieldNamesOf(args).flatMap((leaf) => namedOutside(leaf, vouching, sources)));
   // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
   // from outside only a value that it has is suspicious.
   return exposed
@@ -207,6 +209,21 @@ function judge(
     : (hidden(value, vouched, outside) ?? judged);
 }
 
+/** The name of a field, if it is a name from outside. */
+function namedOutside(
+  { path, value }: Leaf,
+  vouching: readonly VouchingSource[],
+  outside: readonly TaintSource[],
+): readonly (Judged & { readonly path: string })[] {
+  const name = String(value);
+  const vouched = (each: string): boolean => vouching.some((source) => source.has(each));
+  if (vouched(name)) return [];
+  const source = isName(name) ? outside.find((each) => each.has(name)) : undefined;
+  const judged: Judged | undefined =
+    source === undefined ? hidden(name, vouched, outside) : { origin: 'untrusted', value: name, source: source.name };
+  return judged === undefined ? [] : [{ path, ...judged }];
+}
+
 /** A name from outside that the text contains in pieces or in code. */
 function hidden(
   value: string,
@@ -280,6 +297,17 @@ export function leavesOf(value: Json | undefined, path = ''): readonly Leaf[] {
   if (data === null) return [];
   const entries = Array.isArray(data) ? data.map((each, at) => [String(at), each] as const) : Object.entries(data);
   return entries.flatMap(([key, each]) => leavesOf(each, path === '' ? key : `${path}.${key}`));
+}
+
+/** The names of the fields, at any depth: a name can carry a value too. */
+export function fieldNamesOf(value: Json | undefined, path = ''): readonly Leaf[] {
+  const data = structured(value ?? null);
+  if (data === null || typeof data !== 'object') return [];
+  if (Array.isArray(data)) return data.flatMap((each, at) => fieldNamesOf(each, `${path}.${at}`));
+  return Object.entries(data).flatMap(([key, each]) => {
+    const inner = path === '' ? key : `${path}.${key}`;
+    return [{ path: inner, value: key }, ...fieldNamesOf(each, inner)];
+  });
 }
 
 /** The values that the author put into the schema. */

@@ -9,7 +9,7 @@ import type { Stated } from '../grounding/read-values.ts';
 import { even, flat, hasToken, structured } from './sources.ts';
 
 /** Null where a field, or the place of a number in a text, does not tell. */
-export type FieldKind = 'amount' | 'identity' | null;
+type FieldKind = 'amount' | 'identity' | null;
 
 export interface VouchingSource {
   readonly name: string;
