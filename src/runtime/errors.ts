@@ -43,6 +43,10 @@ export const ERROR_CODES = {
     title: 'Personal data is not allowed',
     summary: 'The document refuses personal data, and the input or an answer has some.',
   },
+  'pii-service': {
+    title: 'The service for personal data cannot be asked',
+    summary: 'The analyzer that `pii.service` names does not answer, or not as a Presidio analyzer does.',
+  },
   'file-not-found': {
     title: 'The file does not exist',
     summary: 'A file that was passed to the command does not exist.',

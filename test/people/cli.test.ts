@@ -85,8 +85,10 @@ test('a quorum of two: the first answer exits with 3 and says who is missing', a
   const first = await sluice(answer('anna', 'anna.pem'), { cwd });
   expect([first.status, json(first)]).toMatchObject([
     3,
-    { waiting: [{ approvers: { people: ['ben'], missing: 1, answers: [{ by: 'anna' }] } }] },
+    { waiting: [{ approvers: { people: ['ben'], signing: ['ben'], missing: 1, answers: [{ by: 'anna' }] } }] },
   ]);
+  // The printed command is complete: with the key.
+  expect((await sluice(['approvals'], { cwd })).stdout).toContain('approve --as ben --key ben');
   const again = await sluice(answer('anna', 'anna.pem'), { cwd });
   expect([again.status, json(again)]).toMatchObject([1, { error: { code: 'already-answered' } }]);
   const second = await sluice(answer('ben', 'ben.pem'), { cwd });

@@ -313,7 +313,8 @@ test('a Presidio analyzer is asked in addition; if it cannot be asked, nothing p
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
       const { text } = JSON.parse(body) as { text: string };
-      const start = text.indexOf('Zaphod');
+      // As Python counts characters.
+      const start = text.includes('Zaphod') ? [...text.slice(0, text.indexOf('Zaphod'))].length : -1;
       response.end(JSON.stringify(start < 0 ? [] : [{ entity_type: 'PERSON', start, end: start + 6, score: 0.85 }]));
     });
   }).listen(0, '127.0.0.1');
@@ -323,8 +324,12 @@ test('a Presidio analyzer is asked in addition; if it cannot be asked, nothing p
   const cwd = project({ 'f.yaml': flow });
   const run = () => sluice(['run', 'f.yaml', '--input', '{"text":"we met zaphod: Zaphod"}', '--json'], { cwd });
   expect((await run()).stdout).toContain('we met zaphod: [PII_NAME_001]');
+  writeFileSync(join(cwd, 'f.yaml'), flow.replace(url, `${url}/analyze/`));
+  const emoji = await sluice(['run', 'f.yaml', '--input', '{"text":"😀👍 Zaphod 😀"}', '--json'], { cwd });
+  expect(emoji.stdout).toContain('😀👍 [PII_NAME_001] 😀');
   server.close();
   server.closeAllConnections();
   const refused = await run();
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('cannot be asked')]);
+  expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'pii-service' } });
 });

@@ -11,7 +11,7 @@ import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { createDetect } from './detect.ts';
 import type { Detect, Found } from './detect.ts';
-import { askService } from './service.ts';
+import { askService, PII_SERVICE_ERROR } from './service.ts';
 import { LOOKALIKE, TOKEN } from './vault.ts';
 import type { Vault } from './vault.ts';
 
@@ -39,11 +39,18 @@ export function withPii(performer: Performer, open: OpenVault): Performer {
     protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown) => {
       if (flow.pii === undefined) return value;
       const pipeline = pipelineOf(flow.pii, documentDir);
-      const safe = await pipeline.protect(run, value, 'outside', tokensIn(shown));
+      const safe = await pipeline.protect(run, value, 'outside', tokensIn(shown)).catch(withoutService);
       if (safe.blocked === null) return safe.value;
       throw new SluiceError('pii-blocked', blockedMessage(safe.blocked), 'Remove it, or set `pii.mode: tokenize`.');
     },
   };
+}
+
+/** Outside a call, a service that cannot be asked is an error of the command. */
+function withoutService(error: unknown): never {
+  if (!(error instanceof PerformError) || error.type !== PII_SERVICE_ERROR) throw error;
+  const help = 'Start the analyzer, or correct `pii.service.url`. Nothing was recorded.';
+  throw new SluiceError('pii-service', error.message, help, error);
 }
 
 async function performProtected(performer: Performer, call: Call, pipeline: Pipeline): Promise<Settled> {

@@ -3,6 +3,7 @@ import type { PiiPolicy } from '../../ir/pii.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Found } from './detect.ts';
 
+export const PII_SERVICE_ERROR = 'PiiServiceError';
 const TIMEOUT_MS = 10_000;
 const SCORE_MIN = 0.5;
 /** Names of Presidio, where ours differ from the lower-case form. */
@@ -22,12 +23,26 @@ export async function askService(
   { types, names }: PiiPolicy,
 ): Promise<readonly Found[]> {
   if (text.trim() === '') return [];
-  const entities = await analyze(new URL('analyze', url.endsWith('/') ? url : `${url}/`), { text, language });
+  const address = new URL(url.replace(/(?:\/analyze)?\/*$/, '/analyze'));
+  const entities = await analyze(address, { text, language });
+  const at = createPositions(text);
   return entities.flatMap(({ entity_type, start, end, score }) => {
     const type = TYPES[entity_type] ?? entity_type.toLowerCase();
     const isWanted = type === 'name' ? names : types.includes(type);
-    return isWanted && score >= SCORE_MIN ? [{ type, start, end }] : [];
+    return isWanted && score >= SCORE_MIN ? [{ type, start: at(start), end: at(end) }] : [];
   });
+}
+
+/** Presidio counts characters of Unicode. JavaScript counts an emoji, for example, as two. */
+function createPositions(text: string): (character: number) => number {
+  if (!/[\uD800-\uDBFF]/.test(text)) return (character) => character;
+  const starts: number[] = [];
+  let next = 0;
+  for (const character of text) {
+    starts.push(next);
+    next += character.length;
+  }
+  return (character) => starts[character] ?? text.length;
 }
 
 interface Entity {
@@ -46,9 +61,18 @@ async function analyze(url: URL, body: object): Promise<readonly Entity[]> {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (!response.ok) throw new Error(`status ${response.status}`);
-    return (await response.json()) as Entity[];
+    const found: unknown = await response.json();
+    if (!Array.isArray(found) || !found.every(isEntity)) throw new Error('the reply is not one of a Presidio analyzer');
+    return found;
   } catch (cause) {
-    const message = `the service for personal data cannot be asked: ${(cause as Error).message}`;
-    throw new PerformError({ class: 'transient', type: 'PiiServiceError', message });
+    const { message: words, cause: reason } = cause as Error;
+    const why = reason instanceof Error ? `${words} (${reason.message})` : words;
+    const message = `the service for personal data at ${url.origin} cannot be asked: ${why}`;
+    throw new PerformError({ class: 'transient', type: PII_SERVICE_ERROR, message });
   }
+}
+
+function isEntity(value: unknown): value is Entity {
+  const { entity_type, start, end, score } = (value ?? {}) as Partial<Entity>;
+  return typeof entity_type === 'string' && [start, end, score].every((each) => typeof each === 'number');
 }

@@ -224,6 +224,8 @@ export interface Packet {
 export interface WaitingApprovers {
   /** The people who may answer now and have not. The user of the run is not among them. */
   readonly people: readonly string[];
+  /** Those of them who sign their answer with a key. */
+  readonly signing: readonly string[];
   readonly roles: readonly string[];
   readonly quorum: number;
   /** The answers that count so far. */

@@ -60,8 +60,12 @@ function approversOf({ people = {} }: CompiledFlow, state: RunState, pending: Pe
   if (approvers === undefined) return null;
   const { votes = [], escalateAt } = pending;
   const most = votes.reduce((count, { choice, data }) => Math.max(count, agreed(pending, choice, data)), 0);
+  const allowed = allowedPeople(pending).filter(
+    (id) => !isUser(state, people, id) && !votes.some(({ by }) => by === id),
+  );
   return {
-    people: allowedPeople(pending).filter((id) => !isUser(state, people, id) && !votes.some(({ by }) => by === id)),
+    people: allowed,
+    signing: allowed.filter((id) => people[id]?.key !== undefined),
     roles: approvers.roles ?? [],
     quorum: approvers.quorum,
     answers: votes.map(({ by, choice, via, at }) => ({ by, choice, via, at: new Date(at).toISOString() })),

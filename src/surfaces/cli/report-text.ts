@@ -164,7 +164,9 @@ function rowIn(payload: unknown): Escalation | null {
 
 /** One command per choice, ready to paste. `flags` are the options to repeat. */
 export function answerLines({ id, choices, code, payload, approvers }: Waiting, flags: string): readonly string[] {
-  const who = approvers === null || approvers.people[0] === undefined ? '' : ` --as ${shellWord(approvers.people[0])}`;
+  const [first] = approvers?.people ?? [];
+  const key = first !== undefined && approvers?.signing.includes(first) === true ? ` --key ${shellWord(first)}` : '';
+  const who = first === undefined ? '' : ` --as ${shellWord(first)}${key}`;
   return choices.map((choice) => {
     const content = choice === 'edit' ? editFlag(payload) : choice === 'respond' ? textFlag(code, payload) : '';
     return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${who}${flags}`));
