@@ -159,14 +159,15 @@ describe('an end', () => {
     });
   });
 
-  test('what a command leaves behind in the background ends with it', async () => {
+  test('what a command leaves behind in the background ends with it', { timeout: 60_000 }, async () => {
     const { ask } = tools();
     const mark = `sluice-daemon-${process.pid}-${Date.now()}`;
-    expect(await run(ask, `setsid bash -c 'exec -a ${mark} sleep 60' > /dev/null 2>&1 & echo started`)).toMatchObject({
+    expect(await run(ask, `setsid bash -c 'exec -a ${mark} sleep 600' > /dev/null 2>&1 & echo started`)).toMatchObject({
       exitCode: 0,
       stdout: 'started\n',
     });
-    expect(processes()).not.toContain(mark);
+    // The kernel ends it with the sandbox, which can take a moment after the result.
+    await expect.poll(processes, { timeout: 45_000 }).not.toContain(mark);
   });
 
   test('without bubblewrap the failure says what to install', async () => {
