@@ -1,5 +1,6 @@
 /** How tests run, here and in CI. Tests that start processes of their own need longer than the default. */
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { SlowestFirst } from './test/slowest-first.ts';
 
@@ -14,8 +15,12 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     // Files share a process, so that each does not load the compiler again. Tests leave no state behind.
     isolate: false,
+    // Processes that the tests start keep compiled code here, as `bin/sluice.js` does.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A test waits for a state, however slow the machine is.
+    expect: { poll: { timeout: 50_000, interval: 20 } },
     passWithNoTests: false,
     allowOnly: false,
   },

@@ -28,6 +28,8 @@ export interface Limits {
   rounds: number;
   /** Time that one contestant may spend on one shape before it gets no further round. */
   budgetMs: number;
+  /** Time that each contestant plays before it is measured. */
+  warmUpMs: number;
 }
 
 export async function runShape(shape: Shape, entries: readonly Entry[], limits: Limits): Promise<Round> {
@@ -35,7 +37,7 @@ export async function runShape(shape: Shape, entries: readonly Entry[], limits: 
   const runners: Runner[] = [];
   try {
     for (const entry of [BARE, ...entries]) {
-      const runner = await enter(shape, entry, result);
+      const runner = await enter(shape, entry, limits, result);
       if (runner !== undefined) runners.push(runner);
     }
     const rounds = Math.min(limits.rounds, shape.roundsMax ?? limits.rounds);
@@ -53,24 +55,23 @@ interface Runner {
   failed: boolean;
 }
 
-async function enter(shape: Shape, entry: Entry, result: Round): Promise<Runner | undefined> {
+async function enter(shape: Shape, entry: Entry, limits: Limits, result: Round): Promise<Runner | undefined> {
   const remote = await startRemote(entry).catch((error: Error) => void result.failures.push(error.message));
   if (!remote) return undefined;
   result.hellos.push(remote.hello);
   const runner: Runner = { remote, spentMs: 0, played: 0, failed: false };
   const able = remote.hello.unavailable === undefined && remote.hello.shapes.includes(shape.id);
-  if (able && (await warmUp(shape, runner, result))) return runner;
+  if (able && (await warmUp(shape, runner, limits, result))) return runner;
   await remote.close();
   return undefined;
 }
 
-async function warmUp(shape: Shape, runner: Runner, result: Round): Promise<boolean> {
+async function warmUp(shape: Shape, runner: Runner, { warmUpMs }: Limits, result: Round): Promise<boolean> {
   do if ((await play(shape, runner, result)) === undefined) return false;
-  while (runner.spentMs < WARM_UP_MS);
+  while (runner.spentMs < warmUpMs);
   runner.spentMs = 0;
   return true;
 }
-const WARM_UP_MS = 1_500;
 
 async function playRound(shape: Shape, runners: readonly Runner[], limits: Limits, result: Round): Promise<void> {
   let bare: Measurement | undefined;

@@ -11,10 +11,12 @@ import { contestants } from './contestants.ts';
 import { asMarkdown, asText } from './report.ts';
 import type { Report } from './report.ts';
 import { runShape } from './rounds.ts';
-import type { Sample } from './rounds.ts';
+import type { Limits, Sample } from './rounds.ts';
 import { SHAPES } from './shape.ts';
 import type { Shape } from './shape.ts';
 import { cells } from './table.ts';
+
+const WARM_UP_MS = 1_500;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -27,7 +29,8 @@ async function main(): Promise<number> {
     },
   });
   const shapes = chosen(values.shape);
-  const limits = { rounds: positive('rounds', values.rounds), budgetMs: positive('budget', values.budget) * 1_000 };
+  const budgetMs = positive('budget', values.budget) * 1_000;
+  const limits = { rounds: positive('rounds', values.rounds), budgetMs, warmUpMs: WARM_UP_MS };
   const report = await measure(shapes, values.peers, limits);
   process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : `${asText(report)}\n`);
   if (shapes.length === SHAPES.length) writeFileSync(join(import.meta.dirname, 'RESULTS.md'), asMarkdown(report));
@@ -35,11 +38,7 @@ async function main(): Promise<number> {
   return missed || report.failures.length > 0 ? 1 : 0;
 }
 
-async function measure(
-  shapes: readonly Shape[],
-  withPeers: boolean,
-  limits: { rounds: number; budgetMs: number },
-): Promise<Report> {
+async function measure(shapes: readonly Shape[], withPeers: boolean, limits: Limits): Promise<Report> {
   const entries = contestants(withPeers);
   const samples: Sample[] = [];
   const hellos = new Map<string, Hello>();

@@ -178,7 +178,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   return [{ type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value } }];
 }
 
-/** The problem with the data or text that came with a choice; null if there is none. */
+/** The problem with the data or text of an answer. Null if both fit the choice. */
 function unfitAnswer(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
   const effect = (nodeAt(program, node) as DoNode).effect as AskEffect;
   const chosen = effect.choices.find(({ name }) => name === choice);

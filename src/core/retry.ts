@@ -16,7 +16,7 @@ import type { Program } from './program.ts';
 import { draw } from './random.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
 
-/** The event of the next attempt; null if there is none. */
+/** The event of the next attempt. Null if no attempt is left. */
 export function retry(
   program: Program,
   state: RunState,

@@ -45,7 +45,7 @@ function formsOfAll(secrets: Secrets): readonly Forms[] {
 }
 
 function without(text: string, forms: readonly Forms[]): string {
-  return forms.reduce((rest, { whole }) => rest.replaceAll(whole, REDACTED), text);
+  return forms.reduce((rest, form) => form.replaceIn(rest, REDACTED), text);
 }
 
 /** Removes secrets from streamed text. The end of a piece that could be the start of a secret is held back. */
@@ -60,7 +60,7 @@ export class StreamRedactor<Part extends string> {
   /** The text that can be shown now. */
   push(delta: string, part: Part): string {
     const text = without((this.#held.get(part) ?? '') + delta, this.#forms);
-    const starts = this.#forms.map(({ start }) => text.search(start)).filter((at) => at >= 0);
+    const starts = this.#forms.map((form) => form.startIn(text)).filter((at) => at >= 0);
     const from = Math.min(text.length, ...starts);
     this.#held.set(part, text.slice(from));
     return text.slice(0, from);

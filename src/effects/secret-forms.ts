@@ -3,10 +3,10 @@
  * any case and with separators, and base64, also in lines.
  */
 export interface Forms {
-  /** A whole secret, in any form. */
-  readonly whole: RegExp;
-  /** The end of a text that could be the start of a secret. */
-  readonly start: RegExp;
+  /** Replaces each whole secret, in any form. */
+  replaceIn(text: string, by: string): string;
+  /** The position from which the end of the text could be the start of a secret, or -1. */
+  startIn(text: string): number;
 }
 
 /** A shorter key could be part of ordinary text. */
@@ -19,16 +19,107 @@ export function formsOf(secret: string): Forms | undefined {
   if (secret.length < LENGTH_MIN) return undefined;
   let forms = known.get(secret);
   if (forms === undefined) {
-    // Each form is a list of patterns, one for each character.
-    const all = [characters(secret), hexadecimal(secret), ...base64(secret)];
+    const points = [...secret.toWellFormed()];
+    const all = [
+      new Form(characters(points), (at) => /[A-Za-z0-9]/.test(points[at] ?? '')),
+      new Form(hexadecimal(secret), (at) => at % 2 === 1),
+      ...base64(secret).map((patterns) => new Form(patterns, () => true)),
+    ];
     forms = {
-      whole: new RegExp(all.map((patterns) => patterns.join('')).join('|'), 'g'),
-      start: new RegExp(`(?:${all.map(startOf).join('|')})${INCOMPLETE}$|${ESCAPE}$`),
+      replaceIn: (text, by) => all.reduce((rest, form) => form.replaceIn(rest, by), text),
+      startIn: (text) => {
+        const starts = all.map((form) => form.startIn(text)).filter((at) => at >= 0);
+        return starts.length === 0 ? -1 : Math.min(...starts);
+      },
     };
     if (known.size >= KNOWN_MAX) known.clear();
     known.set(secret, forms);
   }
   return forms;
+}
+
+interface Part {
+  /** Matches the whole part. It is global for the first part, and sticky for the others. */
+  readonly whole: RegExp;
+  /** Matches a text that ends within the part. */
+  readonly start: RegExp;
+}
+
+/**
+ * One form of a secret: a list of patterns, one for each character. One expression for a private key of 1,700 characters takes
+ * seconds to compile, so the list is cut into parts, and a part is compiled only if the text matches all parts before it.
+ */
+class Form {
+  readonly #parts: readonly Part[];
+
+  /** `canEnd`: true if a part can end after this pattern. A match of the pattern must then have only one possible length. */
+  constructor(patterns: readonly string[], canEnd: (at: number) => boolean) {
+    this.#parts = cut(patterns, canEnd).map((part, at) => ({
+      whole: new RegExp(part.join(''), at === 0 ? 'g' : 'y'),
+      start:
+        at === 0
+          ? new RegExp(`(?:${startOf(part)})${INCOMPLETE}$|${ESCAPE}$`)
+          : new RegExp(`(?:${startOf(part)})?${INCOMPLETE}$`, 'y'),
+    }));
+  }
+
+  replaceIn(text: string, by: string): string {
+    let result = '';
+    let done = 0;
+    for (let from = 0; ;) {
+      const found = this.#find(text, from);
+      if (found === null) return result + text.slice(done);
+      const isWhole = found.parts === this.#parts.length;
+      if (isWhole) result += text.slice(done, found.at) + by;
+      if (isWhole) done = found.end;
+      from = isWhole ? found.end : found.at + 1;
+    }
+  }
+
+  startIn(text: string): number {
+    const inFirst = text.search((this.#parts[0] as Part).start);
+    for (let found = this.#find(text, 0); found !== null; found = this.#find(text, found.at + 1)) {
+      const next = this.#parts[found.parts];
+      if (next === undefined || endOf(next.start, text, found.end) === null) continue;
+      return inFirst < 0 ? found.at : Math.min(inFirst, found.at);
+    }
+    return inFirst;
+  }
+
+  /** The first place from there on that matches the first part, and the number of parts that match. */
+  #find(text: string, from: number): { readonly at: number; readonly end: number; readonly parts: number } | null {
+    const [first, ...others] = this.#parts as [Part, ...Part[]];
+    first.whole.lastIndex = from;
+    const match = first.whole.exec(text);
+    if (match === null) return null;
+    let end = first.whole.lastIndex;
+    let parts = 1;
+    for (const { whole } of others) {
+      const next = endOf(whole, text, end);
+      if (next === null) break;
+      end = next;
+      parts += 1;
+    }
+    return { at: match.index, end, parts };
+  }
+}
+
+/** In patterns. */
+const PART_MIN = 40;
+
+function cut(patterns: readonly string[], canEnd: (at: number) => boolean): readonly (readonly string[])[] {
+  const parts: string[][] = [[]];
+  for (const [at, pattern] of patterns.entries()) {
+    const last = parts.at(-1) as string[];
+    last.push(pattern);
+    if (last.length >= PART_MIN && canEnd(at) && at < patterns.length - 1) parts.push([]);
+  }
+  return parts;
+}
+
+function endOf(pattern: RegExp, text: string, from: number): number | null {
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex : null;
 }
 
 /** The first patterns of a list, at least one. */
@@ -44,8 +135,8 @@ const SLASHES = String.raw`\\{1,3}`;
 /** A percent sign that was encoded up to three more times. */
 const PERCENT = '%(?:25){0,3}';
 
-function characters(secret: string): string[] {
-  return [...secret.toWellFormed()].map((character) => {
+function characters(points: readonly string[]): string[] {
+  return points.map((character) => {
     const bytes = [...Buffer.from(character)];
     const code = character.codePointAt(0) ?? 0;
     const forms = [

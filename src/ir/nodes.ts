@@ -357,7 +357,7 @@ export interface FlowBody {
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
   /** How personal data is protected; absent if it is not. */
   readonly pii?: PiiPolicy;
-  /** The people who answer questions, by id. Absent: nobody checks who answers. */
+  /** The people who answer questions, by id. If absent, any name is accepted as the name of the person who answers. */
   readonly people?: PeopleDef;
   /** Called when a question is asked. */
   readonly notify?: readonly NotifyHook[];

@@ -26,7 +26,7 @@ export interface Approvers {
   };
 }
 
-/** What a question is about. */
+/** The subject of a question. */
 export type AskPurpose =
   | 'flow_node'
   | 'route'
@@ -71,7 +71,7 @@ export interface ReviewQueueLimits {
   readonly ageMs?: number;
 }
 
-/** What happened around a question, outside of the flow. */
+/** An event of a question that does not move the run on: a notification, or too many open questions. */
 export type ReviewNote =
   /** A hook was called, or gave up. */
   | {

@@ -39,7 +39,7 @@ export type AnswerEvent =
       readonly answer: Omit<Answer, 'text'>;
       readonly reason: AnswerRefusal;
     }
-  /** Nobody answered for so long that the second level may answer too. */
+  /** The time of the first level has passed without an answer. The second level may answer too. */
   | { readonly type: 'question.escalated'; readonly key: EffectKey; readonly to: readonly string[] };
 
 export type QuestionEvent = AnswerEvent | ReviewNote;

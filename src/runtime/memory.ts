@@ -113,7 +113,7 @@ export interface MemoryStore {
   quarantined(caller: MemoryCaller, limit: number): Promise<readonly MemoryEntry[]>;
   /** Makes a quarantined entry active. Only an operator can. Null if there is no such entry. */
   release(caller: MemoryOperator, id: string, at: Instant): Promise<MemoryEntry | null>;
-  /** Deletes an entry. False if there is none. */
+  /** Deletes an entry. Returns false if there is no entry with this id. */
   forget(caller: MemoryCaller, id: string): Promise<boolean>;
   /** Deletes all entries that came from these runs, and returns how many there were. */
   eraseRuns(runs: readonly RunId[]): Promise<number>;

@@ -156,7 +156,7 @@ export interface Roster {
   expired(of: RunScope, rule: { readonly runs?: number; readonly endedBefore?: Instant }): Promise<readonly RunId[]>;
   /** Removes runs that have ended. Returns the removed ones. */
   remove(runs: readonly RunId[]): Promise<readonly RunId[]>;
-  /** Removed runs in the order of removal. `head` is the link of the last one, and '' if there are none. */
+  /** Removed runs in the order of removal. `head` is the link of the last one, and '' if no run was removed. */
   tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
 }
 
@@ -320,7 +320,7 @@ export interface PiiStore {
   /** Marks a token that was passed to a tool as it is. It may come back in a result. */
   release(run: RunId, token: string): void;
   isReleased(run: RunId, token: string): boolean;
-  /** Deletes all values of a run for good, and returns how many there were. */
+  /** Deletes all values of a run permanently, and returns how many there were. */
   erase(run: RunId): number;
   close(): void;
 }

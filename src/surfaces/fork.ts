@@ -1,4 +1,4 @@
-/** What a fork changes besides slots: the instructions and models of agents, and the folder that its tools work in. */
+/** Changes of a fork other than slots: the instructions and models of agents, and the work directory of its tools. */
 import { hash } from 'node:crypto';
 import { modelTable } from '../compile/document/model-table.ts';
 import type { ModelEntry } from '../compile/document/model-table.ts';

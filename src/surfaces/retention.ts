@@ -1,4 +1,4 @@
-/** What retention does besides the journal: exports runs before they are removed, and deletes their data afterwards. */
+/** Retention outside of the journal: exports runs before they are removed, and deletes their data afterwards. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RunId } from '../ir/events.ts';

@@ -34,5 +34,5 @@ async function play(...names: string[]): Promise<Round> {
   const shape = SHAPES.find((candidate) => candidate.id === 'fanout-1000');
   if (shape === undefined) throw new Error('the shape is gone');
   const entries = names.map((name) => ({ name, module }));
-  return runShape(shape, entries, { rounds: 2, budgetMs: 5_000 });
+  return runShape(shape, entries, { rounds: 2, budgetMs: 60_000, warmUpMs: 1 });
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openErasable } from '../../src/stores/sqlite/database.ts';
-import { ended, folder, json, newProject, report, RUN, sluice, start } from './cli.ts';
+import { ended, folder, json, report, RUN, sluice as spawned, start } from './cli.ts';
 import type { Ran } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 /** A project whose run `r_1` waits for an answer, after these statements. */
 async function damaged(...statements: readonly string[]): Promise<string> {
@@ -17,11 +18,17 @@ async function damaged(...statements: readonly string[]): Promise<string> {
 
 /** The triggers are there again afterwards. */
 function change(cwd: string, ...statements: readonly string[]): void {
-  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'), { enableForeignKeyConstraints: false });
+  const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'), {
+    enableForeignKeyConstraints: false,
+    // A command may write to it at the same time.
+    timeout: 50_000,
+  });
+  db.exec('BEGIN IMMEDIATE');
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
   for (const sql of statements) if (db.prepare(sql).run().changes === 0) throw new Error(`no row was changed: ${sql}`);
   for (const { sql } of triggers) db.exec(String(sql));
+  db.exec('COMMIT');
   db.close();
 }
 
@@ -134,7 +141,7 @@ test('a number that is too large is a finding of its run, and the other runs sta
       const one = table === 'runs' ? "run = 'r_1'" : "run = (SELECT id FROM runs WHERE run = 'r_1') AND after = 0";
       change(copy, `UPDATE ${table} SET ${name} = 9007199254740993 WHERE ${one}`);
       const [listed, audited, waiting] = await Promise.all(
-        [['runs'], ['audit', 'verify'], ['approvals']].map((command) => sluice([...command, '--json'], { cwd: copy })),
+        [['runs'], ['audit', 'verify'], ['approvals']].map((command) => spawned([...command, '--json'], { cwd: copy })),
       );
       const column = `${table}.${name}`;
       expect([
@@ -197,10 +204,11 @@ export const once = () => { if (!existsSync('go')) process.exit(0); return 'paid
 flow: { id: f, entry: a, nodes: [{ id: a, type: tool, tool: own.tool }] }
 `,
   });
-  for (const run of ['r_1', 'r_2', 'r_3']) await sluice(['run', 'a.yaml', '--script', 's.yaml', '--run', run], { cwd });
+  for (const run of ['r_1', 'r_2', 'r_3'])
+    await spawned(['run', 'a.yaml', '--script', 's.yaml', '--run', run], { cwd });
   change(cwd, "UPDATE log SET at = at + 1 WHERE run = (SELECT id FROM runs WHERE run = 'r_1')");
   writeFileSync(join(cwd, 'go'), '');
-  const ran = await sluice(['resume', '--json', '--script', 's.yaml'], { cwd });
+  const ran = await spawned(['resume', '--json', '--script', 's.yaml'], { cwd });
   expect([ran.status, json(ran)]).toMatchObject([
     1,
     [
@@ -229,11 +237,11 @@ flow: { id: f, entry: a, nodes: [{ id: a, type: tool, tool: own.tool }] }
   });
   const child = start(['run', 'a.yaml', '--script', 's.yaml', '--run', 'r_1', mode], { cwd });
   const ran = ended(child);
-  await expect.poll(() => existsSync(join(cwd, 'waiting')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(cwd, 'waiting'))).toBe(true);
   const cancel = '{"type":"cancel","by":"eve","why":"x"}';
   change(cwd, `INSERT INTO mail (run, fact, hash) SELECT id, '${cancel}', 'x' FROM runs`);
   const db = new DatabaseSync(join(cwd, '.sluice', 'sluice.db'));
-  await expect.poll(() => db.prepare('SELECT count(*) AS n FROM mail').get(), { timeout: 20_000 }).toEqual({ n: 0 });
+  await expect.poll(() => db.prepare('SELECT count(*) AS n FROM mail').get()).toEqual({ n: 0 });
   db.close();
   writeFileSync(join(cwd, 'go'), '');
   const { status, stderr } = await ran;

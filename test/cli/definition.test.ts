@@ -1,11 +1,10 @@
 /** A module that exports a definition is a document: its functions run, also in the command that continues the run. */
-import { writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { folder, json, report, root, sluice } from './cli.ts';
 
-const MODULE = `import { agent, flow, jsonSchema, text, tool } from '${pathToFileURL(join(root, 'dist/bundle/index.js')).href}';
+const MODULE = `import { agent, flow, jsonSchema, text, tool } from 'sluice';
 const Input = jsonSchema({ type: 'object', properties: { message: { type: 'string' } } });
 const pay = tool('payments.pay', { effect: 'financial', input: jsonSchema({ type: 'object', properties: { amount: { type: 'number' } } }), run: ({ amount }) => ({ paid: amount * 2 }) });
 const triage = agent('triage', { instructions: 'Sort.', output: jsonSchema({ type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }) });
@@ -14,8 +13,18 @@ export default flow('pays', { input: Input })
   .approve('gate', ({ triage }) => text\`Pay \${triage.amount}?\`)
   .step(pay, ({ triage }) => ({ amount: triage.amount }));
 `;
-const project = (): string =>
-  folder({ 'pays.ts': MODULE, 's.yaml': `agents: { triage: ['{"amount": 21}'] }\n`, 'elsewhere/.keep': '' });
+/** The package is installed in the project, as a link to the checkout. */
+function project(): string {
+  const cwd = folder({
+    'pays.ts': MODULE,
+    's.yaml': `agents: { triage: ['{"amount": 21}'] }\n`,
+    'elsewhere/.keep': '',
+    'node_modules/.keep': '',
+  });
+  symlinkSync(root, join(cwd, 'node_modules', 'sluice'));
+  return cwd;
+}
+
 const RUN = ['run', 'pays.ts', '--script', 's.yaml', '--input', 'money', '--run', 'r_1', '--json'];
 
 test('check and run take it, and answer calls its function from another folder', async () => {

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, json, root, sluice, type Ran } from './cli.ts';
+import { folder, json, root, type Ran } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const page = readFileSync(join(root, 'docs/guide/getting-started.md'), 'utf8');
 const blocks = [...page.matchAll(/```(\w*)\n([\s\S]*?)```/g)].map(([, language, text = '']) => ({ language, text }));

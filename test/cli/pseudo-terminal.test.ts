@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newProject } from './cli.ts';
+import { newProject } from './in-process.ts';
 import { onTerminal } from './on-terminal.ts';
 
 const RUN = ['run', 'support.flow.yaml', '--script', 'slow.yaml', '--input', '@input.json'];

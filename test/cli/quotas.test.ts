@@ -46,11 +46,7 @@ async function listed(cwd: string): Promise<Listed> {
 
 /** Resolves when the run is stored. */
 async function untilStarted(cwd: string, run: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if ((await sluice(['show', run], { cwd })).status === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`${run} did not start`);
+  while ((await sluice(['show', run], { cwd })).status !== 0) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
 describe('two processes', () => {

@@ -57,7 +57,7 @@ test(
     const child = start(['run', 'nap.yaml', '--json'], { cwd });
     const done = ended(child);
     let runs: readonly { readonly run: string }[] = [];
-    for (let tries = 0; tries < 100 && runs.length === 0; tries++) {
+    while (runs.length === 0) {
       await sleep(100);
       const listed = await sluice(['runs', '--json'], { cwd });
       if (listed.status === 0) runs = json(listed) as typeof runs;

@@ -1,7 +1,8 @@
 /** What becomes of the two streams decides neither what becomes of a run nor how a fault is told. */
 import { execFile } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { bin, folder, json, sluice, type Ran } from './cli.ts';
+import { bin, folder, json, type Ran } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const FILES = {
   'w.yaml': 'steps: [{ name: one, agent_name: a }, { name: two, agent_name: b }]\n',

@@ -3,7 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { RUN, bin, ended, folder, newProject, report, sluice, start } from './cli.ts';
+import { RUN, bin, ended, folder, report, sluice as spawned, start } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 const execute = promisify(execFile);
 
@@ -22,10 +23,10 @@ test('a reader that goes away ends the command quietly', async () => {
 
 test('colour can be forced on and is off with NO_COLOR, and never reaches standard output', async () => {
   const cwd = folder({ 'bad.yaml': 'flow: { id: x, entry: nowhere, nodes: [{ id: a, type: terminal }] }\n' });
-  const forced = await sluice(['check', 'bad.yaml'], { cwd, env: { FORCE_COLOR: '1' } });
+  const forced = await spawned(['check', 'bad.yaml'], { cwd, env: { FORCE_COLOR: '1' } });
   expect(forced.stderr).toContain('\u001B[');
   expect(forced.stdout).not.toContain('\u001B[');
-  const plain = await sluice(['check', 'bad.yaml'], { cwd, env: { FORCE_COLOR: '1', NO_COLOR: '1' } });
+  const plain = await spawned(['check', 'bad.yaml'], { cwd, env: { FORCE_COLOR: '1', NO_COLOR: '1' } });
   expect(plain.stderr).not.toContain('\u001B[');
 });
 
@@ -90,7 +91,7 @@ test('a folder that cannot be written gives one clear error', async () => {
   chmodSync(cwd, 0o555);
   // Permissions do not bind root, so the command runs as somebody else then.
   const uid = process.getuid?.() === 0 ? { uid: 65534 } : {};
-  const ran = await sluice(RUN, { cwd, ...uid });
+  const ran = await spawned(RUN, { cwd, ...uid });
   chmodSync(cwd, 0o755);
   expect(ran.status).toBe(1);
   expect(ran.stderr).toContain('error[journal-read-only]');

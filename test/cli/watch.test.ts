@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RUN, ended, folder, json, newProject, report, sluice, start } from './cli.ts';
-import { sluice as inProcess } from './in-process.ts';
+import { RUN, ended, folder, json, report, sluice, start } from './cli.ts';
+import { newProject, sluice as inProcess } from './in-process.ts';
 
 const SLOW = `clock: real
 agents: { triage_bot: [ { delayMs: 1500, text: '{"category": "refund", "amount": 250}' } ] }

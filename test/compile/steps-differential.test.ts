@@ -66,10 +66,10 @@ const sayFrom =
     ]);
   };
 
-test('2,000 random workflows agree with the rules', () => {
+test('600 random workflows agree with the rules', () => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
   const codes: { [code: string]: number } = {};
-  for (let n = 0; n < 2000; n++) {
+  for (let n = 0; n < 600; n++) {
     const pick = pickFrom(seed + n);
     const steps = randomSteps(pick);
     if (compileSteps({ steps }).flow === null) continue;

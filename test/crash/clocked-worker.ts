@@ -22,7 +22,8 @@ const engine = createEngine({
   tools: {
     'slow.read': async () => {
       say({ called: Date.now() });
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      do await new Promise((resolve) => setTimeout(resolve, 100));
+      while (notices.length === 0);
       return 'done';
     },
   },

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { campaign } from './campaign.ts';
 
-const CYCLES = 30;
+const CYCLES = 15;
 
 test(`L8: ${CYCLES} times kill -9 changes nothing but time`, { timeout: 240_000 }, async () => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_000);

@@ -34,16 +34,17 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
       db: join(dir, `${place}.db`),
       space: server.space(place),
       seed,
-      count: 40,
+      count: 16,
       leaseMs: 3_600_000,
       snapshotEvery: 50,
     });
     const place = `${signal}-stopped`;
     let closed = 0;
+    let calls = 0;
     for (let life = 0; life < 3; life++) {
       const worker = startWorker(orders(`w${life}`, place));
       await worker.said('ready');
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      calls = await Promise.race([moreCalls(place, calls), worker.ended().then(() => calls)]);
       worker.process.kill(signal);
       const said = await worker.ended();
       expect(['closed', 'done']).toContain(said);
@@ -64,6 +65,15 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     );
   },
 );
+
+/** Waits until a worker has called the server, so that it is stopped at work. */
+async function moreCalls(place: string, before: number): Promise<number> {
+  for (;;) {
+    const { calls } = await effectsIn(server.space(place));
+    if (calls > before) return calls;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
 
 function byRun({ outcomes }: Awaited<ReturnType<typeof judge>>): unknown[] {
   return [...outcomes.values()].toSorted((a, b) => (a.run < b.run ? -1 : 1));

@@ -12,7 +12,7 @@ import { readRun } from '../../src/runtime/journal/read.ts';
 import { reportOf } from '../../src/runtime/report/report.ts';
 import { compileExample, exampleNames, playExample } from '../dialects/team-examples.ts';
 
-const KILLS = 5;
+const KILLS = 3;
 const SEED = Number(process.env['SEED'] ?? 7);
 
 test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout: 240_000 }, async () => {

@@ -81,7 +81,16 @@ export async function runCase(folder: URL): Promise<void> {
   }
 }
 
+/** A case is compiled once. Its result is frozen. */
 export function compileCase(folder: URL): CompileResult {
+  let result = compiled.get(folder.href);
+  if (result === undefined) compiled.set(folder.href, (result = compileNew(folder)));
+  return result;
+}
+
+const compiled = new Map<string, CompileResult>();
+
+function compileNew(folder: URL): CompileResult {
   const file = existsSync(new URL('flow.json', folder)) ? 'flow.json' : 'flow.yaml';
   const readText = (name: string): string | null => (existsSync(new URL(name, folder)) ? read(folder, name) : null);
   return compile(read(folder, file), { file, readText, hash: (text) => hash('sha256', text, 'hex') });

@@ -8,12 +8,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { verify } from '../../src/compile/verify/verify.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
-import { interpret } from '../../spec/interpreter.ts';
 import type { Meaning } from '../../spec/interpreter.ts';
 import { compare, usageOf } from './compare.ts';
 import type { Usage } from './compare.ts';
-import { joinsOf, runEngine } from './engine.ts';
+import { runBoth } from './engine.ts';
 import type { Ran } from './engine.ts';
 import { lower } from './lower.ts';
 import { plans } from './plan.ts';
@@ -89,13 +87,6 @@ async function both(plan: Plan): Promise<{ ran: Ran; meaning: Meaning; usage: Us
   const input = plan.input as unknown as Json;
   // Whether the compensation of a dropped branch holds decides how the run ends, and which are dropped depends on time.
   const world = createWorld(plan.world, flow, { undoHolds: plan.forks === 'early' });
-  const ran = await runEngine(flow, input, world, plan.world);
-  const joins = joinsOf(flow, ran.events);
-  const meaning = interpret(flow, input, {
-    answer: world.answer,
-    joined: (fork) => joins.get(fork),
-    validate: pure.validate,
-    countTokens: pure.countTokens,
-  });
+  const { ran, meaning } = await runBoth(flow, input, world, plan.world);
   return { ran, meaning, usage: usageOf(meaning.asked, world) };
 }

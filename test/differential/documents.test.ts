@@ -10,11 +10,11 @@ import { expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import type { Event } from '../../src/ir/events.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import type { Bounds } from '../../src/compile/certificate/certificate.ts';
 import { createProgram } from '../../src/core/program.ts';
 import { pure } from '../../src/runtime/engine/pure.ts';
 import { pathOf } from '../../src/runtime/report/report.ts';
 import { differenceBetween, simulate } from '../../src/surfaces/testing/simulate.ts';
-import { interpret } from '../../spec/interpreter.ts';
 import { compileText } from '../compile/compile-text.ts';
 import { expectedOf } from './authored-model.ts';
 import type { Expected, Made, Surroundings } from './authored-model.ts';
@@ -24,11 +24,11 @@ import type { DocumentPlan } from './document-plan.ts';
 import { createDocumentWorld } from './document-world.ts';
 import { authoredOf } from './documents.ts';
 import type { Authored } from './documents.ts';
-import { joinsOf, runEngine } from './engine.ts';
+import { runBoth } from './engine.ts';
 import type { Ran } from './engine.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const numRuns = Number(process.env['SLUICE_RUNS'] ?? 200);
+const numRuns = Number(process.env['SLUICE_RUNS'] ?? 100);
 const timeout = 30_000 + numRuns * 150;
 const plans = documentPlans(2, 4);
 
@@ -36,8 +36,7 @@ test(`L2, L3, L5, L6: authored nodes run as they are described, seed ${seed}`, {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
-      const { authored, flow, ran } = await played(plan);
-      const bounds = compileText(authored.document).bounds?.flow;
+      const { authored, flow, bounds, ran } = await played(plan);
       const used = ran.state.usage as { readonly [dimension: string]: number };
       expect(used['toolCalls'] ?? 0).toBeLessThanOrEqual(bounds?.toolCalls.most ?? Infinity);
       const path = pathOf(createProgram(flow, pure), ran.events);
@@ -54,7 +53,7 @@ test(`L2, L3, L5, L6: authored nodes run as they are described, seed ${seed}`, {
 test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, async () => {
   for (const [index, plan] of fc.sample(plans, { seed, numRuns: Math.ceil(numRuns / 4) }).entries()) {
     const { document, input } = authoredOf(plan);
-    const flow = compiled(document);
+    const { flow } = compiled(document);
     const { answer } = createDocumentWorld(plan.world);
     const options = { flow, input: input as Json, world: { perform: answer, answer: () => null }, seed: index };
     const quiet = await simulate({ ...options, faults: 'none' });
@@ -83,30 +82,25 @@ const KINDS = [
   'BUDGET_EXHAUSTED',
 ];
 
-function compiled(document: object): CompiledFlow {
-  const { flow, diagnostics } = compileText(document);
+function compiled(document: object): { readonly flow: CompiledFlow; readonly bounds: Bounds['flow'] | undefined } {
+  const { flow, bounds, diagnostics } = compileText(document);
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-  return flow as CompiledFlow;
+  return { flow: flow as CompiledFlow, bounds: bounds?.flow };
 }
 
 /** Runs a document, and compares the run with the reference interpreter. */
-async function played(plan: DocumentPlan): Promise<{ authored: Authored; flow: CompiledFlow; ran: Ran }> {
+async function played(
+  plan: DocumentPlan,
+): Promise<{ authored: Authored; flow: CompiledFlow; bounds: Bounds['flow'] | undefined; ran: Ran }> {
   const authored = authoredOf(plan);
-  const flow = compiled(authored.document);
+  const { flow, bounds } = compiled(authored.document);
   const input = authored.input as Json;
   const world = createDocumentWorld(plan.world);
-  const ran = await runEngine(flow, input, world, plan.world);
-  const joins = joinsOf(flow, ran.events);
-  const meaning = interpret(flow, input, {
-    answer: world.answer,
-    joined: (fork) => joins.get(fork),
-    validate: pure.validate,
-    countTokens: pure.countTokens,
-  });
+  const { ran, meaning } = await runBoth(flow, input, world, plan.world);
   // The visits of a branch that a timeout dropped count towards the cap, and only the engine knows how many there were.
   if (plan.maxIterations === 0 || meaning.dropped.length === 0)
     compare(plan.sequential, ran, meaning, usageOf(meaning.asked, world));
-  return { authored, flow, ran };
+  return { authored, flow, bounds, ran };
 }
 
 /** The calls get the results that they had in the run, by node and arguments. */

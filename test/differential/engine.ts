@@ -3,11 +3,14 @@ import { openMemory } from '../../src/stores/memory/open.ts';
 import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Event, RunState } from '../../src/ir/events.ts';
-import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Call, Performer } from '../../src/runtime/ports.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
+import { interpret } from '../../spec/interpreter.ts';
+import type { Meaning } from '../../spec/interpreter.ts';
 import type { Question, RandomWorld } from './world.ts';
 
 export interface Ran {
@@ -17,7 +20,25 @@ export interface Ran {
   readonly agrees: boolean;
 }
 
-export async function runEngine(flow: CompiledFlow, input: Json, world: RandomWorld, seed: number): Promise<Ran> {
+/** Runs a flow through the engine and through the reference interpreter, in the same world. */
+export async function runBoth(
+  flow: CompiledFlow,
+  input: Json,
+  world: RandomWorld,
+  seed: number,
+): Promise<{ readonly ran: Ran; readonly meaning: Meaning }> {
+  const ran = await runEngine(flow, input, world, seed);
+  const joins = joinsOf(flow, ran.events);
+  const meaning = interpret(flow, input, {
+    answer: world.answer,
+    joined: (fork) => joins.get(fork),
+    validate: pure.validate,
+    countTokens: pure.countTokens,
+  });
+  return { ran, meaning };
+}
+
+async function runEngine(flow: CompiledFlow, input: Json, world: RandomWorld, seed: number): Promise<Ran> {
   const store = openMemory();
   const performed: Question[] = [];
   const engine = createRuntime({
@@ -30,8 +51,9 @@ export async function runEngine(flow: CompiledFlow, input: Json, world: RandomWo
     const run = await engine.start(flow, { run: 'r', input, seed });
     await engine.settled(run);
     const { state, events } = await readRun(store.journal, run);
-    const { ok } = await audit(store.journal, run);
-    return { state, events, performed, agrees: ok && (await replay(store.journal, run)).agrees };
+    // It also verifies the chain, and rejects if that is broken.
+    const { agrees } = await replay(store.journal, run);
+    return { state, events, performed, agrees };
   } finally {
     await engine.close();
   }
@@ -97,7 +119,7 @@ export function askedBy(events: readonly Event[]): Asked[] {
 }
 
 /** For each fork that may join early: which branches had ended, in order. */
-export function joinsOf(flow: CompiledFlow, events: readonly Event[]): Map<string, { ended: number[]; late: boolean }> {
+function joinsOf(flow: CompiledFlow, events: readonly Event[]): Map<string, { ended: number[]; late: boolean }> {
   const joins = new Map<string, { ended: number[]; late: boolean }>();
   const open = new Map<string, { key: string; node: string; prefix: string; ended: number[] }>();
   for (const event of events) {

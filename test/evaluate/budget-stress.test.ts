@@ -17,7 +17,7 @@ const LEFT_OUT = ['dev-team.team.yaml', 'slow.flow.yaml'];
 const examples = files.filter(
   (name) => NOTATION.test(name) && !LEFT_OUT.includes(name) && files.includes(name.replace(NOTATION, '.script.yaml')),
 );
-const stride = Number(process.env['SLUICE_STRIDE'] ?? 9);
+const stride = Number(process.env['SLUICE_STRIDE'] ?? 17);
 
 /** The input that the example prints, or any. */
 function inputOf(name: string): Json {

@@ -6,7 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Append } from '../../src/runtime/ports.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
-import { folder, json, newProject, report, RUN, sluice } from '../cli/cli.ts';
+import { folder, json, report, RUN, sluice as spawned } from '../cli/cli.ts';
+import { newProject, sluice } from '../cli/in-process.ts';
 import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
@@ -50,10 +51,10 @@ test.each([
     ['runs'],
     ['approvals'],
   ]) {
-    const ran = await sluice([...command, '--json'], options);
+    const ran = await spawned([...command, '--json'], options);
     expect([command[0], ran.status, ran.stderr]).toEqual([command[0], 0, '']);
   }
-  expect(report(await sluice(['show', 'r_1', '--json'], options)).state).toBe('suspended');
+  expect(report(await spawned(['show', 'r_1', '--json'], options)).state).toBe('suspended');
 });
 
 test.for([
@@ -85,7 +86,7 @@ test.for([
     chmodSync(temporary, 0o777);
     const options = { cwd, env: { TMPDIR: temporary }, ...auditor };
     for (const command of [['audit', 'verify', 'r_1'], ['show', 'r_1'], ['trace', 'r_1'], ['runs']]) {
-      const ran = await sluice([...command, '--json'], options);
+      const ran = await spawned([...command, '--json'], options);
       expect([command[0], ran.status, ran.stderr]).toEqual([command[0], 0, '']);
     }
     works = false;

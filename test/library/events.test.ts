@@ -7,13 +7,21 @@ import type { CompiledFlow, CreateEngineOptions, Json, RunEvent } from '../../sr
 
 const root = join(import.meta.dirname, '../..');
 
-async function eventsOf(document: object, options: CreateEngineOptions, input: Json = {}): Promise<RunEvent[]> {
+async function eventsOf(
+  document: object,
+  options: CreateEngineOptions,
+  input: Json = {},
+  onEvent: (event: RunEvent) => void = () => undefined,
+): Promise<RunEvent[]> {
   const { flow, diagnostics } = compile(document);
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   await using engine = createEngine({ journal: openMemory(), ...options });
   const run = await engine.run(flow as CompiledFlow, input);
   const events: RunEvent[] = [];
-  for await (const event of run.events()) events.push(event);
+  for await (const event of run.events()) {
+    onEvent(event);
+    events.push(event);
+  }
   return events;
 }
 
@@ -85,18 +93,20 @@ describe('streamed text', () => {
       agents: [{ id: 'bot' }],
       flow: { id: 'f', entry: 'ask', nodes: [{ id: 'ask', type: 'agent', agent: 'bot' }] },
     };
-    const events = await eventsOf(document, {
+    const reading = Promise.withResolvers<void>();
+    const options: CreateEngineOptions = {
       performer: {
         perform: async (call) => {
           // A reader of events must have subscribed before the model begins.
-          await new Promise((resolve) => setTimeout(resolve, 100));
+          await reading.promise;
           call.onText?.('Let me think. ', 'reasoning');
           call.onText?.('{"order":', 'arguments');
           call.onText?.('Done', 'text');
           return { ok: true, value: { text: 'Done' } };
         },
       },
-    });
+    };
+    const events = await eventsOf(document, options, {}, () => reading.resolve());
     const streamed = events.flatMap((event) =>
       event.type === 'model.text' || event.type === 'model.reasoning' || event.type === 'model.arguments'
         ? [[event.type, event.node, event.agent, event.text]]

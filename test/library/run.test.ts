@@ -131,10 +131,10 @@ describe('readers of events', () => {
     await run.waiting();
     return run;
   };
-  /** Milliseconds until the reader has ended. */
-  const timeToEnd = async (
+  /** The reader waits for the next event, which never comes. */
+  const endOfWait = async (
     end: (reader: AsyncIterableIterator<RunEvent>, stop: AbortController) => void,
-  ): Promise<number> => {
+  ): Promise<IteratorResult<RunEvent>> => {
     await using engine = engineWith();
     const run = await waitingRun(engine);
     const stop = new AbortController();
@@ -145,18 +145,16 @@ describe('readers of events', () => {
     }
     const pending = reader.next();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    const from = performance.now();
     end(reader, stop);
-    expect(await pending).toEqual({ done: true, value: undefined });
-    return performance.now() - from;
+    return pending;
   };
 
-  test('an aborted signal ends a reader of a waiting run at once', async () => {
-    expect(await timeToEnd((_, stop) => stop.abort())).toBeLessThan(100);
+  test('an aborted signal ends a reader of a waiting run', async () => {
+    expect(await endOfWait((_, stop) => stop.abort())).toEqual({ done: true, value: undefined });
   });
 
-  test('`return` ends a reader of a waiting run at once', async () => {
-    expect(await timeToEnd((reader) => void reader.return?.())).toBeLessThan(100);
+  test('`return` ends a reader of a waiting run', async () => {
+    expect(await endOfWait((reader) => void reader.return?.())).toEqual({ done: true, value: undefined });
   });
 
   test('a reader resumes after any event, without a gap and without a repetition', async () => {

@@ -4,7 +4,7 @@ import { simulate } from '../../src/surfaces/testing/simulate.ts';
 import { overspent, trialOf } from './overspend.ts';
 
 /** `OVERSPEND_RUNS=10000 OVERSPEND_SEED=1` for the long form. */
-const RUNS = Number(process.env['OVERSPEND_RUNS'] ?? 100);
+const RUNS = Number(process.env['OVERSPEND_RUNS'] ?? 40);
 const FIRST = Number(process.env['OVERSPEND_SEED'] ?? 1);
 
 test(`L4: measured use never exceeds a limit §pathologies/budget-blowout §modes/budget-stress, seeds ${FIRST} to ${FIRST + RUNS - 1}`, async () => {

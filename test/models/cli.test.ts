@@ -1,6 +1,7 @@
 /** `sluice run --model` against providers on loopback, as a user with a key in the environment would call it. */
 import { expect, test } from 'vitest';
-import { folder, sluice } from '../cli/cli.ts';
+import { folder } from '../cli/cli.ts';
+import { sluice } from '../cli/in-process.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { ProtocolMock } from './protocols.ts';
 import { serve, text } from './serve.ts';

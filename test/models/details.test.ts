@@ -171,10 +171,11 @@ test('they reach a reader of the events of a run', async () => {
   const last = { index: 0, delta: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' };
   const end = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [last] };
   const ended = sse(`data: ${JSON.stringify(end)}\n\ndata: [DONE]\n\n`);
+  const reading = Promise.withResolvers<void>();
   served.answer = async (response, asked) => {
     if (served.asked.length > 1) return ended(response, asked);
     // The reader comes after the start of the run.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await reading.promise;
     return sse(streamedCall())(response, asked);
   };
   const { flow } = compile({
@@ -192,8 +193,10 @@ test('they reach a reader of the events of a run', async () => {
   });
   const heard: string[] = [];
   const run = await engine.start(flow, { input: {} });
-  for await (const event of engine.events(run, { deltas: true }))
+  for await (const event of engine.events(run, { deltas: true })) {
+    if (event.type === 'effect.requested') reading.resolve();
     if (event.type === 'reply.streamed') heard.push(`${event.part ?? 'text'}: ${event.text}`);
+  }
   await engine.close();
   expect(heard).toEqual(['reasoning: Hmm.', 'text: Looking.', 'arguments: {"q":', 'arguments: "tea"}', 'text: Done.']);
 });

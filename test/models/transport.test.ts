@@ -43,7 +43,8 @@ async function run(answers: readonly Answer[], more: { readonly models?: object;
 
 const workflow = { flow: undefined, workflow: { name: 'w', steps: [{ name: 's', agent_id: 'bot' }] } };
 
-describe('a request that does not get through', () => {
+// Each test has a server of its own and waits between attempts, so they run at the same time.
+describe.concurrent('a request that does not get through', () => {
   test.each([
     ['503', busy],
     [

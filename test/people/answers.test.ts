@@ -16,6 +16,7 @@ import {
   signer,
   waitingAt,
 } from './people.ts';
+import { movableClock } from '../movable-clock.ts';
 
 const MANAGERS = { roles: ['manager'] };
 
@@ -98,12 +99,13 @@ test('an answer to another payload is refused', async () => {
 });
 
 test('an expired question takes no answer', async () => {
-  const here = office();
-  const question = await waitingAt(here, gated(MANAGERS, { timeout: 0.05 }));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const clock = movableClock();
+  const here = office(':memory:', {}, [], clock);
+  const question = await waitingAt(here, gated(MANAGERS, { timeout: 3600 }));
+  clock.offset = 2 * 3_600_000;
   const late = here.engine.answer(question.id, { choice: 'approve', by: 'anna', key: anna.key });
   await expect(late).rejects.toThrow(/expired and counts as `reject`|has ended/);
-  expect((await here.engine.settled(question.run)).approvals).toEqual({ gate: 'reject' });
+  await expect.poll(async () => (await here.engine.get(question.run)).approvals).toEqual({ gate: 'reject' });
   expect(here.calls).toEqual([]);
 });
 
@@ -185,7 +187,7 @@ test('the table of mail cannot bring a forged signature', async () => {
     answer: { choice: 'approve', by: 'anna', proof },
   });
   await expect
-    .poll(async () => (await eventsOf(here, run)).filter(({ type }) => type === 'answer.refused'), { timeout: 5000 })
+    .poll(async () => (await eventsOf(here, run)).filter(({ type }) => type === 'answer.refused'))
     .toMatchObject([{ reason: 'identity-unproven' }]);
   expect(await here.engine.approvals(run)).toHaveLength(1);
 });

@@ -17,6 +17,7 @@ import { openMemory } from '../../src/stores/memory/open.ts';
 import { forTenant } from '../../src/stores/tenant.ts';
 import { compiled } from '../harness.ts';
 import { eventsOf, office, waitingAt } from './people.ts';
+import { movableClock } from '../movable-clock.ts';
 import type { Office } from './people.ts';
 
 function flowWith(sections: object): CompiledFlow {
@@ -58,7 +59,7 @@ test('a webhook gets the question with a signature and a timestamp, and is tried
   const { url, received } = await server(2);
   const here = office(':memory:', { notify });
   const question = await waitingAt(here, flowWith({ notify: [{ webhook: url, secret_env: 'HOOK_SECRET' }] }));
-  await expect.poll(() => notes(here, question.run), { timeout: 5000 }).toMatchObject([{ to: url, attempts: 3 }]);
+  await expect.poll(() => notes(here, question.run)).toMatchObject([{ to: url, attempts: 3 }]);
   const last = received.at(-1) as Received;
   const timestamp = String(last.headers['sluice-timestamp']);
   const expected = createHmac('sha256', 'a secret').update(`${timestamp}.${last.body}`).digest('hex');
@@ -88,9 +89,7 @@ test('a command reads the question from standard input', async () => {
   const here = office(':memory:', { notify });
   const flow = flowWith({ notify: [{ command: ['./tell.sh'] }] });
   const question = await waitingAt(here, flow, { origin: { pins: { documentDir: dir } } });
-  await expect
-    .poll(() => notes(here, question.run), { timeout: 5000 })
-    .toMatchObject([{ to: './tell.sh', attempts: 1 }]);
+  await expect.poll(() => notes(here, question.run)).toMatchObject([{ to: './tell.sh', attempts: 1 }]);
   expect(JSON.parse(readFileSync(join(dir, 'told.json'), 'utf8'))).toMatchObject({ question: { id: question.id } });
   expect(readFileSync(join(dir, 'env.txt'), 'utf8')).not.toContain('not for hooks');
 });
@@ -99,7 +98,7 @@ test('a hook that fails is recorded, and never blocks the run', async () => {
   const here = office(':memory:', { notify });
   const question = await waitingAt(here, flowWith({ notify: [{ command: ['/no/such/program'] }] }));
   await expect
-    .poll(() => notes(here, question.run), { timeout: 8000 })
+    .poll(() => notes(here, question.run))
     .toMatchObject([{ to: '/no/such/program', attempts: 4, problem: expect.stringContaining('ENOENT') as string }]);
   const other = await waitingAt(here, flowWith({ notify: [{ webhook: 'https://x.invalid/', secret_env: 'NOT_SET' }] }));
   await here.engine.answer(other.id, { choice: 'approve', by: 'bo' });
@@ -130,7 +129,7 @@ test('a question whose process died before its hook is announced by the next pro
   const sent: string[] = [];
   const hook = async ({ id }: { readonly id: string }): Promise<void> => void sent.push(id);
   const next = createRuntime({ store: first.store, performer: { ...NO_CALLS, notify: hook }, pickUp: false });
-  await expect.poll(() => notes(first, question.run), { timeout: 5000 }).toMatchObject([{ to: 'x', attempts: 1 }]);
+  await expect.poll(() => notes(first, question.run)).toMatchObject([{ to: 'x', attempts: 1 }]);
   expect(sent).toEqual([`${question.id}.${asked?.seq ?? 0}`]);
   const third = createRuntime({ store: first.store, performer: { ...NO_CALLS, notify: hook }, pickUp: false });
   await third.answer(question.id, { choice: 'approve', by: 'bo' });
@@ -154,25 +153,27 @@ test('a lost question of one tenant is announced, although an engine of another 
   const hook = async ({ body }: { readonly body: string }): Promise<void> =>
     void sent.push((JSON.parse(body) as { run: string }).run);
   createRuntime({ store: forTenant(store, 'acme'), performer: { ...NO_CALLS, notify: hook }, pickUp: false });
-  await expect.poll(() => notes(first, acme.run), { timeout: 5000 }).toHaveLength(1);
+  await expect.poll(() => notes(first, acme.run)).toHaveLength(1);
   createRuntime({ store: forTenant(store, 'globex'), performer: { ...NO_CALLS, notify: hook }, pickUp: false });
-  await expect.poll(() => notes(first, globex.run), { timeout: 5000 }).toHaveLength(1);
+  await expect.poll(() => notes(first, globex.run)).toHaveLength(1);
   expect(sent).toEqual([acme.run, globex.run]);
 });
 
 const NO_CALLS: Performer = { perform: () => Promise.reject(new Error('no call is made')) };
 
 test('a late answer to a question says that it has expired, also when the run has ended', async () => {
-  const here = office();
+  const clock = movableClock();
+  const here = office(':memory:', {}, [], clock);
   const flow = compiled({
     flow: {
       id: 'ask',
       entry: 'gate',
-      nodes: [{ id: 'gate', type: 'approval', message: 'Go?', timeout: 0.05, on_timeout: 'reject' }],
+      nodes: [{ id: 'gate', type: 'approval', message: 'Go?', timeout: 3600, on_timeout: 'reject' }],
     },
   });
   const question = await waitingAt(here, flow);
-  await expect.poll(async () => (await here.engine.get(question.run)).state, { timeout: 5000 }).toBe('completed');
+  clock.offset = 2 * 3_600_000;
+  await expect.poll(async () => (await here.engine.get(question.run)).state).toBe('completed');
   await expect(here.engine.answer(question.id, { choice: 'approve', by: 'bo' })).rejects.toMatchObject({
     code: 'approval-closed',
     message: `${question.id} has expired and counts as \`reject\``,
@@ -208,9 +209,7 @@ test('a queue that is too long is an event', async () => {
   const first = await waitingAt(here, flow);
   await waitingAt(here, flow);
   const third = await waitingAt(here, flow);
-  await expect
-    .poll(() => notes(here, third.run), { timeout: 5000 })
-    .toMatchObject([{ type: 'review.saturated', open: 3 }]);
+  await expect.poll(() => notes(here, third.run)).toMatchObject([{ type: 'review.saturated', open: 3 }]);
   expect(await notes(here, first.run)).toEqual([]);
 });
 

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Event } from '../../src/ir/events.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { realClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import { publicLine } from '../../src/runtime/engine/identity.ts';
 import type { Engine } from '../../src/runtime/engine/types.ts';
 import { SluiceError } from '../../src/runtime/errors.ts';
-import type { Performer, Store } from '../../src/runtime/ports.ts';
+import type { Clock, Performer, Store } from '../../src/runtime/ports.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { compiled } from '../harness.ts';
 
@@ -71,10 +72,16 @@ export function database(): string {
   return join(dir, 'sluice.db');
 }
 
-export function office(journal = ':memory:', performer: Partial<Performer> = {}, calls: string[] = []): Office {
+export function office(
+  journal = ':memory:',
+  performer: Partial<Performer> = {},
+  calls: string[] = [],
+  clock: Clock = realClock,
+): Office {
   const store = openStore(journal);
   const engine = createRuntime({
     store,
+    clock,
     pickUp: false,
     performer: {
       perform: async ({ command }) => {

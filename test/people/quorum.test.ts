@@ -8,6 +8,7 @@ import { replay } from '../../src/runtime/journal/audit.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { compiled, scriptedEngine } from '../harness.ts';
 import { PEOPLE, anna, ben, carl, database, eventsOf, gated, office, refusedWith, waitingAt } from './people.ts';
+import { movableClock } from '../movable-clock.ts';
 
 const TWO = { roles: ['manager'], quorum: 2 };
 const byAnna = { by: 'anna', key: anna.key };
@@ -95,13 +96,14 @@ test('two people who edit a call agree only on the same arguments', async () => 
 });
 
 test('the second level may answer after some time', async () => {
-  const flow = gated({ roles: ['manager'], escalate: { after: 0.05, roles: ['clerk'] } });
-  const here = office();
+  const flow = gated({ roles: ['manager'], escalate: { after: 3600, roles: ['clerk'] } });
+  const clock = movableClock();
+  const here = office(':memory:', {}, [], clock);
   const question = await waitingAt(here, flow);
   expect(question.approvers).toMatchObject({ people: ['anna', 'ben'], escalation: { people: ['carl'] } });
   const early = here.engine.answer(question.id, { choice: 'approve', by: 'carl', key: carl.key });
   expect(await refusedWith(early)).toBe('not-an-approver');
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  clock.offset = 2 * 3_600_000;
   await here.engine.answer(question.id, { choice: 'approve', by: 'carl', key: carl.key });
   expect(await here.engine.settled(question.run)).toMatchObject({ receipts: [{ approvedBy: 'carl' }] });
   const escalated = (await eventsOf(here, question.run)).find(({ type }) => type === 'question.escalated');

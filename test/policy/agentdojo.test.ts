@@ -64,7 +64,7 @@ test.each(['support', 'research'] as const)(
   { timeout: 600_000 },
   async (profile) => {
     if (!present) return;
-    let [runs, finished, asked, honest] = [0, 0, 0, 0];
+    let [runs, finished, asked, honest, attacked] = [0, 0, 0, 0, 0];
     const done: string[] = [];
     const ways = wordings();
     for (const task of tasks()) {
@@ -74,6 +74,8 @@ test.each(['support', 'research'] as const)(
       if (plain.code === 'SUCCESS' && task.calls.every(plain.made)) finished += 1;
       if (!task.obs_templated.some((text) => text.includes('@@INJ:'))) continue;
       for (const attack of attacks().filter(({ suite }) => suite === task.suite)) {
+        // The profiles share the attacks: each has every second one.
+        if (attacked++ % 2 === (profile === 'support' ? 0 : 1)) continue;
         const { made } = await attempt(task, attack, ways[runs++ % ways.length], profiled(profile));
         for (const call of attack.calls.filter(({ mutates }) => mutates))
           if (made(call)) done.push(`${task.id} ${attack.id} ${call.name}`);

@@ -69,7 +69,11 @@ const lines = <T>(file: string): T[] =>
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as T);
-const data = (file: string): unknown => JSON.parse(readFileSync(new URL(file, folder), 'utf8'));
+const files = new Map<string, unknown>();
+const data = (file: string): unknown => {
+  if (!files.has(file)) files.set(file, JSON.parse(readFileSync(new URL(file, folder), 'utf8')));
+  return files.get(file);
+};
 
 export const tasks = (): readonly Task[] => lines<Task>('user_tasks.jsonl');
 export const attacks = (): readonly Attack[] => lines<Attack>('injection_tasks.jsonl');

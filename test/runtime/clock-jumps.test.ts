@@ -4,6 +4,7 @@ import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Clock, CompiledFlow, Engine, ModelFunction } from '../../src/index.ts';
 import { realClock } from '../../src/runtime/engine/clock.ts';
 import { createLease } from '../../src/runtime/engine/lease.ts';
+import { movableClock } from '../movable-clock.ts';
 
 const DAY = 86_400_000;
 const { flow } = compile({
@@ -19,17 +20,6 @@ const { flow: asking } = compile({
     nodes: [{ id: 'ask', type: 'approval', message: 'Go?', choices: ['yes', 'no'], timeout: 3600, on_timeout: 'no' }],
   },
 });
-
-/** The real clock with a time of day that the test moves. */
-function movableClock(): Clock & { offset: number } {
-  const clock = {
-    ...realClock,
-    offset: 0,
-    now: () => Date.now() + clock.offset,
-    at: (instant: number, wake: () => void) => realClock.at(instant - clock.offset, wake),
-  };
-  return clock;
-}
 
 /** The agents `one` and `two` reply as given; an agent that is missing never replies. */
 function open(clock: Clock, agents: { [name: string]: () => string | Promise<string> }, store = openMemory()): Engine {
@@ -100,7 +90,7 @@ test('an approval expires at its hour also when the clock jumps there', async ()
   await engine.start(asking as CompiledFlow, { run: 'r' });
   expect((await engine.settled('r')).state).toBe('suspended');
   clock.offset = 2 * 3_600_000;
-  await expect.poll(async () => (await engine.get('r')).state, { timeout: 10_000 }).toBe('completed');
+  await expect.poll(async () => (await engine.get('r')).state).toBe('completed');
   expect(notices).toEqual([expect.stringMatching(/jumped forward by 7200 s/)]);
 });
 

@@ -4,9 +4,11 @@ import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { folder, json, report, root, sluice } from '../cli/cli.ts';
+import { folder, json, report, root, sluice as spawned } from '../cli/cli.ts';
+import { sluice } from '../cli/in-process.ts';
 import { codeOf } from '../../src/effects/code/closure.ts';
 import { changesSince } from '../../src/effects/code/load.ts';
+import { FLOW } from './pinned-flow.ts';
 
 const PACKAGES = {
   'node_modules/esm/package.json': '{"name":"esm","version":"1.0.0","type":"module","exports":{"import":"./index.js"}}',
@@ -92,22 +94,12 @@ test('a file that comes before the pinned one in the resolution is a change', ()
   expect(changesSince(pinned)).toContain(join(home, 'node_modules/cjs/node_modules/needed'));
 });
 
-const FLOW = `tools:
-  own.pay: { effect: read, module: "./code/own.mjs#pay" }
-flow:
-  id: f
-  entry: ask
-  nodes:
-    - { id: ask, type: approval, message: "Pay?", choices: [yes_please, no], routes: [{ when: "approvals.ask == 'yes_please'", to: pay }] }
-    - { id: pay, type: tool, tool: own.pay }
-`;
-
 async function answered(files: { readonly [path: string]: string }, change: (home: string) => void) {
   const home = folder({ 'a.yaml': FLOW, 's.yaml': 'clock: real\n', ...files });
   const ran = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--json'], { cwd: home });
   change(home);
   const args = ['answer', report(ran).waiting[0]?.id ?? '', 'yes_please', '--script', 's.yaml', '--json'];
-  return sluice(args, { cwd: home });
+  return spawned(args, { cwd: home });
 }
 
 describe('after an approval', () => {

@@ -2,17 +2,10 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, json, report, sluice } from '../cli/cli.ts';
+import { folder, json, report, sluice as spawned } from '../cli/cli.ts';
+import { sluice } from '../cli/in-process.ts';
+import { FLOW } from './pinned-flow.ts';
 
-const FLOW = `tools:
-  own.pay: { effect: read, module: "./code/own.mjs#pay" }
-flow:
-  id: f
-  entry: ask
-  nodes:
-    - { id: ask, type: approval, message: "Pay?", choices: [yes_please, no], routes: [{ when: "approvals.ask == 'yes_please'", to: pay }] }
-    - { id: pay, type: tool, tool: own.pay }
-`;
 const project = (): string =>
   folder({
     'home/a.yaml': FLOW,
@@ -41,7 +34,7 @@ async function waitingRun(): Promise<Scene> {
     home,
     approval,
     answer: (...flags) =>
-      sluice(['answer', approval, 'yes_please', '--as', 'bob', '--script', 's.yaml', '--db', db, '--json', ...flags], {
+      spawned(['answer', approval, 'yes_please', '--as', 'bob', '--script', 's.yaml', '--db', db, '--json', ...flags], {
         cwd: join(root, 'elsewhere'),
       }),
   };

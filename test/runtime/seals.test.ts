@@ -299,9 +299,7 @@ describe('messages with a hash that the attacker computed', () => {
     const { path, notices, engine, post } = await live();
     const [question] = await engine.approvals('r');
     post({ type: 'answer', id: question?.id, answer: { choice: 'approve', by: 'bob' } });
-    await expect
-      .poll(() => notices, { timeout: 10_000 })
-      .toEqual([expect.stringMatching(/message to run `r` was refused/)]);
+    await expect.poll(() => notices).toEqual([expect.stringMatching(/message to run `r` was refused/)]);
     const store = openSqlite(path);
     const { events } = await readRun(store.journal, 'r');
     expect(JSON.stringify(events)).not.toContain('bob');
@@ -309,7 +307,7 @@ describe('messages with a hash that the attacker computed', () => {
     // Honest messages still arrive.
     await store.roster.post('r', { type: 'answer', id: question?.id ?? '', answer: { choice: 'reject', by: 'ann' } });
     await store.close();
-    await expect.poll(async () => (await engine.approvals('r')).length, { timeout: 10_000 }).toBe(0);
+    await expect.poll(async () => (await engine.approvals('r')).length).toBe(0);
   });
 
   test('a note that is another event is refused, even in a row that adds up', async () => {
@@ -321,7 +319,7 @@ describe('messages with a hash that the attacker computed', () => {
     const asked = (await readRun(store.journal, 'r')).events.find((event) => 'question' in event);
     const note = { type: 'effect.settled', key: (asked as unknown as { key: string }).key, attempt: 1, result };
     await store.roster.post('r', { type: 'note', note: note as never });
-    await expect.poll(() => notices.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => notices.length).toBe(1);
     expect((await engine.approvals('r')).map(({ id }) => id)).toEqual([question?.id]);
   });
 
@@ -341,10 +339,10 @@ describe('messages with a hash that the attacker computed', () => {
       });
     await answer('anna');
     const types = async (): Promise<string[]> => (await readRun(store.journal, 'r')).events.map(({ type }) => type);
-    await expect.poll(types, { timeout: 10_000 }).toContain('answer.refused');
+    await expect.poll(types).toContain('answer.refused');
     expect((await engine.approvals('r')).length).toBe(1);
     await answer('me');
-    await expect.poll(async () => (await engine.approvals('r')).length, { timeout: 10_000 }).toBe(0);
+    await expect.poll(async () => (await engine.approvals('r')).length).toBe(0);
     await store.close();
   });
 });

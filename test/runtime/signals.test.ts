@@ -100,7 +100,7 @@ test('an expiry fires in any open engine, also one that did not start the run', 
   await first.wait('r');
   await first.close();
   const second = open(db);
-  await expect.poll(async () => (await second.get('r')).output, { timeout: 5000 }).toBe('no parcel');
+  await expect.poll(async () => (await second.get('r')).output).toBe('no parcel');
 });
 
 test('waits are in the events of a run', async () => {

@@ -137,7 +137,7 @@ test.each([
   }
   db.exec(sql);
   db.exec('COMMIT');
-  await expect.poll(() => notices.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => notices.length).toBe(1);
   expect(notices[0]).toMatch(/message to run `r` was refused/);
   expect(db.prepare('SELECT count(*) AS n FROM mail').get()).toMatchObject({ n: 0 });
 });

@@ -3,7 +3,7 @@
  * documents that stand beside their YAML have its hash, and the program of the guide to testing runs as it is printed.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,7 +34,9 @@ test('every snippet type-checks', { timeout: 240_000 }, () => {
   writeFileSync(join(dir, 'pay.ts'), PAY);
   writeFileSync(join(dir, 'wrong.ts'), "export const wrong: number = '';\n");
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
-  const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, path)]]);
+  // The types of the build, if it is up to date: the compiler then reads 700 files less.
+  const place = (path: string): string => (isBuilt() ? path.replace(/^src(.*)\.ts$/, 'dist$1.d.ts') : path);
+  const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, place(path))]]);
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
     ...{ target: 'es2024', lib: ['es2024'], module: 'nodenext', types: ['node'] },
@@ -103,6 +105,11 @@ test('the matchers of the guide to evaluating run under vitest', { timeout: 240_
   expect(ran.status, `${ran.stdout}${ran.stderr}`).toBe(0);
   expect(ran.stdout).toContain('1 passed');
 });
+
+function isBuilt(): boolean {
+  const stamp = statSync(join(root, 'dist/.tsbuildinfo'), { throwIfNoEntry: false });
+  return stamp !== undefined && pathsIn('src').every((path) => statSync(join(root, path)).mtimeMs <= stamp.mtimeMs);
+}
 
 function blocksOf(page: string, language: string): string[] {
   return [...read(page).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(

@@ -36,7 +36,7 @@ async function strand(args: readonly string[]): Promise<number> {
     engine.kill('SIGKILL');
     for (const child of childrenOf(pid)) process.kill(child, 'SIGKILL');
   });
-  await expect.poll(() => childrenOf(pid).length, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(() => childrenOf(pid).length).toBeGreaterThan(0);
   for (const child of childrenOf(pid)) process.kill(child, 'SIGSTOP');
   const gone = new Promise((resolve) => engine.once('exit', resolve));
   engine.kill('SIGKILL');
@@ -51,11 +51,11 @@ test('a stopped program outlives its engine, and the next engine ends it', async
   process.kill(left, 'SIGTERM');
   expect(childrenOf(engine)).toEqual([left]);
   spawnSync(process.execPath, [PROGRAM, '/bin/true']);
-  await expect.poll(() => childrenOf(engine), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => childrenOf(engine)).toEqual([]);
 });
 
 test('of a sandbox that was stopped as a whole nothing is left when the next engine has started', async () => {
   const engine = await strand([SHELL, freshDir(), 'sleep 600 & sleep 600']);
   spawnSync(process.execPath, [SHELL, freshDir(), 'true']);
-  await expect.poll(() => childrenOf(engine), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => childrenOf(engine)).toEqual([]);
 });

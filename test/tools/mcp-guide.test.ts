@@ -57,7 +57,7 @@ async function startEverything(): Promise<number> {
     stdio: 'ignore',
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 1000; tries += 1) {
     const isUp = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'OPTIONS' }).then(
       () => true,
       () => false,

@@ -231,8 +231,12 @@ describe('a server that wants a person to log in', () => {
     return { server, cwd, env: { SLUICE_MCP_DIR: join(cwd, 'logins') } };
   };
   /** Opens the page that the command shows, as a browser would. `change` changes the address first. */
-  const logIn = async (cwd: string, env: { [name: string]: string }, change = (url: string) => url) => {
-    const child = spawned(['mcp', 'login', 'a.flow.yaml', '--timeout', '5'], { cwd, env });
+  const logIn = async (
+    cwd: string,
+    env: { [name: string]: string },
+    { change = (url: string) => url, seconds = 50 } = {},
+  ) => {
+    const child = spawned(['mcp', 'login', 'a.flow.yaml', '--timeout', String(seconds)], { cwd, env });
     let text = '';
     let isOpen = false;
     const listen = (chunk: Buffer): void => {
@@ -266,8 +270,9 @@ describe('a server that wants a person to log in', () => {
 
   test('an answer with another state is ignored', async () => {
     const { server, cwd, env } = await scene('login: true, client_id: own');
-    const ended = await logIn(cwd, env, (url) => url.replace(/state=[^&]+/, 'state=forged'));
-    expect(ended).toMatchObject({ status: 2, text: expect.stringContaining('no one logged in within 5 s') });
+    const change = (url: string): string => url.replace(/state=[^&]+/, 'state=forged');
+    const ended = await logIn(cwd, env, { change, seconds: 2 });
+    expect(ended).toMatchObject({ status: 2, text: expect.stringContaining('no one logged in within 2 s') });
     expect(server.grants).toEqual([]);
   });
 

@@ -245,7 +245,7 @@ async function served({ command = '', args = [] }: McpServer): Promise<McpServer
   output(child.stdout);
   output(child.stderr);
   const url = `http://127.0.0.1:${port}/mcp`;
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 1000; tries += 1) {
     const up = await fetch(url, { method: 'OPTIONS' }).then(
       () => true,
       () => false,

@@ -235,7 +235,7 @@ describe('a server that does not', () => {
     const { ask } = tools();
     const started = performance.now();
     expect(await ask('s.slow', {}, of(bad, 'slow_pattern'))).toMatchObject({ ok: false, type: 'McpResultError' });
-    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(performance.now() - started).toBeLessThan(40_000);
     expect(await ask('s.odd', {}, of(bad, 'odd_pattern'))).toEqual({ ok: true, value: { a: 'a' } });
   });
 

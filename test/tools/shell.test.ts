@@ -129,10 +129,10 @@ describe('the sandbox', () => {
 
 describe('an end', () => {
   test('time kills the command and everything that it has started', async () => {
-    const { dir, ask } = tools({ shell: { timeoutMs: 700 } });
+    const { dir, ask } = tools({ shell: { timeoutMs: 4_000 } });
     const mark = `sluice-left-${process.pid}-${Date.now()}`;
     const outcome = await ask('shell_run', {
-      command: `echo begun; (exec -a ${mark} sleep 60) & setsid bash -c 'exec -a ${mark} sleep 61' & nohup bash -c 'sleep 3; touch survived' & wait`,
+      command: `echo begun; (exec -a ${mark} sleep 60) & setsid bash -c 'exec -a ${mark} sleep 61' & nohup bash -c 'sleep 30; touch survived' & wait`,
     });
     expect(outcome).toMatchObject({
       ok: false,

@@ -47,7 +47,7 @@ export type ToolFunction = (
 export interface ModelRequest extends Omit<ToolContext, 'attach'> {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
-  /** Streams text to the listeners of the run; undefined if there are none. The returned reply is recorded in any case. */
+  /** Streams text to the listeners of the run. Undefined if the run has no listener. The returned reply is always recorded. */
   readonly hear?: ((text: string) => void) | undefined;
 }
 /**

@@ -52,7 +52,7 @@ export function checkDeeds({ command, flow }: Call): Json {
   return reason === null ? { ok: true } : { ok: false, reason };
 }
 
-/** What is missing, as a sentence; null if nothing is. */
+/** One sentence about an action that was asked for and not done. Null if every action was done. */
 export function judgeDeeds(task: Task): string | null {
   const changing = task.tools.filter(({ changes }) => changes);
   if (changing.length === 0) return null;

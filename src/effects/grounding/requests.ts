@@ -109,7 +109,7 @@ function isAction(word: string, after: string, thing: readonly string[]): boolea
 
 const BASE: ReadonlySet<string> = new Set(['run', 'set', 'put', 'cut', 'shut', 'reset']);
 
-/** A verb of change, whatever the tools are called. */
+/** True for a verb that changes something, such as `create` or `cancel`. Names of tools do not matter. */
 export function isChange(verb: string): boolean {
   return MAKING.has(verb) || CHANGES.has(verb);
 }

@@ -88,7 +88,7 @@ export class Login implements OAuthClientProvider {
     return this.#state;
   }
 
-  /** A client that the document names, or the one that registered itself. Throws if nobody has logged in. */
+  /** The client from the document, or else the client that `sluice mcp login` registered. Throws before the first login. */
   clientInformation({ issuer }: { readonly issuer?: string } = {}): StoredOAuthClientInformation | undefined {
     const { client_id: id, client_secret: secret, issuer: wanted } = this.#oauth;
     if (this.#browser === undefined && this.tokens() === undefined) throw this.#notLoggedIn();

@@ -123,7 +123,7 @@ function answer(script: Script, asked: Asked): ScriptedAnswer | null {
   return { choice, ...rest };
 }
 
-/** What the script says about a question; undefined if it leaves the question to a person. */
+/** The scripted answer to a question. Undefined if a person has to answer it. */
 function approvalEntry(script: Script, { question, node, name, ordinal }: Asked): ApprovalEntry | undefined {
   const approvals = script.approvals ?? {};
   const names = [question.id, ...suffixesOf(node), ...suffixesOf(question.about), name];

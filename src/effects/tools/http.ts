@@ -130,7 +130,7 @@ function addressBelow(base: URL, written: string): string {
   throw fail('policy', 'AddressError', `\`${written}\` is not below ${base.href}, the address of the profile`);
 }
 
-/** The headers of a call replace those of the profile, whatever their letter case. */
+/** Headers of the call replace headers of the profile with the same name. Letter case does not matter. */
 function overridden(own: readonly (readonly [string, string])[], given: Headers): Headers {
   return { ...Object.fromEntries(own.filter(([name]) => !hasHeader(given, name.toLowerCase()))), ...given };
 }

@@ -78,7 +78,7 @@ const HIDDEN = [
   'sysrq-trigger',
   'timer_list',
 ];
-/** The `node` that runs the engine, so that commands find it wherever it is installed. */
+/** The `node` that runs the engine, so that commands find it in any installation. */
 const NODE_DIR = '/run/sluice';
 const PATH = `${NODE_DIR}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 export const INSTALL_BUBBLEWRAP =

@@ -30,7 +30,7 @@ export function editsOf(past: Past, set: { readonly [name: string]: Json }): rea
   });
 }
 
-/** What a person decides can be answered, and not set: a fork must not lead past an approval. */
+/** The slot of a person's answer cannot be set. Otherwise a fork could skip an approval. */
 function refuseDecision(past: Past, name: string): void {
   const places = [name.split('.'), ...(namesIn(past.flow).get(name) ?? [])];
   for (const node of Object.values<Node>(past.flow.nodes)) {

@@ -28,7 +28,7 @@ export interface AnsweredRun {
   readonly state: RunState;
 }
 
-/** The answer with the proof of identity, or with the reason why there is none. */
+/** The answer with the proof of identity, or with the reason why the identity is not proven. */
 export function identified({ flow, state }: AnsweredRun, id: string, given: GivenAnswer, at: Instant): Answer {
   const now = Math.max(at, state.now);
   const { key, signature, signedAt, ...answer } = given;

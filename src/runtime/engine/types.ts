@@ -209,7 +209,7 @@ export interface Waiting {
 export interface Packet {
   readonly action: string;
   readonly parameters: Json;
-  /** What the action touches. */
+  /** The systems and data that the action changes, from `touches` of the tool. */
   readonly blastRadius: Json;
   /** The tool that undoes the action; null if none does. */
   readonly rollback: Json;

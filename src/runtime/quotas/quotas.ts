@@ -107,7 +107,7 @@ export class Quotas {
     const { tenant } = origin;
     if (tenant === undefined) return;
     const amount = spentIn(state);
-    // What cannot be stored now is returned when the next start looks.
+    // If the release cannot be stored, the next start returns the reservation.
     const work = this.#release(tenant, run, amount)
       .catch(() => undefined)
       .finally(() => this.#pending.delete(work));

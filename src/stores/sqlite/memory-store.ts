@@ -147,7 +147,7 @@ class MemoryFile {
     });
   }
 
-  /** The entry, if the caller may use it. Null if there is none. */
+  /** Null if there is no entry with this id. Throws if the caller may not use it. */
   accessed(caller: MemoryCaller, operation: string, id: string): MemoryEntry | null {
     const [row] = this.#rows(`SELECT ${COLUMNS} FROM entries WHERE id = ?`, [id]);
     if (row === undefined) return null;

@@ -62,7 +62,7 @@ export async function compileFile(file: string, model?: string, mcpLock?: McpLoc
   return { file, text, result: compile(text, options) };
 }
 
-/** The lock file beside the document; undefined if there is none. */
+/** The lock file beside the document. Undefined if the file does not exist. */
 export function readLock(file: string): McpLock | undefined {
   const path = lockFileOf(file);
   if (!existsSync(path)) return undefined;

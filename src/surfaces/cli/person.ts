@@ -3,7 +3,7 @@ import type { PeopleDef } from '../../ir/people.ts';
 import type { Waiting } from '../../runtime/engine/types.ts';
 import { currentUser } from './ask-person.ts';
 
-/** The id of the person who proves it by the user of this process; undefined if nobody does. */
+/** The id of the person whom the user of this process is, by `people`. Undefined if no person has this user. */
 export function personHere(people: PeopleDef | undefined): string | undefined {
   const user = currentUser();
   return Object.keys(people ?? {}).find(

@@ -56,7 +56,7 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
     .join('\n');
 }
 
-/** Who may answer, who has, and how many are missing. */
+/** One line with the people who may answer, the answers so far, and the number that is missing. */
 export function approversLine({ approvers }: Waiting): string {
   if (approvers === null) return '';
   const { people, roles, quorum, answers, missing } = approvers;

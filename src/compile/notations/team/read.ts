@@ -121,7 +121,7 @@ function readingOf(document: ReadDocument, body: Body, report: Report, definitio
   };
 }
 
-/** The named strategy, or the nearest name to a misspelt one; null if there is none. */
+/** The named strategy, or the one with the nearest name. Null if no name is near. */
 function strategyOf(body: Body): Strategy | null {
   const written =
     body.sound || body.located('Selection', 'Type') !== undefined

@@ -82,7 +82,7 @@ export function remark(): Expr {
   return `(trim(text(${ANSWER}.text)) == "" ? "" : text(" ", ${ANSWER}.text))`;
 }
 
-/** What a remote agent said, marked as data for the models that read it. */
+/** The text of a remote agent inside `<data>` tags, so that models treat it as data and not as instructions. */
 export function fenced(author: Expr, content: Expr): Expr {
   const data = `text(${content}).replace("</data>", "<\\\\/data>")`;
   return `text("<data from=\\"", ${author}, " (remote agent)\\">\\n", ${data}, "\\n</data>")`;

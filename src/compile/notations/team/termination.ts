@@ -66,7 +66,7 @@ const MISSING: { readonly [type: string]: (raw: RawTermination) => readonly [str
     MaxTokens === undefined ? ['MaxTokens', 'Say after how many tokens the session ends.'] : undefined,
 };
 
-/** The smallest `MaxTokens` of a termination and its children; 0 if there is none. */
+/** The smallest `MaxTokens` of a termination and its children. 0 means no limit. */
 export function tokenLimit(raw: RawTermination | undefined): number {
   const own = raw?.Type === 'tokenbudget' ? (raw.MaxTokens ?? 0) : 0;
   const limits = [own, ...(raw?.Strategies ?? []).map(tokenLimit)].filter((limit) => limit > 0);

@@ -32,7 +32,7 @@ export interface CallRecord {
   /** The node of the graph. */
   readonly id: string;
   readonly thread: ThreadId;
-  /** The agent that replied last in this branch before the call; null if there is none. */
+  /** The agent that replied last in this branch before the call. Null before the first reply. */
   readonly agent: string | null;
   /** True if a model proposed the call. */
   readonly proposed: boolean;

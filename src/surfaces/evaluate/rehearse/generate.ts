@@ -69,7 +69,7 @@ function objectFor(given: Generator, schema: Schema, wanted: Wanted | undefined,
   return Object.fromEntries(entries);
 }
 
-/** What is asked of a field here, or of a field of this name anywhere in the flow. */
+/** The conditions on this field, or else the conditions on any field of this name in the flow. */
 function fieldOf({ literals }: Generator, wanted: Wanted | undefined, name: string): Wanted | undefined {
   const here = wanted?.fields.get(name);
   return here !== undefined && asksAnything(here) ? here : literals.named.get(name);

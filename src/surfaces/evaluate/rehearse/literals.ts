@@ -1,6 +1,6 @@
 /**
- * What the expressions of a flow ask of its values: what they compare them with, which fields they read, which texts they look
- * for. Generated inputs, replies and results are made from it, so that routes, signals and terminations are met by chance.
+ * The conditions that the expressions of a flow put on its values: constants in comparisons, fields that are read, texts that are
+ * searched for. Generated inputs, replies and results use them, so that random values often meet routes, signals and terminations.
  */
 import { bindOf, childrenOf, listMacroOf, pathOfAst } from '../../../expr/ast.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -8,7 +8,7 @@ import { parseExpr } from '../../../expr/parse.ts';
 import type { Ast } from '../../../expr/parse.ts';
 import type { CompiledFlow, DoNode, Node, Write } from '../../../ir/nodes.ts';
 
-/** What is asked of one value. */
+/** The conditions on one value. */
 export interface Wanted {
   /** Values that it is compared with, and the neighbours of numbers. */
   readonly values: Set<Json>;
@@ -17,7 +17,7 @@ export interface Wanted {
   /** Lengths that its own length is compared with, and their neighbours. */
   readonly lengths: Set<number>;
   readonly fields: Map<string, Wanted>;
-  /** What is asked of its items. Null if nothing reads it as a list. */
+  /** The conditions on its items. Null if no expression reads it as a list. */
   items: Wanted | null;
 }
 
@@ -26,14 +26,14 @@ export interface Literals {
   readonly input: Wanted;
   /** By node: of what its call, or its signal, gives. */
   readonly results: ReadonlyMap<string, Wanted>;
-  /** By the last name of a path, wherever it is read. */
+  /** By the last name of a path, over all expressions. */
   readonly named: ReadonlyMap<string, Wanted>;
   /** Texts of conditions, which a reply may have to contain. */
   readonly texts: readonly string[];
 }
 
 const DEPTH_MAX = 6;
-/** A value that is copied twice is asked for by what reads the second copy. */
+/** Conditions pass back through at most this many copies of a value. */
 const COPIES_MAX = 4;
 
 export function literalsIn(flow: CompiledFlow): Literals {
@@ -161,7 +161,7 @@ function around(value: Json): readonly Json[] {
   return [value - 1, value, value + 1, value * 10];
 }
 
-/** What `size(x)` and `x.size()` measure. */
+/** The argument of `size(x)` or `x.size()`. Null for any other expression. */
 function sizeOf(ast: Ast): Ast | null {
   if (ast.op === 'call' && ast.args[0] === 'size') return childrenOf(ast)[0] ?? null;
   return ast.op === 'rcall' && ast.args[0] === 'size' ? (childrenOf(ast)[0] ?? null) : null;
@@ -200,7 +200,7 @@ function* textsIn(ast: Ast): Iterable<string> {
   for (const child of childrenOf(ast)) yield* textsIn(child);
 }
 
-/** What is known of the path that an expression is. Null for an expression that is no path. */
+/** The conditions on the value of a path such as `a.b`. Null for any other expression. */
 function wantedAt(ast: Ast, root: Wanted, locals: Locals): Wanted | null {
   const path = pathOfAst(ast);
   if (path === null) return null;
@@ -218,7 +218,7 @@ function fieldIn(of: Wanted, name: string): Wanted {
   return known;
 }
 
-/** What is asked of a copy is asked of what it was copied from. */
+/** Adds the conditions on a copied value to the value that it was copied from. */
 function copyBack(node: Node, root: Wanted): void {
   if (node.op === 'fork' && 'each' in node.over) {
     const list = wantedAt(parseExpr(node.over.each), root, new Map());
@@ -237,7 +237,7 @@ function destinationOf({ slot, path }: Write, root: Wanted): Wanted {
   return descend(fieldIn(root, slot), path ?? []);
 }
 
-/** What is asked of the result of a node's call. A model's text is what its slot holds. */
+/** The conditions on the result of a node's call. The slot of a model node holds its text. */
 function resultOf({ effect, writes }: DoNode, root: Wanted): Wanted {
   const wanted = nothing();
   for (const write of writes) {

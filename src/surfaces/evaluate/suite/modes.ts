@@ -163,7 +163,7 @@ function refusalProblems(codes: readonly string[]): readonly string[] {
     : [`the budget cannot be set in this document: ${others.join(', ')}`];
 }
 
-/** What people granted on top of the limit. */
+/** The amount that people granted beyond the limit. */
 function grantedIn({ read: { events, program } }: Measured, dimension: string): number {
   const { meters } = program.flow;
   const raises = events.flatMap((event) => (event.type === 'meter.raised' ? event.raises : []));
