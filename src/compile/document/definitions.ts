@@ -287,7 +287,7 @@ function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
     implementation: implementationOf(tool, known.servers, locked),
-    timeoutMs: milliseconds(tool.timeout),
+    timeoutMs: milliseconds(tool.timeout ?? known.servers[server]?.timeout),
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
