@@ -14,7 +14,7 @@ export interface ToolPlan extends Tried {
 }
 export interface WaitPlan extends Tried {
   readonly is: 'wait';
-  readonly kind: 'for' | 'signal';
+  readonly kind: 'for' | 'until' | 'signal';
   readonly late: boolean;
 }
 export interface MapPlan extends Tried {
@@ -63,7 +63,7 @@ const tool: fc.Arbitrary<Stmt> = fc.record({
 const wait: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('wait' as const),
   ...tried,
-  kind: fc.constantFrom<WaitPlan['kind'][]>('for', 'signal', 'signal'),
+  kind: fc.constantFrom<WaitPlan['kind'][]>('for', 'until', 'signal', 'signal'),
   late: fc.boolean(),
 });
 const set: fc.Arbitrary<Stmt> = fc.record({ is: fc.constant('set' as const) });

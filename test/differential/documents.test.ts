@@ -71,6 +71,7 @@ test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, a
 const KINDS = [
   'map',
   'wait',
+  'until',
   'flow',
   'set',
   'fail',
@@ -150,7 +151,7 @@ function kindsIn({ document }: Authored, { events, state }: Ran): readonly strin
   const nodes = [document.flow, ...Object.values(document.flows ?? {})].flatMap((flow) => flow.nodes);
   const is = (test: (event: Event) => boolean): boolean => events.some(test);
   return [
-    ...new Set(nodes.map(({ type }) => type)),
+    ...new Set(nodes.map(({ type, until }) => (until === undefined ? type : 'until'))),
     ...(is((event) => event.type === 'effect.judged' && event.verdict === 'retry') ? ['retry'] : []),
     ...(is(isTimeout) ? ['timeout'] : []),
     ...(is((event) => event.type === 'meter.tripped') ? ['exhausted'] : []),

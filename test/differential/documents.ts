@@ -35,6 +35,9 @@ export function authoredOf(plan: DocumentPlan): Authored {
   return new Author(plan).write();
 }
 
+/** A moment after the start of a run. The clocks of these tests begin at 0 or at 1,000 seconds. */
+const SOON = '1970-01-01T00:16:40.400Z';
+
 interface Place {
   readonly nodes: AuthoredNode[];
   readonly depth: number;
@@ -147,7 +150,7 @@ class Author {
     place.nodes.push({
       id,
       type: 'wait',
-      ...(isSignal ? { signal: name } : { for: 0.25 }),
+      ...(isSignal ? { signal: name } : plan.kind === 'until' ? { until: SOON } : { for: 0.25 }),
       ...tried(plan, next),
       ...timeout,
       routes: [{ to: next }],
