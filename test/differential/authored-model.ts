@@ -146,11 +146,12 @@ class Model {
         return { slot: values, out: values };
       }
       case 'tool': {
-        const made = { node: name, params: filled(node['params'] as Json, thread.slots) };
-        this.calls.push(made);
-        const result = this.#surroundings.call(made);
-        if (typeof result !== 'number') throw FAULTS[result]();
-        return { slot: { result: { v: result } }, out: { v: result } };
+        const result = this.#called(name, node['params'] as Json, thread);
+        return { slot: { result }, out: result };
+      }
+      case 'agent': {
+        const output = this.#called(name, node['input'] as Json, thread);
+        return { slot: { output }, out: output };
       }
       case 'wait': {
         if (node['signal'] === undefined) return { slot: { data: null }, out: null };
@@ -173,6 +174,14 @@ class Model {
         return { slot: { results }, out: results };
       }
     }
+  }
+
+  #called(node: string, params: Json, { slots }: Thread): Json {
+    const made = { node, params: filled(params, slots) };
+    this.calls.push(made);
+    const result = this.#surroundings.call(made);
+    if (typeof result !== 'number') throw FAULTS[result]();
+    return { v: result };
   }
 
   /** A path that ended early marks the run, also if the part around it failed later. A part that was given up does not. */
@@ -212,7 +221,7 @@ class Model {
 }
 
 function isCall({ type }: AuthoredNode): boolean {
-  return type === 'tool' || type === 'wait';
+  return type === 'tool' || type === 'agent' || type === 'wait';
 }
 
 /** A call that fails again after a retry is a repeated failure. */

@@ -9,6 +9,8 @@ interface Tried {
 }
 export interface ToolPlan extends Tried {
   readonly is: 'tool';
+  /** An agent is asked instead of a tool. */
+  readonly agent: boolean;
   /** A route for the result 2: to a `fail` node, or to `end`. */
   readonly guard: 'fail' | 'end' | null;
 }
@@ -57,6 +59,7 @@ const tried = {
 };
 const tool: fc.Arbitrary<Stmt> = fc.record({
   is: fc.constant('tool' as const),
+  agent: fc.constantFrom(false, false, true),
   ...tried,
   guard: fc.constantFrom(null, null, 'fail' as const, 'end' as const),
 });

@@ -13,7 +13,7 @@ export function createDocumentWorld(seed: number): RandomWorld {
     sent,
     latencyMs: ({ key, attempt }) => draw(seed, `latency ${key} ${attempt}`) % 30,
     answer: ({ key, attempt, kind, input }) => {
-      if (kind !== 'wait') return settledAs(RESULTS[draw(seed, `${key} ${attempt}`) % RESULTS.length] as Result);
+      if (kind !== 'wait') return settledAs(RESULTS[draw(seed, `${key} ${attempt}`) % RESULTS.length] as Result, kind);
       const data = 'signal' in input ? sent(key, String(input['signal'])) : undefined;
       return data === undefined ? null : { ok: true, value: { data, by: 'script' } };
     },
@@ -22,9 +22,13 @@ export function createDocumentWorld(seed: number): RandomWorld {
 
 const RESULTS: readonly Result[] = [0, 0, 1, 1, 1, 2, 'odd', 'odd', 'even', 'silent'];
 
-function settledAs(result: Result): Settled | null {
+function settledAs(result: Result, kind: string): Settled | null {
   if (result === 'silent') return null;
-  if (typeof result === 'number') return { ok: true, value: { v: result } };
+  if (typeof result === 'number')
+    return {
+      ok: true,
+      value: kind === 'model' ? { text: `{"v": ${result}}`, toolCalls: [], parts: [] } : { v: result },
+    };
   const error =
     result === 'odd'
       ? ({ class: 'transient', type: 'OddError', message: 'odd' } as const)

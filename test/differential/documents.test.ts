@@ -1,5 +1,5 @@
 /**
- * Random authored flows with map, wait, flow, set, fail, retries, timeouts and caps on visits. The compiled flow must run in
+ * Random authored flows with agent, map, wait, flow, set, fail, retries, timeouts and caps on visits. The compiled flow must run in
  * the engine as the reference interpreter says, and as a small model of the authored nodes says; no run uses more than the
  * certificate allows, and faults change nothing.
  *
@@ -38,7 +38,8 @@ test(`L2, L3, L5, L6: authored nodes run as they are described, seed ${seed}`, {
     fc.asyncProperty(plans, async (plan) => {
       const { authored, flow, bounds, ran } = await played(plan);
       const used = ran.state.usage as { readonly [dimension: string]: number };
-      expect(used['toolCalls'] ?? 0).toBeLessThanOrEqual(bounds?.toolCalls.most ?? Infinity);
+      for (const measure of ['toolCalls', 'modelCalls', 'retries'] as const)
+        expect(used[measure] ?? 0).toBeLessThanOrEqual(bounds?.[measure].most ?? Infinity);
       const path = pathOf(createProgram(flow, pure), ran.events);
       expect(path.length).toBeLessThanOrEqual(bounds?.steps.most ?? Infinity);
       if (authored.free) compareWithModel(authored, plan, ran, path);
@@ -69,6 +70,7 @@ test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, a
 });
 
 const KINDS = [
+  'agent',
   'map',
   'wait',
   'until',
@@ -98,10 +100,17 @@ async function played(
   const input = authored.input as Json;
   const world = createDocumentWorld(plan.world);
   const { ran, meaning } = await runBoth(flow, input, world, plan.world);
-  // The visits of a branch that a timeout dropped count towards the cap, and only the engine knows how many there were.
-  if (plan.maxIterations === 0 || meaning.dropped.length === 0)
+  // The visits of a branch that a timeout dropped count towards the caps, and only the engine knows how many there were.
+  if (meaning.dropped.length === 0 || !hasCaps(authored))
     compare(plan.sequential, ran, meaning, usageOf(meaning.asked, world));
   return { authored, flow, bounds, ran };
+}
+
+function hasCaps({ document: { flow, flows = {} } }: Authored): boolean {
+  const nodes = [flow, ...Object.values(flows)].flatMap((each) => each.nodes);
+  return (
+    flow.max_iterations !== undefined || nodes.some((node) => node.max_visits !== undefined || 'max_items' in node)
+  );
 }
 
 /** The calls get the results that they had in the run, by node and arguments. */
@@ -109,9 +118,11 @@ function compareWithModel({ document, input }: Authored, plan: DocumentPlan, ran
   const world = createDocumentWorld(plan.world);
   const made = ran.performed.map((asked): Made & { result: ReturnType<Surroundings['call']> } => {
     const settled = world.answer(asked);
-    const value = settled?.ok === true ? (settled.value as { readonly v: number }).v : undefined;
+    const value = settled?.ok === true ? numberIn(settled.value) : undefined;
     const failure = settled === null ? 'silent' : settled.ok || settled.error.type === 'OddError' ? 'odd' : 'even';
-    return { node: asked.node, params: asked.input['args'] as Json, result: value ?? failure };
+    const { args, prompt } = asked.input;
+    const params = args ?? (JSON.parse(String(prompt)) as Json);
+    return { node: asked.node, params, result: value ?? failure };
   });
   const left = [...made];
   const expected = expectedOf(document, input as Json, {
@@ -125,6 +136,12 @@ function compareWithModel({ document, input }: Authored, plan: DocumentPlan, ran
   const { state, code, output } = ran.state.outcome as Pick<Expected, 'state' | 'code' | 'output'>;
   expect(shown({ state, code, output, path, calls: made }, plan.sequential)).toEqual(shown(expected, plan.sequential));
   expect(left).toEqual([]);
+}
+
+/** The result of a tool, or of an agent, whose reply is JSON. */
+function numberIn(value: Json): number {
+  const { v, text } = value as { readonly v?: number; readonly text?: string };
+  return v ?? (JSON.parse(text ?? '') as { readonly v: number }).v;
 }
 
 function shown({ state, code, output, path, calls }: Expected, ordered: boolean): object {

@@ -4,7 +4,7 @@ import type { Block, DocumentPlan, FlowPlan, LoopPlan, MapPlan, Stmt, ToolPlan, 
 
 export interface AuthoredNode {
   readonly id: string;
-  readonly type: 'tool' | 'wait' | 'set' | 'map' | 'flow' | 'fail';
+  readonly type: 'tool' | 'agent' | 'wait' | 'set' | 'map' | 'flow' | 'fail';
   readonly routes?: readonly { readonly when?: string; readonly to: string }[];
   readonly on_error?: readonly { readonly match?: string; readonly default?: true; readonly to: string }[];
   readonly retry?: { readonly max_attempts: number; readonly backoff_ms: number; readonly match?: string };
@@ -20,6 +20,7 @@ export interface AuthoredFlow {
   readonly nodes: readonly AuthoredNode[];
 }
 export interface AuthoredDocument {
+  readonly agents: readonly object[];
   readonly tools: object;
   readonly flows?: { readonly [id: string]: AuthoredFlow };
   readonly flow: AuthoredFlow;
@@ -49,7 +50,7 @@ interface Place {
   readonly together: boolean;
   /** A node around ends a wait that nothing else ends. */
   readonly bounded: boolean;
-  /** The tool that came before, whose result can be read. */
+  /** The result of the call that came before. */
   before: string | null;
 }
 
@@ -79,6 +80,7 @@ class Author {
     const hasFlows = Object.keys(this.#flows).length > 0;
     const hasCap = maxIterations > 0 && sequential;
     const document = {
+      agents: [{ id: 'bot', instructions: 'Go on.' }],
       tools: { 't.x': { effect: 'read', timeout: 2 } },
       ...(hasFlows ? { flows: this.#flows } : {}),
       flow: { id: 'random', entry, ...(hasCap ? { max_iterations: maxIterations } : {}), nodes: place.nodes },
@@ -117,7 +119,7 @@ class Author {
   }
 
   #read({ before, item }: Place): Json {
-    return before !== null ? `{{${before}.result.v}}` : item === null ? 7 : `{{${item}}}`;
+    return before !== null ? `{{${before}}}` : item === null ? 7 : `{{${item}}}`;
   }
 
   #fail(place: Place, code: string): string {
@@ -127,19 +129,20 @@ class Author {
   }
 
   #tool(plan: ToolPlan, id: string, next: string, place: Place, more: object = {}): void {
-    const { guard, timed } = plan;
+    const { agent, guard, timed } = plan;
     const caught = guard === null ? null : guard === 'end' ? 'end' : this.#fail(place, 'IMPOSSIBLE');
+    const result = `${id}.${agent ? 'output' : 'result'}.v`;
+    const params = { at: id, ...place.marks, read: this.#read(place) };
     place.nodes.push({
       id,
-      type: 'tool',
-      tool: 't.x',
-      params: { at: id, ...place.marks, read: this.#read(place) },
+      ...(agent ? { type: 'agent', agent: 'bot', input: params } : { type: 'tool', tool: 't.x', params }),
       ...tried(plan, next),
-      ...(timed ? { timeout: 1 } : {}),
-      routes: [...(caught === null ? [] : [{ when: `${id}.result.v == 2`, to: caught }]), { to: next }],
+      // The time of a model call is longer than that of the nodes around it.
+      ...(timed || agent ? { timeout: 1 } : {}),
+      routes: [...(caught === null ? [] : [{ when: `${result} == 2`, to: caught }]), { to: next }],
       ...more,
     });
-    place.before = id;
+    place.before = result;
   }
 
   #wait(plan: WaitPlan, id: string, next: string, place: Place): void {
@@ -236,9 +239,15 @@ class Author {
       ...(exhausted === null ? {} : { on_exhausted: exhausted }),
       routes: [{ to: first }],
     });
-    this.#tool({ is: 'tool', retry: null, timed: false, rescue: 'none', guard: null }, last, next, place, {
-      routes: [{ when: `${last}.result.v == 1`, to: id }, { to: next }],
-    });
+    this.#tool(
+      { is: 'tool', agent: false, retry: null, timed: false, rescue: 'none', guard: null },
+      last,
+      next,
+      place,
+      {
+        routes: [{ when: `${last}.result.v == 1`, to: id }, { to: next }],
+      },
+    );
   }
 }
 
