@@ -175,7 +175,8 @@ export async function hostileRun(name: string, seed: number): Promise<HostileRun
   const events: ChainedEvent[] = [];
   for await (const event of engine.events(report.run, { live: false })) events.push(event);
   await engine.close();
-  const problems = [...problemsOf(report), ...effectProblems(report, events, world)];
+  const grants = events.filter(({ type }) => type === 'meter.raised').length;
+  const problems = [...problemsOf(report, grants), ...effectProblems(report, events, world)];
   return { report, problems: replayed.agrees ? problems : [...problems, 'the replay differs'] };
 }
 
@@ -225,16 +226,18 @@ function answerTo({ question }: Asked, chance: Chance): ScriptedAnswer | null {
 
 const EDITS: readonly Json[] = [[{ id: 'x', summary: 'by hand' }], 'by hand'];
 
-function problemsOf({ state, code, usage, waiting, decisions }: Report): readonly string[] {
+/** A person may grant a used-up budget once more. */
+function problemsOf({ state, code, usage, waiting, decisions }: Report, grants: number): readonly string[] {
+  const most = (limit: number): number => limit * (1 + grants);
   const problems: string[] = [];
   if (!['completed', 'failed', 'suspended'].includes(state)) problems.push(`the run is ${state}`);
   if (state === 'suspended' && waiting.length === 0) problems.push('the run waits for nothing');
   if (code === null || !TERMINAL_CODES.includes(code)) problems.push(`the code is ${String(code)}`);
-  if (usage.modelCalls > BUDGETS.model_calls) problems.push(`${usage.modelCalls} model calls`);
+  if (usage.modelCalls > most(BUDGETS.model_calls)) problems.push(`${usage.modelCalls} model calls`);
   // Each call may be undone by one more.
-  if (usage.toolCalls > 2 * BUDGETS.tool_calls) problems.push(`${usage.toolCalls} tool calls`);
-  if (usage.costUsd > BUDGETS.cost_usd) problems.push(`${usage.costUsd} dollars`);
-  if (usage.tokens > BUDGETS.tokens) problems.push(`${usage.tokens} tokens`);
+  if (usage.toolCalls > 2 * most(BUDGETS.tool_calls)) problems.push(`${usage.toolCalls} tool calls`);
+  if (usage.costUsd > most(BUDGETS.cost_usd)) problems.push(`${usage.costUsd} dollars`);
+  if (usage.tokens > most(BUDGETS.tokens)) problems.push(`${usage.tokens} tokens`);
   if (usage.wallClockSeconds > BUDGETS.wall_clock_seconds + 60) problems.push(`${usage.wallClockSeconds} seconds`);
   if (decisions.some(({ failure, action }) => failure === undefined || action === undefined))
     problems.push('a decision without a failure or an action');
