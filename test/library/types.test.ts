@@ -176,11 +176,6 @@ describe('mistakes are type errors', () => {
     tool('a.b', { effect: 'finacial' });
     // @ts-expect-error `run` does not take this argument
     tool('a.b', { input: z.object({ n: z.number() }), run: ({ m }) => m as string });
-    // @ts-expect-error the result does not fit its schema
-    tool('a.b', { output: z.object({ n: z.number() }), run: () => ({ n: 'one' }) });
-    // @ts-expect-error the result lacks a field
-    code('sum', { output: z.object({ n: z.number() }), run: async () => ({}) });
-    code('kind', { output: z.object({ kind: z.enum(['a', 'b']) }), run: () => ({ kind: 'a' }) });
     tool('web.get', { effect: 'egress', confidential: true, run: () => 'text' });
     // @ts-expect-error not an agent of the team
     team('t', { agents: [agent('a', {})], selection: { Type: 'keyword', Routes: [{ Keyword: 'x', Agent: 'b' }] } });

@@ -70,8 +70,6 @@ interface ToolOptions<Input, Output, Result> extends ToolSettings {
   readonly output?: Output;
   readonly run?: Run<Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>, Result>;
 }
-/** With a schema of the result, `run` must return a value of it. */
-type ResultFor<Output> = Output extends StandardSchema ? InputOf<Output> : unknown;
 type ArgsOf<Input> = Input extends StandardSchema ? InputOf<Input> : Readonly<Record<string, unknown>>;
 type ResultOf<Output, Result> = Output extends StandardSchema
   ? InputOf<Output>
@@ -95,7 +93,7 @@ export function tool<
   const Name extends string,
   Input extends StandardSchema | undefined = undefined,
   Output extends StandardSchema | undefined = undefined,
-  Result extends ResultFor<Output> = ResultFor<Output>,
+  Result = unknown,
 >(name: Name, options: ToolOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
   const { input, output, run, compensate, effect, rateLimit, trustedFields, more, ...rest } = options;
   const definition = {
@@ -136,7 +134,7 @@ export function code<
   const Name extends string,
   Input extends StandardSchema | undefined = undefined,
   Output extends StandardSchema | undefined = undefined,
-  Result extends ResultFor<Output> = ResultFor<Output>,
+  Result = unknown,
 >(name: Name, options: CodeOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
   return tool<Name, Input, Output, Result>(name, { ...options, effect: 'read', trust: 'neutral' });
 }
