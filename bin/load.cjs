@@ -2,8 +2,8 @@
  * Loads the bundle with the compiled code of an earlier start of the same command. Node's own cache holds what a file compiles
  * when it is loaded. This one also holds the functions that the command called, which take most of the time of a short command.
  *
- * The code is in a folder of the user below the temporary folder. `NODE_COMPILE_CACHE` names another folder, and
- * `NODE_DISABLE_COMPILE_CACHE` turns the cache off. The names of the files of the bundle are hashes of their content, and V8
+ * The code is in the cache folder of the user, and not in the temporary folder, which tools of a run may be allowed to write to.
+ * `NODE_COMPILE_CACHE` names another folder, and `NODE_DISABLE_COMPILE_CACHE` turns the cache off. The names of the files of the bundle are hashes of their content, and V8
  * refuses code of another release or with other flags.
  */
 'use strict';
@@ -39,6 +39,15 @@ exports.load = function load(file, command) {
   return loadChunk(path.join(bundle, file));
 };
 
+/** Node's own cache, for modules outside of the bundle. */
+exports.enableNodeCache = function enableNodeCache() {
+  try {
+    if (Module.enableCompileCache !== undefined) Module.enableCompileCache(path.join(cacheFolder(), 'sluice-node'));
+  } catch {
+    // A user without a home folder has no cache.
+  }
+};
+
 function isOff() {
   return process.env.NODE_DISABLE_COMPILE_CACHE === '1' || Boolean(process.env.NODE_V8_COVERAGE);
 }
@@ -46,8 +55,8 @@ function isOff() {
 /** Null if the folder cannot be made, or if another user could write to it. */
 function ownFolder() {
   const uid = typeof process.getuid === 'function' ? process.getuid() : 0;
-  const folder = path.join(process.env.NODE_COMPILE_CACHE || os.tmpdir(), `sluice-code-${uid}`);
   try {
+    const folder = path.join(cacheFolder(), `sluice-code-${uid}`);
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { mode, uid: owner } = fs.lstatSync(folder);
     const isOwn = typeof process.getuid !== 'function' || (owner === uid && (mode & 0o022) === 0);
@@ -55,6 +64,10 @@ function ownFolder() {
   } catch {
     return null;
   }
+}
+
+function cacheFolder() {
+  return process.env.NODE_COMPILE_CACHE || process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache');
 }
 
 /** One cache for each installation, release of V8 and command. */

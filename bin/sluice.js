@@ -26,9 +26,7 @@ function start() {
     var isOurs = /SQLite is an experimental feature|vm\.USE_MAIN_CONTEXT_DEFAULT_LOADER/.test(String(warning));
     if (!isOurs) return emit.apply(process, arguments);
   };
-  // Compiled code is kept between starts: it halves the time of a short command.
-  var compiler = require('module');
-  if (compiler.enableCompileCache) compiler.enableCompileCache();
+  require('./load.cjs').enableNodeCache();
   program()
     .then(function (cli) {
       return cli.main(process.argv.slice(2));
