@@ -50,3 +50,15 @@ test('code that has changed since the start is refused', async () => {
   });
   expect(report(accepted).output).toEqual({ paid: 63 });
 });
+
+test('a suite calls its functions, and refuses modes that would pay again and again', async () => {
+  const cwd = project();
+  const suite = (rest: string): string =>
+    `flow: ./pays.ts\ncases:\n  - name: pays\n    input: money\n    script: { agents: { triage: ['{"amount": 21}'] }, approvals: { gate: approve } }\n    expect: { code: SUCCESS, output: { paid: 42 } }\n${rest}`;
+  writeFileSync(join(cwd, 'pays.suite.yaml'), suite(''));
+  const passed = await sluice(['eval', 'pays.suite.yaml', '--json'], { cwd });
+  expect([passed.status, json(passed)]).toMatchObject([0, { passed: 1, failed: 0 }]);
+  writeFileSync(join(cwd, 'pays.suite.yaml'), suite('modes: [golden, faults]\n'));
+  const refused = await sluice(['eval', 'pays.suite.yaml', '--json'], { cwd });
+  expect([refused.status, refused.stdout + refused.stderr]).toMatchObject([2, expect.stringContaining('payments.pay')]);
+});

@@ -9,6 +9,7 @@ import type { Labels, Measured } from '../metrics/labels.ts';
 import { isGood } from '../metrics/labels.ts';
 import { problemsIn, resultProblems, safetyProblems } from './expectations.ts';
 import { faultName, withFaults } from './faults.ts';
+import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import type { CaseRun } from './run-case.ts';
 import { runCase } from './run-case.ts';
 import { FAULT_KINDS } from './schema.ts';
@@ -17,6 +18,8 @@ import type { FaultPlan, Mode, SuiteCase } from './schema.ts';
 export interface Variant {
   readonly flow: CompiledFlow;
   readonly bounds: Bounds;
+  /** The functions of tools, for a flow that is written in TypeScript. */
+  readonly tools: { readonly [name: string]: ToolFunction };
   /** The same document with another budget. Without a flow, `codes` are the errors of the document. */
   withBudget(key: BudgetKey, amount: number): { readonly flow: CompiledFlow | null; readonly codes: readonly string[] };
 }

@@ -126,13 +126,14 @@ function preparedCases(
     script: script ?? (isReal ? undefined : {}),
     seed,
     documentDir: dirname(join(dir, suite.flow)),
+    tools: variant.tools,
     ...(isReal ? { models: { model } } : {}),
     ...(given.recorded === true ? { recorded: true } : {}),
   };
   // The other modes have faults and variations of their own.
   const isPlain = combination.first && fault === undefined;
   const modes = (suite.modes ?? ['golden']).filter((mode) => isPlain || mode === 'golden');
-  requireScripted(given.name, modes, variant.flow, script);
+  requireScripted(given.name, modes, variant, script);
   return modes.map((mode: Mode) => ({
     name: `${given.name}${label}`,
     mode,
@@ -145,11 +146,12 @@ function preparedCases(
 }
 
 /** A mode that repeats a run must not pay, write to people or change machines each time. */
-function requireScripted(name: string, modes: readonly Mode[], flow: CompiledFlow, script: Script | undefined): void {
+function requireScripted(name: string, modes: readonly Mode[], variant: Variant, script: Script | undefined): void {
   const repeating = modes.find((mode) => mode !== 'golden' && mode !== 'replay');
   if (repeating === undefined) return;
-  for (const [tool, { effect, implementation }] of Object.entries(flow.tools)) {
-    if (!RISKY.has(effect) || implementation === null || Object.hasOwn(script?.tools ?? {}, tool)) continue;
+  for (const [tool, { effect, implementation }] of Object.entries(variant.flow.tools)) {
+    const isReal = implementation !== null || Object.hasOwn(variant.tools, tool);
+    if (!RISKY.has(effect) || !isReal || Object.hasOwn(script?.tools ?? {}, tool)) continue;
     throw usage(
       `the mode \`${repeating}\` would really call \`${tool}\` (${effect}) many times: the script of case \`${name}\` does not name it`,
       `Give its results under \`tools\` of the script, or leave out the mode.`,
@@ -187,7 +189,7 @@ async function compileVariant(file: string, model: string | undefined, prompts: 
     const codes = result.diagnostics.filter(({ severity }) => severity === 'error').map(({ code }) => code);
     return { flow: flowIn({ file, result }), codes };
   };
-  return { flow, bounds, withBudget };
+  return { flow, bounds, tools: plain.definition?.tools ?? {}, withBudget };
 }
 
 /** The document as a value; null for a module that exports something else. */

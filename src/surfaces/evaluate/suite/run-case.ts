@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OpenVault } from '../../../effects/pii/pipeline.ts';
 import { createVault, LOOKALIKE, memoryPiiStore, TOKEN } from '../../../effects/pii/vault.ts';
+import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import { createWorld } from '../../../effects/world.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { ModelPerformerOptions } from '../../../effects/models/performer.ts';
@@ -20,6 +21,8 @@ export interface CaseRun {
   readonly script: Script | undefined;
   readonly seed: number;
   readonly documentDir: string;
+  /** The functions of tools, for a flow that is written in TypeScript. */
+  readonly tools?: { readonly [name: string]: ToolFunction };
   readonly models?: ModelPerformerOptions;
   /** The values come from a journal: a token in them stands for itself, because its value is not there. */
   readonly recorded?: boolean;
@@ -32,10 +35,11 @@ export interface CaseRun {
 const START = Date.UTC(2026, 0, 1);
 
 export async function runCase(given: CaseRun): Promise<Measured> {
-  const { flow, script, documentDir, models, wrap = (performer) => performer } = given;
+  const { flow, script, documentDir, tools = {}, models, wrap = (performer) => performer } = given;
   const isReal = models !== undefined || script === undefined || script.clock === 'real';
   const world = createWorld({
     toolOptions: { documentDir },
+    tools,
     clock: isReal ? realClock : createVirtualClock(START),
     ...(script === undefined ? {} : { script }),
     ...(models === undefined ? {} : { models }),
