@@ -147,6 +147,10 @@ export const ERROR_CODES = {
     title: 'The code has changed',
     summary: 'A module of the run is not what it was when the run started.',
   },
+  'scripted-run': {
+    title: 'The run started with a script',
+    summary: 'An engine without a script cannot continue a run that started with one. Nothing was recorded.',
+  },
   'unsafe-module': {
     title: 'The module can be changed by an agent',
     summary: 'A module of the document lies in the work directory of the run.',

@@ -135,11 +135,11 @@ export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'n
 export interface Roster {
   /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
   renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
-  /** Claims the named run, or all runs that need work. Runs of a live worker stay with it. */
+  /** Claims the named run, or all runs that need work but those in `except`. Runs of a live worker stay with it. */
   claim(
     worker: WorkerId,
     now: Instant,
-    which: { readonly run: RunId } | { readonly limit: number },
+    which: { readonly run: RunId } | { readonly limit: number; readonly except?: readonly RunId[] },
   ): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;

@@ -100,9 +100,10 @@ function rosterOf(roster: Roster, tenant: string, isMine: IsMine): Roster {
     },
     claim: async (worker, now, which) => {
       if ('run' in which) return (await isMine(which.run)) ? roster.claim(worker, now, which) : [];
-      const open = mineOf(await roster.list()).filter(({ status, due, owner }) =>
-        status === 'suspended' ? due !== null && due <= now : !hasEnded(status) && owner !== worker,
-      );
+      const open = mineOf(await roster.list()).filter(({ run, status, due, owner }) => {
+        if (which.except?.includes(run) === true) return false;
+        return status === 'suspended' ? due !== null && due <= now : !hasEnded(status) && owner !== worker;
+      });
       const claimed: RunId[] = [];
       for (const { run } of open.slice(0, which.limit)) claimed.push(...(await roster.claim(worker, now, { run })));
       return claimed;

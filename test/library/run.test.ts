@@ -51,6 +51,15 @@ describe('a flow as a value', () => {
     expect(types.at(-1)).toBe('run.ended');
   });
 
+  test('a function of the engine replaces the function of a tool by its name', async () => {
+    const before = paid.length;
+    await using engine = engineWith({ tools: { 'payments.refund': () => ({ receipt: 'fake', paid: 0 }) } });
+    const run = await engine.run(refunds, { message: 'money back' });
+    await run.answer('gate', 'approve', { by: 'anna' });
+    expect((await run.result()).output).toEqual({ receipt: 'fake', paid: 0 });
+    expect(paid).toHaveLength(before);
+  });
+
   test('a rejected question ends the flow with `reject`', async () => {
     await using engine = engineWith();
     const run = await engine.run(refunds, { message: 'money back' });

@@ -69,7 +69,7 @@ export interface ModelReply {
  */
 export type ModelFunction = (request: ModelRequest) => string | ModelReply | Promise<string | ModelReply>;
 
-/** Functions that belong to one flow. They come before functions for a name. */
+/** Functions that belong to one flow. A function for the name of a tool replaces them. */
 export interface FlowTools {
   has(call: Call): boolean;
   /** A promise waits until there is a function, or until the call is aborted. */
@@ -101,7 +101,7 @@ export function functionPerformer(functions: Functions): Performer {
         return { ok: true, value: valueOf(command.name, reply), used: usageOf(reply) };
       }
       const { name } = command;
-      const tool = (await flowTools?.get(call)) ?? (Object.hasOwn(tools, name) ? tools[name] : undefined);
+      const tool = Object.hasOwn(tools, name) ? tools[name] : await flowTools?.get(call);
       if (tool === undefined) throw missing(`the tool \`${name}\` has no implementation`);
       const given = await tool(
         (command.input['args'] ?? {}) as { [field: string]: Json },

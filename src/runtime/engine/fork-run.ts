@@ -71,8 +71,8 @@ export interface PastRun {
   readonly rest: readonly Event[];
 }
 
-/** Throws if the chain of the run is broken, or if the event is not one at which a run can fork. */
-export async function readPast({ store }: Host, run: RunId, at: number): Promise<PastRun> {
+/** Throws if the chain of the run is broken, if it has no such event, or if this engine must not continue the run. */
+export async function readPast({ store, checkOrigin }: Host, run: RunId, at: number): Promise<PastRun> {
   const stored = await store.journal.load(run, { snapshot: false });
   if (stored === null) throw unknownRun(run);
   const { broken, events: last } = await audit(store.journal, run, await store.roster.find(run));
@@ -87,7 +87,9 @@ export async function readPast({ store }: Host, run: RunId, at: number): Promise
   const program = storedProgram(stored.flow);
   const turns = turnsOf(program, stored);
   const seq = stepEnd(program, turns, at);
-  return { run, program, ...cut(run, turns, seq), link: { run, seq, hash: hashAt(run, stored, turns, seq) } };
+  const past = cut(run, turns, seq);
+  checkOrigin(run, past.state.origin);
+  return { run, program, ...past, link: { run, seq, hash: hashAt(run, stored, turns, seq) } };
 }
 
 function turnsOf(program: Program, { appends, blobs }: StoredRun): readonly (readonly Event[])[] {

@@ -34,6 +34,8 @@ export class Host {
   closing = false;
   readonly performer: EngineOptions['performer'];
   readonly quotas: Quotas;
+  /** Throws if this engine must not continue a run with this origin. */
+  readonly checkOrigin: NonNullable<EngineOptions['checkOrigin']>;
   /** The public key that must have signed the checkpoints of a run. Null: any key. */
   readonly trustedKey: string | null;
   readonly #onFault: EngineOptions['onFault'];
@@ -44,6 +46,7 @@ export class Host {
     store,
     performer,
     clock = realClock,
+    checkOrigin = () => undefined,
     leaseMs = 10_000,
     snapshotEvery = 500,
     signing,
@@ -54,6 +57,7 @@ export class Host {
   }: EngineOptions) {
     this.store = store;
     this.performer = performer;
+    this.checkOrigin = checkOrigin;
     this.trustedKey = signing?.signer.key ?? null;
     this.clock = clock;
     this.#onFault = onFault;

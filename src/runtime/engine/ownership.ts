@@ -24,6 +24,8 @@ export class Ownership {
   #polling: Promise<void>;
   /** Runs for which a quota has no room, and when to try again. */
   readonly #retryAt = new Map<RunId, number>();
+  /** Runs that this engine must not continue. It claims none of them again, so that other processes can. */
+  readonly #leftToOthers = new Set<RunId>();
 
   /** `pickUp`: also claims unfinished runs that no live process owns. */
   constructor(host: Host, pickUp: boolean) {
@@ -49,7 +51,8 @@ export class Ownership {
 
   /**
    * Claims a run and loads it, but performs nothing yet. Null when another live process owns it. Throws if the quota of its
-   * tenant has no room for it, or its personal data cannot be read. A run that is about to be cancelled is not checked.
+   * tenant has no room for it, its personal data cannot be read, or this engine must not continue it. A run that is about to
+   * be cancelled needs neither room nor personal data.
    */
   async acquire(run: RunId, { checks = true }: { readonly checks?: boolean } = {}): Promise<OwnedRun | null> {
     const { worker, store, broken } = this.#host;
@@ -59,6 +62,7 @@ export class Ownership {
     const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
     if (!claimed.includes(run)) return null;
     const owned = await this.#restoreVerified(run);
+    await this.#checkOrigin(owned);
     if (checks) await this.#check(owned);
     // A suspended run has no owner, so that every process can answer it.
     if (isSuspended(owned)) await store.roster.release(worker.id, [run]);
@@ -67,6 +71,17 @@ export class Ownership {
     worker.drop(run);
     if (owned.state?.outcome === null) worker.adopt(owned);
     return owned;
+  }
+
+  async #checkOrigin({ run, state }: OwnedRun): Promise<void> {
+    if (state === null || state.outcome !== null) return;
+    const { store, worker, checkOrigin } = this.#host;
+    try {
+      checkOrigin(run, state.origin);
+    } catch (error) {
+      await store.roster.release(worker.id, [run]);
+      throw error;
+    }
   }
 
   async #check(owned: OwnedRun): Promise<void> {
@@ -125,7 +140,10 @@ export class Ownership {
     try {
       for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
       if (this.#pickUp)
-        for (const run of await store.roster.claim(worker.id, this.#host.lease.now(), { limit: CLAIM_MAX }))
+        for (const run of await store.roster.claim(worker.id, this.#host.lease.now(), {
+          limit: CLAIM_MAX,
+          except: [...this.#leftToOthers],
+        }))
           toReclaim.add(run);
       for (const run of toReclaim) await this.#reclaim(run);
     } catch (error) {
@@ -155,6 +173,7 @@ export class Ownership {
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);
       else if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
       else if (!broken.has(run)) throw error;
     }
   }
@@ -188,10 +207,16 @@ export class Ownership {
       return await this.acquire(run, { checks: type !== 'cancel' });
     } catch (error) {
       if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
       else if (!isOverQuota(error)) throw error;
       else this.#waitForRoom(run, error);
       return null;
     }
+  }
+
+  #leaveToOthers(run: RunId, { message, help = '' }: SluiceError): void {
+    this.#leftToOthers.add(run);
+    this.#host.notice(`${message}. ${help}`);
   }
 
   #waitsForRoom(run: RunId): boolean {

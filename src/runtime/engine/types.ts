@@ -19,6 +19,8 @@ export interface EngineOptions {
   readonly clock?: Clock;
   /** Claims unfinished runs that no live process owns, and continues them. Default true. */
   readonly pickUp?: boolean;
+  /** Throws if this engine must not continue a run with this origin. Its own starts are not checked. */
+  readonly checkOrigin?: (run: RunId, origin: Origin) => void;
   /** A worker that has not renewed its lease for this long can lose its runs. Default 10 s. */
   readonly leaseMs?: number;
   /** The least number of events between snapshots. Default 500; 0 for no snapshots. */

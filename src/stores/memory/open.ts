@@ -220,7 +220,10 @@ function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters
   const runs =
     'run' in which
       ? all.filter((run) => run.entry.run === which.run && (run.entry.owner === worker || isFree(run)))
-      : all.filter((run) => isFree(run) && needsWork(run.entry, mailed.has(run.entry.run), now)).slice(0, which.limit);
+      : all
+          .filter((run) => isFree(run) && needsWork(run.entry, mailed.has(run.entry.run), now))
+          .filter((run) => which.except?.includes(run.entry.run) !== true)
+          .slice(0, which.limit);
   for (const run of runs) {
     const { owner } = run.entry;
     const previous = owner === null || owner === worker ? undefined : tables.workers.get(owner);

@@ -76,7 +76,7 @@ function claim(
   const rows =
     'run' in which
       ? statements.claimableByName.all({ run: which.run, self, gone })
-      : statements.claimable.all({ now, gone, limit: which.limit });
+      : statements.claimable.all({ now, gone, except: JSON.stringify(which.except ?? []), limit: which.limit });
   return (rows as unknown as [number, RunId, number | null][]).map(([id, run, owner]) => {
     if (owner !== null && owner !== self) fence(owner);
     statements.setOwner.run(self, id);
@@ -88,14 +88,16 @@ function claim(
 /** `needsWork` of the claim policy as a query, oldest run first. The index on owner, status and due answers each part. */
 export const CLAIMABLE = `
   WITH free (owner) AS MATERIALIZED (SELECT NULL UNION ALL SELECT value FROM json_each(:gone))
-  SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
-    WHERE runs.status IN ('pending', 'running')
-  UNION
-  SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
-    WHERE runs.status = 'suspended' AND runs.due <= :now
-  UNION
-  SELECT runs.id, runs.run, runs.owner FROM mail JOIN runs ON runs.id = mail.run
-    WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
+  SELECT id, run, owner FROM (
+    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+      WHERE runs.status IN ('pending', 'running')
+    UNION
+    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+      WHERE runs.status = 'suspended' AND runs.due <= :now
+    UNION
+    SELECT runs.id, runs.run, runs.owner FROM mail JOIN runs ON runs.id = mail.run
+      WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
+  ) WHERE run NOT IN (SELECT value FROM json_each(:except))
   ORDER BY 1 LIMIT :limit`;
 
 const SQL = {

@@ -1,6 +1,7 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
 import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
 import type { RunInput } from '../../effects/attachments/input.ts';
+import type { Script } from '../../effects/scripted/script.ts';
 import { createWorld } from '../../effects/world.ts';
 import type { World, WorldOptions } from '../../effects/world.ts';
 import type { Json } from '../../expr/json.ts';
@@ -12,6 +13,7 @@ import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
 import { createSigner } from '../../runtime/journal/checkpoint.ts';
+import { SluiceError } from '../../runtime/errors.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 import type { AttachmentStore, Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
@@ -37,11 +39,18 @@ import { worstCases } from '../worst-case.ts';
  * const options: CreateEngineOptions = { journal: './runs.db', models: { model: 'openai/gpt-5-mini' } };
  */
 export interface CreateEngineOptions
-  extends Omit<EngineOptions, 'store' | 'performer' | 'clock'>, Omit<WorldOptions, 'flowTools'> {
+  extends
+    Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>,
+    Omit<WorldOptions, 'flowTools' | 'script'> {
   /** Stores the runs: the path of a database file, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
   /** Definitions whose runs this engine may continue after a restart: it needs their functions. */
   readonly flows?: readonly AnyDefinition[];
+  /**
+   * Scripted replies, tool results and answers. A tool that the script does not name is really called. Without a script, the
+   * engine leaves alone runs that `sluice run --script` started. With `false` it continues them with real models and tools.
+   */
+  readonly script?: Script | false;
   /** Every run starts for this tenant, and the runs of others do not exist for this engine. */
   readonly tenant?: string;
   /** An Ed25519 private key as PKCS8 PEM: the engine signs checkpoints of every run. Default: `SLUICE_SIGNING_KEY`. */
@@ -114,7 +123,8 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
  * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
-  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, ...rest } = options;
+  const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
+  const rest = script === undefined || script === false ? others : { ...others, script };
   const functions = new Functions(rest.onNotice);
   const { world, attachments, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
@@ -130,6 +140,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     store,
     performer: world.performer,
     clock: world.clock,
+    ...(script === undefined ? { checkOrigin: refuseScripted } : {}),
   });
   const close = async (): Promise<void> => {
     await runtime.close();
@@ -167,6 +178,17 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Otherwise a program that opens the database of a rehearsal would call its real tools. */
+function refuseScripted(run: RunId, { pins }: Origin): void {
+  if (pins?.script === undefined) return;
+  const which = pins.script === '-' ? 'a script from standard input' : `the script \`${pins.script}\``;
+  throw new SluiceError(
+    'scripted-run',
+    `run \`${run}\` started with ${which}, and this engine has no script`,
+    'Pass the script to `createEngine({ script })`, or `script: false` to continue with the real models and tools.',
+  );
 }
 
 interface StartContext {

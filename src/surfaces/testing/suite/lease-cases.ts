@@ -138,6 +138,16 @@ export const leaseCases: { readonly [promise: string]: Case } = {
     deepEqual(await store.roster.claim('w2', 8_000, { limit: 3 }), ['later']);
   },
 
+  'a claim without a name leaves out the runs in `except`': async (store) => {
+    await store.roster.renew('w1', 0, 10_000);
+    await store.journal.commit('w1', [new Chain('first').first(), new Chain('second').first()]);
+    await store.roster.resign('w1');
+    await store.roster.renew('w2', 0, 10_000);
+    deepEqual(await store.roster.claim('w2', 1, { limit: 1, except: ['first'] }), ['second']);
+    deepEqual(await store.roster.claim('w2', 1, { limit: 1, except: ['first'] }), []);
+    deepEqual(await store.roster.claim('w2', 1, { limit: 1, except: [] }), ['first']);
+  },
+
   'a claim by name takes a free run in any state, and none that does not exist': async (store) => {
     await store.roster.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [new Chain('asleep').first(suspended(null)), new Chain('ended').first(ENDED)]);

@@ -1,0 +1,138 @@
+/** A program without a script does not continue a run that started with one: it would call the real tools of a rehearsal. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { SluiceError, createEngine, flow, tool } from '../../src/index.ts';
+import type { CreateEngineOptions } from '../../src/index.ts';
+
+const called: string[] = [];
+beforeEach(() => {
+  called.length = 0;
+});
+
+const back = tool('pay.back', { effect: 'financial', run: () => (called.push('back'), { ok: true }) });
+const send = tool('pay.send', {
+  effect: 'financial',
+  compensate: back,
+  run: () => (called.push('send'), { ok: true }),
+});
+const paying = flow('paying', { input: z.object({}) })
+  .step(send, () => ({}))
+  .approve('gate', () => 'Pay again?')
+  .step(send, () => ({}), { as: 'again' });
+const once = flow('once', { input: z.object({}) }).step(send, () => ({}));
+
+const FILE = '/rehearsal/pay.script.yaml';
+const SCRIPT = { tools: { 'pay.send': [{ result: { ok: true } }], 'pay.back': [{ result: { ok: true } }] } };
+const freshPath = (): string => join(mkdtempSync(join(tmpdir(), 'sluice-scripted-')), 'runs.db');
+const engineOn = (journal: string, options: CreateEngineOptions = {}) =>
+  createEngine({ journal, flows: [paying, once], ...options });
+
+/** A run that waits at `gate`, as `sluice run --script` leaves it. */
+async function rehearsal(): Promise<{ readonly journal: string; readonly id: string; readonly question: string }> {
+  const journal = freshPath();
+  await using engine = engineOn(journal, { script: SCRIPT });
+  const run = await engine.run(paying, {}, { origin: { pins: { script: FILE } } });
+  const [question] = await run.waiting();
+  return { journal, id: run.id, question: question?.id ?? '' };
+}
+
+async function codeOf(action: Promise<unknown>): Promise<string> {
+  const error = await action.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  return error instanceof SluiceError ? error.code : `no SluiceError: ${String(error)}`;
+}
+
+describe('an engine without a script', () => {
+  test('refuses every way to continue the run, records nothing, and still reads it', async () => {
+    const { journal, id, question } = await rehearsal();
+    await using engine = engineOn(journal);
+    const run = engine.handle(id, paying);
+    const before = await run.report();
+    const answer = { choice: 'approve', by: 'anna' };
+    expect(await codeOf(run.answer('gate', 'approve', { by: 'anna' }))).toBe('scripted-run');
+    expect(await codeOf(engine.answer(question, answer))).toBe('scripted-run');
+    expect(await codeOf(engine.resume(id))).toBe('scripted-run');
+    expect(await codeOf(run.cancel({ by: 'anna' }))).toBe('scripted-run');
+    expect(await codeOf(run.signal('shipped'))).toBe('scripted-run');
+    expect(await codeOf(engine.fork(id, { at: 1 }))).toBe('scripted-run');
+    expect(await codeOf(engine.migrate(id, paying, { by: 'anna' }))).toBe('scripted-run');
+    expect(await run.report()).toEqual(before);
+    expect(await run.waiting()).toHaveLength(1);
+    expect(await engine.list()).toHaveLength(1);
+    expect(called).toEqual([]);
+  });
+
+  test('says which script, and what to do', async () => {
+    const { journal, id } = await rehearsal();
+    await using engine = engineOn(journal);
+    await expect(engine.resume(id)).rejects.toMatchObject({
+      message: `run \`${id}\` started with the script \`${FILE}\`, and this engine has no script`,
+      help: 'Pass the script to `createEngine({ script })`, or `script: false` to continue with the real models and tools.',
+    });
+  });
+
+  test('does not pick up the run, and leaves it to other processes', async () => {
+    const journal = freshPath();
+    const id = await interrupted(journal);
+    const { promise: noticed, resolve } = Promise.withResolvers<string>();
+    await using engine = engineOn(journal, { onNotice: resolve });
+    expect(await noticed).toContain(`run \`${id}\` started with the script`);
+    expect(called).toEqual([]);
+    await using other = engineOn(journal, { script: SCRIPT, pickUp: false });
+    const run = await other.resume(id);
+    expect((await run.result()).code).toBe('SUCCESS');
+    expect((await engine.get(id)).code).toBe('SUCCESS');
+    expect(called).toEqual([]);
+  });
+
+  test('continues its own runs', async () => {
+    const { journal } = await rehearsal();
+    await using engine = engineOn(journal);
+    const run = await engine.run(paying, {});
+    await run.answer('gate', 'approve', { by: 'anna' });
+    expect((await run.result()).code).toBe('SUCCESS');
+    expect(called).toEqual(['send', 'send']);
+  });
+});
+
+test('an engine with a script continues the run with it', async () => {
+  const { journal, id } = await rehearsal();
+  await using engine = engineOn(journal, { script: SCRIPT });
+  const run = engine.handle(id, paying);
+  await run.answer('gate', 'approve', { by: 'anna' });
+  expect((await run.result()).code).toBe('SUCCESS');
+  expect(called).toEqual([]);
+});
+
+test('`script: false` continues the run with the real tools', async () => {
+  const { journal, id } = await rehearsal();
+  await using engine = engineOn(journal, { script: false });
+  const run = engine.handle(id, paying);
+  await run.answer('gate', 'approve', { by: 'anna' });
+  expect((await run.result()).code).toBe('SUCCESS');
+  expect(called).toEqual(['send']);
+});
+
+/** A run whose process stopped during a call. */
+async function interrupted(journal: string): Promise<string> {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  await using engine = createEngine({
+    journal,
+    script: {},
+    tools: {
+      'pay.send': (_args, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+          begin();
+        }),
+    },
+  });
+  const run = await engine.run(once, {}, { origin: { pins: { script: FILE } } });
+  await begun;
+  return run.id;
+}
