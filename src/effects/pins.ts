@@ -3,7 +3,7 @@
  * is recorded when the run starts. Later the same code is used, or the operator accepts the change.
  */
 import { cpSync, existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import type { Json } from '../expr/json.ts';
 import type { Pins } from '../ir/events.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
@@ -11,6 +11,10 @@ import { SluiceError } from '../runtime/errors.ts';
 import { codeOf } from './code/closure.ts';
 import { isInside, placesOf, realPath } from './code/files.ts';
 import { changesSince, pinLoaded } from './code/load.ts';
+import type { McpServer } from './tools/tool.ts';
+
+/** An argument with such an end is code for the program that gets it. */
+const CODE = /\.(?:[cm]?[jt]s|[jt]sx|sh|bash|py|rb|pl|php|lua|jar|wasm|node|exe|ps1)$/i;
 
 export interface Folders {
   readonly documentDir: string;
@@ -18,14 +22,15 @@ export interface Folders {
   readonly workDir: string | undefined;
 }
 
-/** Throws when a module, or a package that it imports, lies in a folder where an agent could replace it. */
+/** Throws when a module, a package that it imports, or a program lies in a folder where an agent could replace it. */
 export function pinsOf(flow: CompiledFlow, { documentDir, workDir }: Folders): Pins {
   const root = resolve(documentDir);
   const modules = codeOf(moduleFiles(flow, root)).hashes;
   const workRoot = resolve('.sluice', 'work');
   const folder = workDir === undefined ? undefined : realPath(resolve(workDir));
   const places = { documentDir: root, ...(folder === undefined ? { workRoot } : { workDir: folder }) };
-  refuseWritable(modules, places);
+  refuseWritable(Object.keys(modules), places);
+  refuseWritable(programFiles(flow, root), places, 'program');
   return { ...places, modules };
 }
 
@@ -33,21 +38,25 @@ export function pinsOf(flow: CompiledFlow, { documentDir, workDir }: Folders): P
 export function withDefinition(pins: Pins, file: string, functions: readonly string[]): Pins {
   const definition = resolve(file);
   const modules = { ...pins.modules, ...codeOf([definition]).hashes };
-  refuseWritable(modules, pins);
+  refuseWritable(Object.keys(modules), pins);
   pinLoaded(definition, modules);
   return { ...pins, functions, definition, modules };
 }
 
 /** The work directories of other runs count too: an agent of such a run could have written there. */
-function refuseWritable(modules: { readonly [path: string]: string }, { workDir, workRoot }: Pins): void {
+function refuseWritable(
+  files: readonly string[],
+  { workDir, workRoot }: Pins,
+  kind: 'module' | 'program' = 'module',
+): void {
   const folders = [workDir, workRoot, resolve('.sluice', 'work')].filter((each) => each !== undefined).map(realPath);
-  for (const file of Object.keys(modules))
+  for (const file of files)
     for (const folder of folders)
       if (placesOf(file).some((place) => isInside(folder, place)))
         throw new SluiceError(
           'unsafe-module',
-          `the module \`${file}\` is in the work directory \`${folder}\`, where an agent can change it`,
-          'choose another `--work-dir`, or move the module',
+          `the ${kind} \`${file}\` is in the work directory \`${folder}\`, where an agent can change it`,
+          `choose another \`--work-dir\`, or move the ${kind}`,
         );
 }
 
@@ -86,6 +95,23 @@ function moduleFiles(flow: CompiledFlow, documentDir: string): readonly string[]
       found.add(fileOf(module, documentDir));
   }
   return [...found];
+}
+
+/** Files that the engine starts outside the sandbox: hooks and MCP servers, also ones that do not exist yet. */
+function programFiles(flow: CompiledFlow, documentDir: string): readonly string[] {
+  const hooks = (flow.notify ?? []).flatMap((hook) => ('command' in hook ? codeFiles(hook.command, documentDir) : []));
+  const servers = Object.values(flow.tools).flatMap(({ implementation }) => {
+    const { server } = (implementation ?? {}) as { readonly server?: McpServer };
+    if (server?.command === undefined) return [];
+    return codeFiles([server.command, ...(server.args ?? [])], resolve(documentDir, server.cwd ?? '.'));
+  });
+  return [...new Set([...hooks, ...servers])];
+}
+
+/** A program without a folder in its name is found by `PATH`. */
+function codeFiles([program = '', ...args]: readonly string[], folder: string): readonly string[] {
+  const isPath = program.includes('/') || program.includes(sep);
+  return [...(isPath ? [program] : []), ...args.filter((each) => CODE.test(each))].map((each) => resolve(folder, each));
 }
 
 function fileOf(reference: string, documentDir: string): string {

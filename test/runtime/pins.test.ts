@@ -2,6 +2,9 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { compile } from '../../src/index.ts';
+import type { CompiledFlow } from '../../src/index.ts';
+import { pinsOf } from '../../src/effects/pins.ts';
 import { folder, json, report, sluice as spawned } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
 import { FLOW } from './pinned-flow.ts';
@@ -95,3 +98,38 @@ test('a folder of the work directory whose name starts with two dots is inside o
   const ran = await sluice(['run', 'a.yaml', '--script', 's.yaml', '--work-dir', '.', '--json'], { cwd: home });
   expect([ran.status, json(ran)]).toMatchObject([1, { error: { code: 'unsafe-module' } }]);
 });
+
+const HOOKS = { 'one that exists': '[./code/own.sh]', 'one to come': '[./later.sh]', 'a script': '[sh, code/own.sh]' };
+
+test.each(Object.entries(HOOKS))('a hook inside the work directory is refused: %s', async (_, command) => {
+  const root = folder({
+    'home/a.yaml': `notify: [{ command: ${command} }]\n${APPROVAL}`,
+    'home/code/own.sh': '#!/bin/sh\ntouch started\n',
+  });
+  const home = join(root, 'home');
+  const ran = await sluice(['run', 'a.yaml', '--work-dir', '.', '--json'], { cwd: home });
+  expect([ran.status, json(ran)]).toMatchObject([
+    1,
+    { error: { code: 'unsafe-module', message: expect.stringMatching(/^the program /) } },
+  ]);
+  expect(json(await sluice(['runs', '--json'], { cwd: home }))).toEqual([]);
+});
+
+test.each([
+  '{ command: node, args: [work/own.mjs] }',
+  '{ command: ./own, cwd: work }',
+  '{ command: work/../work/own }',
+])('an MCP server inside the work directory is refused: %s', (server) => {
+  const documentDir = folder({ 'work/own.mjs': '' });
+  const { flow } = compile(`mcp: { own: ${server} }\ntools: { ping: { mcp: own/ping, effect: read } }\n${APPROVAL}`);
+  const pins = (workDir: string) => () =>
+    pinsOf(flow as CompiledFlow, { documentDir, workDir: join(documentDir, workDir) });
+  expect(pins('work')).toThrow(/^the program .* is in the work directory/);
+  expect(pins('other')()).toMatchObject({ modules: {} });
+});
+
+const APPROVAL = `flow:
+  id: f
+  entry: ask
+  nodes: [{ id: ask, type: approval, message: "Pay?" }]
+`;
