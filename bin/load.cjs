@@ -32,7 +32,7 @@ let cache = null;
 
 /** The exports of a file of the bundle. `command` is the word on the command line that names the cache. */
 exports.load = function load(file, command) {
-  const folder = isOff() ? null : ownFolder();
+  const folder = isOff() ? null : ownFolder('sluice-code');
   if (folder === null) return require(path.join(bundle, file));
   cache = readCache(path.join(folder, `${cacheName(command)}.bin`));
   process.on('exit', record);
@@ -41,33 +41,41 @@ exports.load = function load(file, command) {
 
 /** Node's own cache, for modules outside of the bundle. */
 exports.enableNodeCache = function enableNodeCache() {
-  try {
-    if (Module.enableCompileCache !== undefined) Module.enableCompileCache(path.join(cacheFolder(), 'sluice-node'));
-  } catch {
-    // A user without a home folder has no cache.
-  }
+  const folder = Module.enableCompileCache === undefined ? null : ownFolder('sluice-node');
+  if (folder !== null) Module.enableCompileCache(folder);
 };
 
 function isOff() {
   return process.env.NODE_DISABLE_COMPILE_CACHE === '1' || Boolean(process.env.NODE_V8_COVERAGE);
 }
 
-/** Null if the folder cannot be made, or if another user could write to it. */
-function ownFolder() {
+/** Null if the folder cannot be made, or if another user could write to it or put another folder in its place. */
+function ownFolder(name) {
   const uid = typeof process.getuid === 'function' ? process.getuid() : 0;
   try {
-    const folder = path.join(cacheFolder(), `sluice-code-${uid}`);
+    const parent = cacheFolder();
+    if (!path.isAbsolute(parent)) return null;
+    const folder = path.join(parent, `${name}-${uid}`);
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { mode, uid: owner } = fs.lstatSync(folder);
-    const isOwn = typeof process.getuid !== 'function' || (owner === uid && (mode & 0o022) === 0);
+    const isOwn = typeof process.getuid !== 'function' || (owner === uid && (mode & 0o022) === 0 && isSteady(parent));
     return isOwn && fs.lstatSync(folder).isDirectory() ? folder : null;
   } catch {
     return null;
   }
 }
 
+/** In a folder that everyone can write to, only the sticky bit keeps others from renaming folders. */
+function isSteady(parent) {
+  const { mode } = fs.statSync(parent);
+  return (mode & 0o002) === 0 || (mode & 0o1000) !== 0;
+}
+
+/** A relative path would name a folder of the current folder, whose files can come from others. */
 function cacheFolder() {
-  return process.env.NODE_COMPILE_CACHE || process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache');
+  const { NODE_COMPILE_CACHE: named, XDG_CACHE_HOME: ofUser } = process.env;
+  if (named) return path.resolve(named);
+  return ofUser && path.isAbsolute(ofUser) ? ofUser : path.join(os.homedir(), '.cache');
 }
 
 /** One cache for each installation, release of V8 and command. */

@@ -58,13 +58,13 @@ function isBuiltAfter(folder, built) {
   });
 }
 
+/** Looks where Node looks for packages of this file. The current folder does not count: a tool of a run may write there. */
 function pinnedNode() {
-  var places = [root, path.join(root, '..', '..'), process.cwd()];
-  for (var i = 0; i < places.length; i++) {
-    var file = path.join(places[i], 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  for (var folder = root; ; folder = path.dirname(folder)) {
+    var file = path.join(folder, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
     if (fs.existsSync(file)) return file;
+    if (folder === path.dirname(folder)) return null;
   }
-  return null;
 }
 
 function restart(node) {

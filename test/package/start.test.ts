@@ -71,6 +71,61 @@ test('code in a folder that others can write to is not used', () => {
   expect(readdirSync(folder)).toHaveLength(process.getuid === undefined ? 1 : 0);
 });
 
+const SCRIPT = join(root, 'bin/sluice.js');
+const LOAD = JSON.stringify(join(root, 'bin/load.cjs'));
+
+/** The folder of Node's own cache after the command turned it on, relative to `dir`. */
+function nodeCache(env: NodeJS.ProcessEnv): string {
+  const program = `require(${LOAD}).enableNodeCache(); process.stdout.write(String(require('node:module').getCompileCacheDir()))`;
+  const clean = { ...process.env, NODE_COMPILE_CACHE: '', XDG_CACHE_HOME: '', NODE_V8_COVERAGE: '', ...env };
+  return spawnSync(process.execPath, ['-e', program], { cwd: dir, env: clean, encoding: 'utf8' }).stdout;
+}
+
+test.skipIf(process.getuid === undefined)(
+  'code that another user could have written is not used by Node either',
+  () => {
+    const own = join(cache, `sluice-node-${process.getuid?.()}`);
+    expect(nodeCache({ XDG_CACHE_HOME: cache })).toContain(own);
+    chmodSync(own, 0o777);
+    expect(nodeCache({ XDG_CACHE_HOME: cache })).toBe('undefined');
+    chmodSync(own, 0o700);
+    // Another user could put a folder in its place, unless the sticky bit is set as in the temporary folder.
+    chmodSync(cache, 0o777);
+    expect(nodeCache({ XDG_CACHE_HOME: cache })).toBe('undefined');
+    chmodSync(cache, 0o1777);
+    expect(nodeCache({ XDG_CACHE_HOME: cache })).toContain(own);
+  },
+);
+
+test('the current folder holds no code of the command', () => {
+  for (const env of [{ HOME: '' }, { HOME: 'home' }, { XDG_CACHE_HOME: 'xdg', HOME: '' }]) nodeCache(env);
+  expect(readdirSync(dir).filter((name) => /^(?:\.cache|home|xdg)$/.test(name))).toEqual([]);
+});
+
+test.skipIf(process.platform === 'win32')('an old Node is not replaced by a program of the current folder', () => {
+  const other = join(dir, 'other');
+  const planted = join(other, 'node_modules/node/bin/node');
+  mkdirSync(join(planted, '..'), { recursive: true });
+  writeFileSync(planted, '#!/bin/sh\necho planted\n', { mode: 0o755 });
+  mkdirSync(join(dir, 'app/bin'), { recursive: true });
+  writeFileSync(join(dir, 'app/bin/sluice.js'), readFileSync(SCRIPT));
+  const old = join(dir, 'old.cjs');
+  writeFileSync(
+    old,
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } });\n",
+  );
+  const env = { ...process.env, SLUICE_LAUNCHER: '' };
+  const run = (cwd: string) => {
+    const args = ['--require', old, join(dir, 'app/bin/sluice.js'), '--version'];
+    return spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' });
+  };
+  expect(run(other)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('error[old-node]') });
+  // The Node that is installed beside the command is used.
+  mkdirSync(join(dir, 'app/node_modules/node/bin'), { recursive: true });
+  writeFileSync(join(dir, 'app/node_modules/node/bin/node'), readFileSync(planted), { mode: 0o755 });
+  expect(run(other).stdout).toBe('planted\n');
+});
+
 test('the variable of Node turns it off, and wrong usage is not recorded', () => {
   expect(start(CHECK, { NODE_DISABLE_COMPILE_CACHE: '1' }).status).toBe(0);
   expect(start(['chekc']).status).toBe(2);
