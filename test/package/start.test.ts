@@ -81,28 +81,25 @@ function nodeCache(env: NodeJS.ProcessEnv): string {
   return spawnSync(process.execPath, ['-e', program], { cwd: dir, env: clean, encoding: 'utf8' }).stdout;
 }
 
-test.skipIf(process.getuid === undefined)(
-  'code that another user could have written is not used by Node either',
-  () => {
-    const own = join(cache, `sluice-node-${process.getuid?.()}`);
-    expect(nodeCache({ XDG_CACHE_HOME: cache })).toContain(own);
-    chmodSync(own, 0o777);
-    expect(nodeCache({ XDG_CACHE_HOME: cache })).toBe('undefined');
-    chmodSync(own, 0o700);
-    // Another user could put a folder in its place, unless the sticky bit is set as in the temporary folder.
-    chmodSync(cache, 0o777);
-    expect(nodeCache({ XDG_CACHE_HOME: cache })).toBe('undefined');
-    chmodSync(cache, 0o1777);
-    expect(nodeCache({ XDG_CACHE_HOME: cache })).toContain(own);
-  },
-);
+test('code that another user could have written is not used by Node either', () => {
+  const own = join(cache, `sluice-node-${process.getuid?.()}`);
+  expect(nodeCache({ XDG_CACHE_HOME: cache })).toContain(own);
+  chmodSync(own, 0o777);
+  expect(nodeCache({ XDG_CACHE_HOME: cache })).toBe('undefined');
+  chmodSync(own, 0o700);
+  // Another user could put a folder in its place, unless the sticky bit is set as in the temporary folder.
+  chmodSync(cache, 0o777);
+  expect(nodeCache({ XDG_CACHE_HOME: cache })).toBe('undefined');
+  chmodSync(cache, 0o1777);
+  expect(nodeCache({ XDG_CACHE_HOME: cache })).toContain(own);
+});
 
 test('the current folder holds no code of the command', () => {
   for (const env of [{ HOME: '' }, { HOME: 'home' }, { XDG_CACHE_HOME: 'xdg', HOME: '' }]) nodeCache(env);
   expect(readdirSync(dir).filter((name) => /^(?:\.cache|home|xdg)$/.test(name))).toEqual([]);
 });
 
-test.skipIf(process.platform === 'win32')('an old Node is not replaced by a program of the current folder', () => {
+test('an old Node is not replaced by a program of the current folder', () => {
   const other = join(dir, 'other');
   const planted = join(other, 'node_modules/node/bin/node');
   mkdirSync(join(planted, '..'), { recursive: true });

@@ -14,7 +14,8 @@ import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } fro
 import type { Session } from './session.ts';
 import { nowUnderWay } from './sudden-end.ts';
 import { harmless } from './code-points.ts';
-import { shown } from './text.ts';
+import { framed, shown } from './text.ts';
+import type { Json } from '../../expr/json.ts';
 import type { View } from './view/progress.ts';
 import { createView } from './view/view.ts';
 
@@ -63,13 +64,18 @@ async function settle(cli: Cli, session: Session, run: RunId, { view, watched, p
 /** For people: the output goes to standard output, everything else to standard error. */
 export function printOutcome(cli: Cli, flags: string, report: Report): void {
   const ended = report.state !== 'suspended' && report.state !== 'running';
-  if (ended && report.output !== null) cli.screen.print(harmless(shown(report.output)));
+  if (ended && report.output !== null) cli.screen.print(outputText(report.output, cli.screen.width()));
   cli.hint(verdictLine(report, cli.screen));
   const failure = failureLine(report);
   if (failure !== null) cli.screen.note(`  ${failure}`);
   for (const line of evidenceLines(report)) cli.hint(`  ${line}`);
   if (report.waiting.length > 0) cli.hint(waitingText(report.waiting, flags, cli.screen));
   for (const line of signalsText(report, flags, cli.screen)) cli.hint(line);
+}
+
+/** On a terminal the lines of ours are beside the text, so further lines are marked. In a pipe or a file it stays as it is. */
+function outputText(output: Json, width: number): string {
+  return typeof output === 'string' && Number.isFinite(width) ? framed(output, width) : harmless(shown(output));
 }
 
 interface Watched {

@@ -6,7 +6,6 @@ import { recordOf } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { findRun, withStore } from '../store.ts';
-import { harmless } from '../code-points.ts';
 import { oneLine } from '../text.ts';
 
 export async function explainCommand(cli: Cli, given: string): Promise<ExitStatus> {
@@ -16,7 +15,7 @@ export async function explainCommand(cli: Cli, given: string): Promise<ExitStatu
     if (cli.json) cli.printJson({ run, ...explanation });
     else {
       const lines = explanation.detail.map(({ seq, text }) => `${String(seq).padStart(5)}  ${oneLine(text, 300)}`);
-      cli.screen.print([harmless(explanation.sentence), '', ...lines].join('\n'));
+      cli.screen.print([oneLine(explanation.sentence), '', ...lines].join('\n'));
     }
     return OK;
   });

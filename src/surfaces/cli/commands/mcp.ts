@@ -31,7 +31,7 @@ export async function mcpLockCommand(cli: Cli, file: string): Promise<ExitStatus
   else {
     const counts = names.map((name) => `${name} (${plural(lock.servers[name]?.length ?? 0, 'tool')})`);
     cli.screen.print(`${lockFileOf(file)}: ${counts.join(', ')}`);
-    for (const change of changes) cli.screen.print(`changed: ${change}`);
+    for (const change of changes) cli.screen.print(`changed: ${oneLine(change)}`);
   }
   return OK;
 }

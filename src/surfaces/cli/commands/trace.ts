@@ -18,8 +18,7 @@ import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { detailOf } from '../view/notices.ts';
 import { findRun, readOptions, withStore } from '../store.ts';
-import { harmless } from '../code-points.ts';
-import { oneLine } from '../text.ts';
+import { framed, oneLine } from '../text.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { inputOf } from '../../../core/outstanding.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -104,7 +103,7 @@ function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, pro
 /** The text of a message, then the calls that it proposes and the files beside it. */
 function messageLines({ role, content, toolCalls = [], files = [] }: SentMessage): string {
   return [
-    `${role}: ${harmless(content)}`,
+    `${role}: ${framed(content)}`,
     ...toolCalls.map(({ name, args }) => `call ${oneLine(name)} ${oneLine(JSON.stringify(args), 400)}`),
     ...files.map(({ attachment, state, name = '', mediaType = '', bytes = 0 }) =>
       state === 'stored'
