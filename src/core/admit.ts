@@ -46,8 +46,9 @@ export function admit(
   }
 }
 
-function forked({ now }: RunState, { by, edits, moved }: Extract<Fact, { type: 'fork' }>, at: Instant): EventBody {
-  const fields = { type: 'run.forked', by, edits } as const;
+function forked({ now }: RunState, fact: Extract<Fact, { type: 'fork' }>, at: Instant): EventBody {
+  const { by, edits, agents, moved } = fact;
+  const fields = { type: 'run.forked', by, edits, ...(agents === undefined ? {} : { agents }) } as const;
   // A run that moved has waited like any other, so that its questions do not get more time.
   return moved === true ? { ...fields, idleMs: 0, moved } : { ...fields, idleMs: at - now };
 }

@@ -23,6 +23,7 @@ import type {
 } from './facts.ts';
 
 export type {
+  AgentEdits,
   RunId,
   ThreadId,
   EffectKey,

@@ -107,6 +107,11 @@ export interface SlotEdit {
   readonly value: Json;
 }
 
+/** New instructions and models that an operator gives to the agents of a fork. */
+export interface AgentEdits {
+  readonly [agent: string]: { readonly instructions?: string; readonly model?: string };
+}
+
 /** Changes that an operator made to a run. */
 export type RunChanged =
   | { readonly type: 'run.repinned'; readonly by: string; readonly modules: { readonly [file: string]: string } }
@@ -115,6 +120,8 @@ export type RunChanged =
       readonly type: 'run.forked';
       readonly by: string;
       readonly edits: readonly SlotEdit[];
+      /** New instructions and models, by agent. The flow of the run has them too. */
+      readonly agents?: AgentEdits;
       /** The time since the last event of the parent. It does not count as time of the run. */
       readonly idleMs: number;
       /** The run continues its parent, which has ended for it, under another version of the flow. Its effects are its own. */
@@ -186,7 +193,13 @@ export type Fact =
   /** An operator accepts that the code of the run has changed. */
   | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }
   /** An operator lets a copy of a run continue from one of its events. */
-  | { readonly type: 'fork'; readonly by: string; readonly edits: readonly SlotEdit[]; readonly moved?: true }
+  | {
+      readonly type: 'fork';
+      readonly by: string;
+      readonly edits: readonly SlotEdit[];
+      readonly agents?: AgentEdits;
+      readonly moved?: true;
+    }
   /** Another run continues this one under another version of the flow. */
   | { readonly type: 'move'; readonly by: string; readonly to: RunId }
   | { readonly type: 'cancel'; readonly by: string; readonly why: string };

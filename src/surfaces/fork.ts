@@ -30,7 +30,7 @@ export interface AgentEdit {
  * @example
  * const edits = (given: ForkEdits): ForkEdits => ({ ...given, agents: { triage: { instructions: 'Be strict.' } } });
  */
-export interface ForkEdits extends Omit<ForkOptions, 'flow' | 'origin'> {
+export interface ForkEdits extends Omit<ForkOptions, 'flow' | 'origin' | 'agents'> {
   /** New instructions and models, by agent. They apply to calls after the event. */
   readonly agents?: { readonly [agent: string]: AgentEdit };
   /** Content hashes of changed code that the operator accepts. */
@@ -55,7 +55,7 @@ export async function fork(
   await engine.fork(parent, {
     ...rest,
     run,
-    ...(flow === program.flow ? {} : { flow }),
+    ...(flow === program.flow ? {} : { flow, agents }),
     ...(modules === undefined ? {} : { origin: { pins: { modules } } }),
     beforeStart: () => {
       copyWorkDir(state.origin.pins, parent, run);

@@ -139,6 +139,10 @@ flow:
     );
     const prompts = JSON.stringify(await json(cwd, 'trace', 'f1', '--prompts'));
     expect(prompts).toContain('Be brief.');
+    const events = await json<readonly Traced[]>(cwd, 'trace', 'f1');
+    expect(events.find(({ type }) => type === 'run.forked')).toMatchObject({
+      agents: { refund_specialist: { instructions: 'Be brief.', model: 'openai/gpt-5-mini' } },
+    });
     expect((await sluice(['replay', 'f1'], { cwd })).status).toBe(0);
     for (const [option, value, near] of [
       ['--instructions', 'refund_specialst=x', 'Did you mean `refund_specialist`?'],

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Waiting } from '../../src/runtime/engine/types.ts';
 import { boxOf, chosen } from '../../src/surfaces/cli/ask-person.ts';
 import { packetLines } from '../../src/surfaces/cli/packet.ts';
-import type { Screen } from '../../src/surfaces/cli/screen.ts';
+import { createScreen, type Screen } from '../../src/surfaces/cli/screen.ts';
 import { widthOf, wrap } from '../../src/surfaces/cli/text.ts';
 
 const PACKET = {
@@ -85,4 +85,14 @@ test('text wraps between words, breaks long words, and counts wide characters', 
   expect(wrap('日本語の本', 4)).toEqual(['日本', '語の', '本']);
   for (const line of wrap('The quick 日本語 fox jumps over a verylongwordindeed', 9))
     expect(widthOf(line)).toBeLessThanOrEqual(9);
+});
+
+test('a terminal that reports no size has 80 columns', () => {
+  Object.defineProperty(process.stderr, 'columns', { configurable: true, writable: true, value: undefined });
+  const { columns } = createScreen();
+  process.stderr.columns = 0;
+  expect(columns()).toBe(80);
+  process.stderr.columns = 44;
+  expect(columns()).toBe(44);
+  Reflect.deleteProperty(process.stderr, 'columns');
 });

@@ -1,8 +1,10 @@
 /** The live view and the approval box on a real pseudo terminal, made by `script` of util-linux. */
 import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newProject } from './in-process.ts';
+import { folder } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 import { onTerminal } from './on-terminal.ts';
 
 const RUN = ['run', 'support.flow.yaml', '--script', 'slow.yaml', '--input', '@input.json'];
@@ -50,4 +52,68 @@ test('a person can decide later, and Ctrl-C stops a run', { timeout: 60_000 }, a
   const stopped = await onTerminal(cwd, RUN, [['agent triage_bot', '\u0003']]);
   expect(stopped.status).toBe(1);
   expect(stopped.lines.join(' ')).toContain('error[interrupted]: stopped; run');
+});
+
+const STAGED = `agents: [{ id: planner }, { id: worker }, { id: critic }]
+budgets: { model_calls: 20 }
+staged:
+  id: notes
+  tier: regulated
+  topology: supervisor
+  plan: { agent: planner }
+  workers: { agent: worker, max: 2 }
+  validate: { agent: critic, confidence: 0.8 }
+`;
+
+const STAGED_SCRIPT = `agents:
+  planner: '{"tasks":[{"id":"a","brief":"look"}]}'
+  worker: nothing
+  critic:
+    - '{"ok": false, "confidence": 0.9, "problem": "thin"}'
+    - '{"ok": true, "confidence": 0.9, "problem": ""}'
+`;
+
+test('the inbox takes the data of an edit as JSON, also for the result of a stage', { timeout: 60_000 }, async () => {
+  const cwd = folder({ 'notes.yaml': STAGED, 'script.yaml': STAGED_SCRIPT });
+  const waiting = await sluice(['run', 'notes.yaml', '--script', 'script.yaml', '--run', 's1'], { cwd });
+  expect(waiting.status).toBe(3);
+  const { lines, status } = await onTerminal(
+    cwd,
+    ['approvals'],
+    [
+      ['q to leave: ', '1\r'],
+      ['or name: ', 'edit\r'],
+      ['as JSON: ', 'better\r'],
+      ['as JSON: ', '[{"id":"a","summary":"better"}]\r'],
+    ],
+  );
+  expect([status, lines]).toEqual([0, expect.arrayContaining(['That is not valid JSON.'])]);
+  const shown = JSON.parse((await sluice(['show', 's1', '--json'], { cwd })).stdout) as Record<string, unknown>;
+  expect(shown).toMatchObject({ code: 'SUCCESS', output: [{ id: 'a', summary: 'better' }] });
+});
+
+const PEOPLE = `people: [{ id: ivy, os_user: ${userInfo().username} }, { id: kim, key: "ed25519:bfDjiC6-MgS0Zs04eVyB7y8TYAe-MfUCfGWpUEcVrV4" }]
+flow: { id: ask, entry: gate, nodes: [{ id: gate, type: approval, message: "Send it?" }] }
+`;
+
+test('the inbox asks only people who sign for a key', { timeout: 60_000 }, async () => {
+  const cwd = folder({ 'ask.yaml': PEOPLE });
+  await sluice(['run', 'ask.yaml', '--run', 'r1'], { cwd });
+  const { lines, status } = await onTerminal(
+    cwd,
+    ['approvals'],
+    [
+      ['q to leave: ', '1\r'],
+      ['Your name', 'kim\r'],
+      ['Your key', 'nothing\r'],
+      ['or name: ', 'approve\r'],
+      ['q to leave: ', '1\r'],
+      ['Your name', 'ivy\r'],
+      ['or name: ', 'approve\r'],
+    ],
+  );
+  expect(status).toBe(0);
+  expect(lines.filter((line) => line.startsWith('Your key'))).toHaveLength(1);
+  expect(lines).toContain('there is no file `nothing`');
+  expect(lines).toContain('nothing waits for an answer');
 });

@@ -117,12 +117,18 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     by: fc.string(),
     modules: fc.dictionary(fc.string(), fc.string()),
   }),
-  'run.forked': fc.record({
-    type: is('run.forked'),
-    by: text,
-    edits: fc.array(fc.record({ slot: text, path: fc.array(text, { maxLength: 2 }), value: values }), { maxLength: 2 }),
-    idleMs: fc.nat(),
-  }),
+  'run.forked': fc.record(
+    {
+      type: is('run.forked'),
+      by: text,
+      edits: fc.array(fc.record({ slot: text, path: fc.array(text, { maxLength: 2 }), value: values }), {
+        maxLength: 2,
+      }),
+      agents: fc.dictionary(text, fc.record({ instructions: text, model: text }, { requiredKeys: [] }), { maxKeys: 2 }),
+      idleMs: fc.nat(),
+    },
+    { requiredKeys: ['type', 'by', 'edits', 'idleMs'] },
+  ),
   'answer.counted': fc.record({
     type: is('answer.counted'),
     key: text,

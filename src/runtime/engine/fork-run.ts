@@ -29,7 +29,7 @@ import { firstOf } from './turn.ts';
 import type { ForkOptions } from './types.ts';
 
 export async function forkRun(host: Host, parent: RunId, options: ForkOptions): Promise<RunId> {
-  const { run = newRunId(), by = 'fork', at } = options;
+  const { run = newRunId(), by = 'fork', at, agents } = options;
   const { worker, store, clock } = host;
   await host.ensureOpen();
   checkRunId(run);
@@ -37,7 +37,8 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   const owned = copy(host, past, run, options);
   await checkKey(host, owned);
   const edits = await editsFor(host, past, owned, options);
-  const facts: Fact[] = [{ type: 'fork', by, edits }, ...answerFacts(owned, options, by)];
+  const fork: Fact = { type: 'fork', by, edits, ...definedOf({ agents }) };
+  const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
   if (worker.runs.has(run) || (await store.roster.find(run)) !== null) throw taken(run);
   const state = owned.state as RunState;

@@ -7,7 +7,7 @@ import type { Escalation } from '../../catalog/escalations.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { AskPurpose, Proof } from '../../ir/people.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Answer, EffectKey, Event, Instant, Origin, RunId } from '../../ir/events.ts';
+import type { AgentEdits, Answer, EffectKey, Event, Instant, Origin, RunId } from '../../ir/events.ts';
 import type { GivenAnswer } from './identity.ts';
 import type { Signer } from '../journal/checkpoint.ts';
 import type { Clock, Performer, RunEntry, Store } from '../ports.ts';
@@ -79,6 +79,8 @@ export interface ForkOptions {
   readonly answers?: { readonly [question: string]: Omit<Answer, 'by' | 'proof' | 'unproven'> };
   /** The person who forks; recorded, and named in the answers. */
   readonly by?: string;
+  /** The instructions and models that `flow` changes, by agent; recorded. */
+  readonly agents?: AgentEdits;
   /** The graph of the new run, if it is another one. Its nodes must fit the events. */
   readonly flow?: CompiledFlow;
   /** Replaces fields of the origin, such as the pins of changed code. */
@@ -192,6 +194,8 @@ export interface Waiting {
   readonly node: string;
   readonly message: string;
   readonly choices: readonly string[];
+  /** The choices that come with data (`edit`), with text, or with one of the two. */
+  readonly needs: { readonly [choice: string]: 'edit' | 'text' | 'either' };
   readonly code: TerminalCode;
   readonly askedBy: string;
   readonly payloadHash: string;

@@ -198,8 +198,9 @@ class Walk {
   }
 }
 
-function forkOf({ by, edits, moved }: Extract<Event, { type: 'run.forked' }>): Fact {
-  return { type: 'fork', by, edits, ...(moved === true ? { moved } : {}) };
+function forkOf({ by, edits, agents, moved }: Extract<Event, { type: 'run.forked' }>): Fact {
+  const changed = agents === undefined ? {} : { agents };
+  return { type: 'fork', by, edits, ...changed, ...(moved === true ? { moved } : {}) };
 }
 
 /** No call has a result that is not judged yet. */

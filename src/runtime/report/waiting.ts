@@ -41,6 +41,7 @@ function askedOf(
     kind: question.purpose ?? 'flow_node',
     message: text,
     choices: question.choices,
+    needs: needsOf(program, pending),
     code: question.code,
     askedBy: question.askedBy,
     askedAt: new Date(pending.notBefore).toISOString(),
@@ -49,6 +50,14 @@ function askedOf(
     packet: packetOf(program.flow, state, pending, { text, payload }),
     approvers: approversOf(program.flow, state, pending),
   };
+}
+
+function needsOf({ flow }: Program, { node }: Pending): Waiting['needs'] {
+  const asking = flow.nodes[node];
+  if (asking?.op !== 'do' || asking.effect.kind !== 'ask') return {};
+  return Object.fromEntries(
+    asking.effect.choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])),
+  );
 }
 
 function expiryOf({ onExpiry }: Question, deadline: number | null): Pick<Waiting, 'expiresAt' | 'onExpiry'> {

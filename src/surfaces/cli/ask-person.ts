@@ -33,12 +33,8 @@ export async function askPerson(
   );
   const choice = typed === null ? undefined : chosen(typed, options);
   if (choice === undefined || choice === LATER) return null;
-  const edits = choice === 'edit' && isCall(question.payload);
-  const said = NEEDS_WORDS.has(choice)
-    ? await prompt(edits ? 'The arguments to call with, as JSON: ' : 'Your words: ', interrupted, (given) =>
-        edits && parsed(given) === undefined ? 'That is not valid JSON.' : null,
-      )
-    : '';
+  const needs = question.needs[choice];
+  const said = needs === undefined ? '' : await content(question, needs, interrupted);
   if (said === null) return null;
   return {
     id: question.id,
@@ -46,9 +42,24 @@ export async function askPerson(
       choice,
       by,
       payload: question.payloadHash,
-      ...(said === '' ? {} : edits ? { edit: parsed(said) } : { text: said }),
+      ...(needs === undefined ? {} : needs === 'edit' ? { edit: parsed(said) } : { text: said }),
     },
   };
+}
+
+/** The data or the text that comes with a choice, as it was typed. Null if the person leaves. */
+function content(
+  { kind }: Waiting,
+  needs: 'edit' | 'text' | 'either',
+  interrupted: Promise<unknown>,
+): Promise<string | null> {
+  if (needs !== 'edit')
+    return prompt('Your words: ', interrupted, (given) => (given.trim() === '' ? 'Type a text.' : null));
+  return prompt(
+    kind === 'tool_call' ? 'The arguments to call with, as JSON: ' : 'The data, as JSON: ',
+    interrupted,
+    (given) => (parsed(given) === undefined ? 'That is not valid JSON.' : null),
+  );
 }
 
 /** The question, its data and its choices, as lines that fit the terminal. A second bar marks lines that a model can write. */
@@ -113,13 +124,6 @@ export function currentUser(): string {
   } catch {
     return 'cli';
   }
-}
-
-const NEEDS_WORDS: ReadonlySet<string> = new Set(['respond', 'edit']);
-
-/** True if the question is about a tool call. */
-function isCall(payload: Json): boolean {
-  return isRecord(payload) && 'tool' in payload;
 }
 
 function isRecord(value: Json): value is { readonly [field: string]: Json } {

@@ -163,14 +163,21 @@ function rowIn(payload: unknown): Escalation | null {
 }
 
 /** One command per choice, ready to paste. `flags` are the options to repeat. */
-export function answerLines({ id, choices, code, payload, approvers }: Waiting, flags: string): readonly string[] {
+export function answerLines({ id, choices, needs, payload, approvers }: Waiting, flags: string): readonly string[] {
   const [first] = approvers?.people ?? [];
   const key = first !== undefined && approvers?.signing.includes(first) === true ? ` --key ${shellWord(first)}` : '';
   const who = first === undefined ? '' : ` --as ${shellWord(first)}${key}`;
   return choices.map((choice) => {
-    const content = choice === 'edit' ? editFlag(payload) : choice === 'respond' ? textFlag(code, payload) : '';
+    const content = contentFlag(choice, needs[choice], payload);
     return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${who}${flags}`));
   });
+}
+
+/** The option for the data or the text that a choice needs. */
+function contentFlag(choice: string, needs: 'edit' | 'text' | 'either' | undefined, payload: Json): string {
+  if (needs === undefined) return '';
+  if (needs !== 'edit') return ' --text "…"';
+  return choice === 'edit' ? editFlag(payload) : ` --edit '{"…": "…"}'`;
 }
 
 /** The `--edit` option, filled in with the proposal. */
@@ -179,12 +186,6 @@ function editFlag(payload: Json): string {
   // Of a stage, the result is edited. A stage that failed has none yet.
   const proposed = stage !== undefined ? (result ?? '…') : tool === undefined ? plan : (args ?? {});
   return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
-}
-
-/** The `--text` option, if the choice needs a text. An author's own choice called `respond` needs none. */
-function textFlag(code: Waiting['code'], payload: Json): string {
-  const { tool, plan } = fieldsOf(payload);
-  return tool === undefined && plan === undefined && code === 'CONFIRM_REQUIRED' ? '' : ' --text "…"';
 }
 
 function fieldsOf(payload: Json): { readonly [field: string]: Json | undefined } {

@@ -37,8 +37,8 @@ export function createScreen(): Screen {
     colors: picocolors.createColors(wantsColor(live)),
     live,
     interactive: live && process.stdin.isTTY === true,
-    columns: () => (process.stderr as Partial<WriteStream>).columns ?? 80,
-    width: () => (process.stdout.isTTY ? ((process.stdout as Partial<WriteStream>).columns ?? 80) : Infinity),
+    columns: () => columnsOf(process.stderr),
+    width: () => (process.stdout.isTTY ? columnsOf(process.stdout) : Infinity),
     print: (text) => result.write(`${text}\n`),
     note: (text) => aside.write(`${text}\n`),
     draw: (text) => aside.write(text),
@@ -48,6 +48,11 @@ export function createScreen(): Screen {
       return failure?.code === 'EPIPE' ? null : failure;
     },
   };
+}
+
+/** A terminal whose size is not known reports 0 columns. */
+function columnsOf({ columns }: Partial<Pick<WriteStream, 'columns'>>): number {
+  return columns === undefined || columns === 0 ? 80 : columns;
 }
 
 function wantsColor(live: boolean): boolean {

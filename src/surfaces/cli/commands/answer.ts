@@ -59,22 +59,21 @@ async function nameHere({ store }: Session, id: string, user: string): Promise<s
   return personHere((await headOf(store, runOf(id))).flow.people) ?? user;
 }
 
-/** Refuses an `edit` without `--edit` and a `respond` without `--text` before anything is recorded. */
+/** Refuses a choice without the data (`--edit`) or the text that it needs before anything is recorded. */
 async function demandContent({ engine, store }: Session, id: string, answer: GivenAnswer): Promise<void> {
   const run = runOf(id);
   if (answer.edit !== undefined || answer.text !== undefined || (await store.roster.find(run)) === null) return;
   const question = (await engine.approvals(run)).find((each) => each.id === id);
-  const { tool } = (question?.payload ?? {}) as { tool?: string };
-  if (question?.choices.includes(answer.choice) !== true) return;
-  if (answer.choice === 'edit' && tool !== undefined)
+  const needs = question?.choices.includes(answer.choice) === true ? question.needs[answer.choice] : undefined;
+  if (needs === 'edit') {
+    const isCall = question?.kind === 'tool_call';
     throw usage(
-      '`edit` needs the arguments to call with',
-      `Give them as JSON: sluice answer ${id} edit --edit '{"amount": 20}'`,
+      `\`${answer.choice}\` needs ${isCall ? 'the arguments to call with' : 'data'}`,
+      `Give ${isCall ? 'them' : 'it'} as JSON: sluice answer ${id} ${answer.choice} --edit '{"amount": 20}'`,
     );
-  // An author's own choice may have the same name.
-  const asksForWords = tool !== undefined || question.code !== 'CONFIRM_REQUIRED';
-  if (answer.choice === 'respond' && asksForWords)
-    throw usage('`respond` needs a text', `Add it: sluice answer ${id} respond --text "…"`);
+  }
+  if (needs !== undefined)
+    throw usage(`\`${answer.choice}\` needs a text`, `Add it: sluice answer ${id} ${answer.choice} --text "…"`);
 }
 
 /** An approval's id contains the id of its run. */

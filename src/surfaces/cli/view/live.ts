@@ -26,7 +26,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
   let giveKeysBack = (): void => undefined;
 
   const draw = (last: boolean): void => {
-    const size = { columns: screen.columns(), rows: process.stderr.rows ?? 24 };
+    const size = { columns: screen.columns(), rows: process.stderr.rows || 24 };
     const lines = frameOf(
       { run, flow, progress, spending, elapsedMs: Date.now() - startedAt, tick: tick++, last },
       size,
