@@ -153,6 +153,8 @@ flow: { id: f, entry: n, nodes: [ { id: n, type: agent, agent: a } ] }
 test('after `erase` no value can be restored, and the chain still verifies', async () => {
   const cwd = project();
   const { waiting } = JSON.parse((await start(cwd)).stdout) as { waiting: { id: string }[] };
+  const begun = await sluice(['erase', 'r', '--json'], { cwd });
+  expect([begun.status, begun.stderr]).toEqual([1, expect.stringContaining('Did you mean `r1`?')]);
   const erased = await sluice(['erase', 'r1', '--json'], { cwd });
   expect(JSON.parse(erased.stdout)).toEqual({ run: 'r1', erased: 8 });
   expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);

@@ -83,6 +83,10 @@ async function identity({ approvers }: Waiting): Promise<{ readonly as: string; 
   const as = await prompt(`Your name (${names}): `, NEVER, (given) => (given.trim() === '' ? 'Type your name.' : null));
   if (as === null) return null;
   if (approvers.people.includes(as) && !approvers.signing.includes(as)) return { as };
-  const key = await prompt('Your key: a file, or its name in `sluice keys list`: ', NEVER, () => null);
+  const key = await prompt(
+    'Your key: a file, or its name in `sluice keys list`; empty without one: ',
+    NEVER,
+    () => null,
+  );
   return key === null ? null : { as, ...(key === '' ? {} : { key }) };
 }

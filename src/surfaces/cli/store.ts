@@ -69,6 +69,17 @@ export async function findRun(store: Store | null, given: string, db: string): P
   );
 }
 
+/** As `findRun`, for commands that cannot be undone: the beginning of an id is not enough, because it may be that of another run. */
+export async function findWholeRun(store: Store | null, given: string, db: string): Promise<RunId> {
+  const found = await findRun(store, given, db);
+  if (found === given) return found;
+  throw new SluiceError(
+    'run-not-found',
+    `there is no run \`${given}\` in \`${db}\``,
+    `This command cannot be undone, so it takes whole ids. Did you mean \`${found}\`?`,
+  );
+}
+
 /** With `--unverified`, a run that was changed is printed as it is stored, with a warning, which also `--json` does not hide. */
 export function readOptions({ screen }: Cli, { unverified = false }: { readonly unverified?: boolean }): ReadOptions {
   if (!unverified) return {};

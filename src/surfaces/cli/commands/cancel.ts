@@ -10,7 +10,7 @@ import { headOf } from '../store.ts';
 import { checkCode } from '../pinned.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
-import { demandDatabase, findRun } from '../store.ts';
+import { demandDatabase, findWholeRun } from '../store.ts';
 import { requireNext } from '../world.ts';
 
 export interface CancelOptions extends ContinueOptions {
@@ -21,7 +21,7 @@ export interface CancelOptions extends ContinueOptions {
 /** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
 export async function cancelCommand(cli: Cli, given: string, options: CancelOptions): Promise<ExitStatus> {
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  const find = (store: Store): Promise<RunId> => findRun(store, given, cli.db);
+  const find = (store: Store): Promise<RunId> => findWholeRun(store, given, cli.db);
   return withRunSession(cli, options, find, async (session) => {
     const run = await find(session.store);
     const { seq } = await headOf(session.store, run);
