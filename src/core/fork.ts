@@ -143,7 +143,11 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
       `${name}: ${outcome.error?.type ?? outcome.code}: ${outcome.error?.message ?? 'ended without success'}`,
   );
   if (late) {
-    const message = [`the join of \`${node.label.name}\` was late`, ...said].join('; ');
+    const isOne = 'heads' in node.over && node.over.heads.length === 1;
+    const reason = isOne
+      ? `\`${node.label.name}\` did not finish in time`
+      : `the join of \`${node.label.name}\` was late`;
+    const message = [reason, ...said].join('; ');
     const code = codeOfFailure('timeout', 1);
     return { class: 'timeout', type: 'TimeoutError', message, node: authorOf(node), code };
   }

@@ -58,3 +58,61 @@ test('guards and missing values', async () => {
   expect(authored[failed]).toEqual({ authored: 'sort', condition: 'amuont > 200' });
   expect(JSON.stringify(authored)).not.toMatch(/~|_agent|guard\(/);
 });
+
+test.each(['fail', 'skip', 'collect'])(
+  'a map with failed items and on_item_error: %s gives their number',
+  async (policy) => {
+    const flow = compiled({
+      flow: {
+        id: 'items',
+        entry: 'each',
+        nodes: [
+          {
+            id: 'each',
+            type: 'map',
+            over: [1, 2, 3],
+            width: 1,
+            do: 'small',
+            on_item_error: policy,
+            on_error: [{ default: true, to: 'end' }],
+          },
+          { id: 'small', type: 'decision', expr: 'item < 3', routes: [{ when: true, to: 'end' }, { to: 'big' }] },
+          { id: 'big', type: 'fail', message: 'too big' },
+        ],
+      },
+    });
+    const { engine } = scriptedEngine({});
+    const { events } = await playOn(engine, flow, { input: {} });
+    const told = events
+      .flatMap(createNarrator(createProgram(flow, pure)))
+      .flatMap((each) => (each.type === 'trouble' ? [`${each.node}: ${each.message}`] : []));
+    expect(told).toEqual(['each: 1 of 3 items failed']);
+  },
+);
+
+test('a sub-flow that fails, and a node that takes too long, are named as nodes and have failed', async () => {
+  const flow = compiled({
+    flows: {
+      inner: { entry: 'stop', nodes: [{ id: 'stop', type: 'fail', message: 'no' }] },
+      slow: { entry: 'pause', nodes: [{ id: 'pause', type: 'wait', for: 3600 }] },
+    },
+    flow: {
+      id: 'outer',
+      entry: 'sub',
+      nodes: [
+        { id: 'sub', type: 'flow', flow: 'inner', on_error: [{ default: true, to: 'late' }] },
+        { id: 'late', type: 'flow', flow: 'slow', timeout: 60, on_error: [{ default: true, to: 'said' }] },
+        { id: 'said', type: 'terminal', output: '{{error.message}}' },
+      ],
+    },
+  });
+  const { engine } = scriptedEngine({});
+  const { events, report } = await playOn(engine, flow, { input: {} });
+  const told = events.flatMap(createNarrator(createProgram(flow, pure)));
+  expect(told.flatMap((each) => (each.type === 'trouble' ? [`${each.node}: ${each.message}`] : []))).toEqual([
+    'sub: FlowError: no',
+    'late: it did not finish in time',
+  ]);
+  expect(told.flatMap((each) => (each.type === 'node.failed' ? [each.node] : []))).toEqual(['sub/stop', 'sub', 'late']);
+  expect(report.output).toBe('`late` did not finish in time');
+});

@@ -28,7 +28,7 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
       for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
     const names = authored(graph, new Set(members));
     // A way round that enters nothing is told by what people call its nodes.
-    const nodes = names.length > 0 ? names : [...new Set(members.map((id) => graph.node(id).label.name))].reverse();
+    const nodes = names.length > 0 ? names : [...new Set(members.map((id) => nameOf(graph.node(id))))].reverse();
     cycles.push({ nodes, caps: [...caps].map(([label, max]) => ({ label, max })) });
   }
   return cycles.reverse();
@@ -46,6 +46,10 @@ export function concurrencyOf(graph: Graph): readonly Concurrency[] {
     const width = 'heads' in node.over ? {} : { width: node.widthMax };
     return branches.every((nodes) => nodes.length === 0) ? [] : [{ at: node.label.name, branches, ...width }];
   });
+}
+
+function nameOf({ label }: Node): string {
+  return label.authored ?? label.name;
 }
 
 function authored(graph: Graph, ids: ReadonlySet<NodeId>): readonly string[] {

@@ -4,52 +4,33 @@ import { authorOf } from '../../core/failure.ts';
 import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
-import type { EffectKey, Event, ProtectionNote, RunState, ThreadId } from '../../ir/events.ts';
+import type { EffectKey, Event, ProtectionNote, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
 import { conditionText, shownPath } from './authored.ts';
 import { checkEvent } from './check-events.ts';
+import { failsNode, joinText } from './join-text.ts';
 import { noteText } from './note-text.ts';
 import { peopleEvents } from './people-events.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 import { skippedBy } from './skipped.ts';
+import type { CallInfo, Step, Story } from './story.ts';
 
 /** Takes journal events in order, from the first one. */
 export type Narrator = (event: Event) => readonly StoryEvent[];
 
-interface Step {
-  readonly name: string;
-  readonly startedAt: number;
-  output: Json;
-  error: EventError | null;
-}
-interface CallInfo {
-  readonly kind: string;
-  readonly name: string;
-  readonly node: string;
-  readonly thread: ThreadId;
-  readonly startedAt: number;
-  readonly args: Json;
-  readonly questionId: string | null;
-  readonly signal: string | null;
-  result: Json;
-  used: { readonly inputTokens?: number; readonly outputTokens?: number; readonly costMicros?: number };
-  attempt: number;
-}
-interface Story {
-  readonly program: Program;
-  state: RunState | null;
-  /** The authored node that each branch is in. */
-  readonly steps: Map<ThreadId, Step>;
-  readonly calls: Map<EffectKey, CallInfo>;
-  /** Nodes that were entered or reported as skipped. */
-  readonly mentioned: Set<string>;
-}
-
 export function createNarrator(program: Program): Narrator {
-  const story: Story = { program, state: null, steps: new Map(), calls: new Map(), mentioned: new Set() };
+  const story: Story = {
+    program,
+    state: null,
+    steps: new Map(),
+    calls: new Map(),
+    mentioned: new Set(),
+    forks: new Map(),
+  };
   return (event) => {
     story.state = evolve(story.state, event);
+    if (event.type === 'thread.forked') story.forks.set(event.thread, event.node);
     const entered = enter(story, event);
     return [...entered, ...eventsOf(story, event), ...passedOver(story, event), ...leave(story, event)];
   };
@@ -159,7 +140,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'breaker.changed': protection,
   'breaker.denied': protection,
   'retry.denied': protection,
-  'fork.joined': (story, event) => (event.met ? [] : [joinFailed(story, event)]),
+  'fork.joined': joined,
   'run.halted': (_, event) => [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }],
 };
 
@@ -180,9 +161,10 @@ function protection(story: Story, event: Of<ProtectionNote['type']>): readonly S
   return [{ type: 'trouble', ...inNode(event, call), message: noteText(event) }];
 }
 
+const UNSETTLED = { questionId: null, signal: null, result: null, used: {}, attempt: 1 } as const;
+
 function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {
-  const pending = story.state?.pending.get(event.key);
-  const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
+  const input = inputFor(story, event.key);
   const call: CallInfo = {
     kind: event.kind,
     name: event.name,
@@ -190,11 +172,9 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
     thread: event.thread,
     startedAt: event.at,
     args: input['args'] ?? null,
+    ...UNSETTLED,
     questionId: event.question?.id ?? null,
     signal: event.signal ?? null,
-    result: null,
-    used: {},
-    attempt: 1,
   };
   story.calls.set(event.key, call);
   const about = inNode(event, call);
@@ -226,8 +206,7 @@ function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[
 }
 
 function undoRequested(story: Story, event: Of<'undo.requested'>): readonly StoryEvent[] {
-  const pending = story.state?.pending.get(event.key);
-  const input = story.state === null || pending === undefined ? {} : inputOf(story.program, story.state, pending);
+  const input = inputFor(story, event.key);
   const undone = story.calls.get(event.undoes);
   const call: CallInfo = {
     kind: 'undo',
@@ -236,11 +215,7 @@ function undoRequested(story: Story, event: Of<'undo.requested'>): readonly Stor
     thread: event.thread,
     startedAt: event.at,
     args: input['args'] ?? null,
-    questionId: null,
-    signal: null,
-    result: null,
-    used: {},
-    attempt: 1,
+    ...UNSETTLED,
   };
   story.calls.set(event.key, call);
   return [{ type: 'undo.started', ...inNode(event, call), tool: event.tool, args: call.args }];
@@ -367,10 +342,17 @@ function ended(story: Story, event: Of<'run.ended'>): StoryEvent {
   };
 }
 
-function joinFailed(story: Story, event: Of<'fork.joined'>): StoryEvent {
-  const message = event.why === 'late' ? 'the branches did not finish in time' : 'too few branches succeeded';
-  const node = story.steps.get(event.thread)?.name ?? nameAt(story, event.to);
-  return { type: 'trouble', ...base(event), node, branch: event.thread, message };
+function joined(story: Story, event: Of<'fork.joined'>): readonly StoryEvent[] {
+  const { program, state, steps, forks } = story;
+  const fork = forks.get(event.thread);
+  const step = steps.get(event.thread);
+  const { error, thread } = event;
+  if (step !== undefined)
+    step.error = error !== undefined && failsNode(program.flow, event, fork) ? errorOf(error) : null;
+  if (event.met) return [];
+  const node = step?.name ?? nameAt(story, event.to);
+  const message = joinText(program.flow, state, event, fork);
+  return [{ type: 'trouble', ...base(event), node, branch: thread, message }];
 }
 
 type AtNode = Extract<Event, { readonly node: string; readonly thread: ThreadId }>;
@@ -390,6 +372,11 @@ function inNode(event: Event, { node, thread }: CallInfo): InNode {
 function nameAt({ program: { flow } }: Story, id: string): string {
   const node = flow.nodes[id];
   return node === undefined ? id : authorOf(node);
+}
+
+function inputFor({ program, state }: Story, key: EffectKey): ReturnType<typeof inputOf> {
+  const pending = state?.pending.get(key);
+  return state === null || pending === undefined ? {} : inputOf(program, state, pending);
 }
 
 function errorOf({ class: kind, type, message }: EventError): EventError {

@@ -37,15 +37,21 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
   }
 }
 
-/** Keys that authors write in the wrong place, each with its place. */
+/** Keys that authors write in the wrong place or know from other systems, each with what to write instead. */
 const PLACES: { readonly [key: string]: string } = {
   memory: 'Memory belongs to an agent: write `agents: [{ id: …, memory: true }]`.',
+  Condition:
+    'Routes by a field of the reply are `Selection: { Type: structured, StructuredRoutes: [{ Agent: …, Condition: … }] }`. A keyword route is guarded by `Validators` and `Contracts`.',
+  PreferStructuredOutput:
+    'Leave it out. Routes by a field of the reply are `Selection: { Type: structured, StructuredRoutes: [{ Agent: …, Condition: … }] }`.',
+  MaxStructuredParseRetries:
+    'Leave it out. An agent of `structured` routes whose reply is not JSON gets a correction, and the run stops after three bad turns in a row.',
 };
 
 /** The help for an unknown key: its place, the name that was meant, or the names that are known. */
 export function unknownKeyHelp(key: string, near: string | undefined, known: readonly string[]): string | undefined {
-  const word = key.toLowerCase();
-  if (Object.hasOwn(PLACES, word)) return PLACES[word];
+  const place = [key, key.toLowerCase()].find((word) => Object.hasOwn(PLACES, word));
+  if (place !== undefined) return PLACES[place];
   if (near !== undefined) return `Did you mean \`${near}\`?`;
   return known.length === 0 ? undefined : `Known keys: ${listed(known)}.`;
 }

@@ -1,10 +1,11 @@
 /** Phases 1 to 4 and 6: the goal, the scope, the guards that reject a goal, and the initial state of the task. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { NodeId } from '../../../ir/nodes.ts';
+import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import type { MemoryDef } from '../../document/memory.ts';
-import { strictly } from '../../expressions/reads.ts';
+import { strictly, withInputFields } from '../../expressions/reads.ts';
+import { OPEN, templateToExpr } from '../../expressions/template.ts';
 import { addQuestion, idOf, inWords, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
@@ -74,10 +75,15 @@ export function addIntake(l: Lowering): NodeId {
   const whole = loop.requires.length === 0 ? meant : addRequired(l, meant);
   const guarded = builder.fresh('goal.guards');
   const safe = addGuards(l, guarded, 'goal_intake', (code) => code === 'UNSAFE_DETECTION', whole);
-  const goal = loop.goal === null ? 'text(input)' : quote(loop.goal);
+  const goal = loop.goal === null ? 'text(input)' : goalOf(loop.goal);
   const lacking = `cel.bind(given, jsonIn(text(input)), ${literal([...loop.requires])}.filter(r, given == null || given[r] == null))`;
   const writes = [set(GOAL, goal), ...(loop.requires.length === 0 ? [] : [set(LACKING, lacking)])];
   return l.kit.set({ id: idOf(l, 'goal_intake'), origin: 'goal_intake' }, writes, safe);
+}
+
+/** The goal as text, with the values of the input that it names. */
+function goalOf(goal: string): Expr {
+  return goal.includes(OPEN) ? `text(${templateToExpr(goal, withInputFields)})` : quote(goal);
 }
 
 /** Reads memory before the plan. If that fails, the run goes on without it. */

@@ -53,7 +53,9 @@ export const loopSchema = record(() => ({
   agent: name().optional().describe('The agent that does the work.'),
   planner: name().optional().describe('The agent that makes the plan.'),
   executor: name().optional().describe('The agent that executes the plan, step by step.'),
-  goal: text({ min: 1 }).optional().describe('The goal; by default the input of the run.'),
+  goal: text({ min: 1 })
+    .optional()
+    .describe('The goal; by default the input of the run. `{{input.order}}` in it is filled in.'),
   criteria: list(
     z.union([
       text({ min: 1 }),

@@ -1,0 +1,43 @@
+/** The sentence for a join that was not met, and if the node of the fork has failed. */
+import type { Json } from '../../expr/json.ts';
+import type { Event, RunState } from '../../ir/events.ts';
+import type { FlowBody, ForkNode, NodeId } from '../../ir/nodes.ts';
+
+type Joined = Extract<Event, { readonly type: 'fork.joined' }>;
+
+/** `state` is the one after the event, and `fork` is the node that started the branches. */
+export function joinText(
+  flow: FlowBody,
+  state: RunState | null,
+  { thread, why, error }: Joined,
+  fork: NodeId | undefined,
+): string {
+  const node = forkAt(flow, fork);
+  // A sub-flow, or an attempt with a timeout, is a fork with one branch.
+  const [only, second] = node !== null && 'heads' in node.over ? node.over.heads : [];
+  const isOne = only !== undefined && second === undefined;
+  if (why === 'late') return isOne ? 'it did not finish in time' : 'the branches did not finish in time';
+  if (isOne && error !== undefined) return withoutName(error.message, only.name);
+  if (node === null || !('each' in node.over)) return 'too few branches succeeded';
+  // The flow may go on without the failed items, so the text gives their number and no verdict.
+  const outcomes = state?.threads.get(thread)?.slots[node.into];
+  const items = (Array.isArray(outcomes) ? outcomes : []) as readonly { readonly [field: string]: Json }[];
+  return `${items.filter(({ state: end }) => end === 'failed').length} of ${items.length} items failed`;
+}
+
+/** A fork that waits for all items even if some fail goes on without those. */
+export function failsNode(flow: FlowBody, { why, met }: Joined, fork: NodeId | undefined): boolean {
+  const node = forkAt(flow, fork);
+  const goesOn = node !== null && 'each' in node.over && !node.eager && why === 'short';
+  return !met && !goesOn;
+}
+
+/** The error of a join puts the names of the branches in front of their errors. */
+function withoutName(message: string, branch: string): string {
+  return message.startsWith(`${branch}: `) ? message.slice(branch.length + 2) : message;
+}
+
+function forkAt(flow: FlowBody, id: NodeId | undefined): ForkNode | null {
+  const node = flow.nodes[id ?? ''];
+  return node?.op === 'fork' ? node : null;
+}
