@@ -1,6 +1,7 @@
 /** Files for an audit on another machine, heads that find a rolled back database, copies, and the difference of two runs. */
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
@@ -95,6 +96,21 @@ test('backup copies a database that verifies', async () => {
   expect((await sluice(['audit', 'verify', '--db', 'copy.db'], { cwd })).stdout).toContain('1 run of 1 hold');
   // A file that is there is replaced.
   expect((await sluice(['backup', 'copy.db', '--json'], { cwd })).stdout).toContain('copy.db');
+});
+
+test('a backup is not changed by the log of an earlier copy of the same name', async () => {
+  const cwd = await ran();
+  await sluice(['backup', 'copy.db'], { cwd });
+  const log = join(cwd, 'copy.db-wal');
+  const earlier = new DatabaseSync(join(cwd, 'copy.db'));
+  earlier.exec('PRAGMA journal_mode = WAL; CREATE TABLE other (a); DROP TABLE other; DELETE FROM runs');
+  const left = readFileSync(log);
+  earlier.close();
+  writeFileSync(log, left);
+  await start(cwd, 'r2', 'y');
+  expect((await sluice(['backup', 'copy.db'], { cwd })).status).toBe(0);
+  const checked = await sluice(['audit', 'verify', '--db', 'copy.db', '--json'], { cwd });
+  expect(JSON.parse(checked.stdout)).toMatchObject({ ok: true, runs: [{}, {}] });
 });
 
 test.each([

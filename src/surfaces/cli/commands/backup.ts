@@ -42,5 +42,7 @@ async function copy(from: string, to: string): Promise<void> {
   } finally {
     db.close();
   }
+  // SQLite would apply the log of an earlier file of this name to the new one.
+  for (const log of ['-wal', '-shm']) rmSync(`${to}${log}`, { force: true });
   renameSync(partial, to);
 }
