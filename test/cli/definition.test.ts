@@ -62,3 +62,16 @@ test('a suite calls its functions, and refuses modes that would pay again and ag
   const refused = await sluice(['eval', 'pays.suite.yaml', '--json'], { cwd });
   expect([refused.status, refused.stdout + refused.stderr]).toMatchObject([2, expect.stringContaining('payments.pay')]);
 });
+
+test('the only definition of a module may have any name, and several need a choice', async () => {
+  const cwd = project();
+  const named = MODULE.replace('export default flow', 'export const pays = flow');
+  writeFileSync(join(cwd, 'named.ts'), `${named}export const other = 1;\n`);
+  const found = json(await sluice(['check', 'named.ts', '--json'], { cwd }));
+  expect(found).toMatchObject({ ok: true, flow: 'pays' });
+  writeFileSync(join(cwd, 'several.ts'), `${named}export const again = pays.approve('twice', () => 'Sure?');\n`);
+  const several = await sluice(['check', 'several.ts'], { cwd });
+  expect(several.status).toBe(2);
+  expect(several.stderr).toContain('exports several definitions: `again`, `pays`');
+  expect(several.stderr).toContain('Export one of them as `default`, `document` or `flow`.');
+});

@@ -49,6 +49,11 @@ test('a person can decide later, and Ctrl-C stops a run', { timeout: 60_000 }, a
   const cwd = await project(TRIAGED);
   const later = await onTerminal(cwd, RUN, [['or name: ', '3\r']]);
   expect(later.status).toBe(3);
+  const left = await onTerminal(cwd, RUN, [['or name: ', '\u0003']]);
+  expect(left.status).toBe(3);
+  const asked = left.lines.findIndex((line) => line.startsWith('Your choice'));
+  expect(left.lines[asked]).toBe('Your choice, as number or name:');
+  expect(left.lines[asked + 1]).toMatch(/^\? suspended/);
   const stopped = await onTerminal(cwd, RUN, [['agent triage_bot', '\u0003']]);
   expect(stopped.status).toBe(1);
   expect(stopped.lines.join(' ')).toContain('error[interrupted]: stopped; run');

@@ -106,6 +106,69 @@ describe('inference', () => {
   });
 });
 
+describe('the result of a function', () => {
+  const Kind = z.object({ kind: z.enum(['a', 'b']), n: z.number().default(1) });
+  const read = { effect: 'read' } as const;
+
+  test('keeps the literals of an output schema', () => {
+    interface Row {
+      id: string;
+      tags: string[];
+      at?: string;
+    }
+    const load = async (id: string): Promise<Row[]> => [{ id, tags: [] }];
+    const rows = z.array(z.object({ id: z.string(), tags: z.array(z.string()), at: z.string().optional() }));
+    const either = z.discriminatedUnion('t', [
+      z.object({ t: z.literal('p'), v: z.number() }),
+      z.object({ t: z.literal('q') }),
+    ]);
+    const tools = [
+      tool('x.literal', { ...read, output: Kind, run: () => ({ kind: 'a' }) }),
+      tool('x.async', {
+        input: z.object({ q: z.string() }),
+        output: Kind,
+        run: async ({ q }) => ({ kind: q === 'a' ? 'a' : 'b', n: 2 }),
+      }),
+      tool('x.elsewhere', { input: z.object({ id: z.string() }), output: rows, run: ({ id }) => load(id) }),
+      tool('x.lists', {
+        output: z.object({ list: z.array(z.number()), pair: z.tuple([z.string(), z.number()]) }),
+        run: () => ({ list: [1, 2], pair: ['a', 1] }),
+      }),
+      tool('x.union', { output: either, run: (_, { attempt }) => (attempt > 1 ? { t: 'p', v: 1 } : { t: 'q' }) }),
+      tool('x.json', { output: z.json(), run: () => ({ a: [1, { b: null }] }) }),
+      tool('x.any', { output: z.any(), run: () => 3 }),
+      tool('x.parsed', { output: Kind, run: () => JSON.parse('{}') as z.infer<typeof Kind> }),
+      tool('x.scripted', { ...read, output: Kind }),
+      tool('x.nothing', { run: () => undefined }),
+    ];
+    expect(tools.filter(({ definition }) => 'output' in definition)).toHaveLength(9);
+    const twice = code('twice', {
+      input: z.object({ a: z.number() }),
+      output: z.object({ twice: z.number(), kind: z.enum(['x', 'y']) }),
+      run: ({ a }) => ({ twice: a * 2, kind: 'x' }),
+    });
+    const doubled = flow('f', { input: z.object({ a: z.number() }) }).step(twice, ({ input }) => ({ a: input.a }));
+    expectTypeOf<OutputFor<typeof doubled>>().toEqualTypeOf<{ twice: number; kind: 'x' | 'y' }>();
+  });
+
+  test('must fit the output schema', () => {
+    const Count = z.object({ n: z.number() });
+    const wrong = [
+      // @ts-expect-error the kind is none of the schema
+      tool('x.kind', { ...read, output: Kind, run: () => ({ kind: 'c' }) }),
+      // @ts-expect-error text instead of a number
+      tool('x.text', { output: Count, run: async () => ({ n: 'x' }) }),
+      // @ts-expect-error a list of text instead of numbers
+      tool('x.list', { output: z.object({ list: z.array(z.number()) }), run: () => ({ list: ['a'] }) }),
+      // @ts-expect-error a field is missing
+      code('missing', { output: Count, run: () => ({}) }),
+      // @ts-expect-error nothing is returned
+      code('nothing', { output: Count, run: () => {} }),
+    ];
+    expect(wrong).toHaveLength(5);
+  });
+});
+
 describe('mistakes are type errors', () => {
   test('in arguments of a tool', () => {
     const sorted = anyInput.step(triage, ({ input }) => input.message);

@@ -103,15 +103,23 @@ export function prompt(
 ): Promise<string | null> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, historySize: 0 });
   const { promise, resolve } = Promise.withResolvers<string | null>();
+  let isAnswered = false;
   const ask = (): void =>
     lines.question(text, (given) => {
       const problem = problemOf(given);
-      if (problem === null) return resolve(given.trim());
+      if (problem === null) {
+        isAnswered = true;
+        return resolve(given.trim());
+      }
       process.stderr.write(`${problem}\n`);
       ask();
     });
   lines.on('SIGINT', () => lines.close());
-  lines.once('close', () => resolve(null));
+  lines.once('close', () => {
+    // The line of the prompt has no end without an answer.
+    if (!isAnswered) process.stderr.write('\n');
+    resolve(null);
+  });
   void interrupted.then(() => lines.close());
   ask();
   return promise.finally(() => lines.close());

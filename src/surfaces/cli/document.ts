@@ -143,14 +143,23 @@ async function exported(file: string, pins?: Pins): Promise<object> {
       error,
     );
   }
+  return documentIn(file, module);
+}
+
+/** The export with a known name, or else the only definition. */
+function documentIn(file: string, module: { readonly [name: string]: unknown }): object {
   for (const name of ['default', 'document', 'flow']) {
     const value = module[name];
     if (typeof value === 'object' && value !== null) return value;
   }
+  const definitions = Object.entries(module).filter(([, value]) => isDefinition(value as object));
+  const [only] = definitions;
+  if (only !== undefined && definitions.length === 1) return only[1] as object;
+  const names = definitions.map(([name]) => `\`${name}\``).join(', ');
   throw new SluiceError(
     'bad-module',
-    `\`${file}\` exports no document`,
-    'Export it as `default`, `document` or `flow`.',
+    names === '' ? `\`${file}\` exports no document` : `\`${file}\` exports several definitions: ${names}`,
+    `Export ${names === '' ? 'it' : 'one of them'} as \`default\`, \`document\` or \`flow\`.`,
   );
 }
 

@@ -61,23 +61,41 @@ interface ToolSettings {
 
 type Run<Args, Result> = (args: Args, context: ToolContext) => Result | Promise<Result>;
 
-interface ToolOptions<Input, Output, Result> extends ToolSettings {
+type GivenTo<Input> = Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>;
+
+interface ToolOptions<Input> extends ToolSettings {
   /** How a call changes the world. Default `write`. */
   readonly effect?: Effect;
   /** The schema of the arguments. */
   readonly input?: Input;
-  /** The schema of the result. Without it, the type of the result is the type that `run` returns. */
-  readonly output?: Output;
-  readonly run?: Run<Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>, Result>;
 }
-type ArgsOf<Input> = Input extends StandardSchema ? InputOf<Input> : Readonly<Record<string, unknown>>;
-type ResultOf<Output, Result> = Output extends StandardSchema
-  ? InputOf<Output>
-  : unknown extends Result
+interface CheckedTool<Input, Output, Result> extends ToolOptions<Input> {
+  /** The schema of the result. `run` must return its type. */
+  readonly output: Output;
+  readonly run?: Run<GivenTo<Input>, Result>;
+}
+interface InferredTool<Input, Result> extends ToolOptions<Input> {
+  readonly output?: undefined;
+  /** The type of the result is the type that it returns. */
+  readonly run?: Run<GivenTo<Input>, Result>;
+}
+/**
+ * The literals that `run` returns are inferred as they are written, and must fit the schema. The last overload of `tool` and of
+ * `code` accepts nothing more: the compiler shows its error, which names both types.
+ */
+type Fits<Output, Result> = [Result] extends [InputOf<Output>]
+  ? unknown
+  : [Mutable<Result>] extends [InputOf<Output>]
     ? unknown
-    : Result extends void
-      ? null
-      : Result;
+    : never;
+type Mutable<Value> = { -readonly [Key in keyof Value]: Mutable<Value[Key]> };
+type ArgsOf<Input> = Input extends StandardSchema ? InputOf<Input> : Readonly<Record<string, unknown>>;
+type ResultOf<Result> = unknown extends Result ? unknown : Result extends void ? null : Result;
+
+interface AnyOptions extends ToolOptions<StandardSchema | undefined> {
+  readonly output?: StandardSchema | undefined;
+  readonly run?: Run<never, unknown> | undefined;
+}
 
 /**
  * Declares a tool. `run` gets validated arguments, a key that is the same for every attempt, and a signal that is aborted
@@ -91,10 +109,23 @@ type ResultOf<Output, Result> = Output extends StandardSchema
  */
 export function tool<
   const Name extends string,
+  Output extends StandardSchema,
   Input extends StandardSchema | undefined = undefined,
-  Output extends StandardSchema | undefined = undefined,
-  Result = unknown,
->(name: Name, options: ToolOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
+  const Result = never,
+>(
+  name: Name,
+  options: CheckedTool<Input, Output, Result> & Fits<Output, Result>,
+): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
+export function tool<const Name extends string, Input extends StandardSchema | undefined = undefined, Result = unknown>(
+  name: Name,
+  options: InferredTool<Input, Result>,
+): Tool<Name, ArgsOf<Input>, ResultOf<Result>>;
+export function tool<
+  const Name extends string,
+  Output extends StandardSchema,
+  Input extends StandardSchema | undefined = undefined,
+>(name: Name, options: CheckedTool<Input, Output, InputOf<Output>>): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
+export function tool(name: string, options: AnyOptions): AnyTool {
   const { input, output, run, compensate, effect, rateLimit, trustedFields, more, ...rest } = options;
   const definition = {
     ...rest,
@@ -106,22 +137,28 @@ export function tool<
     ...(trustedFields === undefined ? {} : { trusted_fields: trustedFields }),
     ...more,
   };
-  const implementation = run as Run<never, unknown> | undefined;
   return Object.freeze({
     kind: 'tool' as const,
     name,
     definition,
-    run: implementation === undefined ? undefined : checked(name, input, implementation),
+    run: run === undefined ? undefined : checked(name, input, run),
     compensate,
   });
 }
 
-interface CodeOptions<Input, Output, Result> {
+interface CodeOptions<Input> {
   readonly description?: string;
   readonly input?: Input;
-  readonly output?: Output;
   readonly timeout?: number;
-  readonly run: Run<Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>, Result>;
+}
+interface CheckedCode<Input, Output, Result> extends CodeOptions<Input> {
+  /** The schema of the result. `run` must return its type. */
+  readonly output: Output;
+  readonly run: Run<GivenTo<Input>, Result>;
+}
+interface InferredCode<Input, Result> extends CodeOptions<Input> {
+  readonly output?: undefined;
+  readonly run: Run<GivenTo<Input>, Result>;
 }
 
 /**
@@ -132,11 +169,28 @@ interface CodeOptions<Input, Output, Result> {
  */
 export function code<
   const Name extends string,
+  Output extends StandardSchema,
   Input extends StandardSchema | undefined = undefined,
-  Output extends StandardSchema | undefined = undefined,
-  Result = unknown,
->(name: Name, options: CodeOptions<Input, Output, Result>): Tool<Name, ArgsOf<Input>, ResultOf<Output, Result>> {
-  return tool<Name, Input, Output, Result>(name, { ...options, effect: 'read', trust: 'neutral' });
+  const Result = never,
+>(
+  name: Name,
+  options: CheckedCode<Input, Output, Result> & Fits<Output, Result>,
+): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
+export function code<const Name extends string, Input extends StandardSchema | undefined = undefined, Result = unknown>(
+  name: Name,
+  options: InferredCode<Input, Result>,
+): Tool<Name, ArgsOf<Input>, ResultOf<Result>>;
+export function code<
+  const Name extends string,
+  Output extends StandardSchema,
+  Input extends StandardSchema | undefined = undefined,
+>(name: Name, options: CheckedCode<Input, Output, InputOf<Output>>): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
+export function code(name: string, options: AnyOptions): AnyTool {
+  return (tool as (name: string, options: AnyOptions) => AnyTool)(name, {
+    ...options,
+    effect: 'read',
+    trust: 'neutral',
+  });
 }
 
 /** Validates the arguments, which also applies defaults and transformations of the schema. */
