@@ -79,7 +79,7 @@ class McpServers {
     } catch (error) {
       const hangs = isTimeout(error) && !(await answersPing(connection));
       if (hangs || isClosed(error)) await this.#drop(key);
-      const stderr = connection?.stderr.text() ?? '';
+      const stderr = connection?.stderr() ?? '';
       throw failureOfServer(server, tool, error, { timeoutMs, stderr, fault: connection?.fault ?? null });
     } finally {
       open.calls -= 1;
@@ -135,7 +135,7 @@ function requireUnchanged({ server, tool, locked }: Target, found: McpTool | und
 
 async function perform(
   { server, tool }: Target,
-  { client, tools }: Connection,
+  { client, tools, clean }: Connection,
   call: ToolCall,
   timeoutMs: number,
 ): Promise<Json> {
@@ -146,7 +146,7 @@ async function perform(
   if (own === RESOURCE_HINTS && tool === READ_RESOURCE)
     return resourceValue(await client.readResource({ uri: String(call.args['uri']) }, options), call);
   const onprogress = (progress: { progress: number; total?: number; message?: string }): void =>
-    call.call.onText?.(progressLine(progress));
+    call.call.onText?.(clean(progressLine(progress)));
   const result = await client.callTool({ name: tool, arguments: { ...call.args } }, { ...options, onprogress });
   return valueOf(server, tool, result, call);
 }

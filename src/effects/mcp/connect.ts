@@ -13,8 +13,8 @@ import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { Output } from '../tools/output.ts';
-import { expandText } from '../tools/template.ts';
-
+import { expandText, secretsFor } from '../tools/template.ts';
+import { redactValue } from '../redact.ts';
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
 import { authProviderOf } from './oauth.ts';
 import { linearValidator } from './schema.ts';
@@ -23,7 +23,10 @@ import { loadSdk, sdk } from './sdk.ts';
 export interface Connection {
   readonly client: Client;
   readonly tools: ReadonlyMap<string, McpTool>;
-  readonly stderr: Output;
+  /** The errors that the server printed, without secrets. */
+  readonly stderr: () => string;
+  /** Removes the secrets that the server was given. A text is cut after this: the rest of a cut secret is not found. */
+  readonly clean: (text: string) => string;
   /** The last error that the transport reported. */
   fault: Error | null;
 }
@@ -53,23 +56,26 @@ export const RESOURCE_HINTS: McpTool['annotations'] = { readOnlyHint: true };
 export async function connect(config: McpServer, options: ConnectOptions): Promise<Connection> {
   const { timeoutMs } = options;
   await loadSdk();
-  const stderr = new Output(STDERR_MAX);
+  const output = new Output(STDERR_MAX);
+  const secrets = secretsFor(config, options.env);
+  const clean = (text: string): string => redactValue(text, secrets);
+  const stderr = (): string => clean(output.text()).trim();
   let asksForRoots = false;
   const client = createClient(options, () => (asksForRoots = true));
   const limits = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
   try {
-    await client.connect(transportOf(config, options, stderr), limits);
+    await client.connect(transportOf(config, options, output), limits);
     const { tools } = await client.listTools(undefined, limits);
     if (asksForRoots) await sleep(ROOTS_MS);
     const found = [...tools.map(toolOf), ...(client.getServerCapabilities()?.resources === undefined ? [] : RESOURCES)];
     const byName = new Map(found.toReversed().map((tool) => [tool.name, tool]));
-    const connection: Connection = { client, tools: byName, stderr, fault: null };
+    const connection: Connection = { client, tools: byName, stderr, clean, fault: null };
     Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
     return connection;
   } catch (error) {
     await client.close().catch(() => undefined);
-    const output = stderr.text().trim().slice(-300);
-    throw new Error(`it could not be started or reached${output === '' ? '' : ` (its output: ${output})`}`, {
+    const printed = stderr().slice(-300);
+    throw new Error(`it could not be started or reached${printed === '' ? '' : ` (its output: ${printed})`}`, {
       cause: error,
     });
   }

@@ -6,6 +6,8 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { failureOf } from '../../runtime/failures.ts';
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
 import { serverProgram } from '../tools/prerequisites.ts';
+import { secretsFor } from '../tools/template.ts';
+import { redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
 import { failureOfServer } from './failure.ts';
 
@@ -79,7 +81,7 @@ async function toolsOf(server: string, config: McpServer, options: DiscoverOptio
     const start = config.url === undefined ? `\`${[config.command, ...(config.args ?? [])].join(' ')}\`` : config.url;
     const missing = await serverProgram(config);
     const help = missing?.help ?? `Check that ${start} works on this machine.`;
-    throw new SluiceError('mcp-unreachable', message, help, error);
+    throw new SluiceError('mcp-unreachable', redactValue(message, secretsFor(config, env)), help, error);
   }
 }
 

@@ -48,8 +48,7 @@ export function textOf(value: Json): string {
  * repeat a secret that it was sent, and a file may hold one. Values of fewer than eight characters are too common in ordinary text and stay.
  */
 export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNullable<ToolOptions['env']>): ToolWork {
-  const used = environmentIn(JSON.stringify(definition) ?? '').flatMap((name) => env[name] ?? []);
-  const secrets = [...new Set([...used, ...keysIn(env)])].filter((secret) => secret !== '');
+  const secrets = secretsFor(definition, env);
   if (secrets.length === 0) return work;
   const clean = <Value>(value: Value): Value => redactValue(value, secrets);
   return async (call): Promise<Json> => {
@@ -59,6 +58,12 @@ export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNull
       throw new PerformError(clean(failureOf(error)));
     }
   };
+}
+
+/** The values of `{{env.NAME}}` in a definition, and the keys of providers. */
+export function secretsFor(definition: unknown, env: NonNullable<ToolOptions['env']>): readonly string[] {
+  const used = environmentIn(JSON.stringify(definition) ?? '').flatMap((name) => env[name] ?? []);
+  return [...new Set([...used, ...keysIn(env)])].filter((secret) => secret !== '');
 }
 
 /** The names of the environment variables that a template uses. */

@@ -1,7 +1,7 @@
 /** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { plural, table } from '../text.ts';
+import { oneLine, plural, table } from '../text.ts';
 import { discoverMcp } from '../../../effects/mcp/discover.ts';
 import type { McpServer } from '../../../effects/tools/tool.ts';
 import type { SluiceError } from '../../../runtime/errors.ts';
@@ -33,7 +33,7 @@ export async function doctorCommand(
 }
 
 function rowOf({ name, status, found, help }: Finding): string[] {
-  return [status, name, help === undefined ? found : `${found} (${help})`];
+  return [status, oneLine(name), oneLine(help === undefined ? found : `${found} (${help})`)];
 }
 
 interface Finding {
