@@ -160,9 +160,11 @@ describe('the end of an entry', () => {
     ['a changed answer', "UPDATE entries SET body = replace(body, 'A-17', 'A-18')", 'was changed'],
     ['a later expiry', 'UPDATE entries SET expires_at = expires_at + 1', 'was changed'],
     ['another owner', 'UPDATE entries SET owner = \'["bank",null,"clerk",null]\'', 'was changed'],
-    ['a release by hand', "UPDATE entries SET state = 'active'", 'no operator has released it'],
+    ['a release by hand', "UPDATE entries SET state = 'active'", 'was changed'],
+    ['an empty entry', "UPDATE entries SET body = '{}'", 'was changed'],
+    ['an entry that is not JSON', "UPDATE entries SET body = 'A-17'", 'was changed'],
     ['an entry of another run', 'UPDATE entries SET body = replace(body, \'"r1"\', \'"r9"\')', 'does not exist'],
-  ])('`audit verify` finds %s', async (_, change, message) => {
+  ])('no agent gets a changed entry, and `audit verify` finds it: %s', async (_, change, message) => {
     const quarantines = LOOP.replace(', trust: trusted', '');
     const cwd = folder({ ...FILES, 'm.loop.yaml': change.includes('state') ? quarantines : LOOP });
     await run(cwd, 'r1');
@@ -172,6 +174,10 @@ describe('the end of an entry', () => {
     db.close();
     const { status, stderr } = await sluice(['audit', 'verify'], { cwd });
     expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect((await listed(cwd)).map(({ state }) => state)).toEqual(['quarantined']);
+    await run(cwd, 'r2');
+    const { stdout } = await sluice(['trace', 'r2', '--prompts'], { cwd });
+    expect(stdout).not.toMatch(/memory of run|A-18/);
   });
 
   test('`backup` copies the memory', async () => {

@@ -27,20 +27,24 @@ const TAG_BYTES = 16;
 export function createVault(store: PiiStore, key: Uint8Array): Vault {
   const sealing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii seal', KEY_BYTES));
   const finding = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii find', KEY_BYTES));
+  const valueOf = (run: RunId, token: string): string | null => {
+    const sealed = store.find(run, token);
+    return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
+  };
   return {
     tokenFor: (run, type, value) => {
       const lookup = createHmac('sha256', finding)
         .update(JSON.stringify([run, type, value]))
         .digest('base64url');
-      return store.add(run, type, lookup, (number) => {
-        const token = tokenOf(type, number);
-        return { token, sealed: seal(sealing, `${run} ${token}`, value) };
+      const token = store.add(run, type, lookup, (number) => {
+        const made = tokenOf(type, number);
+        return { token: made, sealed: seal(sealing, `${run} ${made}`, value) };
       });
+      // A hash that was moved to another token would give the value of another person.
+      if (valueOf(run, token) !== value) throw unreadable();
+      return token;
     },
-    valueOf: (run, token) => {
-      const sealed = store.find(run, token);
-      return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
-    },
+    valueOf,
     check: (run) => {
       const first = store.first?.(run) ?? null;
       if (first !== null) unseal(sealing, `${run} ${first.token}`, first.sealed);
@@ -60,18 +64,22 @@ function seal(key: Uint8Array, place: string, value: string): Uint8Array {
 
 function unseal(key: Uint8Array, place: string, sealed: Uint8Array): string {
   const bytes = Buffer.from(sealed);
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES)).setAAD(Buffer.from(place));
-  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
     return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
   } catch (cause) {
-    throw new SluiceError(
-      'pii-key',
-      'a stored value of personal data cannot be read: the key is another one, or the value was changed',
-      'Set SLUICE_PII_KEY or `pii.key_file` to the key with which the run started.',
-      cause,
-    );
+    throw unreadable(cause);
   }
+}
+
+function unreadable(cause?: unknown): SluiceError {
+  return new SluiceError(
+    'pii-key',
+    'a stored value of personal data cannot be read: the key is another one, or the value was changed',
+    'Set SLUICE_PII_KEY or `pii.key_file` to the key with which the run started.',
+    cause,
+  );
 }
 
 /** Keeps sealed values in this process only. */

@@ -2,9 +2,11 @@
  * Long-term memory in a file of its own beside the journal, so that entries can be erased alone. Every query has the owner in
  * its condition; an entry of another owner is a violation.
  */
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import {
+  entryHash,
   isOperator,
   isVisible,
   mayAccess,
@@ -138,7 +140,7 @@ class MemoryFile {
         )
         .run(
           ...[id, ownerKey(owner), owner.tenant, run, state, at, expiresAt],
-          JSON.stringify(entry),
+          bodyOf(entry),
           vector === undefined ? null : JSON.stringify(vector),
         );
       const text = wordsOf(`${textOf(entry.goal)}\n${textOf(entry.answer)}`).join(' ');
@@ -162,6 +164,16 @@ class MemoryFile {
     const { sql, values } = visibleTo(caller, query.now);
     const fitting =
       vector === undefined ? this.#byWords(text, sql, values, limit) : this.#byVector(vector, sql, values);
+    const isOffered = (entry: MemoryEntry): boolean => isOperator(caller) || entry.state === 'active';
+    return this.#ordered(fitting, query, { sql, values }, limit).filter(isOffered);
+  }
+
+  #ordered(
+    fitting: readonly MemoryEntry[],
+    query: MemoryQuery,
+    { sql, values }: Condition,
+    limit: number,
+  ): readonly MemoryEntry[] {
     if (query.only === true) return fitting.slice(0, limit);
     const latest = this.#rows(`SELECT ${COLUMNS} FROM entries WHERE ${sql} ORDER BY at DESC, number DESC LIMIT ?`, [
       ...values,
@@ -184,9 +196,7 @@ class MemoryFile {
     if (entry === null || entry.state === 'active') return entry;
     const released: MemoryEntry = { ...entry, state: 'active', released: { by, at } };
     this.#within(() =>
-      this.#db
-        .prepare("UPDATE entries SET state = 'active', body = ? WHERE id = ?")
-        .run(JSON.stringify(released), entry.id),
+      this.#db.prepare("UPDATE entries SET state = 'active', body = ? WHERE id = ?").run(bodyOf(released), entry.id),
     );
     return released;
   }
@@ -280,17 +290,47 @@ function visibleTo(caller: MemoryCaller, now: number): Condition {
   return { sql: `${sql} AND state = 'active' AND expires_at > ?`, values: [...values, now] };
 }
 
-const COLUMNS = 'owner, state, expires_at, body';
+const COLUMNS = 'id, owner, run, state, expires_at, body';
 
-/** The columns that queries use decide, also if the text of the entry says otherwise. */
+/** The text of an entry, with a hash that shows a change from outside. */
+function bodyOf(entry: MemoryEntry): string {
+  return JSON.stringify({ ...entry, seal: sealOf(entry) });
+}
+
+function sealOf(entry: MemoryEntry): string {
+  const { state, released } = entry;
+  return hash('sha256', JSON.stringify([entryHash(entry), state, released?.by, released?.at]), 'base64url');
+}
+
+/**
+ * The columns that queries use decide, also if the text of the entry says otherwise. No agent gets an entry that was changed:
+ * it counts as quarantined.
+ */
 function entryOf(row: Row): MemoryEntry {
-  return {
-    ...(JSON.parse(String(row['body'])) as MemoryEntry),
+  const kept = {
     owner: scopeOf(String(row['owner'])),
     state: row['state'] === 'active' ? 'active' : 'quarantined',
     expiresAt: Number(row['expires_at']),
-  };
+  } as const;
+  try {
+    const { seal, ...body } = JSON.parse(String(row['body'])) as MemoryEntry & { readonly seal?: string };
+    const entry: MemoryEntry = { ...body, ...kept };
+    return seal === sealOf(entry) ? entry : { ...entry, ...CHANGED };
+  } catch {
+    return { ...UNREADABLE, ...kept, ...CHANGED, id: String(row['id']), run: String(row['run']) };
+  }
 }
+
+const CHANGED = { state: 'quarantined', reason: 'the entry was changed outside of Sluice' } as const;
+const UNREADABLE = {
+  goal: null,
+  answer: null,
+  sources: [],
+  trust: 'untrusted',
+  validator: '',
+  at: 0,
+  released: null,
+} as const;
 
 function scopeOf(owner: string): MemoryScope {
   const [tenant, user, agent, share] = JSON.parse(owner) as (string | null)[];
