@@ -56,6 +56,12 @@ Selection:
       '1 invariant',
     ]);
     expect(edge(pictureOf('incident.loop'), 'validation', 'end')?.guards).toContain('review by a person');
+    const planned = compileText(`
+agents: [{ id: p }, { id: w }]
+loop: { planner: p, executor: w, plan: { approve: true }, guards: [{ when: "goal == ''", reason: empty }] }`)
+      .graph as Picture;
+    expect(edge(planned, 'plan', 'action_selection')?.guards).toEqual(['approval']);
+    expect(node(planned, 'goal_intake')?.detail).toBe('1 guard');
   });
 
   test('in every format', () => {

@@ -116,3 +116,19 @@ test('a sub-flow that fails, and a node that takes too long, are named as nodes 
   expect(told.flatMap((each) => (each.type === 'node.failed' ? [each.node] : []))).toEqual(['sub/stop', 'sub', 'late']);
   expect(report.output).toBe('`late` did not finish in time');
 });
+
+test('a guard of a loop is quoted once, as the author wrote it', async () => {
+  const flow = compiled({
+    agents: [{ id: 'bot', instructions: 'Help.' }],
+    loop: { agent: 'bot', guards: [{ when: 'int(input.amount) > 5', reason: 'too much' }] },
+  });
+  const { engine } = scriptedEngine({});
+  const { events, report } = await playOn(engine, flow, { input: '{"amount": "six"}' });
+  const told = events
+    .flatMap(createNarrator(createProgram(flow, pure)))
+    .flatMap((each) => (each.type === 'trouble' ? [each.message] : []));
+  expect(told).toEqual([
+    expect.stringMatching(/^the condition `int\(input\.amount\) > 5` cannot be evaluated: `six` is not a number/),
+  ]);
+  expect(report.code).toBe('UNSAFE_DETECTION');
+});

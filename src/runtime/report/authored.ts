@@ -41,20 +41,34 @@ export function conditionText(
 
 /** Null if the author wrote no condition there. */
 function conditionAt(flow: CompiledFlow, id: string, index: number): string | null {
-  const node = flow.nodes[id];
-  const when =
-    node?.op === 'pick'
-      ? node.cases[index]?.when
-      : node?.op === 'fork' && 'heads' in node.over
-        ? node.over.heads[index]?.when
-        : undefined;
-  const written = /^guard\((.*)\)$/s.exec(when ?? '')?.[1];
+  const written = /^!?(?:guard|strict)\((.*)\)$/s.exec(whenAt(flow, id, index) ?? '')?.[1];
   if (written === undefined) return null;
-  return written
+  const shown = written
+    .replaceAll(INPUT_FIELDS, 'input')
     .replaceAll(/\b_[a-z]+\./g, '')
     .replaceAll(/ \(([A-Za-z_][\w.]*)\) /g, ' $1 ')
     .replaceAll(/\s+/g, ' ')
     .trim();
+  // A slot of the engine as a whole has no name that the author knows.
+  return /(?<![\w.])_[a-z]/.test(shown) ? null : shown;
+}
+
+/** The compiler reads the fields of an input that is text in this way. */
+const INPUT_FIELDS = '(type(input) == map ? input : jsonIn(text(input)))';
+
+/** A guard that must be known is asked for and asked for negated. The second failure repeats the first. */
+export function isRepeated(
+  flow: CompiledFlow,
+  { node, index }: { readonly node: string; readonly index: number },
+): boolean {
+  const when = whenAt(flow, node, index);
+  return when !== undefined && when.startsWith('!') && whenAt(flow, node, index - 1) === when.slice(1);
+}
+
+function whenAt(flow: CompiledFlow, id: string, index: number): string | undefined {
+  const node = flow.nodes[id];
+  if (node?.op === 'pick') return node.cases[index]?.when;
+  return node?.op === 'fork' && 'heads' in node.over ? node.over.heads[index]?.when : undefined;
 }
 
 /** A slot whose name begins with an underscore belongs to the engine: the author wrote only the fields. */

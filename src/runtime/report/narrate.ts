@@ -7,7 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
-import { conditionText, shownPath } from './authored.ts';
+import { conditionText, isRepeated, shownPath } from './authored.ts';
 import { checkEvent } from './check-events.ts';
 import { failsNode, joinText } from './join-text.ts';
 import { noteText } from './note-text.ts';
@@ -117,9 +117,11 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'meter.tripped': budgetEvents,
   'meter.raised': budgetEvents,
   'expression.failed': (story, event) => [trouble(story, event, event.error.message)],
-  'guard.failed': (story, event) => [
-    trouble(story, event, `${conditionText(story.program.flow, event)} cannot be evaluated: ${event.message}`),
-  ],
+  'guard.failed': (story, event) => {
+    const { flow } = story.program;
+    if (isRepeated(flow, event)) return [];
+    return [trouble(story, event, `${conditionText(flow, event)} cannot be evaluated: ${event.message}`)];
+  },
   'guard.coerced': (story, event) => [
     trouble(story, event, `in ${conditionText(story.program.flow, event)}, ${event.notes.join('; ')}`),
   ],

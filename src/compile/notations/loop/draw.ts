@@ -6,10 +6,14 @@ import type { Loop } from './settle.ts';
 /** The checks that an answer must pass. */
 function guardsOf({ criteria, confidence, review }: Loop): readonly string[] {
   return [
-    ...(criteria.length === 0 ? [] : [`${criteria.length} criteria`]),
+    ...(criteria.length === 0 ? [] : [counted(criteria.length, 'criterion', 'criteria')]),
     ...(confidence === null ? [] : [`confidence ≥ ${confidence}`]),
     ...(review ? ['review by a person'] : []),
   ];
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 export function drawLoop(loop: Loop): Picture {
@@ -30,7 +34,7 @@ export function drawLoop(loop: Loop): Picture {
   });
   const nodes = [
     node('start', 'start'),
-    node('goal_intake', 'decision', loop.guards.length === 0 ? null : `${loop.guards.length} guards`),
+    node('goal_intake', 'decision', loop.guards.length === 0 ? null : counted(loop.guards.length, 'guard')),
     ...(loop.planner === null ? [] : [node('plan', 'agent', loop.planner)]),
     node('action_selection', 'agent', loop.executor),
     ...(tools.length === 0 ? [] : [node('tool_invocation', 'tool', tools.join(', '))]),
@@ -42,7 +46,9 @@ export function drawLoop(loop: Loop): Picture {
   const edges = [
     edge('start', 'goal_intake'),
     edge('goal_intake', planned),
-    ...(loop.planner === null ? [] : [edge('plan', 'action_selection')]),
+    ...(loop.planner === null
+      ? []
+      : [{ ...edge('plan', 'action_selection'), guards: loop.plan.approve ? ['approval'] : [] }]),
     ...(tools.length === 0
       ? []
       : [edge('action_selection', 'tool_invocation', 'calls'), edge('tool_invocation', 'validation')]),

@@ -198,7 +198,7 @@ function labelOf({ items, direction }: LayoutGraph, { x, y }: Placed, chain: Cha
 }
 
 function badgeWidth(bound: string): number {
-  return measure(`↺ ${bound}`, EDGE_SIZE) + 12;
+  return measure(`↺ ${bound}`, EDGE_SIZE) + 18;
 }
 
 function badge(bound: string, cx: number, cy: number): string {
