@@ -90,6 +90,18 @@ describe('audit heads', () => {
   });
 });
 
+test('heads of a database whose chain is broken do not hold', async () => {
+  const cwd = await ran();
+  await sluice(['audit', 'heads', '--out', 'h.json'], { cwd });
+  const verify = () => sluice(['audit', 'verify', '--heads', 'h.json', '--json'], { cwd });
+  expect(JSON.parse((await verify()).stdout)).toMatchObject({ ok: true, chain: true });
+  const database = new DatabaseSync(join(cwd, '.sluice/sluice.db'));
+  database.exec(`UPDATE runs SET code = 'IMPOSSIBLE'`);
+  database.close();
+  const { status, stdout } = await verify();
+  expect([status, JSON.parse(stdout)]).toMatchObject([1, { ok: false, chain: false, differences: [] }]);
+});
+
 test('backup copies a database that verifies', async () => {
   const cwd = await ran();
   expect((await sluice(['backup', 'copy.db'], { cwd })).status).toBe(0);

@@ -33,7 +33,7 @@ export async function auditVerifyCommand(
   const trusted = key === undefined ? null : publicKeyText(key);
   if (given !== undefined && file !== null) return verifyRunFile(cli, given, file, trusted);
   const status = await verifyRuns(cli, given, trusted, heads === undefined || !cli.json);
-  return heads === undefined ? status : Math.max(status, await verifyHeads(cli, heads)) === OK ? OK : FAILED;
+  return heads === undefined ? status : verifyHeads(cli, heads, status === OK);
 }
 
 async function verifyRuns(
