@@ -56,6 +56,10 @@ test.each(nodes)('a TypeScript project on %s', { timeout: 120_000 }, (node) => {
   const tested = run(node, ['--test', 'dist/refunds.test.js'], project);
   expect(tested.status, tested.output).toBe(0);
   expect(tested.output).toMatch(/pass 2/);
+  // The README of the project prints this command.
+  const checked = run(node, [join(modules, 'sluice/bin/sluice.js'), 'check', 'dist/refunds.js'], project);
+  expect(checked.status, checked.output).toBe(0);
+  expect(checked.output).toContain('refunds  sha256:');
 });
 
 test.each(['support', 'research', 'team'])('the template %s passes its own test', { timeout: 120_000 }, (template) => {
