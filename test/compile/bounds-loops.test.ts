@@ -124,3 +124,10 @@ test('a flow of a thousand nodes in cycles is certified in reasonable time', { t
   const flow = { id: 'f', entry: 'n0', max_iterations: 2000, nodes };
   expect(compileText({ agents: [{ id: 'a' }], flow }).bounds?.flow.modelCalls.most).toBe(2000);
 });
+
+test('the tool rounds of an agent are a cycle of its node, and parts of the node are not named', () => {
+  const source = `agents: [{ id: a, tools: [look] }]
+tools: { look: { description: Looks., effect: read } }
+flow: { id: f, entry: n, nodes: [{ id: n, type: agent, agent: a, timeout: 5 }] }`;
+  expect(compileText(source).bounds?.cycles.map(({ nodes }) => nodes)).toEqual([['n']]);
+});
