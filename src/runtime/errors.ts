@@ -153,7 +153,7 @@ export const ERROR_CODES = {
   },
   'unsafe-module': {
     title: 'The module can be changed by an agent',
-    summary: 'A module of the document lies in the work directory of the run.',
+    summary: 'A module of the document, or a program that it names, lies in the work directory of the run.',
   },
   'bad-fork': {
     title: 'The run cannot be forked there',
