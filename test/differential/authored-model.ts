@@ -1,6 +1,6 @@
 /**
- * What an authored flow does, read from its nodes as `docs/dialects/flow.md` describes them. It knows no compiled flow, and
- * shares nothing with the compiler and the engine. Items of a map are walked one after the other.
+ * A second implementation of the flow notation. It runs the nodes of a document as `docs/dialects/flow.md` describes them, and
+ * shares no code with the compiler and the engine. Items of a map are walked one after the other.
  */
 import type { Json } from '../../src/expr/json.ts';
 import type { AuthoredDocument, AuthoredFlow, AuthoredNode } from './documents.ts';

@@ -154,7 +154,7 @@ describe('the result of a function', () => {
   test('must fit the output schema', () => {
     const Count = z.object({ n: z.number() });
     const wrong = [
-      // @ts-expect-error the kind is none of the schema
+      // @ts-expect-error the schema has no such kind
       tool('x.kind', { ...read, output: Kind, run: () => ({ kind: 'c' }) }),
       // @ts-expect-error text instead of a number
       tool('x.text', { output: Count, run: async () => ({ n: 'x' }) }),

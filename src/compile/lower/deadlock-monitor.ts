@@ -20,7 +20,7 @@ interface Draft {
 
 const METER: MeterId = 'deadlock';
 
-/** Adds the monitor to every model call on a cycle that several agents are on. Returns false if there is none. */
+/** Adds the monitor to every model call on a cycle that several agents are on. Returns false if the flow has no such call. */
 export function addDeadlockMonitor(draft: Draft, protections: Protections): boolean {
   const rules = rulesOf(protections);
   const watched = rules === null ? [] : turnsInCycles(draft);

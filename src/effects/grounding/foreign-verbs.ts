@@ -245,7 +245,7 @@ function turkishClaimsIn(sentence: string): readonly ForeignClaim[] {
   });
 }
 
-/** `予約しました`, `已为您取消`, `我已经发送了`. A record (`订单已取消`) names nobody who acted. */
+/** Claims such as `予約しました`, `已为您取消` and `我已经发送了`. A record such as `订单已取消` does not say who acted, so it is not a claim. */
 const DENSE_DID = [...NOUNS.keys()].join('|');
 const JAPANESE = new RegExp(`(?<noun>${DENSE_DID})(?:を|は)?(?:完了)?(?:いた)?しました`, 'gu');
 const CHINESE = new RegExp(

@@ -1,4 +1,4 @@
-/** What the author of a document wrote, for events that carry ids of the compiled graph and names of the engine. */
+/** Events carry ids of the compiled graph. This file finds the names and conditions of the document for them. */
 import { authorOf } from '../../core/failure.ts';
 import type { Event } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';

@@ -20,7 +20,7 @@ export interface ContinueOptions extends Omit<WorldOptions, 'script'> {
   readonly script?: string | false;
 }
 
-/** Finds the run that a session is for. Null if there is none: then the work itself reports it. */
+/** Finds the run of a session. Null if it does not exist; the command itself then reports that. */
 type Find = (store: Store) => Promise<RunId | null>;
 
 export async function withRunSession<Result>(

@@ -17,11 +17,11 @@ import { REASON, mainLine } from '../marked-ends.ts';
 import type { Draft } from '../marked-ends.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
 
-/** What each agent has read: `{ AGENT: { entries, withheld } }`. */
+/** The entries that each agent recalled: `{ AGENT: { entries, withheld } }`. */
 const RECALLED = '_recalled';
 /** The answers of agents with memory: `{ agent, goal, answer }`. */
 const ANSWERS = '_answers';
-/** What the run read outside the turns of agents, as observations. */
+/** Observations that were made outside the turns of agents. */
 const READ = '_read';
 /** The answer that is about to be remembered. */
 const LAST = '_last_answer';
@@ -201,7 +201,7 @@ function splitEnd(draft: Draft, [id, end]: [NodeId, EndNode], agents: readonly s
   nodes.set(id, { op: 'pick', label: end.label, cases, otherwise: first });
 }
 
-/** Marks every branch that can end at the node; false if there is none. */
+/** Marks every branch that can end at the node. Returns false if no branch can. */
 function markBranches({ nodes, meters, fail }: Draft, end: NodeId, { fresh }: Place): boolean {
   const limits = Object.fromEntries(meters);
   const reaches = (head: NodeId): boolean => {

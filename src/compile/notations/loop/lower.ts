@@ -86,8 +86,8 @@ function repairsIn(l: Lowering, body: FlowBody): Share {
 }
 
 /**
- * Reflections are limited for the whole run. One on a conflict also counts if the call fails. One on confidence counts only
- * after it succeeded, and there is none without a limit on confidence.
+ * Reflections are limited for the whole run. A reflection on a conflict counts even if its call fails. A reflection on
+ * confidence counts only if its call succeeds. Without a limit on confidence, the loop does not reflect on it.
  */
 function reflectionsIn({ loop }: Lowering, body: FlowBody): readonly Share[] {
   const noted = writing(body, DOUBTS, `${DOUBTS} + 1`);

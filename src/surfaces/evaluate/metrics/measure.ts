@@ -113,7 +113,7 @@ function figureOf(id: MetricId, runs: readonly RunSample[], target: Target | nul
   return { id, value, runs: samples.length, part, whole, moments, interval, target, met };
 }
 
-/** What one run says: its share, its amount, or 1 if it agrees with its case. */
+/** The value of the metric for one run: a share, an amount, or 1 if the run agrees with its case. */
 function valueOfRun(id: MetricId, { part, whole }: Sample): number {
   const { kind } = metricOf(id);
   if (kind === 'agreement') return part === whole ? 1 : 0;
