@@ -1,6 +1,7 @@
 /** Finds personal data in a text. Where two kinds overlap, the longer one counts, then the one that comes first in the table. */
 import { card, iban, ssn } from './detectors/numbers.ts';
-import { email, ip, phoneDetector } from './detectors/contact.ts';
+import { email, ip } from './detectors/contact.ts';
+import { phoneDetector } from './detectors/phone.ts';
 import { secret } from './detectors/secrets.ts';
 import { customDetector, dob, name } from './detectors/words.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';

@@ -24,13 +24,18 @@ export function digitsOf(text: string): string {
   return text.replace(/\D/g, '');
 }
 
-/** True if one of `words` is in the field's name or shortly before the span. */
+/** True if one of `words` is in the field's name or shortly before or behind the span. */
 export function hasContext({ text, field }: Scanned, { start, end }: Span, words: RegExp): boolean {
   return (
-    (field !== null && words.test(field)) ||
-    words.test(text.slice(Math.max(0, start - 60), start)) ||
-    words.test(text.slice(end, end + 25))
+    (field !== null && words.test(inWords(field))) ||
+    words.test(inWords(text.slice(Math.max(0, start - 60), start))) ||
+    words.test(inWords(text.slice(end, end + 25)))
   );
+}
+
+/** The words of `phone_number` and `homePhone`, apart. */
+function inWords(text: string): string {
+  return text.replace(/_/g, ' ').replace(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ');
 }
 
 /** No letter or digit touches the span: it is not a part of a longer word. */
@@ -38,5 +43,17 @@ export function standsAlone(text: string, { start, end }: Span): boolean {
   return (
     !/[\p{L}\p{N}_]$/u.test(text.slice(Math.max(0, start - 2), start)) &&
     !/^[\p{L}\p{N}_]/u.test(text.slice(end, end + 2))
+  );
+}
+
+/** Fields that hold what a person wrote; their names say nothing about a number. */
+const PLAIN_FIELD = /^(?:message|text|input|body|content|comment|answer|reply|question)$/i;
+
+/** True if the span is the whole text, and no field name says what else the number is. */
+export function isWholeText({ text, field }: Scanned, { start, end }: Span): boolean {
+  return (
+    (field === null || PLAIN_FIELD.test(field)) &&
+    text.slice(0, start).trim() === '' &&
+    /^[\s.!?]*$/.test(text.slice(end))
   );
 }

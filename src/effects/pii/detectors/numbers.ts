@@ -1,31 +1,30 @@
 /** Social security numbers, payment cards, bank accounts: numbers with a form and a check. */
-import { digitsOf, hasContext, spansOf, standsAlone } from './detector.ts';
+import { digitsOf, hasContext, isWholeText, spansOf, standsAlone } from './detector.ts';
 import type { Detector, Scanned, Span } from './detector.ts';
 
 /** Numbers of advertisements that were never issued to a person. Bare digits like these count only with a word near them. */
 const NEVER_ISSUED = new Set(['078051120', '123456789', '219099999', '457555462']);
 const SSN_WORDS = /\b(?:ssn|social[\s_-]?security|soc\.?\s?sec|tax[\s_-]?id|tin|itin)\b/i;
+/** `NY 12345-6789` is the end of an address. */
+const ZIP_BEFORE = /(?:, [A-Z]{2}|\bzip(?: code)?|\bbox|\bpostal code):? $/i;
 
 export const ssn: Detector = {
   type: 'ssn',
   find: (scanned) =>
     [...spansOf(/(?<![\d.-])\d{3}([-. ]?)\d{2}([-. ]?)\d{4}(?![\d]|[-.]\d)/g, scanned.text)].filter(
-      ({ match, ...span }) => {
-        const [found, first = '', second = ''] = match;
-        if (!standsAlone(scanned.text, span) || !isIssued(digitsOf(found))) return false;
-        // One separator left out is a slip; two different ones are another number.
-        if (first !== '' && second !== '' && first !== second) return false;
-        if (first !== '' || second !== '')
-          return first !== '.' || hasWhole(scanned, span) || SSN_WORDS.test(scanned.text);
-        if (hasContext(scanned, span, SSN_WORDS)) return true;
-        return hasWhole(scanned, span) && !NEVER_ISSUED.has(digitsOf(found));
-      },
+      ({ match, ...span }) =>
+        standsAlone(scanned.text, span) && isIssued(digitsOf(match[0])) && isWrittenAsSsn(scanned, span, match),
     ),
 };
 
-/** A bare number is only taken for one where it is the whole text and no field name says what else it is. */
-function hasWhole({ text, field }: Scanned, { start, end }: Span): boolean {
-  return field === null && start === 0 && end === text.length;
+function isWrittenAsSsn(scanned: Scanned, span: Span, [found, first = '', second = '']: RegExpExecArray): boolean {
+  const isWhole = isWholeText(scanned, span);
+  if (first === '' && second === '')
+    return hasContext(scanned, span, SSN_WORDS) || (isWhole && !NEVER_ISSUED.has(digitsOf(found)));
+  // One separator left out is a slip; two different ones are another number.
+  if (first !== '' && second !== '' && first !== second) return false;
+  if (first === '' && second === '-' && ZIP_BEFORE.test(scanned.text.slice(0, span.start))) return false;
+  return first !== '.' || isWhole || SSN_WORDS.test(scanned.text);
 }
 
 function isIssued(digits: string): boolean {
@@ -53,9 +52,7 @@ export const card: Detector = {
 /** A run of digits and separators can hold several cards; each starts at a group. */
 function cardIn(text: string, span: Span): Span[] {
   const candidates = [span, ...groupsWithin(text, span)];
-  const found = candidates.find(
-    (each) => standsAlone(text, each) && isCard(digitsOf(text.slice(each.start, each.end))),
-  );
+  const found = candidates.find((each) => standsAlone(text, each) && isCard(text.slice(each.start, each.end)));
   return found === undefined ? [] : [{ start: found.start, end: found.end }];
 }
 
@@ -68,7 +65,11 @@ function groupsWithin(text: string, { start, end }: Span): Span[] {
   );
 }
 
-function isCard(digits: string): boolean {
+function isCard(text: string): boolean {
+  const digits = digitsOf(text);
+  const [first = '', ...groups] = text.split(/[ -]/);
+  // Groups start with four digits, or are all alike. Other groups are several numbers.
+  if (first.length < 4 && groups.slice(0, -1).some(({ length }) => length !== first.length)) return false;
   if (/^(\d)\1+$/.test(digits) || !passesLuhn(digits)) return false;
   return CARD_SCHEMES.some(([prefix, lengths]) => prefix.test(digits) && lengths.includes(digits.length));
 }
