@@ -1,4 +1,5 @@
 /** The names of the options that the AI SDK package of a protocol translates. Any other option is sent as written. */
+import type { Json } from '../expr/json.ts';
 import type { Protocol } from './providers.ts';
 
 export const SDK_OPTIONS: { readonly [protocol in Protocol]: ReadonlySet<string> } = {
@@ -99,3 +100,10 @@ export const SDK_OPTIONS: { readonly [protocol in Protocol]: ReadonlySet<string>
   a2a: new Set(),
   package: new Set(),
 };
+
+/** True if the options of a model ask for a cache that keeps its input for an hour. */
+export function keepsForHour(options: { readonly [name: string]: Json } | undefined): boolean {
+  return [options?.['cache_control'], options?.['cacheControl']].some(
+    (control) => control !== null && typeof control === 'object' && 'ttl' in control && control.ttl === '1h',
+  );
+}

@@ -88,11 +88,11 @@ function nextAttempt(
   node: DoNode,
   pending: Pending,
   error: ErrorRecord,
-  { transportRetries = 0, unsent, partial }: Failure,
+  failure: Failure,
 ): Attempt | null {
   if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
-  if (partial !== undefined && (pending.continued ?? 0) < continuationsOf(program, node))
-    return { target: undefined, policy: CONTINUATION };
+  if (isContinued(program, node, pending, failure)) return { target: undefined, policy: CONTINUATION };
+  const { transportRetries = 0, unsent } = failure;
   if (pending.target === undefined && unsent === undefined) {
     const { transported = 0 } = pending;
     const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
@@ -108,8 +108,14 @@ export function declaredAttempt({ attempt, transported = 0, repaired = 0, contin
   return attempt - transported - repaired - continued;
 }
 
-function continuationsOf({ flow }: Program, { effect }: DoNode): number {
-  return effect.kind === 'model' ? (flow.agents[effect.agent]?.continuations ?? 0) : 0;
+function isContinued(
+  { flow }: Program,
+  { effect }: DoNode,
+  { continued = 0 }: Pending,
+  { partial, continuations }: Failure,
+): boolean {
+  if (partial === undefined || effect.kind !== 'model') return false;
+  return continued < (continuations ?? flow.agents[effect.agent]?.continuations ?? 0);
 }
 
 /** The reply that the next attempt repairs, and the reason. */

@@ -16,16 +16,19 @@ export interface Price {
   readonly cached_input?: number;
   /** Input that the provider wrote to its cache. */
   readonly cache_write?: number;
+  /** Input that the provider keeps in its cache for an hour. Default: twice the price of input, if `cache_write` is known. */
+  readonly cache_write_1h?: number;
   /** Applies to all tokens of a call whose input is longer than `above`. */
   readonly long?: { readonly above: number; readonly input: number; readonly output: number };
 }
 
-/** `cachedInputTokens` and `cacheWriteTokens` are parts of `inputTokens`. */
+/** `cachedInputTokens` and `cacheWriteTokens` are parts of `inputTokens`; `cacheWrite1hTokens` is a part of `cacheWriteTokens`. */
 export interface Tokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens?: number;
   readonly cacheWriteTokens?: number;
+  readonly cacheWrite1hTokens?: number;
 }
 
 /** The alias under which a flow keeps the model of agents that name none. */
@@ -33,27 +36,43 @@ export const DEFAULT_MODEL = '';
 
 export function costOf(price: Price | undefined, tokens: Tokens): number {
   if (price === undefined) return 0;
-  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = tokens;
+  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = tokens;
   const isLong = price.long !== undefined && inputTokens > price.long.above;
   const { input, output } = isLong && price.long !== undefined ? price.long : price;
   // For long input the table has no cache rates: reads count in full, and writes keep their surcharge.
   const read = isLong ? input : (price.cached_input ?? input);
-  const write = input * writeFactor(price);
+  const written =
+    input * ((cacheWriteTokens - cacheWrite1hTokens) * writeFactor(price) + cacheWrite1hTokens * hourFactor(price));
   const plain = inputTokens - cachedInputTokens - cacheWriteTokens;
-  return Math.ceil(
-    rounded(plain * input + cachedInputTokens * read + cacheWriteTokens * write + outputTokens * output),
-  );
+  return Math.ceil(rounded(plain * input + cachedInputTokens * read + written + outputTokens * output));
 }
 
 /** The price of writing input to a cache, relative to its normal price. */
-export function writeFactor({ input, cache_write: write }: Price): number {
+function writeFactor({ input, cache_write: write }: Price): number {
   return write === undefined || input === 0 ? 1 : write / input;
 }
 
-/** The highest cost of so many tokens: a provider may write the whole input to its cache. */
+/** The same for input that the cache keeps for an hour. */
+function hourFactor(price: Price): number {
+  return price.input === 0 ? 1 : hourPrice(price) / price.input;
+}
+
+/** The price of input that the cache keeps for an hour. */
+export function hourPrice({ input, cache_write: write, cache_write_1h: hour }: Price): number {
+  return hour ?? (write === undefined ? input : Math.max(write, 2 * input));
+}
+
+/** The highest price of input, relative to its normal price: a provider may write the whole input to its cache. */
+export function highestFactor(price: Price): number {
+  return Math.max(1, writeFactor(price), price.cache_write_1h === undefined ? 1 : hourFactor(price));
+}
+
+/** The highest cost of so many tokens. */
 function highestCost(price: Price | undefined, inputTokens: number, outputTokens: number): number {
-  const isDearer = price !== undefined && writeFactor(price) > 1;
-  return costOf(price, { inputTokens, outputTokens, cacheWriteTokens: isDearer ? inputTokens : 0 });
+  const isDearer = price !== undefined && highestFactor(price) > 1;
+  const cacheWriteTokens = isDearer ? inputTokens : 0;
+  const cacheWrite1hTokens = price?.cache_write_1h === undefined ? 0 : cacheWriteTokens;
+  return costOf(price, { inputTokens, outputTokens, cacheWriteTokens, cacheWrite1hTokens });
 }
 
 /** Removes the noise of floating-point sums, which would round a whole amount up. */

@@ -21,8 +21,10 @@ export interface Failure {
   readonly unsent?: 'breaker' | 'retry_budget';
   /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
   readonly transportRetries?: number;
-  /** The reply that reached its limit. The next attempt continues it. */
+  /** The reply that broke off. The next attempt continues it. */
   readonly partial?: Json;
+  /** The most attempts that may continue it. Default: the number of the agent. */
+  readonly continuations?: number;
 }
 /** A failure as flows see it in the slot `error`. */
 export interface ErrorRecord extends Failure {

@@ -52,10 +52,28 @@ describe('an answer that does not', () => {
     expect(report).toMatchObject({
       state: 'failed',
       code: 'VALIDATION_FAIL',
-      usage: { modelCalls: 3 },
+      usage: { modelCalls: 3, retries: 2 },
       error: { type: 'ValidationError' },
     });
     expect(report.error?.message).toContain('does not fit the output schema: `id` must be integer');
+  });
+
+  test('a repair counts as a retry, in the report and in the budget', async () => {
+    const replies = saying('{"id": "x"}', '{"id": 7}');
+    const budgeted = (retries: number) =>
+      compileLoop({ agents: [{ id: 'bot', output: ORDER }], budgets: { retries }, loop: { agent: 'bot' } });
+    const { report, difference } = await drive(budgeted(1), replies);
+    expect(report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 2, retries: 1 } });
+    expect(difference).toBeNull();
+    const { report: refused } = await drive(budgeted(0), replies);
+    expect(refused).toMatchObject({ code: 'VALIDATION_FAIL', usage: { modelCalls: 1, retries: 0 } });
+  });
+
+  test('a repair for another reason does not', async () => {
+    const answers = saying('{"id": 7, "status": "lost"}', '{"id": 7, "status": "found"}');
+    const criteria = [{ when: "answer.status == 'found'", reason: 'it is lost' }];
+    const { report } = await drive(loop(ORDER, { criteria }), answers);
+    expect(report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 2, retries: 0 } });
   });
 
   test('as often as the document says', async () => {

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { call } from './call.ts';
-import { json, serve } from './serve.ts';
+import { json, serve, sse } from './serve.ts';
+import { streamOf } from './streams.ts';
 
 const ROUNDS = 10;
 const tools = {
@@ -196,4 +197,57 @@ test.each([
   } finally {
     await engine.close();
   }
+});
+
+describe.each([false, true])('input that the cache keeps for an hour, streamed: %s', (stream) => {
+  const written = { cache_creation_input_tokens: 3000, cache_read_input_tokens: 2000 };
+  const cache_creation = { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 2000 };
+
+  async function costOfReply(model: object) {
+    const body = message({ ...written, cache_creation });
+    await using served = await serve(stream ? sse(streamOf('anthropic', body as never)) : json(200, body));
+    const { flow } = compile({
+      models: { m: { provider: 'anthropic', model: 'claude-sonnet-4-5', base_url: served.url, ...model } },
+      budgets: { cost_usd: 1 },
+      agents: [{ id: 'bot', model: 'm', instructions: 'Be brief.' }],
+      flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+    });
+    if (flow === undefined) throw new Error('it does not compile');
+    const env = { ANTHROPIC_API_KEY: 'k'.repeat(12) };
+    const engine = createEngine({ journal: openMemory(), models: { env, stream } });
+    try {
+      const { usage } = await engine.settled(await engine.start(flow, { input: {} }));
+      return { usage, flow, body: served.asked[0]?.body };
+    } finally {
+      await engine.close();
+    }
+  }
+
+  test('is priced by the table', async () => {
+    const options = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+    const { usage, flow, body } = await costOfReply({ options });
+    // Published prices: input 3, read 0.30, five minutes 3.75, one hour 6, output 15.
+    const micros = 100 * 3 + 2000 * 0.3 + 1000 * 3.75 + 2000 * 6 + 50 * 15;
+    expect(usage).toMatchObject({ inputTokens: 5100, cacheWriteTokens: 3000, costUsd: micros / 1_000_000 });
+    expect(flow.models['m']).toMatchObject({ price: { cache_write: 3.75, cache_write_1h: 6 } });
+    expect(body).toMatchObject({
+      cache_control: { ttl: '1h' },
+      system: [{ cache_control: { type: 'ephemeral', ttl: '1h' } }],
+      messages: [{ content: [{ cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
+    });
+  });
+
+  test('costs twice the price of input if only the price of a write is known', async () => {
+    const { usage } = await costOfReply({ price: { input: 1, output: 5, cache_write: 1.25 } });
+    expect(usage.costUsd).toBe((100 + 2000 + 1000 * 1.25 + 2000 * 2 + 50 * 5) / 1_000_000);
+  });
+});
+
+test('without the option, no call reserves the price of an hour', () => {
+  const { flow } = compile({
+    models: { m: { provider: 'anthropic', model: 'claude-sonnet-4-5' } },
+    agents: [{ id: 'bot', model: 'm' }],
+    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+  });
+  expect(flow?.models['m']).not.toHaveProperty('price.cache_write_1h');
 });

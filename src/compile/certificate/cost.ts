@@ -2,7 +2,7 @@
 import { dimensionRow } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension } from '../../ir/dimensions.ts';
 import type { DoNode, FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
-import { DEFAULT_MODEL, writeFactor } from '../../ir/estimate.ts';
+import { DEFAULT_MODEL, highestFactor } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 
@@ -20,7 +20,8 @@ export function mostOf(node: Node, dimension: Dimension, body: FlowBody): number
   const fallbacks = retry.fallback?.targets ?? [];
   const repairs = fit?.repairs ?? 0;
   const agent = effect.kind === 'model' ? body.agents[effect.agent] : undefined;
-  if (dimension === 'retries') return retry.max + fallbacks.length + repairs + (agent?.continuations ?? 0);
+  if (dimension === 'retries')
+    return needOf(node, dimension) + retry.max + fallbacks.length + repairs + (agent?.continuations ?? 0);
   if (effect.kind !== 'model') return (effect.reserve[dimension] ?? 0) * (1 + retry.max);
   const own = callMost(effect, dimension, body, agent?.model ?? DEFAULT_MODEL);
   const others = fallbacks.map((alias) => callMost(effect, dimension, body, alias));
@@ -72,7 +73,7 @@ function callMost(effect: ModelEffect, dimension: Dimension, body: FlowBody, ali
 
 function costMost(price: Price, inputTokens: number, outputTokens: number): number {
   const { input, output, long } = price;
-  const factor = Math.max(1, writeFactor(price));
+  const factor = highestFactor(price);
   const short = times(inputTokens, input * factor) + times(outputTokens, output);
   return long === undefined || inputTokens <= long.above
     ? short

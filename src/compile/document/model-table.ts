@@ -6,7 +6,8 @@ import type { FailureClass } from '../../ir/codes.ts';
 import type { AgentDef, Node } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { readModelRef } from '../../catalog/providers.ts';
-import { DEFAULT_MODEL } from '../../ir/estimate.ts';
+import { keepsForHour } from '../../catalog/provider-options.ts';
+import { DEFAULT_MODEL, hourPrice } from '../../ir/estimate.ts';
 import type { Price } from '../../ir/estimate.ts';
 
 /** US dollars per million tokens; null if unknown. Pure: the same arguments give the same price. */
@@ -90,7 +91,12 @@ export function modelTable(declared: { readonly [alias: string]: ModelEntry }, o
 
 function priced(entry: ModelEntry, priceOf: PriceLookup | undefined): ModelEntry {
   const price = entry.price ?? priceOf?.(entry.provider, entry.model) ?? undefined;
-  return price === undefined ? entry : { ...entry, price };
+  if (price === undefined) return entry;
+  if (keepsForHour(entry.options)) return { ...entry, price: { ...price, cache_write_1h: hourPrice(price) } };
+  if (entry.price !== undefined) return entry;
+  // Without the option no input is kept for an hour, so a call does not reserve that price.
+  const { cache_write_1h: _, ...others } = price;
+  return { ...entry, price: others };
 }
 
 /** Failures of the provider, which another model may not have. */

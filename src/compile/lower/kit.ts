@@ -65,7 +65,8 @@ interface Outcome {
   readonly fail?: NodeId | undefined;
 }
 
-export interface Call extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant'>> {
+export interface Call
+  extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
 }

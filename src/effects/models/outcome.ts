@@ -1,8 +1,6 @@
 /** Decides by the finish reason whether a reply is complete, is continued with another request, or has failed. */
-import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { Failure } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
-import { CONTINUE } from '../prompt/prompt.ts';
 import { redactText } from '../redact.ts';
 import { callsOf, textOf } from './reply.ts';
 import type { Reply } from './reply.ts';
@@ -53,64 +51,30 @@ const TOO_LONG = /context_(window|length)|^model_length$/;
 const TRUNCATED = /^(length|max_tokens|max_output_tokens|max_completion_tokens)$/;
 const UNFINISHED =
   /^(incomplete|in_progress|queued|cancell?ed|abort(ed)?|error|failed|interrupted|time_?out|time_limit|other|pause_turn|compaction|insufficient_system_resource)$/;
-/** The provider pauses a long reply and continues it on request. */
+/** The provider pauses a long reply, and continues it if it gets the reply back. */
 const PAUSED = /^(pause_turn|compaction)$/;
 
-/** The messages to send after the reply so that the model continues it; null if it must not or need not continue. */
-export function continuation(reply: Reply, agent: AgentDef, round: number): LanguageModelV4Prompt | null {
-  const { unified, raw = '' } = reply.finish ?? {};
-  if (PAUSED.test(raw)) return round <= PAUSES_MAX ? [] : null;
-  // A limit was reserved from the budget, so more output than that is not asked for.
-  const isFree = agent.maxOutputTokens === null && callsOf(reply).length === 0 && textOf(reply) !== '';
-  const isTruncated = unified === 'length' || TRUNCATED.test(raw.toLowerCase());
-  if (!isTruncated || TOO_LONG.test(raw.toLowerCase()) || !isFree || round > 1) return null;
-  return [{ role: 'user', content: [{ type: 'text', text: CONTINUE }] }];
+interface Continuation {
+  /** The most requests that may continue one reply. */
+  readonly continuations: number;
+  /** The provider paused the reply, and continues it without being asked to. */
+  readonly isPaused: boolean;
 }
 
-type Content = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
-
-/** The reply so far as a message of the next request. */
-export function assistantMessage({ parts }: Reply): LanguageModelV4Message {
-  const content = parts.flatMap((part): Content => {
-    const options = part.metadata === undefined ? {} : { providerOptions: part.metadata };
-    if (part.type === 'call') return [];
-    if (part.type === 'custom') return [{ type: 'custom', kind: part.kind, ...options }];
-    return [{ type: part.type, text: part.text, ...options }];
-  });
-  return { role: 'assistant', content };
-}
-
-/** Adds the reply of a further request. */
-export function append(reply: Reply, rest: Reply): void {
-  reply.parts.push(...rest.parts);
-  reply.finish = rest.finish;
-  reply.metadata = rest.metadata;
-  reply.usage =
-    reply.usage === null || rest.usage === null ? (rest.usage ?? reply.usage) : sum(reply.usage, rest.usage);
-}
-
-function sum(a: LanguageModelV4Usage, b: LanguageModelV4Usage): LanguageModelV4Usage {
-  const add = (one: number | undefined, other: number | undefined): number | undefined =>
-    one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
-  return {
-    inputTokens: {
-      total: add(a.inputTokens.total, b.inputTokens.total),
-      noCache: add(a.inputTokens.noCache, b.inputTokens.noCache),
-      cacheRead: add(a.inputTokens.cacheRead, b.inputTokens.cacheRead),
-      cacheWrite: add(a.inputTokens.cacheWrite, b.inputTokens.cacheWrite),
-    },
-    outputTokens: {
-      total: add(a.outputTokens.total, b.outputTokens.total),
-      text: add(a.outputTokens.text, b.outputTokens.text),
-      reasoning: add(a.outputTokens.reasoning, b.outputTokens.reasoning),
-    },
-  };
+/** How a reply that broke off may be continued; null if it must not be continued. */
+export function continuationOf(reply: Reply, { type }: Failure, agent: AgentDef): Continuation | null {
+  if (PAUSED.test(reply.finish?.raw ?? ''))
+    return reply.parts.length === 0 ? null : { continuations: PAUSES_MAX, isPaused: true };
+  if (type !== 'TruncatedReplyError' || callsOf(reply).length > 0 || textOf(reply) === '') return null;
+  // A limit of the author holds. A limit that only a budget needs is raised once, if the budget has room.
+  const continuations = agent.maxOutputTokens === null ? 1 : (agent.continuations ?? 0);
+  return continuations === 0 ? null : { continuations, isPaused: false };
 }
 
 function truncated(name: string, maxOutputTokens: number | undefined): string {
   const help = 'set `max_output_tokens` on the agent to allow more';
   return maxOutputTokens === undefined
-    ? `${name}: the reply reached the output limit of the model twice`
+    ? `${name}: the reply reached the output limit of the model`
     : `${name}: the reply reached its limit of ${maxOutputTokens} output tokens; ${help}`;
 }
 

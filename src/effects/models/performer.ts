@@ -2,7 +2,6 @@
  * Performs model calls against real providers. Each call is one HTTP request without retries of its own: the flow decides
  * on retries, and the journal records them.
  */
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
@@ -14,9 +13,9 @@ import { connect } from './connect.ts';
 import type { Describe, Fetch } from './model-object.ts';
 import { classify, failedToolCall } from './errors.ts';
 import { continued, recordOf, usageOf } from './record.ts';
-import { append, assistantMessage, continuation, problemOf } from './outcome.ts';
+import { continuationOf, problemOf } from './outcome.ts';
 import { refuseLosses, watchOptions } from './options.ts';
-import { callsOf, emptyReply, readBody, readStream, textOf } from './reply.ts';
+import { emptyReply, readBody, readStream } from './reply.ts';
 import type { Reply } from './reply.ts';
 import { requestFor } from './request.ts';
 import type { Request } from './request.ts';
@@ -134,17 +133,6 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
   const reply = emptyReply();
   try {
     await receive(call, target, request, reply, options);
-    for (let round = 1; ; round++) {
-      const more = continuation(reply, agent, round);
-      if (more === null) break;
-      const prompt: LanguageModelV4Prompt = [...request.options.prompt, assistantMessage(reply), ...more];
-      const rest = emptyReply();
-      try {
-        await receive(call, target, { ...request, options: { ...request.options, prompt } }, rest, options);
-      } finally {
-        append(reply, rest);
-      }
-    }
   } catch (error) {
     if (call.signal.aborted) throw error;
     const written = failedToolCall(error);
@@ -218,7 +206,7 @@ async function receive(
   watched?.refuseUnread();
 }
 
-/** A reply counts only if the model finished it. */
+/** A reply counts only if the model finished it. The flow decides whether another request continues a reply that broke off. */
 function settle(reply: Reply, target: Target, request: Request, call: Call): Settled {
   const used = usageOf(reply, target, sentText(request));
   const error = problemOf(reply, target, request.options.maxOutputTokens);
@@ -228,9 +216,11 @@ function settle(reply: Reply, target: Target, request: Request, call: Call): Set
     return continued(call.command.input['partial'], value);
   };
   if (error === null) return { ok: true, value: record(), used };
-  const isPartial = error.type === 'TruncatedReplyError' && callsOf(reply).length === 0 && textOf(reply) !== '';
-  const mayContinue = (agentOf(call).continuations ?? 0) > 0;
-  return { ok: false, error: isPartial && mayContinue ? { ...error, partial: record() } : error, used };
+  const more = continuationOf(reply, error, agentOf(call));
+  if (more === null) return { ok: false, error, used };
+  const { continuations, isPaused } = more;
+  const partial = { ...(record() as { readonly [field: string]: Json }), ...(isPaused ? { paused: true } : {}) };
+  return { ok: false, error: { ...error, partial, continuations }, used };
 }
 
 /** A reply that broke off is charged for what arrived. A reply that never started is free. */

@@ -23,12 +23,14 @@ export function priceOf(provider: string, model: string): Price | null {
   const output = highest(rows, 'output_mtok');
   const cached = highest(rows, 'cache_read_mtok');
   const written = highest(rows, 'cache_write_mtok');
+  const hour = highest(rows, 'cache_write_1h_mtok');
   if (input === undefined || output === undefined) return null;
   return {
     input: input.base,
     output: output.base,
     ...(cached === undefined ? {} : { cached_input: cached.base }),
     ...(written === undefined ? {} : { cache_write: written.base }),
+    ...(hour === undefined ? {} : { cache_write_1h: hour.base }),
     ...longOf(input, output),
   };
 }

@@ -39,6 +39,7 @@ export function continued(partial: Json | undefined, rest: Json): Json {
   return {
     ...(rest as { [field: string]: Json }),
     text: `${first.text}${second.text}`,
+    ...(first.toolCalls === undefined ? {} : { toolCalls: [...first.toolCalls, ...(second.toolCalls ?? [])] }),
     ...(needsParts
       ? { parts: [...partsIn(first), ...partsIn(second)].map((part) => withText(part, first, second)) }
       : {}),
@@ -47,6 +48,7 @@ export function continued(partial: Json | undefined, rest: Json): Json {
 
 interface RecordedReply {
   readonly text: string;
+  readonly toolCalls?: readonly Json[];
   readonly parts?: readonly Json[];
 }
 
@@ -69,7 +71,8 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
   const outputTokens = wholeNumber(usage?.outputTokens.total) ?? pure.countTokens(received);
   const cachedInputTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
   const cacheWriteTokens = Math.min(inputTokens - cachedInputTokens, wholeNumber(usage?.inputTokens.cacheWrite) ?? 0);
-  const tokens = { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens };
+  const cacheWrite1hTokens = Math.min(cacheWriteTokens, keptForHour(usage?.raw));
+  const tokens = { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens };
   const reasoningTokens = wholeNumber(usage?.outputTokens.reasoning) ?? 0;
   return {
     inputTokens,
@@ -135,6 +138,15 @@ function metadataOf(metadata: SharedV4ProviderMetadata | undefined): {
     return known.length === 0 ? [] : [[provider, Object.fromEntries(known)] as const];
   });
   return filled.length === 0 ? {} : { providerMetadata: Object.fromEntries(filled) };
+}
+
+/** Tokens that Anthropic writes to its cache for an hour. The AI SDK reports them only in the usage as it was sent. */
+function keptForHour(raw: unknown): number {
+  const { cache_creation: written } = (raw ?? {}) as {
+    readonly cache_creation?: { readonly ephemeral_1h_input_tokens?: unknown } | null;
+  };
+  const count = written?.ephemeral_1h_input_tokens;
+  return (typeof count === 'number' ? wholeNumber(count) : undefined) ?? 0;
 }
 
 function wholeNumber(count: number | undefined): number | undefined {

@@ -9,6 +9,7 @@ import type { Command } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AttachmentStore, Call } from '../../runtime/ports.ts';
+import { keepsForHour } from '../../catalog/provider-options.ts';
 import { promptOf } from '../prompt/prompt.ts';
 import { turnOf } from '../prompt/messages.ts';
 import { filesFor } from './attachments.ts';
@@ -81,7 +82,8 @@ function withBreakpoints(prompt: LanguageModelV4Prompt, target: Target): Languag
     prompt.findLastIndex(isInput),
     prompt.findLastIndex((message, index) => isInput(message) && index < prompt.findLastIndex(isInput)),
   ]);
-  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions: CACHED } : message));
+  const providerOptions = keepsForHour(target.options) ? CACHED_FOR_HOUR : CACHED;
+  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions } : message));
 }
 
 /** Anthropic, and packages and model objects that reach a Claude model. */
@@ -91,6 +93,11 @@ function isClaude({ how, model }: Target): boolean {
 
 /** Each package reads the mark under its own name. */
 const CACHED = { anthropic: { cacheControl: { type: 'ephemeral' } }, bedrock: { cachePoint: { type: 'default' } } };
+/** A provider refuses a mark for an hour after a mark for five minutes, so all marks ask for the same time. */
+const CACHED_FOR_HOUR = {
+  anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } },
+  bedrock: { cachePoint: { type: 'default', ttl: '1h' } },
+};
 
 /**
  * OpenAI enforces a schema in strict mode if the schema keeps the rules of that mode. The engine checks every reply, so

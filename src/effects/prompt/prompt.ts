@@ -34,13 +34,14 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   return messages;
 }
 
-export const CONTINUE = 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.';
+const CONTINUE = 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.';
 
-/** The reply that reached its limit. */
+/** The reply that broke off. The model is asked to continue it, unless the provider only paused it. */
 function partialMessages(value: Json | undefined): Message[] {
   if (value === undefined || value === null) return [];
-  const { text = '', parts = null } = value as { readonly [field: string]: Json };
-  return [...turnOf([{ role: 'assistant', content: text, parts }]), { role: 'user', content: CONTINUE }];
+  const { text = '', parts = null, paused = false } = value as { readonly [field: string]: Json };
+  const reply = turnOf([{ role: 'assistant', content: text, parts }]);
+  return paused === true ? reply : [...reply, { role: 'user', content: CONTINUE }];
 }
 
 /** The reply that did not fit, and the reason. */

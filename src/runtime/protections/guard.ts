@@ -66,8 +66,9 @@ export class Guard {
   async #withinBudget(call: Call, rules: RetryBudgetRules | null): Promise<Performed | null> {
     if (rules === null) return null;
     const { attempt, target, input } = call.command;
-    // Another model, or a request to repair a reply, does not repeat a request that failed.
-    if (attempt === 1 || target !== undefined || input['repair'] !== undefined) {
+    // Another model, or a request to repair or continue a reply, does not repeat a request that failed.
+    const isOther = target !== undefined || input['repair'] !== undefined || input['partial'] !== undefined;
+    if (attempt === 1 || isOther) {
       this.#calls += 1;
       return null;
     }
@@ -254,7 +255,9 @@ function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
   return node.schema !== undefined && !fits(node.schema, reply?.text ?? null) ? 'schema_failure' : 'ok';
 }
 
-function isProviderError({ class: kind }: Failure): boolean {
+/** A reply that can be continued is not a failure of the provider. */
+function isProviderError({ class: kind, partial }: Failure): boolean {
+  if (partial !== undefined) return false;
   return kind === 'transient' || kind === 'rate_limit' || kind === 'timeout';
 }
 

@@ -24,7 +24,7 @@ export function decisionsOf(flow: CompiledFlow, events: readonly Event[]): reado
 function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
   switch (event.type) {
     case 'effect.judged':
-      return event.verdict === 'retry' ? retried(event.error, event.target) : null;
+      return event.verdict === 'retry' && event.continues !== true ? retried(event.error, event.target) : null;
     case 'breaker.denied':
       // Another model is a retry of its own, and a question is a node of its own.
       return event.fallback === 'model' || event.fallback === 'escalate'

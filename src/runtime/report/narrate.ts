@@ -248,6 +248,8 @@ function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[]
   if (call === undefined || call.kind === 'undo') return [];
   const about = inNode(event, call);
   const durationMs = event.at - call.startedAt;
+  if (event.verdict === 'retry' && event.continues === true)
+    return [{ type: 'model.continued', ...about, agent: call.name, reason: event.error.message }];
   if (event.verdict === 'retry') {
     const delayMs = Math.max(0, event.notBefore - event.at);
     return [{ type: 'node.retried', ...about, attempt: call.attempt, delayMs, error: errorOf(event.error) }];

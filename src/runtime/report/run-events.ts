@@ -41,6 +41,8 @@ export type StoryEvent =
       readonly error: EventError;
     })
   | (InNode & { readonly type: 'model.started'; readonly agent: string })
+  /** The reply broke off, and another request of the same call continues it. */
+  | (InNode & { readonly type: 'model.continued'; readonly agent: string; readonly reason: string })
   | (InNode & {
       readonly type: 'model.finished';
       readonly agent: string;

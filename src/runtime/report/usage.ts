@@ -27,6 +27,7 @@ export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Ev
 function used(row: DimensionRow, { spent, usage }: RunState, amounts: Counts, largest: Counts): number {
   if (row.charged === 'visit') return spent[row.name] ?? 0;
   if (row.largest !== undefined) return largest[row.largest] ?? 0;
+  if (row.charged === 'retry') return (usage[row.name] ?? 0) + (amounts[row.name] ?? 0);
   if (row.sums !== undefined) return measuredAmount(usage, row.name);
   return (row.charged === 'attempt' && row.call === undefined ? amounts : usage)[row.name] ?? 0;
 }
@@ -46,9 +47,11 @@ function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
   const { amounts, largest } = counted;
   const reserves = new Map<string, Amounts>();
   const asked = new Set<string>();
-  const attempt = (reserved: Amounts = {}): void => {
+  const attempt = (reserved: Amounts = {}, isRetry = false): void => {
     for (const dimension of DIMENSIONS)
-      if (reserved[dimension] !== undefined) amounts[dimension] = (amounts[dimension] ?? 0) + reserved[dimension];
+      // The state counts repeated attempts as retries.
+      if (reserved[dimension] !== undefined && !(isRetry && dimension === 'retries'))
+        amounts[dimension] = (amounts[dimension] ?? 0) + reserved[dimension];
   };
   for (const event of events) {
     if (event.type === 'effect.requested') {
@@ -56,7 +59,7 @@ function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
       if (node?.op === 'do') reserves.set(event.key, node.effect.reserve);
       if (event.question !== undefined) asked.add(event.key);
       attempt(reserves.get(event.key));
-    } else if (event.type === 'effect.judged' && event.verdict === 'retry') attempt(reserves.get(event.key));
+    } else if (event.type === 'effect.judged' && event.verdict === 'retry') attempt(reserves.get(event.key), true);
     else if (event.type === 'effect.settled') {
       for (const [dimension, amount] of Object.entries(event.result.used ?? {}) as [Dimension, number][])
         largest[dimension] = Math.max(largest[dimension] ?? 0, amount);

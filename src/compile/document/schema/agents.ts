@@ -18,6 +18,9 @@ export const models = map(
       output: number({ min: 0 }).describe('US dollars per million output tokens.'),
       cached_input: number({ min: 0 }).optional().describe('US dollars per million input tokens read from a cache.'),
       cache_write: number({ min: 0 }).optional().describe('US dollars per million input tokens written to a cache.'),
+      cache_write_1h: number({ min: 0 })
+        .optional()
+        .describe('US dollars per million input tokens that the cache keeps for an hour.'),
       long: record({ above: int({ min: 1 }), input: number({ min: 0 }), output: number({ min: 0 }) })
         .optional()
         .describe('What holds for a call whose input has more tokens than `above`.'),

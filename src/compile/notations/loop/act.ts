@@ -3,6 +3,7 @@ import type { Case, NodeId } from '../../../ir/nodes.ts';
 import { addCalls } from '../../lower/agent-turn/calls.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
+import { hasOutput } from './findings.ts';
 import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
@@ -19,6 +20,7 @@ import {
   STEP,
   TRIGGER,
   TURN,
+  UNFIT,
 } from './state.ts';
 import { append, set } from '../../lower/kit.ts';
 import { untrustedEntries, withheldEntries } from '../../lower/memory/checks.ts';
@@ -69,6 +71,7 @@ export function addAction(l: Lowering): void {
     set(TURN, `${TURN} + 1`),
     set(STEP, planned ? readyStep() : `${PLAN}[0]`),
     set('eligible', literal([...toolsOf(loop)])),
+    ...(hasOutput(loop) ? [set(UNFIT, 'false')] : []),
   ];
   l.kit.set({ id: idOf(l, 'tool_eligibility'), origin: 'tool_eligibility' }, writes, ready);
 }

@@ -20,6 +20,7 @@ import {
   STATUS,
   STEP,
   UNBOUND,
+  UNFIT,
   VIOLATION,
 } from './state.ts';
 import { set } from '../../lower/kit.ts';
@@ -153,7 +154,7 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
   const unfit = (reason: Expr): Expr => `text("the answer does not fit the output schema: ", ${reason})`;
   const broken = l.kit.set(
     { hint: 'output.broken', origin: 'validation_check' },
-    [set(KIND, quote('criteria')), set(PROBLEM, unfit('error.message')), set('error', 'null')],
+    [set(KIND, quote('criteria')), set(PROBLEM, unfit('error.message')), set(UNFIT, 'true'), set('error', 'null')],
     next,
   );
   const check = l.kit.check(
@@ -164,6 +165,7 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
       writes: [
         set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
         set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
+        set(UNFIT, 'it.ok != true'),
         set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
       ],
       next,
@@ -197,6 +199,11 @@ export function withFreeReplies({ definitions, executor, planner }: Loop): Defin
     id === executor || id === planner ? [id, { ...agent, output: null }] : [id, agent],
   );
   return { ...definitions, agents: Object.fromEntries(free) as Definitions['agents'] };
+}
+
+/** The executor has an output schema. */
+export function hasOutput(loop: Loop): boolean {
+  return outputOf(loop) !== null;
 }
 
 function outputOf({ definitions, executor }: Loop): Json {

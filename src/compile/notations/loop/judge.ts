@@ -1,5 +1,6 @@
 /** Phases 12 to 14: find the problem of the round, decide whether the agent repairs it, and whether the loop goes on. */
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
+import { RETRY_CHECK } from '../../../ir/protections.ts';
 import { TALK } from '../../lower/agent-turn/turn.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { chosen, contested, findings, offered } from './findings.ts';
@@ -8,7 +9,7 @@ import { addVerdictCheck } from './ground.ts';
 import { addModel, failedTrace, idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
-import { addOutputCheck, outputDue } from './findings.ts';
+import { addOutputCheck, hasOutput, outputDue } from './findings.ts';
 import { GIVEN } from './findings.ts';
 import {
   ANSWER,
@@ -31,6 +32,7 @@ import {
   STEP,
   TRIGGER,
   TURN,
+  UNFIT,
   UNFOUNDED,
   VIOLATIONS,
 } from './state.ts';
@@ -182,6 +184,7 @@ function addReflection(l: Lowering): NodeId {
       { when: `${TRIGGER} != null`, to: on },
       { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
       { when: `${KIND} == "tool" && ${room}`, to: again },
+      ...(hasOutput(loop) ? [{ when: `${UNFIT} && ${room}`, to: addRetried(l, mend, triggered) }] : []),
       { when: `${KIND} == "criteria" && ${room}`, to: mend },
       ...(grounding.onViolation === 'repair' ? [{ when: `${KIND} == "grounding" && ${room}`, to: mend }] : []),
       {
@@ -194,6 +197,20 @@ function addReflection(l: Lowering): NodeId {
       },
     ],
     triggered,
+  );
+}
+
+/** The repair of an answer that does not fit its schema counts as a retry, as in every notation. Without room there is no repair. */
+function addRetried(l: Lowering, mend: NodeId, none: NodeId): NodeId {
+  return l.kit.call(
+    { hint: 'repair.retry', origin: 'reflection_trigger', onBudget: none },
+    {
+      effect: { kind: 'check', check: RETRY_CHECK, input: { name: quote(l.loop.executor) }, reserve: { retries: 1 } },
+      // The retry budget is for requests that failed.
+      shared: { retryBudget: null },
+      next: mend,
+      fail: none,
+    },
   );
 }
 

@@ -45,6 +45,8 @@ export const CLAIMED = 'claimed';
 /** The problem of this round: its kind, and a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';
+/** True if the answer of this round does not fit the output schema. */
+export const UNFIT = 'unfit';
 export const SCORE = 'score';
 /** The kind of problem that the loop cannot repair by itself. */
 export const TRIGGER = 'trigger';

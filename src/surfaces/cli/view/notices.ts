@@ -36,6 +36,7 @@ const WORDS: Words = {
     kind: 'retry',
     text: `${error.type}: ${error.message}; retry ${delayMs <= 0 ? 'at once' : `in ${seconds(delayMs)}`}`,
   }),
+  'model.continued': ({ reason }) => ({ kind: 'retry', text: `${reason}; another request continues the reply` }),
   'tool.refused': ({ tool, args, reason }) => ({ kind: 'refused', text: `${tool} ${argsText(args)}: ${reason}` }),
   'tool.started': ({ tool, args }) => ({ kind: 'tool', text: `${tool} ${argsText(args)}` }),
   'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
@@ -88,6 +89,7 @@ const DETAILS: Details = {
   'node.retried': ({ attempt, delayMs, error }) =>
     `attempt ${attempt} failed, next in ${seconds(delayMs)}: ${error.type}: ${error.message}`,
   'model.started': ({ agent }) => agent,
+  'model.continued': ({ agent, reason }) => `${agent}  ${reason}`,
   'model.finished': ({ agent, durationMs, text, inputTokens, outputTokens }) =>
     `${agent}  ${seconds(durationMs)}  ${inputTokens}+${outputTokens} tokens  ${argsText(text)}`,
   'tool.proposed': ({ agent, tool, args }) => `${agent}  ${tool} ${argsText(args)}`,

@@ -29,8 +29,9 @@ export function createSpending(flow: CompiledFlow): Spending {
         names.set(event.key, event.kind);
         called(event.kind);
       } else if (event.type === 'undo.requested') add('toolCalls', 1);
-      else if (event.type === 'effect.judged' && event.verdict === 'retry') called(names.get(event.key));
-      else if (event.type === 'effect.settled') {
+      else if (event.type === 'effect.judged' && event.verdict === 'retry') {
+        if (event.transport !== true && event.continues !== true) called(names.get(event.key));
+      } else if (event.type === 'effect.settled') {
         for (const { name } of SHOWN) if (isMeasured(name)) add(name, event.result.used?.[name] ?? 0);
       }
     },

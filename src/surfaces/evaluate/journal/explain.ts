@@ -135,6 +135,7 @@ type Texts = {
 const TEXTS: Texts = {
   'node.started': ({ node }) => `entered ${node}`,
   'node.retried': ({ node, error }) => `${node} was tried again after ${error.type}: ${error.message}`,
+  'model.continued': ({ agent, reason }) => `another request continued the reply of ${agent}: ${reason}`,
   'tool.finished': ({ tool }) => `${tool} succeeded`,
   'tool.failed': ({ tool, error }) => `${tool} failed with ${error.type}: ${error.message}`,
   'tool.refused': ({ tool, reason }) => `${tool} was refused: ${reason}`,
