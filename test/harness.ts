@@ -21,6 +21,7 @@ import type { Script } from '../src/effects/scripted/script.ts';
 import type { Json } from '../src/expr/json.ts';
 import type { Answer, Command, Event, Fact, Origin, Outcome, RunState, Settled } from '../src/ir/events.ts';
 import type { CompiledFlow } from '../src/ir/nodes.ts';
+import type { Question } from '../src/ir/questions.ts';
 import { createVirtualClock } from '../src/runtime/engine/clock.ts';
 import { createRuntime } from '../src/runtime/engine/engine.ts';
 import { pure } from '../src/runtime/engine/pure.ts';
@@ -117,6 +118,8 @@ export function scriptedEngine(script: Script, memory: MemoryStore = createMemor
   return { engine, store, prompts };
 }
 
+export type CoreAnswer = Pick<Answer, 'choice' | 'text'> & { readonly by?: string };
+
 export interface CoreWorld {
   readonly perform: (command: Command, open: readonly Command[]) => Settled;
   /** True for a call that never ends. */
@@ -124,7 +127,7 @@ export interface CoreWorld {
   /** The call that ends next. Default: the first. */
   readonly order?: (open: readonly Command[]) => Command;
   /** The answer to a question that has this choice. Default: `approve`. */
-  readonly answer?: Pick<Answer, 'choice' | 'text'> & { readonly by?: string };
+  readonly answer?: CoreAnswer | ((question: Question) => CoreAnswer);
   /** True if the run is cancelled before this call ends. */
   readonly cancels?: (command: Command) => boolean;
   /** The time between two calls. Default: 0. */
@@ -144,8 +147,10 @@ export interface CoreRun {
 /** Runs a flow on the core alone. Questions are approved. If no call can end, the clock goes to the next deadline. */
 export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): CoreRun {
   const { perform, hangs = () => false, order = ([first]) => first as Command, stepMs = 0 } = world;
-  const answerTo = ({ choices }: { readonly choices: readonly string[] }): Answer => {
-    const preferred = choices.includes(world.answer?.choice ?? '') ? world.answer : undefined;
+  const answerTo = (question: Question): Answer => {
+    const { choices } = question;
+    const wanted = typeof world.answer === 'function' ? world.answer(question) : world.answer;
+    const preferred = choices.includes(wanted?.choice ?? '') ? wanted : undefined;
     const fallback = choices.includes('approve') ? { choice: 'approve' } : { choice: choices[0] ?? '', text: 'Go on.' };
     return { ...fallback, by: 'ann', proof: { via: 'os_user' }, ...preferred };
   };

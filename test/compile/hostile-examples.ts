@@ -1,5 +1,7 @@
 /** How the agents of each example behave in the hostile world. */
 import type { Command, Settled } from '../../src/ir/events.ts';
+import type { Question } from '../../src/ir/questions.ts';
+import type { CoreWorld } from '../harness.ts';
 import type { Json } from '../../src/expr/json.ts';
 
 type Said = string | readonly string[] | ((before: number, command: Command) => Settled);
@@ -13,6 +15,8 @@ export interface Hostile {
   /** The tool that an agent calls in every round. */
   readonly uses?: { readonly [agent: string]: string };
   readonly rounds?: number;
+  /** True if an agent whose replies have a schema calls its tool only when it is asked to repair a reply. */
+  readonly isUnfit?: boolean;
   /** The calls of each such reply; one unless given. */
   readonly calls?: number;
   /** True if tools fail as often as their calls are repeated. */
@@ -24,26 +28,42 @@ export interface Hostile {
   /** How many calls fail; unlimited unless given. */
   readonly failures?: number;
   /** The answer to every question; `approve` unless given. */
-  readonly answer?: { readonly choice: string; readonly text?: string; readonly by?: string };
+  readonly answer?: CoreWorld['answer'];
   readonly args?: (count: number) => Json;
   readonly check?: (command: Command, count: number) => Json;
   readonly tool?: (command: Command, count: number) => Settled;
 }
 
-const CUT_OFF: Settled = { ok: false, error: { class: 'semantic', type: 'TruncatedReplyError', message: 'cut off' } };
+const CUT_OFF = {
+  ok: false,
+  error: { class: 'semantic', type: 'TruncatedReplyError', message: 'cut off' },
+} satisfies Settled;
+const HALF: Settled = {
+  ok: false,
+  error: { ...CUT_OFF.error, partial: { text: 'On its', toolCalls: [], parts: [] } },
+};
 const CONFLICT = replied('{"status": "conflict", "reason": "two prices"}');
 const QUESTION = '{"status": "missing_info", "question": "Which order?"}';
 const QUESTIONS = Array.from({ length: 60 }, () => QUESTION);
 export const DOWN = failedWith('transient', 'TransientError');
 export const LATE = failedWith('timeout', 'TimeoutError');
+const UNSENT: Settled = {
+  ok: false,
+  error: { class: 'transient', type: 'BreakerError', message: 'the breaker is open', unsent: 'breaker' },
+};
 const NOT_FOUND = failedWith('fatal', 'NotFoundError');
 const UNAUTHORISED = failedWith('fatal', 'AuthenticationError');
 const REFUND = '{"category": "refund", "order": "o", "amount": 5}';
 const PLAN = JSON.stringify({ steps: [{ id: 's1', do: 'Read', tool: 'files.read' }] });
+const PLAN_TO_WRITE = PLAN.replace('files.read', 'files.write');
 const REJECT = { choice: 'reject' };
 const query = (count: number): Json => ({ query: `q${count}` });
 const customer = (count: number): Json => ({ customer: `c${count}` });
 const file = (count: number): Json => ({ path: `f${count}.txt`, content: `${count}` });
+
+const note = (count: number): Json => ({ path: `f${count}.txt`, text: `${count}` });
+/** A person who approves everything but more budget. */
+const noMore = ({ purpose }: Question): { choice: string } => (purpose === 'budget' ? REJECT : { choice: 'approve' });
 
 const TWENTY = Array.from({ length: 20 }, (_, index) => `t${index}`);
 /** A reply that does not fit its schema, and one that does when the agent is asked to repair it. */
@@ -97,6 +117,7 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     { says: { triage_bot: ['?', REFUND] } },
     { says: { triage_bot: REFUND }, cancelDuring: 'payments.refund' },
   ],
+  'quotas.flow.yaml': { says: { clerk: (before) => (before === 0 ? HALF : replied('On its way.')) } },
   'damage.flow.yaml': { says: { assessor: ['?', '{"part": "door", "severity": "light"}'] } },
   'recover.flow.yaml': [
     {},
@@ -146,6 +167,7 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
       order: (open) => [...open].sort((a, b) => (a.key < b.key ? 1 : -1))[0] as Command,
     },
     { says: { checker: '{"ok": false}' } },
+    { says: { checker: unfitFirst('{"ok": false}') }, order: secondLetterFirst },
   ],
   'mapreduce.team.yaml': { unbounded: true },
   'magentic.team.yaml': { says: { manager: managed() } },
@@ -185,12 +207,14 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
       failures: 0,
       answer: { choice: 'respond', text: 'Once more.' },
     },
+    everyReplan(),
   ],
   'saga.staged.yaml': [
     { uses: { flights: 'unknown', hotels: 'unknown', cars: 'unknown' } },
     { uses: { flights: 'flight.book' }, calls: 5, failures: 0 },
     { uses: { flights: 'flight.book', hotels: 'unknown', cars: 'unknown' }, calls: 5, isDown: true },
     { says: { cars: '{"booked": true}' } },
+    { uses: { cars: 'unknown' }, isUnfit: true },
   ],
   'research.loop.yaml': [
     { uses: { scholar: 'library.search' }, args: query, failures: 3 },
@@ -248,9 +272,47 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
   'plan-and-do.loop.yaml': [
     { says: { architect: ['?', '?', PLAN] }, uses: { worker: 'files.read' }, args: file, failures: 5, answer: REJECT },
     { says: { architect: PLAN }, uses: { worker: 'files.read' }, args: file, calls: 5, failures: 0, answer: REJECT },
-    { says: { architect: PLAN, worker: () => CONFLICT }, failures: 0, answer: REJECT },
+    { says: { architect: failedReflection, worker: () => CONFLICT }, failures: 0, answer: REJECT },
+    { says: { architect: PLAN_TO_WRITE }, uses: { worker: 'files.write' }, args: note, failures: 0, answer: noMore },
   ],
 };
+
+/**
+ * Every stage uses all its replans, and a person asks for five more. In each round one worker replies, and the breaker refuses
+ * the calls of all others, so that they cost nothing.
+ */
+function everyReplan(): Hostile {
+  const tasks = JSON.stringify({ tasks: TWENTY.map((id) => ({ id, brief: `Find ${id}.` })) });
+  const search = { id: 'c', name: 'library.search', args: { query: 'tea' } };
+  const worker: Said = (before, { input }) => {
+    if (!String(input['prompt']).startsWith('Find t0.')) return UNSENT;
+    if (before === 0) return { ok: true, value: { text: '', toolCalls: [search], parts: [] } };
+    return replied((answers += 1) <= 2 ? '' : 'Found.');
+  };
+  let answers = 0;
+  return {
+    says: {
+      planner: (before) => replied(before < 2 ? '{}' : tasks),
+      researcher: worker,
+      critic: (before) =>
+        replied(JSON.stringify({ ok: before > 1, confidence: before < 7 ? 0.1 : 0.9, problem: 'no' })),
+      writer: (before) => replied('x'.repeat(before < 2 ? 5000 : 1)),
+    },
+    failures: 0,
+    answer: { choice: 'respond', text: 'Once more.' },
+  };
+}
+
+/** The planner plans, and fails once when it reflects. */
+function failedReflection(before: number): Settled {
+  return before === 1 ? DOWN : replied(before === 0 ? PLAN : 'Look at the second source.');
+}
+
+/** The first letter waits for its first repair until the second one is given up. */
+function secondLetterFirst(open: readonly Command[]): Command {
+  const early = open.find(({ key, attempt }) => /^0:0\.0:.*#[01]$/.test(key) && attempt === 1);
+  return early ?? open.find(({ key }) => key.startsWith('0:0.1:')) ?? (open[0] as Command);
+}
 
 /** The manager names nobody twice before it names a speaker, and stalls in the last two rounds of its first plan. */
 function managed(): Said {
@@ -282,20 +344,6 @@ function replied(text: string): Settled {
 function failedWith(kind: 'transient' | 'timeout' | 'fatal', type: string): Settled {
   return { ok: false, error: { class: kind, type, message: type } };
 }
-
-/** Bounds that no world here reaches. */
-export const LOOSE: { readonly [example: string]: readonly string[] } = {
-  // Only a provider that cuts a reply off makes a continuation.
-  'quotas.flow.yaml': ['retries'],
-  // Four where three are possible: both items start at once and share a budget.
-  'letters.flow.yaml': ['retries'],
-  // The world approves every question or none: also the one about more budget.
-  'plan-and-do.loop.yaml': ['sideEffects', 'reflections'],
-  // A reply with tool calls is not repaired, and the certificate does not know it.
-  'saga.staged.yaml': ['retries'],
-  // No world here makes every stage replan.
-  'market-report.staged.yaml': ['steps'],
-};
 
 function remembering({ name, input }: Command): Json {
   return name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] };

@@ -14,7 +14,7 @@ import { usageOf } from '../../src/runtime/report/usage.ts';
 import { driveCore } from '../harness.ts';
 import type { CoreWorld } from '../harness.ts';
 import { compileText } from './compile-text.ts';
-import { DOWN, HOSTILE, LATE, LOOSE } from './hostile-examples.ts';
+import { DOWN, HOSTILE, LATE } from './hostile-examples.ts';
 import type { Hostile } from './hostile-examples.ts';
 
 const folder = new URL('../../examples/', import.meta.url);
@@ -82,6 +82,8 @@ function worldOf(flow: CompiledFlow, hostile: Hostile): (command: Command) => Se
     const asked = messages.filter(({ role }) => role === 'assistant').length;
     const tool = hostile.uses?.[command.name];
     const rounds = hostile.rounds ?? ROUNDS_MAX;
+    const isUnfit = hostile.isUnfit === true && node.fit !== undefined && command.input['repair'] === undefined;
+    if (tool !== undefined && isUnfit) return replyOf('?');
     if (tool !== undefined && asked < rounds) return replyOf('', callsOf(tool, count, hostile));
     if (tool !== undefined && asked < rounds + REPAIRS_MAX) return replyOf('{{obs.99999.x}}');
     const before = replies.get(command.name) ?? 0;
@@ -123,5 +125,5 @@ test.each(examples)('%s', (name) => {
   expect(rows.find(({ measure }) => measure === 'modelCalls')?.most === null).toBe(isUnlimited);
   expect(rows.filter(({ most, reached }) => most !== null && reached > most)).toEqual([]);
   const loose = rows.filter(({ most, reached }) => most !== null && most > Math.floor(reached * 1.1));
-  expect(loose.filter(({ measure }) => LOOSE[name]?.includes(measure) !== true)).toEqual([]);
+  expect(loose).toEqual([]);
 });
