@@ -4,20 +4,21 @@ import { expect, test } from 'vitest';
 import { compileText } from './compile-text.ts';
 
 const ATTEMPTS = 3;
-/** A turn with tools: the first question, one more after each of 50 rounds of calls, and two after answers with bad references. */
-const WITH_TOOLS = (51 + 2) * ATTEMPTS;
+/** A turn with twenty calls: the first question, one more after each call, and two after answers with bad references. */
+const WITH_TWENTY = (21 + 2) * ATTEMPTS;
 
 test.each([
   ['sequential.team', 'three agents without tools', 3 * ATTEMPTS],
   ['roundrobin.team', 'eight turns', 8 * ATTEMPTS],
   ['scattergather.team', 'three agents and one that sums up', 4 * ATTEMPTS],
+  ['mapreduce.team', 'four lists, twenty items and one that sums up', 25 * ATTEMPTS],
   ['structured.team', 'three agents with three turns each: two bad ones and a good one', 9 * ATTEMPTS],
   ['adversarial.team', 'two stages of three generations and three reviews', 2 * 6 * ATTEMPTS],
   ['graph.team', 'a hundred turns, inside the sub-graph or outside', 100 * ATTEMPTS],
   ['llm.team', 'ten turns, each after up to three selections', 10 * (1 + 3) * ATTEMPTS],
-  ['keyword.team', 'twenty turns with tools', 20 * WITH_TOOLS],
-  ['dev-team.team', 'forty turns with tools', 40 * WITH_TOOLS],
-  ['statemachine.team', 'six turns of the writer, who has tools, among thirty', 6 * WITH_TOOLS + 24 * ATTEMPTS],
+  ['keyword.team', 'twenty turns with tools', 20 * WITH_TWENTY],
+  ['dev-team.team', 'forty turns with tools', 40 * WITH_TWENTY],
+  ['statemachine.team', 'six turns of the writer, who has tools, among thirty', 6 * WITH_TWENTY + 24 * ATTEMPTS],
   ['extract-validate-decide.workflow', 'two steps, one of them retried', 6],
   ['slow.flow', 'five agents', 5],
   ['gather.flow', 'four agents', 4],

@@ -8,8 +8,6 @@ type Said = string | readonly string[] | ((before: number, command: Command) => 
 
 export interface Hostile {
   readonly input?: Json;
-  /** True if nothing limits the calls: a model decides how many items there are. */
-  readonly unbounded?: boolean;
   /** The reply that ends a turn, by agent; `*` for all others. A list is repeated. */
   readonly says?: { readonly [agent: string]: Said };
   /** The tool that an agent calls in every round. */
@@ -94,11 +92,15 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     says: { Planner: 'HANDOFF TO DEVELOPER', Developer: 'HANDOFF TO REVIEWER', Reviewer: 'REVISION REQUIRED' },
     uses: { Planner: 'unknown', Developer: 'write_file', Reviewer: 'write_file' },
     args: file,
+    isDown: true,
+    rounds: 20,
   },
   'dev-team.team.yaml': {
     says: { Planner: 'HANDOFF TO DEVELOPER', Developer: 'HANDOFF TO TESTER', Tester: 'BUGS FOUND' },
     uses: { Planner: 'write_file', Developer: 'write_file', Tester: 'write_file' },
     args: file,
+    isDown: true,
+    rounds: 20,
   },
   'statemachine.team.yaml': {
     says: {
@@ -107,6 +109,8 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     },
     uses: { Writer: 'write_file' },
     args: file,
+    isDown: true,
+    rounds: 20,
   },
   'extract-validate-decide.workflow.yaml': { says: { validator: 'NEEDS_REVIEW' } },
   'approvals.flow.yaml': [
@@ -169,7 +173,9 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     { says: { checker: '{"ok": false}' } },
     { says: { checker: unfitFirst('{"ok": false}') }, order: secondLetterFirst },
   ],
-  'mapreduce.team.yaml': { unbounded: true },
+  'mapreduce.team.yaml': {
+    says: { Splitter: ['?', '?', '?', JSON.stringify({ letters: TWENTY })] },
+  },
   'magentic.team.yaml': { says: { manager: managed() } },
   'debate.staged.yaml': [
     { says: { judge: () => CUT_OFF } },

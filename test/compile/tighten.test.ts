@@ -12,7 +12,18 @@ function keysOf(document: string | object): Tightening {
 }
 
 function exampleKeys(name: string): Tightening {
-  return keysOf(readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), 'utf8'));
+  return keysOf(exampleText(name));
+}
+
+/** The text of an example without a part of it. */
+function without(name: string, part: string): string {
+  const text = exampleText(name);
+  expect(text).toContain(part);
+  return text.replaceAll(part, '');
+}
+
+function exampleText(name: string): string {
+  return readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), 'utf8');
 }
 
 test('a team without MaxIterations', () => {
@@ -23,7 +34,17 @@ test('a team without MaxIterations', () => {
 });
 
 test('a team whose agents have tools', () => {
-  expect(exampleKeys('dev-team.team').toolCalls).toEqual(['MaxToolCallsPerTurn', 'budgets.tool_calls']);
+  const { toolCalls, sideEffects, retries } = keysOf(without('dev-team.team', 'MaxToolCallsPerTurn: 20, '));
+  expect(toolCalls).toEqual(['MaxToolCallsPerTurn', 'budgets.tool_calls']);
+  expect(sideEffects).toEqual(['MaxToolCallsPerTurn', 'budgets.side_effects']);
+  expect(retries).toEqual(['MaxToolCallsPerTurn', 'budgets.retries']);
+});
+
+test('a team that works on a list of its own', () => {
+  const { steps, modelCalls, outputTokens } = keysOf(without('mapreduce.team', 'protections: { spawn: { max: 20 } }'));
+  expect(steps).toEqual(['protections.spawn.max', 'budgets.steps']);
+  expect(modelCalls).toEqual(['protections.spawn.max', 'budgets.model_calls']);
+  expect(outputTokens).toEqual(['budgets.output_tokens']);
 });
 
 test('a node with max_visits', () => {

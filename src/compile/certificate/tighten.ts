@@ -22,16 +22,26 @@ const LOOSE_FACTOR = 10;
 function keysFor(flow: CompiledFlow, bounds: Bounds, row: BudgetRow): readonly string[] {
   const { least, most } = bounds.flow[row.measure];
   const budget = `budgets.${row.key}`;
-  const ofTeam = flow.notation === 'orchestration' ? teamKeys(row.measure) : [];
+  const ofTeam = flow.notation === 'orchestration' ? teamKeys(flow, bounds, row) : [];
   if (most === null) return [...ofTeam, budget];
   const isLoose = most >= LOOSE_FACTOR * Math.max(1, least);
   if (!isLoose || row.charged === 'measured' || isDeclared(flow, row)) return [];
   return [...capsOf(bounds), ...ofTeam, budget];
 }
 
-function teamKeys(measure: Measure): readonly string[] {
-  if (measure === 'toolCalls') return ['MaxToolCallsPerTurn'];
-  return measure === 'tokens' ? ['MaxTotalTokens'] : [];
+/** Each call of a tool adds to these measures. */
+const OF_TOOLS: readonly Measure[] = ['toolCalls', 'externalCalls', 'sideEffects', 'memoryWrites', 'retries'];
+
+function teamKeys(flow: CompiledFlow, { flow: whole }: Bounds, { measure, charged }: BudgetRow): readonly string[] {
+  if (measure === 'tokens') return ['MaxTotalTokens'];
+  const isByCalls = OF_TOOLS.includes(measure) && (measure === 'toolCalls' || whole.toolCalls.most === null);
+  const isByItems = charged !== 'measured' && whole[measure].most === null && mapsItems(flow);
+  return [...(isByCalls ? ['MaxToolCallsPerTurn'] : []), ...(isByItems ? ['protections.spawn.max'] : [])];
+}
+
+/** The strategy `mapreduce` works on a list that an agent makes. */
+function mapsItems({ nodes }: CompiledFlow): boolean {
+  return Object.values(nodes).some((node) => node.op === 'fork' && 'each' in node.over && node.over.as === 'item');
 }
 
 /** The document has a budget of this dimension already. */

@@ -95,13 +95,18 @@ function addLook(kit: Kit, turn: CallingTurn, ask: NodeId): NodeId {
       ...endings(turn).map((when) => ({ when, to: over })),
       { when: `${messagesBy('assistant')} > ${roundsMax}`, to: endless },
     ],
-    addCalls(kit, { ...turn, next: over }, ask, endless),
+    addCalls(kit, { ...turn, ...fewerRounds(turn), next: over }, ask, endless),
   );
 }
 
 /** The turn is over when the reply requests no call, or when no further call is allowed. */
 function endings({ callsMax = 0 }: AgentTurn): readonly Expr[] {
   return [`size(${REPLY}.toolCalls) == 0`, ...(callsMax > 0 ? [`${messagesBy('tool')} >= ${callsMax}`] : [])];
+}
+
+/** Every round makes at least one call, so a limit on the calls of a turn also limits its rounds. */
+function fewerRounds({ callsMax = 0, roundsMax = ROUNDS_MAX }: AgentTurn): Pick<CallingTurn, 'roundsEach'> {
+  return callsMax > 0 ? { roundsEach: Math.min(callsMax, roundsMax) } : {};
 }
 
 function messagesBy(role: string): Expr {

@@ -89,11 +89,15 @@ function addDispatch(kit: Kit, turn: CallingTurn): NodeId {
     ],
     done,
   );
-  const watched = [...addLoopDetector(kit, turn, boundary, done), ...callMeter(kit, turn, failed)];
-  const cases = tools.map((tool) => ({
-    when: `${CALL}.name == ${quote(tool)}`,
-    to: addTool(kit, turn, boundary, tool, { done, failed, watched }),
-  }));
+  const repeats = addLoopDetector(kit, turn, boundary, done);
+  const counted = callMeters(kit, turn, failed);
+  const cases = tools.map((tool) => {
+    const watched = [...repeats, ...(tool === closing ? counted.closing : counted.other)];
+    return {
+      when: `${CALL}.name == ${quote(tool)}`,
+      to: addTool(kit, turn, boundary, tool, { done, failed, watched }),
+    };
+  });
   if (turn.callsMax !== undefined && turn.callsMax > 0) cases.unshift(addCallLimit(kit, turn, turn.callsMax, done));
   if (closing !== undefined)
     cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
@@ -101,14 +105,22 @@ function addDispatch(kit: Kit, turn: CallingTurn): NodeId {
   return kit.pick({ id: kit.builder.fresh(`${hint}.registry`), origin }, cases, unknown);
 }
 
+interface CallMeters {
+  /** Of the call that ends the turn. */
+  readonly closing: readonly MeterId[];
+  readonly other: readonly MeterId[];
+}
+
 /** The calls of all turns together, for the certificate. `addCallLimit` limits those of one turn. */
-function callMeter(kit: Kit, turn: CallingTurn, over: NodeId): readonly MeterId[] {
+function callMeters(kit: Kit, turn: CallingTurn, over: NodeId): CallMeters {
   const { hint, origin, begin, callsMax = 0, visitsMax, closing } = turn;
-  if (callsMax === 0) return [];
-  const each = callsMax + (closing === undefined ? 0 : 1);
-  const label = `MaxToolCallsPerTurn of ${origin}`;
-  const meter = { unit: 'visits', max: each * visitsMax, over, label } as const;
-  return [kit.builder.meter(`calls:${hint}`, meter, { of: begin, max: each })];
+  const meter = (id: MeterId, each: number, label: string): readonly MeterId[] => [
+    kit.builder.meter(id, { unit: 'visits', max: each * visitsMax, over, label }, { of: begin, max: each }),
+  ];
+  return {
+    closing: closing === undefined ? [] : meter(`closing:${hint}`, 1, `${closing} of ${origin}`),
+    other: callsMax === 0 ? [] : meter(`calls:${hint}`, callsMax, `MaxToolCallsPerTurn of ${origin}`),
+  };
 }
 
 /** Calls beyond the limit of the turn are not made. The call that ends the turn is not counted. */

@@ -4,6 +4,7 @@ import type { Builder } from '../../lower/builder.ts';
 import type { Kit } from '../../lower/kit.ts';
 import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
+import type { Share } from '../../verify/graph.ts';
 import type { Check, Member, Team } from './model.ts';
 import { OUTPUT, PARTIAL, SAID } from './slots.ts';
 
@@ -40,6 +41,8 @@ export interface Lowering {
   readonly prefix: string;
   /** The corrections that lead back to a turn of the same agent, for the certificate. */
   readonly corrections: Corrections[];
+  /** Further limits that the expressions keep, for the certificate. */
+  readonly shares: Share[];
   /** The target of a termination that matched; the end of the session unless a branch must end first. */
   readonly ended?: NodeId;
   /** True if a cap can be hit that makes the session a partial success at best. */

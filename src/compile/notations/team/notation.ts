@@ -54,6 +54,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     turnsMax,
     prefix: '',
     corrections: [],
+    shares: [],
     at: (...path) => reading.at(...path),
   };
   const label =
@@ -69,7 +70,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     fail: builder.failedEnd(OUTPUT),
     view: { judgement: { rejected: REJECTED } },
   });
-  return { ...built, shares: [...(built.shares ?? []), ...sharesOf(l.corrections)] };
+  return { ...built, shares: [...(built.shares ?? []), ...l.shares, ...sharesOf(l.corrections)] };
 }
 
 /** An agent that is corrected `limit - 1` times in a row had one more turn: that share of its turns can end in a correction. */

@@ -21,7 +21,7 @@ import { fieldIn } from '../conditions.ts';
 
 const ITEMS = 'items';
 const TRIES = 'tries';
-/** Bounds the tool rounds of all items together. A list fits in one reply. */
+/** Bounds the tool rounds of all items together without `protections.spawn`. A list fits in one reply. */
 const ITEMS_MAX = 10_000;
 
 export const mapReduceSchema = record(() => ({
@@ -144,6 +144,7 @@ function addMap(
   origin: string,
   next: NodeId,
 ): NodeId {
+  const { spawn } = l.builder.definitions.protections;
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const head = addTeamTurn(l, {
     agent: Mapper,
@@ -152,10 +153,13 @@ function addMap(
     enters: Mapper,
     input: { prompt: 'item == null ? "null" : text(item)' },
     shared: false,
-    visitsMax: ITEMS_MAX,
+    visitsMax: spawn ?? ITEMS_MAX,
     next: done,
   });
-  return addFork(l, hint, origin, { each: ITEMS, as: 'item', head }, MaxConcurrency, next);
+  const fork = addFork(l, hint, origin, { each: ITEMS, as: 'item', head }, MaxConcurrency, next);
+  // A longer list was not accepted.
+  if (spawn !== null) l.shares.push({ counted: [head], of: [fork], max: spawn, atStart: 0 });
+  return fork;
 }
 
 function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }: RawMapReduce, hint: string): NodeId {
