@@ -2,7 +2,7 @@
  * The identity of a compiled flow: SHA-256 over its canonical form (RFC 8785), so that the same flow written in YAML, JSON
  * or TypeScript, in any order of keys, is the same flow. The digest itself is handed in, since there is no platform here.
  */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import type { CompiledFlow, FlowBody } from '../../ir/nodes.ts';
 
 /** SHA-256 of a text's UTF-8 bytes, in lower-case hexadecimal. */
@@ -13,11 +13,7 @@ export type Sha256 = (text: string) => string;
  * surrogate pair, which has no canonical form.
  */
 export function seal(body: FlowBody, sha256: Sha256): CompiledFlow {
-  return freeze({ ...body, hash: `sha256:${sha256(canonicalForm(body))}` });
-}
-
-function canonicalForm(body: FlowBody): string {
-  return canonicalize(body) as string;
+  return freeze({ ...body, hash: `sha256:${sha256(canonical(body))}` });
 }
 
 function freeze<Value>(value: Value): Value {

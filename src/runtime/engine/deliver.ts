@@ -1,5 +1,5 @@
 /** Delivers an answer, a signal or a cancellation to a run: directly, or by mail to the process that owns it. */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import { settle } from '../../core/settle.ts';
 import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
 import { isErrorCode, SluiceError } from '../errors.ts';
@@ -117,7 +117,7 @@ async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<
     const { data, by } = fact;
     return events.some((event) => settles(event, waits, { data, by }));
   }
-  if (fact.type === 'note') return events.some((event) => canonicalize(noteOf(event)) === canonicalize(fact.note));
+  if (fact.type === 'note') return events.some((event) => canonical(noteOf(event)) === canonical(fact.note));
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const { payload: _, ...answer } = fact.answer;
   const keys = request?.type === 'effect.requested' ? [request.key] : [];
@@ -125,9 +125,7 @@ async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<
 }
 
 function counts(event: Event, keys: readonly string[], answer: object): boolean {
-  return (
-    event.type === 'answer.counted' && keys.includes(event.key) && canonicalize(event.answer) === canonicalize(answer)
-  );
+  return event.type === 'answer.counted' && keys.includes(event.key) && canonical(event.answer) === canonical(answer);
 }
 
 function noteOf({ seq: _seq, at: _at, ...body }: Event): object {
@@ -145,7 +143,7 @@ function isWaitFor(event: Event, { key, name }: Extract<MailFact, { type: 'signa
 function settles(event: Event, keys: readonly string[], value: object): boolean {
   if (event.type !== 'effect.settled' || !event.result.ok || !keys.includes(event.key)) return false;
   const { together: _, ...answer } = (event.result.value ?? {}) as { readonly together?: unknown };
-  return canonicalize(answer) === canonicalize(value);
+  return canonical(answer) === canonical(value);
 }
 
 function isStopping({ state }: OwnedRun, { type }: Fact): boolean {

@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { userInfo } from 'node:os';
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import type { Answer, Instant, Pending, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { PersonDef } from '../../ir/people.ts';
@@ -85,7 +85,7 @@ function answerText(
     by,
     at,
   };
-  return `sluice-answer-1\n${canonicalize(signedFields) ?? ''}`;
+  return `sluice-answer-1\n${canonical(signedFields)}`;
 }
 
 /** The private key in a PEM text. */

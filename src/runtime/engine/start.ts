@@ -1,5 +1,5 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Instant, Origin, RunId } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
@@ -100,7 +100,7 @@ export class Starter {
 
   async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
     const { state } = await readRun(this.#host.store.journal, run);
-    if (state.flow !== flow.hash || canonicalize(state.input) !== canonicalize(input))
+    if (state.flow !== flow.hash || canonical(state.input) !== canonical(input))
       throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'choose another run id');
     await this.#ownership.resume(run);
     return run;

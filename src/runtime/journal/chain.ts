@@ -2,7 +2,7 @@
  * The hash chain (L11). An append is one link: its hash covers the previous hash, its position, its time and its bytes. For
  * readers of single events every event has a hash; the last event of an append carries the stored one.
  */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import { hash } from 'node:crypto';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId } from '../../ir/events.ts';
@@ -46,7 +46,7 @@ export function graphText(flow: CompiledFlow): GraphText {
   let known = texts.get(flow);
   if (known === undefined) {
     // Canonical: a document and a program may give the same graph with its keys in another order.
-    const text = canonicalize(flow) as string;
+    const text = canonical(flow);
     known = { text, print: printOf(text) };
     texts.set(flow, known);
   }

@@ -2,7 +2,7 @@
  * Enforces the quotas of tenants through the store, so that all processes of a database share them. A run reserves before it
  * starts. Its reservation is returned when it ends, when its process has died, and when its start failed.
  */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import { measuredAmount } from '../../ir/dimensions.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Instant, Origin, RunId, RunState } from '../../ir/events.ts';
@@ -237,7 +237,7 @@ export async function setQuota(
 }
 
 function isSame(before: Quota | null, after: Quota): boolean {
-  return before !== null && canonicalize(before) === canonicalize(after);
+  return before !== null && canonical(before) === canonical(after);
 }
 
 export function spentIn({ usage }: RunState): Amount {

@@ -2,7 +2,7 @@
  * Proves that every value that the new version reads after the position of a run is there: in the run, or written on every
  * path to the node that reads it. A read that the node had in the old version as well is no change, and needs no proof.
  */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../expr/canonical.ts';
 import { readsOf } from '../../compile/expressions/reads.ts';
 import { graphOf } from '../../compile/verify/graph.ts';
 import { authorOf } from '../../core/failure.ts';
@@ -130,7 +130,7 @@ function unfitResults(before: CompiledFlow, after: Program, slots: Slots): reado
   return Object.entries<Node>(after.flow.nodes).flatMap(([id, node]) => {
     const old = Object.hasOwn(before.nodes, id) ? before.nodes[id] : undefined;
     if (node.op !== 'do' || node.schema === undefined || old?.op !== 'do') return [];
-    if (canonicalize(old.schema) === canonicalize(node.schema)) return [];
+    if (canonical(old.schema) === canonical(node.schema)) return [];
     const { schema } = node;
     return node.writes
       .filter(({ mode, value }) => mode === 'object' && value === 'it.text')

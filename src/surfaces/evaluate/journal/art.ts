@@ -3,7 +3,7 @@
  * two keys. `schema.ts` has the JSON Schema.
  */
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
+import { canonical } from '../../../expr/canonical.ts';
 import type { Json } from '../../../expr/json.ts';
 import { BUDGET_ROWS, DIMENSION_ROWS, shownAmount } from '../../../ir/dimensions.ts';
 import type { Event } from '../../../ir/events.ts';
@@ -85,7 +85,7 @@ export function agentRunTrace(record: RunRecord): AgentRunTrace {
     workflow_graph_version: report.hash,
     model_versions: modelVersions(record),
     prompt_template_versions: mapValues(flow.agents, ({ instructions }) => sha256(instructions)),
-    tool_registry_version: sha256(canonicalize(flow.tools) ?? '{}'),
+    tool_registry_version: sha256(canonical(flow.tools)),
     state_checkpoints: checkpointsOf(flow, read.events),
     tool_calls: tracedCalls(record),
     budget_vector: budgetVector(flow, report, read.state.raised ?? {}),
@@ -160,7 +160,7 @@ function tracedCalls({ calls, refused }: RunRecord): readonly TracedCall[] {
 }
 
 function argumentsHash(args: Json): string {
-  return sha256(canonicalize(args) ?? 'null');
+  return sha256(canonical(args));
 }
 
 function budgetVector(

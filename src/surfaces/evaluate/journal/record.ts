@@ -2,7 +2,7 @@
  * One run as evaluations see it: the report, and every call with its input, its attempts and its verdict. Everything is
  * computed from the journal.
  */
-import canonicalize from 'canonicalize';
+import { canonical } from '../../../expr/canonical.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { authorOf } from '../../../core/failure.ts';
 import { inputOf } from '../../../core/outstanding.ts';
@@ -164,7 +164,7 @@ function addCall(
 
 /** Name and arguments as one text. The order of the fields does not matter. */
 export function printOf(name: string, args: Json): string {
-  return `${name} ${canonicalize(args) ?? 'null'}`;
+  return `${name} ${canonical(args)}`;
 }
 
 /** A branch inherits the agent of the branch that it was forked from. */
