@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { openErasable } from '../../src/stores/sqlite/database.ts';
 import { ended, folder, json, report, RUN, sluice as spawned, start } from './cli.ts';
-import type { Ran } from './cli.ts';
 import { newProject, sluice } from './in-process.ts';
 
 /** A project whose run `r_1` waits for an answer, after these statements. */
@@ -140,22 +139,22 @@ test('a number that is too large is a finding of its run, and the other runs sta
       cpSync(join(cwd, '.sluice'), join(copy, '.sluice'), { recursive: true });
       const one = table === 'runs' ? "run = 'r_1'" : "run = (SELECT id FROM runs WHERE run = 'r_1') AND after = 0";
       change(copy, `UPDATE ${table} SET ${name} = 9007199254740993 WHERE ${one}`);
-      const [listed, audited, waiting] = await Promise.all(
-        [['runs'], ['audit', 'verify'], ['approvals']].map((command) => spawned([...command, '--json'], { cwd: copy })),
-      );
+      const listed = await sluice(['runs', '--json'], { cwd: copy });
+      const audited = await sluice(['audit', 'verify', '--json'], { cwd: copy });
+      const waiting = await sluice(['approvals', '--json'], { cwd: copy });
       const column = `${table}.${name}`;
       expect([
         column,
-        listed?.status,
-        (json(listed as Ran) as { run: string }[]).map(({ run }) => run).toSorted(),
+        listed.status,
+        (json(listed) as { run: string }[]).map(({ run }) => run).toSorted(),
       ]).toEqual([column, 0, ['r_1', 'r_2']]);
-      const { runs } = json(audited as Ran) as { runs: { run: string; ok: boolean }[] };
-      expect([column, audited?.status, runs.toSorted((x, y) => (x.run < y.run ? -1 : 1)).map(({ ok }) => ok)]).toEqual([
+      const { runs } = json(audited) as { runs: { run: string; ok: boolean }[] };
+      expect([column, audited.status, runs.toSorted((x, y) => (x.run < y.run ? -1 : 1)).map(({ ok }) => ok)]).toEqual([
         column,
         1,
         [false, true],
       ]);
-      expect([column, (json(waiting as Ran) as { run: string }[]).map(({ run }) => run)]).toContainEqual(['r_2']);
+      expect([column, (json(waiting) as { run: string }[]).map(({ run }) => run)]).toContainEqual(['r_2']);
     }
 });
 

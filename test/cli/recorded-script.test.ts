@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bin, cleanEnvironment, folder, json, report, sluice, type RunJson } from './cli.ts';
+import { bin, cleanEnvironment, folder, json, report, type RunJson } from './cli.ts';
+import { sluice } from './in-process.ts';
 
 const FILES = {
   'docs/pay.yaml': `tools:

@@ -13,7 +13,8 @@ import { sceneOf } from './random-flow.ts';
 import { startWorker } from './processes.ts';
 import type { WorkerOrders, WorkerProcess } from './processes.ts';
 
-const LEASE_MS = 400;
+/** Longer than a process waits for its turn on a busy machine: one that loses its lease without a sleep repeats its own calls. */
+const LEASE_MS = 1500;
 
 export interface Rivals {
   readonly seed: number;
@@ -105,7 +106,7 @@ async function stopAtWork(
     const name = readFileSync(log, 'utf8').trimEnd().split(' ').at(-1) ?? '';
     const sleeper = workers.get(name);
     if (sleeper?.process.kill('SIGSTOP') !== true) continue;
-    await pause(LEASE_MS * 2.5);
+    await pause(LEASE_MS * 2);
     sleeper.process.kill('SIGCONT');
     // One that was stopped in the middle of a write kept all others out, so none could take over.
     if ((await Promise.race([sleeper.ended(), pause(LEASE_MS)])) !== 'lost') continue;
