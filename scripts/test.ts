@@ -26,8 +26,7 @@ const complaints: string[] = [];
 await check('test dependencies', installTestDeps);
 await check('build', () => run('node', ['scripts/build.ts']));
 await Promise.all([
-  check('types of tests and scripts', () => start('tsc', ['-b'])),
-  check('lint', () => start('oxlint', [])),
+  check('lint, and types of tests and scripts', () => start('oxlint', ['--type-check'])),
   check('format', () => start('oxfmt', ['--check'])),
   check('API reference', () => start('node', ['scripts/reference.ts', '--check'])),
   check('unused code', () => start('knip', ['--no-progress', '--no-config-hints'])),
