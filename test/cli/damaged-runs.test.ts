@@ -143,11 +143,11 @@ test('a number that is too large is a finding of its run, and the other runs sta
       const audited = await sluice(['audit', 'verify', '--json'], { cwd: copy });
       const waiting = await sluice(['approvals', '--json'], { cwd: copy });
       const column = `${table}.${name}`;
-      expect([
+      expect([column, listed.status, (json(listed) as { run: string }[]).map(({ run }) => run).toSorted()]).toEqual([
         column,
-        listed.status,
-        (json(listed) as { run: string }[]).map(({ run }) => run).toSorted(),
-      ]).toEqual([column, 0, ['r_1', 'r_2']]);
+        0,
+        ['r_1', 'r_2'],
+      ]);
       const { runs } = json(audited) as { runs: { run: string; ok: boolean }[] };
       expect([column, audited.status, runs.toSorted((x, y) => (x.run < y.run ? -1 : 1)).map(({ ok }) => ok)]).toEqual([
         column,
