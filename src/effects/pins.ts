@@ -49,6 +49,7 @@ function refuseWritable(
   { workDir, workRoot }: Pins,
   kind: 'module' | 'program' = 'module',
 ): void {
+  if (files.length === 0) return;
   const folders = [workDir, workRoot, resolve('.sluice', 'work')].filter((each) => each !== undefined).map(realPath);
   for (const file of files)
     for (const folder of folders)

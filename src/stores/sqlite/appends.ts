@@ -3,11 +3,11 @@
  * changes nothing else costs one row. A stale append stores nothing.
  */
 import type { RunId } from '../../ir/events.ts';
-import type { Append, WorkerId } from '../../runtime/ports.ts';
+import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { isIntact, readRow, sealOf, SELECT_SEALED, weightOf } from './sealed-run.ts';
-import type { SealedRow, SealedRun } from './sealed-run.ts';
+import { isIntact, readRow, sealOf, sealOfEnd, SELECT_SEALED, weightOf } from './sealed-run.ts';
+import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
 export type Stored = 'committed' | 'stale';
@@ -47,23 +47,44 @@ export class Appends {
   }
 
   #advance(worker: number, append: Append): KnownRun | undefined {
-    const { run: id, after, at, entry } = append;
+    const { run: id, after, entry } = append;
     const run = this.#connection.known.get(id) ?? this.#findRun(id);
-    if (run === undefined || run.sealed.events !== after) return undefined;
+    if (run === undefined || run.end.events !== after) return undefined;
     if (!mayAppend({ owner: run.owner, status: run.sealed.status }, worker)) return undefined;
-    const previous = run.seal;
-    const { status, code, due } = entry ?? run.sealed;
-    const updatedAt = entry === null ? run.sealed.updatedAt : at;
-    run.sealed = { ...run.sealed, status, code, due, updatedAt, ...endOf(append, run.sealed.signed) };
-    run.seal = sealOf(this.#seals.store, run.sealed);
-    const { events, head, signed } = run.sealed;
-    if (entry === null) this.#statements.extendRun.run(events, head, signed, run.seal, run.id);
+    run.end = endOf(append, run.end.signed);
+    if (entry === null) this.#moveEnd(run);
     else {
-      run.owner = ownerAfter(status, worker);
-      this.#statements.updateRun.run(status, code, at, due, run.owner, events, head, signed, run.seal, run.id);
+      this.#changeListing(run, entry, append.at, worker);
+      this.#dropEnd(run);
     }
-    this.#seals.change(id, weightOf('run', run.seal) - weightOf('run', previous));
     return run;
+  }
+
+  #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, at: number, worker: number): void {
+    const previous = run.seal;
+    run.sealed = { ...run.sealed, status, code, due, updatedAt: at, ...run.end };
+    run.seal = sealOf(this.#seals.store, run.sealed);
+    run.owner = ownerAfter(status, worker);
+    const { events, head, signed } = run.end;
+    this.#statements.updateRun.run(status, code, at, due, run.owner, events, head, signed, run.seal, run.id);
+    this.#seals.change(run.sealed.run, weightOf('run', run.seal) - weightOf('run', previous));
+  }
+
+  #moveEnd(run: KnownRun): void {
+    const { events, head, signed } = run.end;
+    const seal = sealOfEnd(this.#seals.store, run.sealed.run, run.end);
+    this.#statements.putEnd.run(run.id, events, head, signed, seal);
+    const weight = weightOf('end', seal);
+    this.#seals.changeEnds(weight - run.endWeight);
+    run.endWeight = weight;
+  }
+
+  /** The listing has the end now. */
+  #dropEnd(run: KnownRun): void {
+    if (run.endWeight === 0n) return;
+    this.#statements.deleteEnd.run(run.id);
+    this.#seals.changeEnds(-run.endWeight);
+    run.endWeight = 0n;
   }
 
   #create(worker: number, append: Append): KnownRun | undefined {
@@ -80,7 +101,7 @@ export class Appends {
     const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
     if (rowid === null) return undefined;
     this.#seals.change(id, weightOf('run', seal));
-    const run: KnownRun = { id: rowid, owner, sealed, seal };
+    const run: KnownRun = { id: rowid, owner, sealed, seal, end: sealed, endWeight: 0n };
     known.set(id, run);
     return run;
   }
@@ -109,8 +130,9 @@ export class Appends {
     if (row === undefined) return undefined;
     const read = readRow(row);
     if (!isIntact(this.#seals.store, read)) return undefined;
-    const { id: rowid, owner, sealed, seal } = read;
-    const run = { id: rowid, owner, sealed, seal };
+    const { id: rowid, owner, sealed, seal, end, endSeal } = read;
+    const endWeight = endSeal === null ? 0n : weightOf('end', endSeal);
+    const run: KnownRun = { id: rowid, owner, sealed, seal, end, endWeight };
     if (owner !== null) this.#connection.known.set(id, run);
     return run;
   }
@@ -127,10 +149,7 @@ export class Appends {
 }
 
 /** The end of the chain after an append. */
-function endOf(
-  { after, count, hash, checkpoint }: Append,
-  signed: number,
-): Pick<SealedRun, 'events' | 'head' | 'signed'> {
+function endOf({ after, count, hash, checkpoint }: Append, signed: number): RunEnd {
   return { events: after + count, head: hash, signed: signed + (checkpoint === undefined ? 0 : 1) };
 }
 
@@ -144,7 +163,8 @@ const SQL = {
      events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
   updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
      WHERE id = ?`,
-  extendRun: 'UPDATE runs SET events = ?, head = ?, signed = ?, seal = ? WHERE id = ?',
+  putEnd: 'INSERT OR REPLACE INTO ends VALUES (?, ?, ?, ?, ?)',
+  deleteEnd: 'DELETE FROM ends WHERE run = ?',
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',
   insertBlob: 'INSERT INTO blobs (run, hash, body) VALUES (?, ?, ?)',

@@ -8,13 +8,16 @@ import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { withLargeNumbers } from './database.ts';
 import { faultOf } from './faults.ts';
-import type { SealedRun } from './sealed-run.ts';
+import type { RunEnd, SealedRun, Weight } from './sealed-run.ts';
 
 export interface KnownRun {
   readonly id: number;
   owner: number | null;
   sealed: SealedRun;
   seal: string;
+  end: RunEnd;
+  /** Of its row in `ends`; 0 if it has none. */
+  endWeight: Weight;
 }
 
 /** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */

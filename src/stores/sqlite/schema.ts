@@ -9,7 +9,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/errors.ts';
-import { BUCKET, sealAll } from './sealed-run.ts';
+import { BUCKET, sealAll, sealEnds } from './sealed-run.ts';
 
 const FIRST_SCHEMA = `
 -- One row. The id is part of idempotency keys; tombstones is the last link of the chain of tombstones.
@@ -209,8 +209,27 @@ CREATE TABLE seals (
 ALTER TABLE store ADD COLUMN seal TEXT NOT NULL DEFAULT '';
 `;
 
-export const MIGRATIONS: readonly string[] = [FIRST_SCHEMA, SHARED_SCHEMA, OWNER_SCHEMA, SIGNED_SCHEMA, SEALED_SCHEMA];
+const ENDS_SCHEMA = `
+-- The ends of runs that work, so that an append changes no row of runs. Row 0 has the sum over the seals of the others.
+CREATE TABLE ends (
+  run INTEGER PRIMARY KEY,
+  events INTEGER NOT NULL,
+  head TEXT NOT NULL,
+  signed INTEGER NOT NULL,
+  seal TEXT NOT NULL
+) STRICT;
+`;
+
+export const MIGRATIONS: readonly string[] = [
+  FIRST_SCHEMA,
+  SHARED_SCHEMA,
+  OWNER_SCHEMA,
+  SIGNED_SCHEMA,
+  SEALED_SCHEMA,
+  ENDS_SCHEMA,
+];
 const SEALED_VERSION = MIGRATIONS.indexOf(SEALED_SCHEMA) + 1;
+const ENDS_VERSION = MIGRATIONS.indexOf(ENDS_SCHEMA) + 1;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
@@ -223,6 +242,7 @@ export function migrate(db: DatabaseSync, path: string, steps: readonly string[]
     const from = examine(db, path, steps.length);
     for (const step of steps.slice(from)) db.exec(step);
     if (from < SEALED_VERSION) sealAll(db);
+    if (from < ENDS_VERSION) sealEnds(db);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
     db.exec('COMMIT');
   } catch (error) {

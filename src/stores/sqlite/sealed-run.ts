@@ -1,11 +1,14 @@
-/** The listing of a run as its seal covers it, and the numbers that add up to the sums of `seals.ts`. */
+/**
+ * The listing of a run as its seal covers it, and the numbers that add up to the sums of `seals.ts`. While a run works, its end
+ * moves with every append. That end has a narrow row of its own in `ends`, so that an append does not rewrite the listing.
+ */
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunStatus } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
 
 /** All columns of a run but its owner, which changes with every claim. */
-export interface SealedRun {
+export interface SealedRun extends RunEnd {
   readonly run: RunId;
   /** The hash of its graph. */
   readonly graph: string | null;
@@ -19,8 +22,12 @@ export interface SealedRun {
   readonly tenant: string | null;
   readonly user: string | null;
   readonly parent: string | null;
-  /** The number of its events and the hash of the last append, kept apart from the log. */
+}
+
+/** The end of a run, kept apart from the log. */
+export interface RunEnd {
   readonly events: number;
+  /** The hash of the last append. */
   readonly head: string;
   /** The number of its signed checkpoints. */
   readonly signed: number;
@@ -33,12 +40,18 @@ export function sealOf(store: string, sealed: SealedRun): string {
   return hash('sha256', JSON.stringify([...fields, tenant, user, parent, events, head, signed]), 'base64url');
 }
 
+/** Of a row in `ends`. */
+export function sealOfEnd(store: string, run: RunId, { events, head, signed }: RunEnd): string {
+  return hash('sha256', `${store}\n${run}\n${events} ${signed}\n${head}`, 'base64url');
+}
+
 /** A number of 256 bits. Sums of them are taken modulo 2^256. */
 export type Weight = bigint;
 
-export function weightOf(kind: 'run' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store', text: string): Weight {
+export function weightOf(kind: Kind, text: string): Weight {
   return BigInt(`0x${hash('sha256', `${kind}\n${text}`)}`);
 }
+type Kind = 'run' | 'end' | 'ends' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
 
 export function weightOfTombstone([id, link]: readonly [number, string]): Weight {
   return weightOf('tombstone', `${id}\n${link}`);
@@ -79,6 +92,14 @@ export function numberIn(text: string | undefined): Weight {
   return text !== undefined && /^[0-9a-f]{1,64}$/.test(text) ? BigInt(`0x${text}`) : 0n;
 }
 
+/** The row of `ends` that has the sum over the others. No run has this number. */
+export const ENDS_SUM = 0;
+
+/** The sum of an empty list depends on the store, so that it cannot be written without a computation. */
+export function sumOfEnds(store: string, seals: readonly string[]): string {
+  return textOf(sumOf([weightOf('ends', store), ...seals.map((seal) => weightOf('end', seal))]));
+}
+
 export const SHARED_BUCKET = 256;
 export const MAIL_BUCKET = 257;
 
@@ -94,8 +115,9 @@ export const SELECT_SEALED = `
   SELECT runs.id, runs.owner, runs.seal, runs.run, flows.hash, runs.flow, runs.notation, runs.status, runs.code,
     runs.started_at, runs.updated_at, runs.due, runs.tenant, runs.user, runs.parent, runs.events, runs.head, runs.signed,
     (SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1),
-    (SELECT hash FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1)
-  FROM runs LEFT JOIN flows ON flows.id = runs.graph`;
+    (SELECT hash FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1),
+    ends.events, ends.head, ends.signed, ends.seal
+  FROM runs LEFT JOIN flows ON flows.id = runs.graph LEFT JOIN ends ON ends.run = runs.id`;
 
 export type SealedRow = readonly [
   id: number,
@@ -118,6 +140,10 @@ export type SealedRow = readonly [
   signed: number,
   storedEvents: number | null,
   storedHead: string | null,
+  endEvents: number | null,
+  endHead: string | null,
+  endSigned: number | null,
+  endSeal: string | null,
 ];
 
 export interface ReadRow {
@@ -125,13 +151,17 @@ export interface ReadRow {
   readonly owner: number | null;
   readonly seal: string;
   readonly sealed: SealedRun;
+  /** The end of the run: that in `ends` if there is one, else that of the listing. */
+  readonly end: RunEnd;
+  /** The seal of the row in `ends`, or null. */
+  readonly endSeal: string | null;
   /** The end of the log. */
   readonly stored: { readonly events: number; readonly head: string };
 }
 
 export function readRow(row: SealedRow): ReadRow {
   const [id, owner, seal, run, graph, flow, notation, status, code, startedAt, updatedAt, due, ...rest] = row;
-  const [tenant, user, parent, events, head, signed, storedEvents, storedHead] = rest;
+  const [tenant, user, parent, events, head, signed, storedEvents, storedHead, ...ending] = rest;
   const whose = { tenant, user, parent };
   const sealed = {
     run,
@@ -148,12 +178,25 @@ export function readRow(row: SealedRow): ReadRow {
     head,
     signed,
   };
-  return { id, owner, seal, sealed, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
+  const [endEvents, endHead, endSigned, endSeal] = ending;
+  const end = endSeal === null ? sealed : { events: endEvents ?? 0, head: endHead ?? '', signed: endSigned ?? 0 };
+  return { id, owner, seal, sealed, end, endSeal, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
 }
 
 /** True when the row is what the store wrote, and the log ends where the row says. */
-export function isIntact(store: string, { seal, sealed, stored }: ReadRow): boolean {
-  return sealOf(store, sealed) === seal && stored.events === sealed.events && stored.head === sealed.head;
+export function isIntact(store: string, row: ReadRow): boolean {
+  const { end, stored } = row;
+  return isListingIntact(store, row) && stored.events === end.events && stored.head === end.head;
+}
+
+/** True when the listing has its seal, and so has the end. Only a run that works has an end of its own. */
+export function isListingIntact(store: string, { seal, sealed, end, endSeal }: ReadRow): boolean {
+  if (sealOf(store, sealed) !== seal) return false;
+  return endSeal === null || (isWorking(sealed.status) && sealOfEnd(store, sealed.run, end) === endSeal);
+}
+
+export function isWorking(status: RunStatus): boolean {
+  return status === 'pending' || status === 'running';
 }
 
 /** Seals a database that has no seals yet. Inside the transaction that migrates it. */
@@ -181,4 +224,15 @@ export function sealAll(db: DatabaseSync): void {
   for (const [bucket, sum] of sealed) insert.run(bucket, sum);
   const total = sumOf([weightOfStore(store), ...sealed.map(weightOfBucket)]);
   db.prepare('UPDATE store SET seal = ?').run(textOf(total));
+}
+
+/** Writes the sum of a database whose `ends` have none yet. Inside the transaction that migrates it. */
+export function sealEnds(db: DatabaseSync): void {
+  const { id } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
+  const rows = db.prepare('SELECT seal FROM ends WHERE run <> ?').all(ENDS_SUM);
+  const sum = sumOfEnds(
+    id,
+    rows.map(({ seal }) => String(seal)),
+  );
+  db.prepare("INSERT OR REPLACE INTO ends VALUES (?, 0, '', 0, ?)").run(ENDS_SUM, sum);
 }

@@ -1,8 +1,9 @@
 /**
  * Seals: what the store knows about its rows apart from the rows themselves. Each run has a hash over its listing and the end of
  * its chain. The hashes of runs and tombstones add up in 256 buckets, chosen by the id of the run; messages and shared values
- * have a bucket each. The buckets and the row of the store add up to one number. A row that was changed, deleted or added from
- * outside breaks a sum. A commit adjusts the sums by the difference, so its cost does not depend on the number of runs.
+ * have a bucket each. The buckets and the row of the store add up to one number. The ends of runs that work have a sum of their own
+ * in the same table, because they change with every commit. A row that was changed, deleted or added from outside breaks a sum. A
+ * commit adjusts the sums by the difference, so its cost does not depend on the number of runs.
  *
  * Sums are adjusted with the old row as it is read. A sum that is broken therefore stays broken.
  */
@@ -14,14 +15,17 @@ import { changedSchema, SELECT_PARTS } from './foreign-schema.ts';
 import {
   BUCKET,
   bucketOf,
+  ENDS_SUM,
+  isListingIntact,
+  isWorking,
   MAIL_BUCKET,
   modulo,
   numberIn,
   readRow,
-  sealOf,
   SELECT_SEALED,
   SHARED_BUCKET,
   sumOf,
+  sumOfEnds,
   textOf,
   weightOf,
   weightOfBucket,
@@ -39,6 +43,7 @@ export class Seals {
   /** Differences of the sums in this transaction, by bucket. */
   readonly #changes = new Map<number, Weight>();
   #storeChange: Weight = 0n;
+  #endsChange: Weight = 0n;
   /** Buckets whose sums hold, until another connection writes. */
   readonly #intact = new Set<number>();
   #version = -1;
@@ -53,6 +58,10 @@ export class Seals {
 
   change(run: RunId, difference: Weight): void {
     this.#add(bucketOf(run), difference);
+  }
+
+  changeEnds(difference: Weight): void {
+    this.#endsChange += difference;
   }
 
   changeMail(difference: Weight): void {
@@ -111,6 +120,8 @@ export class Seals {
       if (broken !== null) return broken;
     }
     if (!this.#isMailIntact()) return 'a message between processes was changed, added or deleted';
+    const brokenEnds = this.#brokenEnds();
+    if (brokenEnds !== null) return brokenEnds;
     for (const row of this.#statements.rows.iterate()) {
       const broken = this.#brokenListing(row as unknown as SealedRow);
       if (broken !== null) return `run \`${(row as unknown as SealedRow)[3]}\`: ${broken}`;
@@ -157,6 +168,17 @@ export class Seals {
     return null;
   }
 
+  #brokenEnds(): string | null {
+    if (this.#intact.has(ENDS)) return null;
+    const rows = this.#statements.ends.all() as unknown as [number, string][];
+    const sum = rows.find(([run]) => run === ENDS_SUM)?.[1];
+    const seals = rows.filter(([run]) => run !== ENDS_SUM).map(([, seal]) => seal);
+    if (sum !== sumOfEnds(this.store, seals))
+      return 'the ends of running runs do not add up: one was changed, added or deleted';
+    this.#intact.add(ENDS);
+    return null;
+  }
+
   #isMailIntact(): boolean {
     const rows = this.#statements.letters.all() as unknown as [RunId | null, string, string][];
     const areOwn = rows.every(([run, fact, hashed]) => run !== null && hashMail(this.store, run, fact) === hashed);
@@ -169,16 +191,16 @@ export class Seals {
   }
 
   #brokenListing(row: SealedRow): string | null {
-    const { id, seal, sealed, stored } = readRow(row);
-    if (sealOf(this.store, sealed) !== seal) return 'its entry in the list of runs was changed';
-    if (stored.events < sealed.events)
-      return `its journal ends with event ${stored.events}, but ${sealed.events} events were stored`;
-    if (stored.events !== sealed.events || stored.head !== sealed.head)
+    const read = readRow(row);
+    const { id, sealed, end, stored } = read;
+    if (!isListingIntact(this.store, read)) return 'its entry in the list of runs was changed';
+    if (stored.events < end.events)
+      return `its journal ends with event ${stored.events}, but ${end.events} events were stored`;
+    if (stored.events !== end.events || stored.head !== end.head)
       return `event ${stored.events} is not the last one that was stored`;
     const [checkpoints] = this.#statements.checkpoints.get(id) as unknown as [number];
-    return checkpoints === sealed.signed
-      ? null
-      : `it has ${checkpoints} signed checkpoints, but ${sealed.signed} were stored`;
+    if (checkpoints !== end.signed) return `it has ${checkpoints} signed checkpoints, but ${end.signed} were stored`;
+    return isWorking(sealed.status) ? this.#brokenEnds() : null;
   }
 
   #add(bucket: number, difference: Weight): void {
@@ -186,6 +208,12 @@ export class Seals {
   }
 
   #writeSums(): void {
+    if (this.#endsChange !== 0n) {
+      const [sum] = (this.#statements.endsSum.get() as unknown as [string] | undefined) ?? [];
+      // A row that was deleted is not written again.
+      this.#statements.setEndsSum.run(textOf(modulo(numberIn(sum) + this.#endsChange)));
+      this.#endsChange = 0n;
+    }
     let total = this.#storeChange;
     for (const [bucket, difference] of this.#changes) {
       const found = this.#statements.sum.get(bucket) as unknown as [string] | undefined;
@@ -210,17 +238,23 @@ export class Seals {
   #forget(): void {
     this.#changes.clear();
     this.#storeChange = 0n;
+    this.#endsChange = 0n;
     this.#intact.clear();
   }
 }
 
 const NO_IDS: ReadonlySet<number> = new Set();
+/** Marks the ends in `#intact`. No bucket has this number. */
+const ENDS = -2;
 
 const SQL = {
   store: 'SELECT id, tombstones, acts, seal FROM store',
   setSeal: 'UPDATE store SET seal = ?',
   tombstones: 'UPDATE store SET tombstones = ?',
   acts: 'UPDATE store SET acts = ?',
+  ends: 'SELECT run, seal FROM ends',
+  endsSum: `SELECT seal FROM ends WHERE run = ${ENDS_SUM}`,
+  setEndsSum: `UPDATE ends SET seal = ? WHERE run = ${ENDS_SUM}`,
   sum: 'SELECT sum FROM seals WHERE bucket = ?',
   sums: 'SELECT bucket, sum FROM seals',
   setSum: 'INSERT INTO seals VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET sum = excluded.sum',
