@@ -3,6 +3,7 @@
  * transaction, tells. Any failure clears it.
  */
 import { statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -29,13 +30,15 @@ export class Connection {
   readonly graphs: Map<string, number> = new Map();
   /** Row ids of workers that are not fenced, by name. */
   readonly leases: Map<string, number> = new Map();
+  /** The sum over the ends of runs; null if it was not read yet. */
+  endsSum: Weight | null = null;
   /** Called inside each transaction that writes, after its work. */
   beforeCommit: () => void = () => undefined;
   afterFailure: () => void = () => undefined;
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
-  readonly #file: string;
+  readonly #file: Identity | null;
   #commits = 0;
   #seenVersion = -1;
 
@@ -102,11 +105,11 @@ export class Connection {
   /** A deleted or replaced file stays open, and what is written to it would be lost. */
   #checkFile(): void {
     const found = identityOf(this.#path);
-    if (found === this.#file) return;
+    if (found?.ino === this.#file?.ino && found?.dev === this.#file?.dev) return;
     this.#clearCache();
     throw new SluiceError(
       'journal-replaced',
-      `\`${this.#path}\` was ${found === '' ? 'deleted' : 'replaced'} while this process had it open`,
+      `\`${this.#path}\` was ${found === null ? 'deleted' : 'replaced'} while this process had it open`,
       'stop this process, restore the file, and run `sluice resume`',
     );
   }
@@ -135,6 +138,7 @@ export class Connection {
     this.known.clear();
     this.graphs.clear();
     this.leases.clear();
+    this.endsSum = null;
   }
 
   /** After a checkpoint the write-ahead log starts over. Overwriting is cheaper to sync than growing the file. */
@@ -149,12 +153,13 @@ export class Connection {
   }
 }
 
-function identityOf(path: string): string {
+type Identity = Pick<Stats, 'dev' | 'ino'>;
+
+function identityOf(path: string): Identity | null {
   try {
-    const { dev, ino } = statSync(path);
-    return `${dev} ${ino}`;
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
   } catch {
-    return '';
+    return null;
   }
 }
 

@@ -208,12 +208,7 @@ export class Seals {
   }
 
   #writeSums(): void {
-    if (this.#endsChange !== 0n) {
-      const [sum] = (this.#statements.endsSum.get() as unknown as [string] | undefined) ?? [];
-      // A row that was deleted is not written again.
-      this.#statements.setEndsSum.run(textOf(modulo(numberIn(sum) + this.#endsChange)));
-      this.#endsChange = 0n;
-    }
+    this.#writeEndsSum();
     let total = this.#storeChange;
     for (const [bucket, difference] of this.#changes) {
       const found = this.#statements.sum.get(bucket) as unknown as [string] | undefined;
@@ -224,6 +219,16 @@ export class Seals {
     this.#changes.clear();
     this.#storeChange = 0n;
     if (total !== 0n) this.#statements.setSeal.run(textOf(modulo(numberIn(this.#storeRow().seal) + total)));
+  }
+
+  #writeEndsSum(): void {
+    if (this.#endsChange === 0n) return;
+    const connection = this.#connection;
+    connection.endsSum ??= numberIn((this.#statements.endsSum.get() as unknown as [string] | undefined)?.[0]);
+    connection.endsSum = modulo(connection.endsSum + this.#endsChange);
+    this.#endsChange = 0n;
+    // A row that was deleted is not written again.
+    this.#statements.setEndsSum.run(textOf(connection.endsSum));
   }
 
   #sumIn(bucket: number): Weight {

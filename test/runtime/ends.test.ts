@@ -1,0 +1,148 @@
+/** The end of a run that works is kept apart from its events. A run whose end was changed is not continued. */
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { compile, createEngine, openSqlite } from '../../src/index.ts';
+import type { CompiledFlow } from '../../src/index.ts';
+import { audit } from '../../src/runtime/journal/audit.ts';
+import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
+import { freshPaths } from '../journals/place.ts';
+
+const freshPath = freshPaths();
+const ROW = "(SELECT id FROM runs WHERE run = 'r')";
+const { flow: steps } = compile({
+  agents: [{ id: 'worker', instructions: 'Work.' }],
+  flow: {
+    id: 'three',
+    entry: 'n1',
+    nodes: [step('n1', 'n2'), step('n2', 'n3'), step('n3', 'end')],
+  },
+});
+
+function step(id: string, to: string): object {
+  return { id, type: 'agent', agent: 'worker', input: { task: 'go' }, routes: [{ to }] };
+}
+
+function change(path: string, ...statements: readonly string[]): void {
+  const db = new DatabaseSync(path);
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
+  for (const sql of statements) expect([sql, db.prepare(sql).run().changes]).not.toEqual([sql, 0]);
+  for (const { sql } of triggers) db.exec(String(sql));
+  db.close();
+}
+
+async function findings(path: string): Promise<readonly string[]> {
+  const store = openSqlite(path);
+  try {
+    const found = [await store.journal.broken?.()];
+    for (const entry of await store.roster.list())
+      found.push((await audit(store.journal, entry.run, entry)).broken?.message);
+    return found.filter((each) => typeof each === 'string');
+  } finally {
+    await store.close();
+  }
+}
+
+describe('a run that stopped in the middle of its work', () => {
+  /** `r` and `other` wait for the result of their second step; no process works on them. */
+  async function stopped(): Promise<string> {
+    const path = freshPath();
+    for (const run of ['r', 'other']) {
+      const reached = Promise.withResolvers<void>();
+      let calls = 0;
+      const model = (): string | Promise<string> => {
+        calls += 1;
+        if (calls === 1) return 'first';
+        reached.resolve();
+        return new Promise(() => undefined);
+      };
+      const engine = createEngine({ journal: path, pickUp: false, model });
+      await engine.start(steps as CompiledFlow, { run });
+      await reached.promise;
+      await engine.close();
+    }
+    return path;
+  }
+
+  async function resume(path: string, run: string): Promise<string | undefined> {
+    const engine = createEngine({ journal: path, pickUp: false, model: () => 'again' });
+    try {
+      await engine.resume(run);
+      return (await engine.settled(run)).code ?? undefined;
+    } catch (error) {
+      return (error as { code?: string }).code;
+    } finally {
+      await engine.close();
+    }
+  }
+
+  const LAST = `DELETE FROM log WHERE id = (SELECT max(id) FROM log WHERE run = ${ROW})`;
+  const NO_END = `DELETE FROM ends WHERE run = ${ROW}`;
+
+  test('goes on if nothing was changed, and its end leaves the list of ends', async () => {
+    const path = await stopped();
+    const db = new DatabaseSync(path);
+    onTestFinished(() => db.close());
+    const ends = db.prepare('SELECT count(*) AS n FROM ends');
+    expect(ends.get()).toEqual({ n: 3 });
+    expect(await findings(path)).toEqual([]);
+    expect(await resume(path, 'r')).toBe('SUCCESS');
+    expect(ends.get()).toEqual({ n: 2 });
+    expect(await findings(path)).toEqual([]);
+  });
+
+  test('its last events are deleted: it is refused, and other runs go on', async () => {
+    const path = await stopped();
+    change(path, LAST);
+    expect(await resume(path, 'r')).toBe('chain-broken');
+    expect(await findings(path)).not.toEqual([]);
+    expect(await resume(path, 'other')).toBe('SUCCESS');
+  });
+
+  test.each([
+    ['its end is changed', [`UPDATE ends SET events = events + 1 WHERE run = ${ROW}`]],
+    ['its end is changed to fit', [LAST, FITTING_END()]],
+    ['its end is deleted', [NO_END]],
+    ['its end is deleted with the events', [CUT_TO_LISTING(), NO_END]],
+    ['all ends are deleted', [CUT_TO_LISTING(), 'DELETE FROM ends']],
+    ['the ends are emptied', [CUT_TO_LISTING(), 'DELETE FROM ends WHERE run <> 0', "UPDATE ends SET seal = '0'"]],
+    ['the sum is changed', ["UPDATE ends SET seal = '1' WHERE run = 0"]],
+    ['an end is added', ["INSERT INTO ends VALUES (99, 1, 'x', 0, 'x')"]],
+  ])('%s: it is refused, and the audit finds it', async (_, statements) => {
+    const path = await stopped();
+    change(path, ...statements);
+    expect(await resume(path, 'r')).toBe('chain-broken');
+    expect(await findings(path)).not.toEqual([]);
+  });
+
+  function FITTING_END(): string {
+    const last = `FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1`;
+    return `UPDATE ends SET events = (SELECT after + count ${last}), head = (SELECT hash ${last}) WHERE run = ${ROW}`;
+  }
+
+  function CUT_TO_LISTING(): string {
+    return `DELETE FROM log WHERE run = ${ROW} AND after >= (SELECT events FROM runs WHERE run = 'r')`;
+  }
+
+  test('an end of a run that has ended is found', async () => {
+    const path = await stopped();
+    expect(await resume(path, 'r')).toBe('SUCCESS');
+    change(path, `INSERT INTO ends VALUES (${ROW}, 1, 'x', 0, 'x')`);
+    expect(await findings(path)).not.toEqual([]);
+    const store = openSqlite(path);
+    expect(await store.roster.remove(['r'])).toEqual([]);
+    await store.close();
+  });
+
+  test('a database of the release before gets its list of ends', async () => {
+    const path = await stopped();
+    const db = new DatabaseSync(path);
+    db.exec(`UPDATE runs SET events = (SELECT events FROM ends WHERE ends.run = runs.id),
+      head = (SELECT head FROM ends WHERE ends.run = runs.id); DELETE FROM ends; DELETE FROM seals`);
+    sealAll(db);
+    db.exec('DROP TABLE ends; PRAGMA user_version = 5');
+    db.close();
+    expect(await resume(path, 'r')).toBe('SUCCESS');
+    expect(await findings(path)).toEqual([]);
+  });
+});
