@@ -1,5 +1,5 @@
 /**
- * The certificate of random small authored flows with map, wait, flow, set, fail, retries and caps on visits, against every
+ * The certificate of random small authored flows with parallel, map, wait, flow, set, fail, retries and caps on visits, against every
  * way in which such a flow can go: a model of the authored nodes is run with every result of every call.
  */
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 /**
  * A second implementation of the flow notation. It runs the nodes of a document as `docs/dialects/flow.md` describes them, and
- * shares no code with the compiler and the engine. Items of a map are walked one after the other.
+ * shares no code with the compiler and the engine. Items of a map and branches are walked one after the other.
  */
 import type { Json } from '../../src/expr/json.ts';
 import type { AuthoredDocument, AuthoredFlow, AuthoredNode } from './documents.ts';
@@ -169,6 +169,10 @@ class Model {
         this.#walkInner(sub, sub.entry, { inner, outer: thread, prefix: `${name}/` });
         return { slot: { output: inner.out }, out: inner.out };
       }
+      case 'parallel': {
+        const output = this.#branches(flow, node, thread, name);
+        return { slot: { output }, out: output };
+      }
       case 'map': {
         const results = this.#items(flow, node, thread, name);
         return { slot: { results }, out: results };
@@ -195,6 +199,28 @@ class Model {
     mark(outer, inner);
   }
 
+  /** The join waits for all. Every branch is walked to its end, also if an earlier one failed. */
+  #branches(flow: AuthoredFlow, node: AuthoredNode, thread: Thread, name: string): Json {
+    const output: Slots = {};
+    let failure: Fault | undefined;
+    const { slots } = thread;
+    const prefix = name.slice(0, name.lastIndexOf('/') + 1);
+    const before = { ...thread };
+    for (const { to } of node['branches'] as readonly { readonly to: string }[]) {
+      const inner: Thread = { ...before, slots, out: null };
+      try {
+        this.#walkInner(flow, to, { inner, outer: thread, prefix });
+        output[to] = inner.out;
+      } catch (cause) {
+        if (!(cause instanceof Fault)) throw cause;
+        failure ??= cause;
+      }
+      thread.slots = { ...thread.slots, ...changed(inner.slots, slots) };
+    }
+    if (failure !== undefined) throw failure;
+    return output;
+  }
+
   #items(flow: AuthoredFlow, node: AuthoredNode, thread: Thread, name: string): Json[] {
     const results: Json[] = [];
     const items = filled(node['over'] as Json, thread.slots) as Json[];
@@ -218,6 +244,11 @@ class Model {
     }
     return results;
   }
+}
+
+/** The results of the nodes of a branch can be read after the join. */
+function changed(after: Slots, before: Slots): Slots {
+  return Object.fromEntries(Object.entries(after).filter(([id, value]) => before[id] !== value));
 }
 
 function isCall({ type }: AuthoredNode): boolean {

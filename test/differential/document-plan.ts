@@ -29,6 +29,12 @@ export interface MapPlan extends Tried {
   readonly width: number;
   readonly body: Block;
 }
+export interface ParallelPlan extends Tried {
+  readonly is: 'parallel';
+  readonly branches: readonly Block[];
+  /** The join waits for all branches, for the first success, or for two. */
+  readonly join: 'all' | 'any' | 'count';
+}
 export interface FlowPlan extends Tried {
   readonly is: 'flow';
   readonly budget: number | null;
@@ -40,11 +46,11 @@ export interface LoopPlan {
   readonly over: 'end' | 'next' | 'fail';
   readonly body: Block;
 }
-export type Stmt = ToolPlan | WaitPlan | { readonly is: 'set' } | MapPlan | FlowPlan | LoopPlan;
+export type Stmt = ToolPlan | WaitPlan | { readonly is: 'set' } | MapPlan | ParallelPlan | FlowPlan | LoopPlan;
 export type Block = readonly Stmt[];
 export interface DocumentPlan {
   readonly body: Block;
-  /** Items run one at a time. */
+  /** Items run one at a time. Branches of a `parallel` never do. */
   readonly sequential: boolean;
   readonly maxIterations: number;
   readonly world: number;
@@ -93,6 +99,12 @@ function statement(depth: number, loops: boolean): fc.Arbitrary<Stmt> {
     width: fc.integer({ min: 1, max: 3 }),
     body: block(depth - 1, loops, 2),
   });
+  const parallel: fc.Arbitrary<Stmt> = fc.record({
+    is: fc.constant('parallel' as const),
+    ...tried,
+    branches: fc.array(block(depth - 1, loops, 2), { minLength: 2, maxLength: 3 }),
+    join: fc.constantFrom<ParallelPlan['join'][]>('all', 'all', 'all', 'any', 'count'),
+  });
   const flow: fc.Arbitrary<Stmt> = fc.record({
     is: fc.constant('flow' as const),
     ...tried,
@@ -108,6 +120,7 @@ function statement(depth: number, loops: boolean): fc.Arbitrary<Stmt> {
   return fc.oneof(
     ...simple,
     { weight: 4, arbitrary: map },
+    { weight: 3, arbitrary: parallel },
     { weight: 4, arbitrary: flow },
     ...(loops ? [{ weight: 3, arbitrary: loop }] : []),
   );

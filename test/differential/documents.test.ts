@@ -1,5 +1,5 @@
 /**
- * Random authored flows with agent, map, wait, flow, set, fail, retries, timeouts and caps on visits. The compiled flow must run in
+ * Random authored flows with agent, parallel, map, wait, flow, set, fail, retries, timeouts and caps on visits. The compiled flow must run in
  * the engine as the reference interpreter says, and as a small model of the authored nodes says; no run uses more than the
  * certificate allows, and faults change nothing.
  *
@@ -53,13 +53,13 @@ test(`L2, L3, L5, L6: authored nodes run as they are described, seed ${seed}`, {
 
 test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, async () => {
   for (const [index, plan] of fc.sample(plans, { seed, numRuns: Math.ceil(numRuns / 4) }).entries()) {
-    const { document, input } = authoredOf(plan);
+    const { document, input, ordered } = authoredOf(plan);
     const { flow } = compiled(document);
     const { answer } = createDocumentWorld(plan.world);
     const options = { flow, input: input as Json, world: { perform: answer, answer: () => null }, seed: index };
     const quiet = await simulate({ ...options, faults: 'none' });
     const disturbed = await simulate({ ...options, faults: 'harmless' });
-    const difference = plan.sequential ? differenceBetween(quiet, disturbed) : null;
+    const difference = ordered ? differenceBetween(quiet, disturbed) : null;
     expect({ index, quiet: quiet.violations, violations: disturbed.violations, difference }).toEqual({
       index,
       quiet: [],
@@ -71,6 +71,7 @@ test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, a
 
 const KINDS = [
   'agent',
+  'parallel',
   'map',
   'wait',
   'until',
@@ -102,7 +103,7 @@ async function played(
   const { ran, meaning } = await runBoth(flow, input, world, plan.world);
   // The visits of a branch that a timeout dropped count towards the caps, and only the engine knows how many there were.
   if (meaning.dropped.length === 0 || !hasCaps(authored))
-    compare(plan.sequential, ran, meaning, usageOf(meaning.asked, world));
+    compare(authored.ordered, ran, meaning, usageOf(meaning.asked, world));
   return { authored, flow, bounds, ran };
 }
 
@@ -114,7 +115,12 @@ function hasCaps({ document: { flow, flows = {} } }: Authored): boolean {
 }
 
 /** The calls get the results that they had in the run, by node and arguments. */
-function compareWithModel({ document, input }: Authored, plan: DocumentPlan, ran: Ran, path: readonly string[]): void {
+function compareWithModel(
+  { document, input, ordered }: Authored,
+  plan: DocumentPlan,
+  ran: Ran,
+  path: readonly string[],
+): void {
   const world = createDocumentWorld(plan.world);
   const made = ran.performed.map((asked): Made & { result: ReturnType<Surroundings['call']> } => {
     const settled = world.answer(asked);
@@ -134,7 +140,7 @@ function compareWithModel({ document, input }: Authored, plan: DocumentPlan, ran
     signal: (name) => world.sent('', name),
   });
   const { state, code, output } = ran.state.outcome as Pick<Expected, 'state' | 'code' | 'output'>;
-  expect(shown({ state, code, output, path, calls: made }, plan.sequential)).toEqual(shown(expected, plan.sequential));
+  expect(shown({ state, code, output, path, calls: made }, ordered)).toEqual(shown(expected, ordered));
   expect(left).toEqual([]);
 }
 

@@ -1,10 +1,20 @@
 /** From a random plan to the document that an author would write: nodes with ids, routes, error routes and caps. */
 import type { Json } from '../../src/expr/json.ts';
-import type { Block, DocumentPlan, FlowPlan, LoopPlan, MapPlan, Stmt, ToolPlan, WaitPlan } from './document-plan.ts';
+import type {
+  Block,
+  DocumentPlan,
+  FlowPlan,
+  LoopPlan,
+  MapPlan,
+  ParallelPlan,
+  Stmt,
+  ToolPlan,
+  WaitPlan,
+} from './document-plan.ts';
 
 export interface AuthoredNode {
   readonly id: string;
-  readonly type: 'tool' | 'agent' | 'wait' | 'set' | 'map' | 'flow' | 'fail';
+  readonly type: 'tool' | 'agent' | 'wait' | 'set' | 'map' | 'parallel' | 'flow' | 'fail';
   readonly routes?: readonly { readonly when?: string; readonly to: string }[];
   readonly on_error?: readonly { readonly match?: string; readonly default?: true; readonly to: string }[];
   readonly retry?: { readonly max_attempts: number; readonly backoff_ms: number; readonly match?: string };
@@ -28,8 +38,13 @@ export interface AuthoredDocument {
 export interface Authored {
   readonly document: AuthoredDocument;
   readonly input: { readonly [list: string]: readonly number[] };
-  /** Nothing but the written caps bounds it: no share of a budget, which can end a path before its calls are made. */
+  /**
+   * Nothing but the written caps bounds it: no share of a budget, which can end a path before its calls are made, and no join
+   * that stops branches at a moment that depends on time.
+   */
   readonly free: boolean;
+  /** Nothing runs at the same time, so that the order of all calls is fixed. */
+  readonly ordered: boolean;
 }
 
 export function authoredOf(plan: DocumentPlan): Authored {
@@ -50,6 +65,8 @@ interface Place {
   readonly together: boolean;
   /** A node around ends a wait that nothing else ends. */
   readonly bounded: boolean;
+  /** A share of a budget is used here. Branches would use it up in an order that depends on time. */
+  readonly shared: boolean;
   /** The result of the call that came before. */
   before: string | null;
 }
@@ -60,13 +77,15 @@ class Author {
   readonly #input: { [list: string]: readonly number[] } = {};
   #count = 0;
   #free = true;
+  #ordered: boolean;
 
   constructor(plan: DocumentPlan) {
     this.#plan = plan;
+    this.#ordered = plan.sequential;
   }
 
   write(): Authored {
-    const { body, maxIterations, sequential } = this.#plan;
+    const { body, maxIterations } = this.#plan;
     const place: Place = {
       nodes: [],
       depth: 0,
@@ -74,18 +93,19 @@ class Author {
       item: null,
       together: false,
       bounded: false,
+      shared: false,
       before: null,
     };
     const entry = this.#block(body, 'end', place);
     const hasFlows = Object.keys(this.#flows).length > 0;
-    const hasCap = maxIterations > 0 && sequential;
+    const hasCap = maxIterations > 0 && this.#ordered;
     const document = {
       agents: [{ id: 'bot', instructions: 'Go on.' }],
       tools: { 't.x': { effect: 'read', timeout: 2 } },
       ...(hasFlows ? { flows: this.#flows } : {}),
       flow: { id: 'random', entry, ...(hasCap ? { max_iterations: maxIterations } : {}), nodes: place.nodes },
     };
-    return { document, input: this.#input, free: this.#free };
+    return { document, input: this.#input, free: this.#free, ordered: this.#ordered };
   }
 
   /** Ids are given in the order of the block, so that a node can read the one before it. */
@@ -111,6 +131,8 @@ class Author {
         return undefined;
       case 'map':
         return this.#map(stmt, id, next, place);
+      case 'parallel':
+        return this.#parallel(stmt, id, next, place);
       case 'flow':
         return this.#flow(stmt, id, next, place);
       case 'loop':
@@ -191,11 +213,40 @@ class Author {
     });
   }
 
+  /** With a share of a budget the branches follow one another. */
+  #parallel(plan: ParallelPlan, id: string, next: string, place: Place): void {
+    if (place.shared) {
+      place.nodes.push({
+        id,
+        type: 'set',
+        values: { a: 3 },
+        routes: [{ to: this.#block(plan.branches.flat(), next, place) }],
+      });
+      return;
+    }
+    const { branches, join, timed } = plan;
+    this.#ordered = false;
+    if (join !== 'all') this.#free = false;
+    const inner = (): Place => ({ ...place, depth: place.depth + 1, together: true });
+    place.nodes.push({
+      id,
+      type: 'parallel',
+      branches: branches.map((branch) => ({ to: this.#block(branch, 'end', inner()) })),
+      join: { type: join, ...(join === 'count' ? { count: 2 } : {}), timeout: patience(place.depth) / 2 },
+      ...tried(plan, next),
+      ...(timed ? { timeout: patience(place.depth) } : {}),
+      routes: [{ to: next }],
+    });
+    place.before = `${id}.output`;
+  }
+
   #flow(plan: FlowPlan, id: string, next: string, place: Place): void {
     const { timed, budget, body } = plan;
     const nodes: AuthoredNode[] = [];
     const names = Object.keys(place.marks);
     const known = new Set(Object.keys(this.#input));
+    // Items that run at once would use up a shared budget in an order that depends on time.
+    const limit = this.#plan.sequential && !place.together ? budget : null;
     const inner: Place = {
       nodes,
       depth: place.depth + 1,
@@ -203,10 +254,9 @@ class Author {
       item: null,
       together: place.together,
       bounded: place.bounded || timed,
+      shared: place.shared || limit !== null,
       before: null,
     };
-    // Items that run at once would use up a shared budget in an order that depends on time.
-    const limit = this.#plan.sequential ? budget : null;
     if (limit !== null) this.#free = false;
     const entry = this.#block(body, 'end', inner);
     this.#flows[`f_${id}`] = { entry, nodes };
