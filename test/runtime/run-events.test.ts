@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
+import type { Script } from '../../src/effects/scripted/script.ts';
 import { createNarrator } from '../../src/runtime/report/narrate.ts';
 import type { StoryEvent } from '../../src/runtime/report/run-events.ts';
 
@@ -46,11 +47,11 @@ const SCRIPT = {
   approvals: { gate: 'approve' },
 } as const;
 
-async function story(): Promise<readonly StoryEvent[]> {
-  const { flow, diagnostics } = compile(DOCUMENT);
+async function story(document = DOCUMENT, script: Script = SCRIPT): Promise<readonly StoryEvent[]> {
+  const { flow, diagnostics } = compile(document);
   if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
   const journal = openMemory();
-  const engine = createEngine({ journal, script: SCRIPT });
+  const engine = createEngine({ journal, script });
   const run = await engine.start(flow, { input: { order: 'A-1' } });
   await engine.settled(run);
   const { program, events } = await readRun(journal.journal, run);
@@ -132,4 +133,43 @@ flow:
   const refused = events.flatMap((event) => narrate(event)).filter(({ type }) => type === 'tool.refused');
   expect(refused).toMatchObject([{ tool: 'orders.get', args: {}, node: 'look' }]);
   expect(refused[0]).toHaveProperty('reason', expect.stringContaining('id'));
+});
+
+test('a node before one that the budget refuses is finished, not failed', async () => {
+  const document = `
+agents: [{ id: bot, instructions: Go on. }]
+flows:
+  inner:
+    entry: one
+    nodes:
+      - { id: one, type: agent, agent: bot, routes: [{ to: two }] }
+      - { id: two, type: agent, agent: bot }
+flow:
+  id: outer
+  entry: sub
+  nodes:
+    - { id: sub, type: flow, flow: inner, budget: { model_calls: 1 } }
+`;
+  const events = await story(document, { agents: { bot: ['x'] } });
+  const ends = events.flatMap((event) =>
+    event.type === 'node.finished' || event.type === 'node.failed' ? [`${event.type} ${event.node}`] : [],
+  );
+  expect(ends).toEqual(['node.finished sub/one', 'node.failed sub']);
+});
+
+test('a node before one whose input cannot be evaluated is finished', async () => {
+  const document = `
+agents: [{ id: bot, instructions: Go on. }]
+flow:
+  id: outer
+  entry: one
+  nodes:
+    - { id: one, type: agent, agent: bot, routes: [{ to: two }] }
+    - { id: two, type: agent, agent: bot, input: { task: "{{int(one.output) + 1}}" } }
+`;
+  const events = await story(document, { agents: { bot: ['x'] } });
+  const ends = events.flatMap((event) =>
+    event.type === 'node.finished' || event.type === 'node.failed' ? [`${event.type} ${event.node}`] : [],
+  );
+  expect(ends).toEqual(['node.finished one', 'node.failed two']);
 });

@@ -42,16 +42,22 @@ function enter(story: Story, event: Event): readonly StoryEvent[] {
   const { flow } = story.program;
   const thread = 'thread' in event ? event.thread : ROOT;
   const name = enteredBy(flow, event);
-  if (name === undefined) {
-    // A fork of another node begins: the step before it is done, and does not last until the branches end.
-    const step = story.steps.get(thread);
-    const isOther = event.type === 'thread.forked' && step !== undefined && step.name !== nameAt(story, event.node);
-    return isOther ? finish(story, thread, event, 'finished') : [];
-  }
+  if (name === undefined) return isPast(story, event) ? finish(story, thread, event, 'finished') : [];
   const before = finish(story, thread, event, 'finished');
   story.mentioned.add(name);
   story.steps.set(thread, { name, startedAt: event.at, output: null, error: null });
   return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
+}
+
+/**
+ * A fork of another node begins, or another node could not be entered: the step before it is done. It neither lasts until the
+ * branches end nor fails with the other node.
+ */
+function isPast(story: Story, event: Event): boolean {
+  if (event.type !== 'thread.forked' && event.type !== 'meter.tripped') return false;
+  const step = story.steps.get(event.thread);
+  const begins = event.type === 'thread.forked' || story.program.flow.nodes[event.node]?.label.enters !== undefined;
+  return begins && step !== undefined && step.name !== nameAt(story, event.node);
 }
 
 function passedOver(story: Story, event: Event): readonly StoryEvent[] {
