@@ -126,7 +126,11 @@ class Model {
         mark(thread, attempt);
         return done;
       } catch (thrown) {
-        if (thrown instanceof Fault) mark(thread, attempt);
+        if (thrown instanceof Fault) {
+          mark(thread, attempt);
+          // The results of the branches of a failed join can be read.
+          thread.slots = attempt.slots;
+        }
         const cause = thrown instanceof Stuck && node.timeout !== undefined ? FAULTS.silent() : thrown;
         const again = left > 1 && cause instanceof Fault && cause.code !== 'BUDGET_EXHAUSTED';
         if (again && takes(node.retry?.match, cause)) continue;
