@@ -228,10 +228,10 @@ function forgetUndo(thread: Thread, key: string): void {
 
 function watch(
   state: RunState,
-  { watched = [], turns = [], key, name, print, input }: Extract<Event, { type: 'effect.requested' }>,
+  { watched = [], turns = [], key, name, print, words, input }: Extract<Event, { type: 'effect.requested' }>,
 ): void {
+  const call = { key, name, print: `${name} ${print ?? input}`, ...(words && { words }), ok: null, result: null };
   for (const meter of [...watched, ...turns]) {
-    const call = { key, name, print: `${name} ${print ?? input}`, ok: null, result: null };
     state.recent[meter] = [...(state.recent[meter] ?? []).slice(1 - RECENT_MAX), call];
   }
 }

@@ -55,7 +55,8 @@ const FOLDS: Folds = {
   'review.saturated': () => {},
   'meter.tripped': (state, event) => {
     // The monitor starts afresh after a trip, so that a person can let the agents go on.
-    if (event.stuck !== undefined) delete state.recent[event.meter];
+    // So does the comparison of words, so that an agent that makes the same call again gets its result.
+    if (event.stuck !== undefined || event.repeated?.rule === 'rephrased') delete state.recent[event.meter];
     tripped(threadOf(state, event.thread), event);
   },
   'meter.raised': raised,

@@ -1,7 +1,8 @@
 /**
  * The loop detector: meters of unit `repeats`. A call is held back if it repeats without a new result in between: so many
- * identical calls among the latest, a block of calls that occurred twice in a row with the same results, or so many
- * failures of one tool in a row. The calls and their results are in the state, so the same journal always decides the same.
+ * identical calls among the latest, a block of calls that occurred twice in a row with the same results, so many
+ * failures of one tool in a row, or a read that asks for the same words in another order. The calls and their results are in
+ * the state, so the same journal always decides the same.
  */
 import { onlyReads } from '../ir/effect-classes.ts';
 import type { Json } from '../expr/json.ts';
@@ -20,7 +21,7 @@ export function tripOnRepeat(
   state: RunState,
   thread: Thread,
   node: Node,
-  call: { readonly name: string; readonly print: string },
+  call: WatchedCall,
 ): Tripped | null {
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
@@ -31,14 +32,25 @@ export function tripOnRepeat(
   return null;
 }
 
+interface WatchedCall {
+  readonly name: string;
+  readonly print: string;
+  readonly words: string | undefined;
+}
+
 function repetitionIn(
   program: Program,
   state: RunState,
   id: MeterId,
   meter: Meter,
-  { name, print }: { readonly name: string; readonly print: string },
+  call: WatchedCall,
 ): NonNullable<Tripped['repeated']> | null {
   const recent = state.recent[id] ?? [];
+  const { name, print } = call;
+  if (meter.words === true)
+    return isRephrased(program, recent.slice(1 - (meter.window ?? 2)), call)
+      ? { rule: 'rephrased', calls: [name] }
+      : null;
   const news = newsIn(program, recent);
   if (isIdentical(recent, news, print, (meter.window ?? 1) - 1, limitOf(state, id, meter)))
     return { rule: 'identical', calls: [name] };
@@ -102,9 +114,21 @@ function failuresOf(recent: readonly RecentCall[], news: readonly boolean[], nam
   return failures;
 }
 
+/** A read that a recent call made with the same words in another order, with no successful write in between. */
+function isRephrased({ flow }: Program, recent: readonly RecentCall[], { name, print, words }: WatchedCall): boolean {
+  if (words === undefined || !onlyReads(flow.tools[name]?.effect ?? 'write')) return false;
+  const written = recent.findLastIndex(
+    (call) => call.ok === true && !onlyReads(flow.tools[call.name]?.effect ?? 'read'),
+  );
+  return recent.slice(written + 1).some((call) => call.name === name && call.words === words && call.print !== print);
+}
+
 type Suspected = Extract<EventBody, { type: 'failure.repeated' }>;
 
-/** This call has just failed as often in a row, with the same arguments and the same error, as a meter allows. */
+/**
+ * This call has just failed as often in a row as a meter allows: with the same arguments and the same error, or as a call of
+ * its tool with any arguments.
+ */
 export function repeatedFailure(
   program: Program,
   state: RunState,
@@ -113,21 +137,25 @@ export function repeatedFailure(
   key: EffectKey,
 ): Suspected | null {
   for (const id of declaredOf(program, node).repeats ?? []) {
-    const { sameFailure = Infinity } = meterAt(program, id);
+    const { sameFailure = Infinity, failures: most } = meterAt(program, id);
     const recent = state.recent[id] ?? [];
     const at = recent.findIndex((call) => call.key === key);
     const last = recent[at];
     if (last === undefined || last.ok !== false) continue;
     let failures = 1;
     while (failures <= at && isSame(recent[at - failures] as RecentCall, last)) failures += 1;
-    if (failures === sameFailure)
-      return { type: 'failure.repeated', thread: thread.id, node: thread.at, meter: id, tool: last.name, failures };
+    const event = { type: 'failure.repeated', thread: thread.id, node: thread.at, meter: id, tool: last.name } as const;
+    if (failures === sameFailure) return { ...event, failures };
+    const until = recent.slice(0, at + 1);
+    if (most !== undefined && failuresOf(until, newsIn(program, until), last.name) === most)
+      return { ...event, failures: most, any: true };
   }
   return null;
 }
 
 /** The error as the agent reads it. */
-export function adviceOn(message: string, { failures }: Suspected): string {
+export function adviceOn(message: string, { tool, failures, any }: Suspected): string {
+  if (any === true) return `${message} (${tool} failed ${failures} times in a row: try something else)`;
   return `${message} (this call failed ${failures} times in a row with the same error: change its arguments, or try something else)`;
 }
 
@@ -143,6 +171,27 @@ export function normalised(value: Json, ignored: ReadonlySet<string>): Json {
   return Object.fromEntries(entries.map(([key, each]) => [key, normalised(each, ignored)]));
 }
 const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/;
+
+/** The value with each text of at least four different words as a list of its words. Null if it has no such text. */
+export function inWords(value: Json): Json | null {
+  let found = false;
+  const reworded = (part: Json): Json => {
+    if (typeof part === 'string') {
+      const words = [...new Set(part.toLowerCase().match(WORD))].sort();
+      if (words.length < WORDS_MIN) return part;
+      found = true;
+      return words;
+    }
+    if (part === null || typeof part !== 'object') return part;
+    if (Array.isArray(part)) return part.map(reworded);
+    return Object.fromEntries(Object.entries(part).map(([key, each]) => [key, reworded(each)]));
+  };
+  const result = reworded(value);
+  return found ? result : null;
+}
+const WORDS_MIN = 4;
+/** Letters and digits, and signs that change the meaning of a query. Quotes and punctuation do not count. */
+const WORD = /[\p{L}\p{N}]+|[<>=!+*/%|&]|(?<!\S)-(?=\S)/gu;
 
 /** A short print of a result, to compare results with each other. Not for security. */
 export function printOf(value: Json): string {

@@ -17,14 +17,14 @@ import type {
   Undo,
 } from '../ir/events.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
-import type { DoNode, MeterId } from '../ir/nodes.ts';
+import type { DoNode } from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { digest } from './digest.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';
-import { normalised, tripOnRepeat } from './repeats.ts';
+import { inWords, normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
 import type { Program } from './program.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
@@ -58,6 +58,8 @@ interface Prints {
   readonly fingerprint: string;
   /** The fingerprint without differences of spelling and ignored fields; only where repeats are watched. */
   readonly compared: string | undefined;
+  /** The fingerprint without the order of words, if a meter compares words and the input has a text of several words. */
+  readonly words: string | undefined;
 }
 
 interface Granted extends Prints {
@@ -68,7 +70,7 @@ interface Granted extends Prints {
 }
 
 function requested(program: Program, state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
-  const { fingerprint, compared, timing, wait, holds, undo } = granted;
+  const { fingerprint, compared, words, timing, wait, holds, undo } = granted;
   const { visits, repeats, turns } = declaredOf(program, node);
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
@@ -87,6 +89,7 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
     watched: repeats,
     turns,
     print: compared === fingerprint ? undefined : compared,
+    words,
     notBefore,
     paced,
     timed,
@@ -97,10 +100,16 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
 }
 
 function printsOf(program: Program, node: DoNode, input: Prepared['input']): Prints {
-  const { fingerprint, repeats } = declaredOf(program, node);
+  const { fingerprint: constant, repeats } = declaredOf(program, node);
+  const fingerprint = constant ?? digest(input, program.pure.hash);
+  if (repeats === undefined) return { fingerprint, compared: undefined, words: undefined };
+  const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));
+  const plain = normalised(input, ignored);
+  const words = repeats.some((id) => meterAt(program, id).words === true) ? inWords(plain) : null;
   return {
-    fingerprint: fingerprint ?? digest(input, program.pure.hash),
-    compared: repeats === undefined ? undefined : comparedPrint(program, repeats, input),
+    fingerprint,
+    compared: digest(plain, program.pure.hash),
+    words: words === null ? undefined : digest(words, program.pure.hash),
   };
 }
 
@@ -109,16 +118,11 @@ function tripOnSame(
   state: RunState,
   thread: Thread,
   node: DoNode,
-  { compared }: Prints,
+  { compared, words }: Prints,
 ): EventBody | null {
   if (compared === undefined) return null;
   const name = nameOf(node);
-  return tripOnRepeat(program, state, thread, node, { name, print: `${name} ${compared}` });
-}
-
-function comparedPrint(program: Program, repeats: readonly MeterId[], input: Prepared['input']): string {
-  const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));
-  return digest(normalised(input, ignored), program.pure.hash);
+  return tripOnRepeat(program, state, thread, node, { name, print: `${name} ${compared}`, words });
 }
 
 interface Prepared {

@@ -30,6 +30,8 @@ export interface RecentCall {
   readonly key: EffectKey;
   readonly name: string;
   readonly print: string;
+  /** The print without the order of words; only of a call with a text of several words. */
+  readonly words?: string;
   readonly ok: boolean | null;
   readonly result: string | null;
 }
@@ -49,13 +51,15 @@ export type Suspicion =
       readonly stuck: Stuck;
     }
   | {
-      /** A call failed again with the same arguments and the same error. The agent reads that with the error. */
+      /** A call failed again with the same arguments and the same error, or its tool too often in a row. The agent reads that with the error. */
       readonly type: 'failure.repeated';
       readonly thread: ThreadId;
       readonly node: NodeId;
       readonly meter: MeterId;
       readonly tool: string;
       readonly failures: number;
+      /** Set if the failures are those of the tool with any arguments. */
+      readonly any?: true;
     };
 /** A meter that remembers when calls were let go, and how long it has to. */
 export interface Pace {

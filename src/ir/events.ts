@@ -148,6 +148,8 @@ export type EventBody =
       readonly turns?: readonly MeterId[];
       /** The fingerprint of the normalised input, which `repeats` meters compare. */
       readonly print?: string;
+      /** The fingerprint of the input without the order of words; only of a text of several words. */
+      readonly words?: string;
       readonly notBefore?: Instant;
       readonly paced?: readonly Pace[];
       readonly timed?: readonly MeterId[];
@@ -202,7 +204,10 @@ export type EventBody =
       /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
       readonly velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
       /** Of a `repeats` meter: the rule that held the call back, and the tools of the repeated block. */
-      readonly repeated?: { readonly rule: 'identical' | 'cycle' | 'failures'; readonly calls: readonly string[] };
+      readonly repeated?: {
+        readonly rule: 'identical' | 'cycle' | 'failures' | 'rephrased';
+        readonly calls: readonly string[];
+      };
     }
   | Suspicion
   | {

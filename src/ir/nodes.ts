@@ -252,6 +252,8 @@ export interface Meter {
   readonly failures?: number;
   /** Of `repeats`: after this many failures of one call in a row with the same error, the error tells the agent to change it. */
   readonly sameFailure?: number;
+  /** Of `repeats`: this meter compares only words. A read that asks for the words of a recent call in another order is held back once. */
+  readonly words?: true;
   /** Of `repeats`: fields of the input that are not compared. */
   readonly ignore?: readonly string[];
   readonly over: NodeId;

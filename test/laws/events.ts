@@ -185,6 +185,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     meter: text,
     tool: text,
     failures: fc.nat(),
+    any: optional(fc.constant(true as const)),
   }),
   'question.notified': fc.record({
     type: is('question.notified'),

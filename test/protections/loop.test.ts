@@ -158,6 +158,20 @@ describe('rules', () => {
     expect(reading).toMatchObject({ usage: { toolCalls: 2 }, output: 'I give up.' });
   });
 
+  test('the fourth failure of one tool in a row: the agent is told before its next call is held back', async () => {
+    const told = {
+      when: "input.contains('down (find failed 4 times in a row: try something else)')",
+      text: 'I give up.',
+    };
+    const calls = Array.from({ length: 5 }, (_, index) => call({ q: index }));
+    const script: Script = {
+      agents: { bot: [told, ...calls] as never },
+      tools: { find: [{ error: 'fatal', message: 'down' }] },
+    };
+    const report = await run(document({ same_failure: 9 }), script);
+    expect(report).toMatchObject({ output: 'I give up.', usage: { toolCalls: 4 }, decisions: [{ action: 'surface' }] });
+  });
+
   test.each([
     ['another error', [{ q: 'x' }, { q: 'x' }], ['down', 'no such index']],
     ['other arguments', [{ q: 'x' }, { q: 'y' }], ['down', 'down']],
@@ -178,6 +192,64 @@ describe('rules', () => {
     expect(await run(document({}), fresh)).toMatchObject({ usage: { toolCalls: 5 }, decisions: [] });
     const stale: Script = { agents: { bot }, tools: { find: results('same') } };
     expect(await run(document({}), stale)).toMatchObject({ usage: { toolCalls: 4 }, decisions: [{ action: 'block' }] });
+  });
+
+  describe('a read that asks for the same words in another order', () => {
+    const first = call({ q: 'count of edits of the page until June' });
+    const again = call({ q: '"the page": count of edits, until June' });
+    const done = { text: 'done' };
+    const results = (count: number): Script['tools'] => ({
+      find: Array.from({ length: count }, (_, index) => ({ result: `page ${index}` })),
+    });
+
+    test('off: it is made, and costs a call', async () => {
+      const script: Script = { agents: { bot: [first, again, done] }, tools: results(2) };
+      expect(await run(document({ rephrased: false }), script)).toMatchObject({
+        usage: { toolCalls: 2 },
+        decisions: [],
+      });
+    });
+
+    test('on: it is held back, and the agent reads that it has the answer', async () => {
+      const read = { when: "input.contains('has the same words as an earlier one')", text: 'It is page 0.' };
+      const report = await run(document({}), { agents: { bot: [read, first, again] as never }, tools: results(2) });
+      expect(report).toMatchObject({ output: 'It is page 0.', usage: { toolCalls: 1 } });
+      expect(report.decisions).toMatchObject([{ failure: 'tool_loop', action: 'block', mast: 'FM-1.3' }]);
+    });
+
+    test('an agent that asks for it again gets it, and its turn goes on', async () => {
+      const script: Script = { agents: { bot: [first, again, again, done] }, tools: results(2) };
+      const report = await run(document({}), script);
+      expect(report).toMatchObject({ state: 'completed', usage: { toolCalls: 2 }, decisions: [{ action: 'block' }] });
+    });
+
+    test.each([
+      ['another word', 'count of edits of the page until July'],
+      ['a sign that changes the meaning', 'count of edits of the page until > June'],
+      ['an exclusion', 'count of edits of the page -until June'],
+    ])('near miss: %s', async (_, q) => {
+      const report = await run(document({}), { agents: { bot: [first, call({ q }), done] }, tools: results(2) });
+      expect(report).toMatchObject({ usage: { toolCalls: 2 }, decisions: [] });
+    });
+
+    test('near miss: a text of few words', async () => {
+      const bot = [call({ q: 'edits until June' }), call({ q: 'until June edits' }), done];
+      expect(await run(document({}), { agents: { bot }, tools: results(2) })).toMatchObject({ decisions: [] });
+    });
+
+    test('calls that change something are not compared by words', async () => {
+      const writing = {
+        ...document({}),
+        tools: { find: { ...SECTIONS.tools.find, effect: 'write', idempotent: true } },
+        boundary: { tools: { allow: ['*'] } },
+      };
+      const script: Script = {
+        agents: { bot: [first, again, done] },
+        tools: results(2),
+        approvals: { find: 'approve' },
+      };
+      expect(await run(writing, script)).toMatchObject({ usage: { toolCalls: 2 }, decisions: [] });
+    });
   });
 
   test('arguments that are declared volatile are not compared', async () => {

@@ -63,7 +63,7 @@ async function rerun(calls: readonly Call[], loop: object, writes: ReadonlySet<s
 }
 
 interface Seen {
-  /** The detector found a loop: it held a call back, or told the agent of a failure that repeats. */
+  /** The detector found a loop: it held a call back, or told the agent of failures that repeat. */
   readonly found: boolean;
   readonly held: boolean;
 }
@@ -94,6 +94,7 @@ interface TraceEvent {
   readonly status: string;
 }
 interface Trace {
+  readonly id: string;
   readonly label: { readonly loop: boolean };
   readonly events: readonly TraceEvent[];
 }
@@ -127,23 +128,49 @@ function scoreOf(seen: readonly (Seen & { readonly loop: boolean })[]): Score {
   return { found, missed, wrong, held, traces: seen.length, f1: (2 * found) / (2 * found + missed + wrong) };
 }
 
+type Found = Seen & { readonly loop: boolean };
+
+/** The rule of the specification, on its own and without a reset: three equal calls among the last five of an agent. */
+function hasThreeEqual(calls: readonly Call[]): boolean {
+  const prints = calls.map(({ agent, name, args }) => `${agent} ${name} ${JSON.stringify(args)}`);
+  return calls.some((call, at) => {
+    const mine = prints.slice(0, at + 1).filter((_, index) => calls[index]?.agent === call.agent);
+    return mine.slice(-5).filter((print) => print === mine.at(-1)).length >= 3;
+  });
+}
+
 describe('TRAIL', () => {
-  // `same_failure` was chosen with all traces in view, so its figures are in sample. Two halves show how far they vary.
-  test('the defaults find loops with few false trips', { timeout: 120_000 }, async ({ skip }) => {
+  const tracesOf = () => lines<Trace>(TRAIL).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const callsOf = ({ events }: Trace) => events.flatMap((event, at) => callOf(event, events.slice(at + 1)));
+
+  // The notes and the extraction of calls agree with the published figures of this rule: precision .75, recall .21 here.
+  test('the rule of the specification alone finds 3 of 14 loops, and one wrongly', ({ skip }) => {
     skip(!existsSync(TRAIL), 'the data is absent');
-    const seen: (Seen & { readonly loop: boolean })[] = [];
-    for (const { label, events } of lines<Trace>(TRAIL)) {
-      const calls = events.flatMap((event, at) => callOf(event, events.slice(at + 1)));
-      seen.push({ loop: label.loop, ...(await detect(calls, {})) });
-    }
-    const all = scoreOf(seen);
-    const halves = [0, 1].map((half) => scoreOf(seen.filter((_, index) => index % 2 === half)));
-    console.log(`trail: ${JSON.stringify({ all, halves })}`);
-    expect(all.found).toBeGreaterThanOrEqual(6);
-    expect(all.f1).toBeGreaterThan(0.54);
+    const score = scoreOf(
+      tracesOf().map((trace) => {
+        const found = hasThreeEqual(callsOf(trace));
+        return { loop: trace.label.loop, found, held: found };
+      }),
+    );
+    expect(score).toMatchObject({ found: 3, missed: 11, wrong: 1, traces: 59 });
+  });
+
+  // Rules were chosen on the traces at even positions in the order of their ids. `others` are the traces at odd positions.
+  test('the defaults find loops with few false trips', { timeout: 300_000 }, async ({ skip }) => {
+    skip(!existsSync(TRAIL), 'the data is absent');
+    const seen: Found[] = [];
+    for (const trace of tracesOf()) seen.push({ loop: trace.label.loop, ...(await detect(callsOf(trace), {})) });
+    const [all, tuning, others] = [() => true, isEven, isOdd].map((part) =>
+      scoreOf(seen.filter((_, index) => part(index))),
+    ) as [Score, Score, Score];
+    console.log(`trail: ${JSON.stringify({ all, tuning, others })}`);
+    expect(others.f1).toBeGreaterThanOrEqual(0.6);
+    expect(all.f1).toBeGreaterThanOrEqual(0.6);
     expect(all.wrong / all.traces).toBeLessThanOrEqual(0.04);
   });
 });
+const isEven = (index: number): boolean => index % 2 === 0;
+const isOdd = (index: number): boolean => index % 2 === 1;
 
 interface Conversation {
   readonly reward: number;
@@ -161,7 +188,7 @@ describe('airline conversations', () => {
   }[];
   const writes = new Set(declared.filter(({ x_mutates: is }) => is === true).map((each) => each.function.name));
 
-  test('the defaults find no loop in a successful run', { timeout: 120_000 }, async ({ skip }) => {
+  test('the defaults find no loop in a successful run', { timeout: 300_000 }, async ({ skip }) => {
     skip(!existsSync(AIRLINE), 'the data is absent');
     const runs: (Seen & { readonly good: boolean })[] = [];
     for (const { reward, messages } of lines<Conversation>(AIRLINE)) {

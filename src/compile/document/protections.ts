@@ -10,6 +10,7 @@ export interface LoopRules {
   readonly cycle: number;
   readonly failures: number;
   readonly sameFailure: number;
+  readonly rephrased: boolean;
   readonly ignore: readonly string[];
   readonly onTrip: 'correct' | 'end' | 'escalate';
 }
@@ -68,6 +69,7 @@ const LOOP: LoopRules = {
   cycle: 4,
   failures: 4,
   sameFailure: 2,
+  rephrased: true,
   ignore: [],
   onTrip: 'correct',
 };

@@ -138,7 +138,11 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
     trouble(story, event, `${event.stuck.agents.join(', ')}: no new fact (${event.stuck.rule.replaceAll('_', ' ')})`),
   ],
   'failure.repeated': (story, event) => [
-    trouble(story, event, `${event.tool} failed ${event.failures} times in a row with the same arguments and error`),
+    trouble(
+      story,
+      event,
+      `${event.tool} failed ${event.failures} times in a row${event.any === true ? '' : ' with the same arguments and error'}`,
+    ),
   ],
   'answer.counted': answers,
   'answer.refused': answers,

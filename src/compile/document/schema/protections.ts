@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { FAILURE_KINDS, TIERS } from '../../../ir/protections.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
-import { int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
+import { bool, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
 
 const seconds = () => number({ above: 0 });
 const count = () => int({ min: 1 });
@@ -19,6 +19,7 @@ const loop = record(() => ({
   same_failure: int({ min: 2 })
     .optional()
     .describe('After this many failures of one call in a row with the same error, the agent is told to change it.'),
+  rephrased: bool().optional().describe('A read that asks for the words of a recent call in another order is held back once.'),
   ignore: list(name()).optional().describe('Arguments that are not compared, such as a request id.'),
   on_trip: oneOf(['correct', 'end', 'escalate'])
     .optional()

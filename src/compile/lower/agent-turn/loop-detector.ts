@@ -1,7 +1,9 @@
 /**
  * The loop detector of a turn. A call that repeats earlier ones without a new result in between is not made. The first time,
- * the agent reads a correction. The next time in the same turn, the turn ends, or a person is asked.
+ * the agent reads a correction. The next time in the same turn, the turn ends, or a person is asked. A read that only has the
+ * words of a recent one in another order is held back once, and made if the agent asks for it again.
  */
+import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { BoundaryDef, Decision, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { chose, set } from '../kit.ts';
@@ -14,21 +16,23 @@ import type { AgentTurn } from './turn.ts';
 const CORRECTION =
   'this call repeats earlier calls and brings nothing new. Try something else, or finish with what you know';
 const BLOCKED = `[BLOCKED] ${CORRECTION}`;
+const REPHRASED =
+  'this call has the same words as an earlier one. Use the earlier result, or ask something else; if the order of the words matters, make the call again';
 const ANSWER = '_loop';
 
 /** Adds the meter that every tool call of the turn charges. `done` ends the branch of a call. */
 export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): readonly MeterId[] {
   const common = kit.builder.definitions.protections.loop;
   if (common === null || turn.tools.length === 0) return [];
-  const { identical, window, cycle, failures, sameFailure, ignore, onTrip } = { ...common, ...turn.loop };
+  const { identical, window, cycle, failures, sameFailure, rephrased, ignore, onTrip } = { ...common, ...turn.loop };
   const { hint, origin } = turn;
   const decide = (action: Decision['action'], id: string): Step =>
     decided({ hint: `${hint}.${id}`, origin }, 'tool_loop', action);
-  const blocked = (content: Expr, id: string): NodeId =>
+  const blocked = (content: Expr, id: string, reason = CORRECTION): NodeId =>
     kit.set(
       decide('block', id),
       [
-        ...outcomeOf(turn.agent, content, { ok: 'false', error: quote(CORRECTION), refused: quote('loop') }),
+        ...outcomeOf(turn.agent, content, { ok: 'false', error: quote(reason), refused: quote('loop') }),
         set('error', 'null'),
       ],
       done,
@@ -51,19 +55,23 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
     [{ when: `${TALK}.exists(m, m.role == "tool" && m.content == ${quote(BLOCKED)})`, to: again }],
     blocked(quote(BLOCKED), 'repeated'),
   );
-  return [
+  const shared = { unit: 'repeats', window, ...(ignore.length === 0 ? {} : { ignore }) } as const;
+  const label = `protections.loop of ${origin}`;
+  const meters = [
     kit.builder.meter(`repeats:${hint}`, {
-      unit: 'repeats',
+      ...shared,
       max: identical - 1,
-      window,
       cycle,
       failures,
       sameFailure,
-      ...(ignore.length === 0 ? {} : { ignore }),
       over,
-      label: `protections.loop of ${origin}`,
+      label,
     }),
   ];
+  if (!rephrased || window < 2 || !turn.tools.some((tool) => onlyReads(kit.builder.toolDef(tool)?.effect ?? 'write')))
+    return meters;
+  const held = blocked(quote(`[BLOCKED] ${REPHRASED}`), 'rephrased', REPHRASED);
+  return [...meters, kit.builder.meter(`words:${hint}`, { ...shared, max: 1, words: true, over: held, label })];
 }
 
 interface LoopQuestion {
