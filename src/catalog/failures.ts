@@ -2,7 +2,7 @@
  * The failure decision table as data: eight kinds of failure by three tiers. A cell lists the actions to try, each a number of
  * times, and the action that follows when they are used up. Also the failure modes of the MAST taxonomy.
  */
-import type { Decision } from '../ir/nodes.ts';
+import type { Decision, Notice } from '../ir/nodes.ts';
 import type { FailureKind, MastId, RecoveryAction, RecoveryClass, Tier } from '../ir/protections.ts';
 
 /** An action that is tried again: `retry` repeats the step, `replan` goes back to the plan, `fallback` takes another model. */
@@ -17,6 +17,8 @@ export interface Cell {
   readonly blocks?: true;
   readonly tries: readonly { readonly action: TriedAction; readonly max: number }[];
   readonly last: LastAction;
+  /** The hooks of `notify` tell an operator of the last action. */
+  readonly notice?: Notice;
 }
 
 export type DecisionTable = { readonly [failure in FailureKind]: { readonly [tier in Tier]: Cell } };
@@ -39,7 +41,12 @@ export const DECISION_TABLE: DecisionTable = {
   },
   cost_overrun: {
     interactive: { does: 'The run fails at once.', tries: [], last: 'abort' },
-    batch: { does: 'The call is denied before it is made, and the run aborts.', tries: [], last: 'abort' },
+    batch: {
+      does: 'The call is denied before it is made, the run aborts, and an operator is alerted.',
+      tries: [],
+      last: 'abort',
+      notice: 'alert',
+    },
     regulated: { does: 'The call is denied before it is made, and a person decides.', tries: [], last: 'escalate' },
   },
   provider_error: {
@@ -78,8 +85,12 @@ export const DECISION_TABLE: DecisionTable = {
   },
   malformed_plan: {
     interactive: { does: 'Abort with the error.', tries: [], last: 'abort' },
-    batch: { does: 'Replan with the objection, at most twice, then abort.', tries: [REPLAN], last: 'abort' },
-    regulated: { does: 'Abort. There is no replan.', tries: [], last: 'abort' },
+    batch: {
+      does: 'Replan with the objection of the gate or of the critic, at most twice, then abort.',
+      tries: [REPLAN],
+      last: 'abort',
+    },
+    regulated: { does: 'Abort, and open a ticket. There is no replan.', tries: [], last: 'abort', notice: 'ticket' },
   },
   no_progress: {
     interactive: { does: 'The run is terminated.', tries: [], last: 'abort' },

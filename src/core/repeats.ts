@@ -114,9 +114,9 @@ function failuresOf(recent: readonly RecentCall[], news: readonly boolean[], nam
   return failures;
 }
 
-/** A read that a recent call made with the same words in another order, with no successful write in between. */
+/** A read (only reads have words) that repeats a recent one in another order, with no successful write in between. */
 function isRephrased({ flow }: Program, recent: readonly RecentCall[], { name, print, words }: WatchedCall): boolean {
-  if (words === undefined || !onlyReads(flow.tools[name]?.effect ?? 'write')) return false;
+  if (words === undefined) return false;
   const written = recent.findLastIndex(
     (call) => call.ok === true && !onlyReads(flow.tools[call.name]?.effect ?? 'read'),
   );

@@ -16,6 +16,7 @@ import type {
   Thread,
   Undo,
 } from '../ir/events.ts';
+import { onlyReads } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode } from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
@@ -105,7 +106,8 @@ function printsOf(program: Program, node: DoNode, input: Prepared['input']): Pri
   if (repeats === undefined) return { fingerprint, compared: undefined, words: undefined };
   const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));
   const plain = normalised(input, ignored);
-  const words = repeats.some((id) => meterAt(program, id).words === true) ? inWords(plain) : null;
+  const isRead = onlyReads(program.flow.tools[nameOf(node)]?.effect ?? 'write');
+  const words = isRead && repeats.some((id) => meterAt(program, id).words === true) ? inWords(plain) : null;
   return {
     fingerprint,
     compared: digest(plain, program.pure.hash),

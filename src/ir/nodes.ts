@@ -106,7 +106,11 @@ export interface Decision {
   readonly failure: FailureKind;
   readonly action: RecoveryAction;
   readonly mast: MastId | null;
+  /** Present if the decision is announced to an operator. */
+  readonly notice?: Notice;
 }
+/** An `alert` asks for a look, a `ticket` for work. */
+export type Notice = 'alert' | 'ticket';
 
 /** The names of a node, for people. */
 interface Label {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Report } from '../../src/index.ts';
+import { replay } from '../../src/runtime/journal/audit.ts';
 import type { Script } from '../../src/testing.ts';
 
 const SECTIONS = {
@@ -20,8 +21,10 @@ const call = (args: { readonly [field: string]: Json }) => ({ text: '', tools: [
 async function run(document: object, script: Script): Promise<Report> {
   const { flow, diagnostics } = compile(document);
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-  const engine = createEngine({ journal: openMemory(), script });
+  const store = openMemory();
+  const engine = createEngine({ journal: store, script });
   const report = await engine.settled(await engine.start(flow as NonNullable<typeof flow>, { input: 'where?' }));
+  expect(await replay(store.journal, report.run)).toMatchObject({ agrees: true });
   await engine.close();
   return report;
 }

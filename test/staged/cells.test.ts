@@ -1,11 +1,10 @@
 /**
- * The 24 cells of the failure decision table: eight kinds of failure by three tiers. Each kind first shows the damage with the
- * protection off, where it can be switched off.
+ * The 24 cells of the failure decision table: eight kinds of failure by three tiers. Each cell first shows the damage with the
+ * protection off, then the decision that stops it.
  */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
-import type { Report } from '../../src/index.ts';
 import { GOOD, NO, ONE, SUPERVISOR, YES, actions, play } from './drive.ts';
 
 type Tier = 'interactive' | 'batch' | 'regulated';
@@ -18,6 +17,8 @@ interface Row {
   readonly document: object;
   readonly staged: object;
   readonly script: Script;
+  /** The same flow without the protection, and the damage. */
+  readonly off: { readonly document?: object; readonly staged?: object; readonly damage: object };
   readonly cells: { readonly [tier in Tier]: Cell };
 }
 
@@ -31,6 +32,11 @@ const escalates = {
   state: 'suspended',
   waiting: [{ node: 'escalation', choices: ['approve', 'edit', 'respond', 'reject'] }],
 };
+const unguarded = { state: 'completed', code: 'SUCCESS' };
+/** More tasks than may be started. */
+const CROWD = JSON.stringify({ tasks: Array.from({ length: 60 }, (_, index) => ({ id: `t${index}`, brief: 'Do.' })) });
+/** The most tries that a document can declare. */
+const STUBBORN = JSON.parse('{"retries": 10, "replans": 10, "then": "abort"}') as object;
 const fails = (code: string) => ({ state: 'failed', code, output: null });
 const script = (agents: NonNullable<Script['agents']>, rest: Omit<Script, 'agents'> = {}): Script => ({
   agents: { ...GOOD, planner: [ONE], ...agents },
@@ -42,6 +48,10 @@ const ROWS: { readonly [failure: string]: Row } = {
     document: { agents: SEARCHER, tools: TOOLS },
     staged: {},
     script: script({ worker: [call] }, { tools: { find: [{ result: 'nothing' }] } }),
+    off: {
+      document: { protections: { loop: false }, budgets: { tool_calls: 20 } },
+      damage: { usage: { toolCalls: 20 } },
+    },
     cells: {
       interactive: { decides: ['tool_loop: block', 'tool_loop: abort'], report: fails('REPEATED_FAILURE') },
       batch: { decides: ['tool_loop: block', 'tool_loop: abort'], report: fails('REPEATED_FAILURE') },
@@ -52,6 +62,10 @@ const ROWS: { readonly [failure: string]: Row } = {
     document: {},
     staged: { workers: undefined, peers: { agents: ['ann', 'bob'] } },
     script: script({ ann: ['{"handoff": "bob"}'], bob: ['{"handoff": "ann"}'] }),
+    off: {
+      document: { protections: { deadlock: false, hops: false }, budgets: { model_calls: 40 } },
+      damage: { usage: { modelCalls: 40 } },
+    },
     cells: {
       interactive: { decides: ['deadlock: abort'], report: fails('REPEATED_FAILURE') },
       batch: { decides: ['deadlock: abort'], report: fails('REPEATED_FAILURE') },
@@ -62,6 +76,7 @@ const ROWS: { readonly [failure: string]: Row } = {
     document: { budgets: { model_calls: 3 } },
     staged: { replans: 0 },
     script: script({}),
+    off: { document: { budgets: {} }, damage: { ...unguarded, usage: { modelCalls: 5 } } },
     cells: {
       interactive: { decides: ['cost_overrun: abort'], report: fails('BUDGET_EXHAUSTED') },
       batch: { decides: ['cost_overrun: abort'], report: fails('BUDGET_EXHAUSTED') },
@@ -72,6 +87,10 @@ const ROWS: { readonly [failure: string]: Row } = {
     document: {},
     staged: {},
     script: script({ worker: [{ error: 'transient', message: '503' }] }),
+    off: {
+      document: { protections: { breaker: false, retry_budget: false, on_failure: { provider_error: STUBBORN } } },
+      damage: { state: 'failed', usage: { modelCalls: 36 } },
+    },
     cells: {
       interactive: {
         decides: ['provider_error: retry', 'provider_error: retry', 'provider_error: abort'],
@@ -88,6 +107,7 @@ const ROWS: { readonly [failure: string]: Row } = {
     document: {},
     staged: {},
     script: script({ critic: [NO] }),
+    off: { staged: { validate: {} }, damage: { ...unguarded, output: 'Done: 1 and 2.' } },
     cells: {
       interactive: {
         decides: ['schema_or_grounding: retry', 'schema_or_grounding: surface'],
@@ -103,7 +123,8 @@ const ROWS: { readonly [failure: string]: Row } = {
   malformed_plan: {
     document: {},
     staged: {},
-    script: script({ planner: ['{"tasks": []}'] }),
+    script: script({ planner: [CROWD], worker: ['ok'] }),
+    off: { document: { protections: { spawn: false } }, damage: { ...unguarded, usage: { modelCalls: 64 } } },
     cells: {
       interactive: { decides: ['malformed_plan: abort'], report: fails('VALIDATION_FAIL') },
       batch: {
@@ -117,6 +138,11 @@ const ROWS: { readonly [failure: string]: Row } = {
     document: {},
     staged: { workers: undefined, board: { agents: ['ann', 'bob'], rounds: 4 } },
     script: script({ ann: ['{"version": 0}'], bob: ['{"version": 0}'] }),
+    off: {
+      document: { protections: { on_failure: { no_progress: STUBBORN } } },
+      staged: { replans: 10 },
+      damage: { state: 'failed', usage: { modelCalls: 53 } },
+    },
     cells: {
       interactive: { decides: ['no_progress: abort'], report: fails('REPEATED_FAILURE') },
       batch: { decides: ['no_progress: replan', 'no_progress: escalate'], report: escalates },
@@ -133,6 +159,7 @@ const ROWS: { readonly [failure: string]: Row } = {
       },
     },
     script: script({ writer: ['The password is 1234.'] }),
+    off: { staged: { finalize: { agent: 'writer' } }, damage: { ...unguarded, output: 'The password is 1234.' } },
     cells: {
       interactive: {
         decides: ['unsafe_output: block', 'unsafe_output: fallback'],
@@ -144,54 +171,16 @@ const ROWS: { readonly [failure: string]: Row } = {
   },
 };
 
-describe.each(Object.entries(ROWS))('%s', (_, { document, staged, script: world, cells }) => {
+describe.each(Object.entries(ROWS))('%s', (_, { document, staged, script: world, off, cells }) => {
   test.each(Object.entries(cells))('%s', async (tier, { decides, report: expected }) => {
+    const without = { ...SUPERVISOR, ...staged, ...off.staged, tier };
+    const { report: damaged } = await play({ ...document, ...off.document, staged: without }, world);
+    expect(damaged).toMatchObject(off.damage);
+
     const { report } = await play({ ...document, staged: { ...SUPERVISOR, ...staged, tier } }, world);
     expect(actions(report)).toEqual(decides);
     expect(report).toMatchObject(expected);
     expect(report.decisions.every((each) => each.tier === tier)).toBe(true);
-  });
-});
-
-/** The damage that each protection prevents. */
-describe('without the protection', () => {
-  const off = async (document: object, staged: object, world: Script): Promise<Report> => {
-    const { report } = await play({ ...document, staged: { ...SUPERVISOR, ...staged } }, world);
-    return report;
-  };
-  test('tool_loop: the agent repeats its call until the budget is used up', async () => {
-    const { document, script: world } = ROWS['tool_loop'] as Row;
-    const report = await off({ ...document, protections: { loop: false }, budgets: { tool_calls: 20 } }, {}, world);
-    expect(report.usage.toolCalls).toBe(20);
-  });
-  test('deadlock: the peers go on until the budget is used up', async () => {
-    const { staged, script: world } = ROWS['deadlock'] as Row;
-    const report = await off(
-      { protections: { deadlock: false, hops: false }, budgets: { model_calls: 40 } },
-      staged,
-      world,
-    );
-    expect(report).toMatchObject({ code: 'BUDGET_EXHAUSTED', usage: { modelCalls: 40 } });
-  });
-  test('cost_overrun: without a budget the run spends as much as its agents want', async () => {
-    const report = await off({}, {}, script({}));
-    expect(report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 5 } });
-  });
-  test('schema_or_grounding: without a critic the unsupported result is the output', async () => {
-    const report = await off({}, { validate: undefined }, script({}));
-    expect(report).toMatchObject({ code: 'SUCCESS', output: 'Done: 1 and 2.' });
-  });
-  test('unsafe_output: without a guard the password is the output', async () => {
-    const report = await off({}, {}, (ROWS['unsafe_output'] as Row).script);
-    expect(report).toMatchObject({ code: 'SUCCESS', output: 'The password is 1234.' });
-  });
-  test('malformed_plan: without the spawn limit a plan starts every task that it names', async () => {
-    const tasks = Array.from({ length: 60 }, (_, index) => ({ id: `t${index}`, brief: 'Do.' }));
-    const world = script({ planner: [JSON.stringify({ tasks })], worker: ['ok'] });
-    const report = await off({ protections: { spawn: false } }, {}, world);
-    expect(report.usage.modelCalls).toBe(64);
-    const capped = await off({}, {}, world);
-    expect(capped).toMatchObject({ code: 'VALIDATION_FAIL', usage: { modelCalls: 3 } });
   });
 });
 

@@ -1,4 +1,4 @@
-/** The saga example: the third booking fails, and the other two are undone, the latest first. */
+/** Examples of staged flows: a saga whose third booking fails, and a plan that a critic refuses first. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -24,4 +24,15 @@ test('a saga undoes two of three bookings', async () => {
     ['hotel.book', 'compensated'],
   ]);
   expect(report.decisions).toMatchObject([{ failure: 'schema_or_grounding', action: 'abort', tier: 'batch' }]);
+});
+
+test('a critic refuses the plan that leaves out the risks', async () => {
+  const { flow, diagnostics } = compile(read('plan-critic.staged.yaml'));
+  expect(diagnostics).toEqual([]);
+  const engine = createEngine({ journal: openMemory(), script: parse(read('plan-critic.script.yaml')) as Script });
+  const run = await engine.start(flow as NonNullable<typeof flow>, { input: 'Shall we buy the mill?' });
+  const report = await engine.settled(run);
+  await engine.close();
+  expect(report).toMatchObject({ code: 'SUCCESS', decisions: [{ failure: 'malformed_plan', action: 'replan' }] });
+  expect(report.path).toEqual(['plan', 'plan', 'workers/price', 'workers/risks', 'aggregate', 'validate', 'finalize']);
 });

@@ -10,7 +10,7 @@ import { KIND_CLASSES, cellOf, decisionOf, mastOf } from '../../catalog/failures
 import type { Cell, CellChange, TriedAction } from '../../catalog/failures.ts';
 import { FAILURE_KINDS } from '../../ir/protections.ts';
 import type { FailureKind, RecoveryAction, Tier } from '../../ir/protections.ts';
-import type { Expr, MeterId, NodeId, Write } from '../../ir/nodes.ts';
+import type { Decision, Expr, MeterId, NodeId, Notice, Write } from '../../ir/nodes.ts';
 import { literal, path } from '../expressions/cel-text.ts';
 import { set, setField } from './kit.ts';
 import type { Kit, Step } from './kit.ts';
@@ -128,28 +128,34 @@ function addTry(kit: Kit, recovery: Recovery, { action, max, way, otherwise }: T
   return kit.pick(step(`${failure}.${action}?`), [{ when: limits.join(' && '), to: tried }], otherwise);
 }
 
-function addLast(kit: Kit, recovery: Recovery, { last }: Cell): NodeId {
+function addLast(kit: Kit, recovery: Recovery, { last, notice }: Cell): NodeId {
   const { ways } = recovery;
   const way = last === 'fallback' ? ways.safe : ways[last];
-  if (way === undefined || last === 'abort') return addAbort(kit, recovery);
+  if (way === undefined || last === 'abort') return addAbort(kit, recovery, notice);
   const limit =
     last === 'escalate' && recovery.questions !== undefined
-      ? { charges: [recovery.questions], onVisits: addAbort(kit, recovery) }
+      ? { charges: [recovery.questions], onVisits: addAbort(kit, recovery, notice) }
       : {};
-  return kit.set({ ...named(recovery, last), ...limit }, [failed(recovery, last)], way);
+  return kit.set({ ...named(recovery, last, notice), ...limit }, [failed(recovery, last)], way);
 }
 
-function addAbort(kit: Kit, recovery: Recovery): NodeId {
-  return kit.set(named(recovery, 'abort'), [failed(recovery, 'abort')], recovery.ways.abort);
+function addAbort(kit: Kit, recovery: Recovery, notice: Notice | undefined): NodeId {
+  return kit.set(named(recovery, 'abort', notice), [failed(recovery, 'abort')], recovery.ways.abort);
 }
 
 /** The node that records a decision. */
-function named({ step, failure, cause }: Recovery, action: RecoveryAction): Step {
-  return decided(step(`${failure}.${action}`), failure, action, cause);
+function named({ step, failure, cause }: Recovery, action: RecoveryAction, notice?: Notice): Step {
+  const { decision, ...rest } = decided(step(`${failure}.${action}`), failure, action, cause);
+  return { ...rest, decision: notice === undefined ? decision : { ...decision, notice } };
 }
 
 /** The step as one that records a decision. */
-export function decided(step: Step, failure: FailureKind, action: RecoveryAction, cause?: string): Step {
+export function decided(
+  step: Step,
+  failure: FailureKind,
+  action: RecoveryAction,
+  cause?: string,
+): Step & { readonly decision: Decision } {
   return { ...step, decision: decisionOf(failure, action, cause) };
 }
 

@@ -1,13 +1,17 @@
 /**
- * Announces questions to the hooks of a flow, and records what came of it. A hook is called in the background: a hook that
- * fails or hangs never holds up the run. A question whose announcement was not recorded, because its process died, is
- * announced by the next process, under the same id. Also records that more questions wait than the flow allows.
+ * Announces questions, alerts and tickets to the hooks of a flow, and records what came of it. A hook is called in the
+ * background: a hook that fails or hangs never holds up the run. An announcement that was not recorded, because its process
+ * died, is made by the next process, under the same id. Also records that more questions wait than the flow allows.
  */
-import type { Event, Question, RunId, RunState } from '../../ir/events.ts';
+import type { Json } from '../../expr/json.ts';
+import type { ErrorRecord, Event, Question, RunId, RunState } from '../../ir/events.ts';
+import type { CompiledFlow, Notice } from '../../ir/nodes.ts';
 import type { NotifyHook, ReviewNote } from '../../ir/people.ts';
 import type { RunEntry } from '../ports.ts';
 import { readRun } from '../journal/read.ts';
 import type { ReadRun } from '../journal/read.ts';
+import { decisionsOf } from '../report/decisions.ts';
+import type { MadeDecision } from '../report/decisions.ts';
 import { waitingOf } from '../report/waiting.ts';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -17,8 +21,13 @@ const BACKOFF_MS = 250;
 const ATTEMPT_MS = 5_000;
 /** After this time a process that still announced a question would have recorded it. */
 const GRACE_MS = 30_000;
+/** How many failed runs a process looks at for alerts and tickets that were not announced, and how far back. */
+const FAILED_MAX = 1000;
+const FAILED_MS = 86_400_000;
 /** The store keeps the time up to which all questions are announced, by tenant. */
 const ANNOUNCED_PREFIX = 'notify.announced:';
+/** Alerts and tickets that were announced; a run that has ended takes no record. */
+const NOTICE_PREFIX = 'notify.notice:';
 /** How long closing waits for hooks. */
 const DRAIN_MS = 10_000;
 
@@ -28,6 +37,8 @@ export class Notifier {
   readonly #host: Host;
   readonly #record: Record;
   readonly #pending = new Set<Promise<void>>();
+  /** Alerts and tickets that are being announced. */
+  readonly #announcing = new Set<string>();
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout | null;
 
@@ -58,19 +69,23 @@ export class Notifier {
     for (const event of events) {
       for (const asked of askedBy(event, owned.state))
         for (const hook of notify ?? []) this.#track(this.#announce(owned, event, asked, hook));
+      if (notify !== undefined && noticeOf(owned.program.flow, event) !== null)
+        this.#track(this.#announceNotices(owned.run));
       if (event.type === 'effect.requested' && event.question !== undefined)
         this.#track(this.#measure(owned, event.key));
     }
   }
 
-  /** Runs that were suspended since the last look, but not so recently that their own process may still be at it. */
+  /** Runs that were suspended or failed since the last look, but not so recently that their own process may still be at it. */
   async #announceLost(): Promise<void> {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
     const until = clock.now() - GRACE_MS;
     const suspended = await store.roster.list({ status: ['suspended'] });
+    const failed = await store.roster.list({ status: ['failed'], limit: FAILED_MAX });
+    const runs = [...suspended, ...failed.filter(({ updatedAt }) => updatedAt > until - FAILED_MS)];
     // This engine may see the runs of one tenant only.
-    for (const [tenant, entries] of Map.groupBy(suspended, (entry) => entry.tenant ?? '')) {
+    for (const [tenant, entries] of Map.groupBy(runs, (entry) => entry.tenant ?? '')) {
       const key = `${ANNOUNCED_PREFIX}${tenant}`;
       const since = Number((await store.shared.get(key)) ?? 0);
       const due = entries.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= until);
@@ -88,6 +103,36 @@ export class Notifier {
       if (read === null) continue;
       if (read.program.flow.notify === undefined || this.#stop.signal.aborted) return;
       for (const { event, asked, hook } of unannounced(read)) await this.#announce(read, event, asked, hook);
+      await this.#announceNotices(run, read);
+    }
+  }
+
+  /** Announces the alerts and tickets of a run that were not announced before. */
+  async #announceNotices(run: RunId, known?: ReadRun): Promise<void> {
+    const { performer, store } = this.#host;
+    if (performer.notify === undefined) return;
+    const read = known ?? (await readRun(store.journal, run));
+    const { flow } = read.program;
+    for (const event of read.events) {
+      const notice = noticeOf(flow, event);
+      if (notice === null) continue;
+      const body = JSON.stringify({ ...notice, flow: flow.id, run, at: event.at, error: failureIn(read) });
+      for (const hook of flow.notify ?? []) await this.#announceOnce(read, hook, `${run}.${event.seq}`, body);
+    }
+  }
+
+  async #announceOnce(read: ReadRun, hook: NotifyHook, id: string, body: string): Promise<void> {
+    const { shared } = this.#host.store;
+    const key = `${NOTICE_PREFIX}${id}:${receiverOf(hook)}`;
+    if (this.#announcing.has(key)) return;
+    this.#announcing.add(key);
+    try {
+      if ((await shared.get(key)) === true) return;
+      const sent = await this.#send(read, hook, id, body);
+      // Null: closing came first, and the next process announces it.
+      if (sent !== null) await shared.update(key, () => [true, null]);
+    } finally {
+      this.#announcing.delete(key);
     }
   }
 
@@ -105,24 +150,34 @@ export class Notifier {
     if (performer.notify === undefined || waiting === undefined) return;
     const type = event.type === 'question.escalated' ? 'question.escalated' : 'question.asked';
     const body = JSON.stringify({ type, flow: program.flow.id, run, at: event.at, question: waiting });
+    const sent = await this.#send(of, hook, `${question.id}.${event.seq}`, body);
+    // Closing came first. The next process announces the question.
+    if (sent === null) return;
+    await this.#record(run, { type: 'question.notified', key, to: receiverOf(hook), ...sent });
+  }
+
+  /** Calls a hook, several times if it fails. Null if closing came first. */
+  async #send(
+    { state }: Announced,
+    hook: NotifyHook,
+    id: string,
+    body: string,
+  ): Promise<{ readonly attempts: number; readonly problem?: string } | null> {
     const documentDir = state?.origin.pins?.documentDir;
-    const to = receiverOf(hook);
-    const id = `${question.id}.${event.seq}`;
     let problem = '';
     for (let attempt = 1; attempt <= ATTEMPTS_MAX && !this.#stop.signal.aborted; attempt++) {
       if (attempt > 1) await pause(BACKOFF_MS * 2 ** (attempt - 2), this.#stop.signal);
       try {
         const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_MS)]);
-        await performer.notify({ hook, id, body, documentDir, signal });
-        return await this.#record(run, { type: 'question.notified', key, to, attempts: attempt });
+        await this.#host.performer.notify?.({ hook, id, body, documentDir, signal });
+        return { attempts: attempt };
       } catch (error) {
         problem = error instanceof Error ? error.message : String(error);
       }
     }
-    // Closing came first. The next process announces the question.
-    if (this.#stop.signal.aborted) return;
-    this.#host.notice(`the hook \`${to}\` of run \`${run}\` failed: ${problem}`);
-    await this.#record(run, { type: 'question.notified', key, to, attempts: ATTEMPTS_MAX, problem });
+    if (this.#stop.signal.aborted) return null;
+    this.#host.notice(`the hook \`${receiverOf(hook)}\` of run \`${state?.run ?? ''}\` failed: ${problem}`);
+    return { attempts: ATTEMPTS_MAX, problem };
   }
 
   /** Measures the queue when a question joins it. */
@@ -144,6 +199,22 @@ interface Asked {
 }
 
 type Announced = Pick<OwnedRun, 'program' | 'state'>;
+
+/** The alert or the ticket of an event, as its message begins. */
+function noticeOf(flow: CompiledFlow, event: Event): { readonly type: Notice; readonly decision: MadeDecision } | null {
+  const [decision] = decisionsOf(flow, [event]);
+  return decision?.notice === undefined ? null : { type: decision.notice, decision };
+}
+
+/** The failure that the run ended with, or that it is being undone for. */
+function failureIn({ state }: ReadRun): Json {
+  const { class: kind, type, message, node } = state.outcome?.error ?? threadError(state) ?? {};
+  return { class: kind ?? null, type: type ?? null, message: message ?? null, node: node ?? null };
+}
+
+function threadError({ threads }: RunState): Partial<ErrorRecord> | null {
+  return (threads.get('0')?.slots['error'] ?? null) as Partial<ErrorRecord> | null;
+}
 
 /** The open questions that an event asks, asks of more people, or asks again under a new id. */
 function askedBy(event: Event, state: RunState | null): readonly Asked[] {

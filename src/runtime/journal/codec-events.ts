@@ -77,8 +77,8 @@ function optional(value: unknown): string {
 
 /** The optional fields of a request; null if it has none. */
 export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
-  const { holds, watched, turns, print, notBefore, paced, timed, question, until, signal } = event;
-  const fields = { holds, watched, turns, print, notBefore, paced, timed, question, until, signal };
+  const { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal } = event;
+  const fields = { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal };
   return Object.values(fields).every((field) => field === undefined) ? null : fields;
 }
 

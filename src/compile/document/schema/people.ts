@@ -61,7 +61,7 @@ const hook = ruled(
   },
 );
 
-export const notify = list(hook, { min: 1, max: 20 }).describe('Hooks that are called when a question is asked.');
+export const notify = list(hook, { min: 1, max: 20 }).describe('Hooks that are called when a question is asked, and for alerts and tickets of staged flows.');
 
 export const reviewQueue = record(() => ({
   open: int({ min: 1 }).optional().describe('More waiting runs than this are an event.'),

@@ -30,20 +30,22 @@ interface StageFields {
   readonly approvers?: Fields;
 }
 
+type PlanFields<Id> = { readonly agent: Id; readonly critic?: Id } & StageFields;
+
 interface Supervisor<Id> {
   readonly topology?: 'supervisor';
-  readonly plan: { readonly agent: Id } & StageFields;
+  readonly plan: PlanFields<Id>;
   readonly workers: ({ readonly agent: Id } | { readonly agents: readonly Id[] }) & {
     readonly max?: number;
   } & StageFields;
 }
 interface Hierarchical<Id> {
   readonly topology?: 'hierarchical';
-  readonly plan: { readonly agent: Id } & StageFields;
+  readonly plan: PlanFields<Id>;
   readonly teams: readonly { readonly id: string; readonly staged: StagedFields<Id> & StagedWork<Id> }[];
 }
 interface Planned<Id> {
-  readonly plan?: { readonly agent: Id } & StageFields;
+  readonly plan?: PlanFields<Id>;
 }
 interface Handoff<Id> extends Planned<Id> {
   readonly topology?: 'handoff';

@@ -104,6 +104,7 @@ function checkAgents(section: Section, raw: RawStaged): void {
   const many = (agents: readonly string[] | undefined, ...path: Path): void =>
     agents?.forEach((agent, index) => one(agent, ...path, index));
   for (const key of ['plan', 'aggregate', 'validate', 'finalize'] as const) one(raw[key]?.agent, key, 'agent');
+  one(raw.plan?.critic, 'plan', 'critic');
   one(raw.workers?.agent, 'workers', 'agent');
   one(raw.swarm?.agent, 'swarm', 'agent');
   one(raw.debate?.judge, 'debate', 'judge');

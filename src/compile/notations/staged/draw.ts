@@ -13,7 +13,7 @@ export function drawStaged(staged: Staged): Picture {
   const nodes = [
     shape('start', 'start', 'start'),
     agentShape(staged, 'plan', 'plan', plan.agent ?? 'one task', plan.agent),
-    shape('plan gate', 'decision', 'plan gate', 'tasks, ids, workers'),
+    shape('plan gate', 'decision', 'plan gate', gateDetail(staged)),
     shape('work', 'parallel', working.id, workDetail(staged.work)),
     ...partsOf(staged),
     agentShape(staged, 'aggregate', 'aggregate', aggregate.agent ?? 'list of summaries', aggregate.agent),
@@ -51,6 +51,10 @@ export function drawStaged(staged: Staged): Picture {
     edges,
     cycles: repeats || asks ? [{ nodes: asks ? [...CYCLE, 'escalation'] : CYCLE, bound: `replans: ${replans}` }] : [],
   };
+}
+
+function gateDetail({ plan: { critic } }: Staged): string {
+  return critic === null ? 'tasks, ids, workers' : `tasks, ids, workers, ${critic}`;
 }
 
 function shape(id: string, kind: ShapeKind, label: string, detail: string | null = null): PictureNode {

@@ -36,6 +36,7 @@ export interface Objection {
     | 'confidence'
     | 'verdict'
     | 'plan'
+    | 'critic'
     | 'oracle';
   readonly class?: FailureClass;
   readonly type?: string;

@@ -61,7 +61,8 @@ export function watchesRounds({ replans, tier, validate }: Staged): boolean {
 }
 
 /** The agents that take turns in a stage. */
-function agentsOf({ work, working }: Staged, stage: Stage): readonly string[] {
+function agentsOf({ plan, work, working }: Staged, stage: Stage): readonly string[] {
+  if (stage.id === 'plan') return [plan.agent, plan.critic].filter((agent) => agent !== null);
   if (stage.id !== working.id) return stage.agent === null ? [] : [stage.agent];
   switch (work.is) {
     case 'workers':

@@ -19,6 +19,7 @@ import { addPlan } from './plan.ts';
 import { rollbackStart } from './rollback.ts';
 import {
   AGGREGATE,
+  CRITIQUE,
   FEEDBACK,
   LOST,
   OUTPUT,
@@ -131,6 +132,7 @@ function addStart(l: Lowering, id: NodeId, request: string): void {
       set(ROUND, '1'),
       recoveryStart,
       ...[TASKS, SUMMARIES, LOST, ROUNDS].map((slot) => set(slot, '[]')),
+      ...(l.staged.plan.critic === null ? [] : [set(CRITIQUE, 'null')]),
       ...[PLAN, RESULT, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, VALIDATION, REJECTED, TRIPPED, 'error'].map((slot) =>
         set(slot, 'null'),
       ),

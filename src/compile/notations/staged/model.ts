@@ -61,7 +61,10 @@ export interface Staged {
   readonly description: string | null;
   readonly tier: Tier;
   readonly topology: Topology;
-  readonly plan: Stage;
+  readonly plan: Stage & {
+    /** The agent that must accept the plan. */
+    readonly critic: string | null;
+  };
   readonly work: Work;
   readonly working: Stage;
   readonly aggregate: Stage;
@@ -95,7 +98,7 @@ export function settle(raw: RawStaged, topology: Topology, definitions: Definiti
     description: raw.description ?? null,
     tier,
     topology,
-    plan: stage('plan', raw.plan),
+    plan: { ...stage('plan', raw.plan), critic: raw.plan?.critic ?? null },
     work,
     working: { ...keysOf(keys, protections), id: work.is, agent: null },
     aggregate: stage('aggregate', raw.aggregate),

@@ -1,6 +1,6 @@
 /**
  * The first stage. The planner replies with tasks; the gate refuses a plan without tasks, with two tasks of one id, with an
- * unknown worker, with more tasks than may be started, or with a brief that does not fit its schema.
+ * unknown worker, with more tasks than may be started, with a brief that does not fit its schema, or that the critic refuses.
  */
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -12,8 +12,8 @@ import { nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { spawnMax } from './model.ts';
 import type { Staged } from './model.ts';
-import { planPrompt } from './prompts.ts';
-import { CHECKED, PLAN, REQUEST, TASKS } from './slots.ts';
+import { criticPrompt, planPrompt } from './prompts.ts';
+import { CHECKED, CRITIQUE, PLAN, REQUEST, TASKS } from './slots.ts';
 import { addStage, addStageTurn } from './stage.ts';
 
 const MALFORMED: Partial<Objection> = { check: 'plan', type: 'PlanError' };
@@ -28,33 +28,61 @@ export function addPlan(l: Lowering, next: NodeId): NodeId {
     result: PLAN,
     ...(agent === null
       ? { opening: [set(PLAN, `{"tasks": [{"id": "task", "brief": ${REQUEST}}]}`)] }
-      : {
-          body: (done, fail) =>
-            addStageTurn(l, {
-              stage: plan,
-              agent,
-              hint: nameOf(l, 'plan.agent'),
-              prompt: planPrompt(l.staged),
-              result: PLAN,
-              turn: quote(nameOf(l, 'plan')),
-              charges: [
-                l.kit.visits(`runs:${nameOf(l, 'plan')}`, l.visits.plan * l.startsMax, fail, 'runs of the plan'),
-              ],
-              visitsMax: l.visits.plan * l.startsMax,
-              next: done,
-              fail,
-            }),
-        }),
+      : { body: (done, fail) => addPlanner(l, agent, done, fail) }),
+    ...(plan.critic === null ? {} : { gather: [{ slot: CRITIQUE, mode: 'last' }] }),
     checks: (gate, _, then) => addPlanChecks(l, gate, then),
     next,
   });
 }
 
+/** The planner's turn, and the critic's if the plan is well-formed. */
+function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): NodeId {
+  const { plan } = l.staged;
+  const visitsMax = l.visits.plan * l.startsMax;
+  const turn = { stage: plan, turn: quote(nameOf(l, 'plan')), visitsMax, fail } as const;
+  const runs = (what: string) => l.kit.visits(`runs:${nameOf(l, what)}`, visitsMax, fail, `runs of the ${what}`);
+  return addStageTurn(l, {
+    ...turn,
+    agent,
+    hint: nameOf(l, 'plan.agent'),
+    prompt: planPrompt(l.staged),
+    result: PLAN,
+    charges: [runs('plan')],
+    next: plan.critic === null ? done : addCritic(plan.critic),
+  });
+
+  function addCritic(critic: string): NodeId {
+    const judge = addStageTurn(l, {
+      ...turn,
+      agent: critic,
+      hint: nameOf(l, 'plan.critic'),
+      prompt: criticPrompt(),
+      schema: CRITIQUE_SCHEMA,
+      result: CRITIQUE,
+      turn: quote(nameOf(l, 'plan.critic')),
+      charges: [runs('plan.critic')],
+      next: done,
+    });
+    const step = (what: string) => stepOf(l, 'plan', `critic.${what}`);
+    const judged = l.kit.pick(step('judge'), [{ when: `(${problem(l.staged)}) == null`, to: judge }], done);
+    return l.kit.set(step('read'), [set(PLAN, READ), set(CRITIQUE, 'null')], judged);
+  }
+}
+
+const CRITIQUE_SCHEMA: Json = {
+  type: 'object',
+  properties: { ok: { type: 'boolean' }, problem: { type: ['string', 'null'] } },
+  required: ['ok'],
+};
+
+/** A reply that is not an object by itself may have one in it. */
+const READ: Expr = `type(${PLAN}) == string ? cel.bind(found, jsonIn(${PLAN}), found == null ? ${PLAN} : found) : ${PLAN}`;
+
 /** The plan as an object, the rules of a plan, and the schema of its briefs. */
 function addPlanChecks(l: Lowering, gate: Gate, next: NodeId): NodeId {
   const step = (what: string) => stepOf(l, 'plan', what);
   const accepted = l.kit.set(step('accept'), [set(TASKS, `${PLAN}.tasks`)], next);
-  const briefs = addBriefs(l, gate, accepted);
+  const briefs = addBriefs(l, gate, addCriticised(l, gate, accepted));
   const malformed = addObjection(gate, 'malformed', { ...MALFORMED, check: 'plan', reason: PROBLEM });
   const tooMany = addObjection(gate, 'spawn', {
     check: 'plan',
@@ -70,10 +98,20 @@ function addPlanChecks(l: Lowering, gate: Gate, next: NodeId): NodeId {
     ],
     briefs,
   );
-  // A reply that is not an object by itself may have one in it.
-  const read = `type(${PLAN}) == string ? cel.bind(found, jsonIn(${PLAN}), found == null ? ${PLAN} : found) : ${PLAN}`;
   const look = l.kit.set(step('problem'), [set(PROBLEM, problem(l.staged))], judged);
-  return l.kit.set(step('read'), [set(PLAN, read)], look);
+  return l.kit.set(step('read'), [set(PLAN, READ)], look);
+}
+
+/** A plan that the critic refuses is malformed, and the planner reads why. */
+function addCriticised(l: Lowering, gate: Gate, next: NodeId): NodeId {
+  if (l.staged.plan.critic === null) return next;
+  const refused = addObjection(gate, 'criticised', {
+    ...MALFORMED,
+    check: 'critic',
+    reason: `${CRITIQUE}.problem == null || ${CRITIQUE}.problem == "" ? "the critic did not accept the plan" : text("the critic did not accept the plan: ", ${CRITIQUE}.problem)`,
+  });
+  const when = `${CRITIQUE} != null && ${CRITIQUE}.ok != true`;
+  return l.kit.pick(stepOf(l, 'plan', 'criticised'), [{ when, to: refused }], next);
 }
 
 /** The first problem of a plan, as a sentence; null for a valid plan. */

@@ -44,6 +44,12 @@ export function planPrompt(staged: Staged): Expr {
   );
 }
 
+export function criticPrompt(): Expr {
+  const form =
+    'Judge this plan before work begins. Its tasks must cover the whole task, each brief must be clear without the others, and no two tasks may do the same work. Reply with JSON: {"ok": true or false, "problem": "…"}.';
+  return textOf(TASK_PART, part('Plan', PLAN), quote(`\n\n${form}`));
+}
+
 export function workerPrompt(): Expr {
   return textOf(
     shown(`${TASK}.brief`),

@@ -20,6 +20,7 @@ import type { Stage } from './model.ts';
 import { rollbackOf, undoneTeam } from './rollback.ts';
 import {
   AGGREGATE,
+  CRITIQUE,
   FEEDBACK,
   HEARD,
   OUTPUT,
@@ -219,7 +220,9 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
     [{ when: `${result} != null && ${result} != [] && ${FAILED}.failure != "cost_overrun"`, to: taken }],
     once,
   );
-  const edited = l.kit.set(step('edited'), [set(result, `${HEARD}.edit`), clear], r.again);
+  // A person decided about the plan, so the critic's verdict on the old one does not count.
+  const judged = stage.id === 'plan' && l.staged.plan.critic !== null ? [set(CRITIQUE, 'null')] : [];
+  const edited = l.kit.set(step('edited'), [set(result, `${HEARD}.edit`), ...judged, clear], r.again);
   const told = addReplan(l, stage, `text(${HEARD}.text)`, `${what}.respond`);
   const decided = l.kit.pick(
     step('decided'),

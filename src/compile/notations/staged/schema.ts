@@ -70,6 +70,9 @@ const agents = () => list(name(), { min: 1, max: 100 });
 
 const plan = record(() => ({
   agent: name().describe('The agent that replies with `{ "tasks": [ { "id", "brief" } ] }`.'),
+  critic: name()
+    .optional()
+    .describe('The agent that must accept the plan before work begins. It replies with `{ "ok", "problem" }`.'),
   ...stageKeys,
 }));
 const workers = record(() => ({

@@ -8,6 +8,8 @@ export const ROUND = 'round';
 /** The tasks and results of refused rounds, as texts. */
 export const ROUNDS = 'rounds';
 export const PLAN = 'plan';
+/** The critic's verdict on the plan: `{ ok, problem }`. Null without a critic, and for a plan that a person edited. */
+export const CRITIQUE = 'critique';
 export const TASKS = 'tasks';
 /** The current task of a worker: `{ id, brief, worker? }`. */
 export const TASK = 'task';
