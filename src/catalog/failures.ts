@@ -2,8 +2,8 @@
  * The failure decision table as data: eight kinds of failure by three tiers. A cell lists the actions to try, each a number of
  * times, and the action that follows when they are used up. Also the failure modes of the MAST taxonomy.
  */
-import type { Decision, Notice } from '../ir/nodes.ts';
-import type { FailureKind, MastId, RecoveryAction, RecoveryClass, Tier } from '../ir/protections.ts';
+
+import type { Decision, FailureKind, MastId, Notice, RecoveryAction, RecoveryClass, Tier } from '../ir/protections.ts';
 
 /** An action that is tried again: `retry` repeats the step, `replan` goes back to the plan, `fallback` takes another model. */
 export type TriedAction = Extract<RecoveryAction, 'retry' | 'replan' | 'fallback'>;

@@ -35,6 +35,11 @@ export interface RecentCall {
   readonly ok: boolean | null;
   readonly result: string | null;
 }
+/** A call that was held back: the rule, and the tools of the repeated block. */
+export interface Repeated {
+  readonly rule: 'identical' | 'cycle' | 'failures' | 'rephrased';
+  readonly calls: readonly string[];
+}
 /** A suspected deadlock: the rule, and the agents of the cycle in order. */
 export interface Stuck {
   readonly rule: 'cycle' | 'repeated_reply' | 'hops';

@@ -6,7 +6,7 @@ import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Pace, RecentCall, Stuck, Suspicion } from './commands.ts';
+import type { Pace, RecentCall, Repeated, Stuck, Suspicion } from './commands.ts';
 import type { Vote } from './people.ts';
 import type { Question, QuestionEvent } from './questions.ts';
 import type {
@@ -203,11 +203,8 @@ export type EventBody =
       readonly stuck?: Stuck;
       /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
       readonly velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
-      /** Of a `repeats` meter: the rule that held the call back, and the tools of the repeated block. */
-      readonly repeated?: {
-        readonly rule: 'identical' | 'cycle' | 'failures' | 'rephrased';
-        readonly calls: readonly string[];
-      };
+      /** Of a `repeats` meter. */
+      readonly repeated?: Repeated;
     }
   | Suspicion
   | {

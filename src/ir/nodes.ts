@@ -5,7 +5,7 @@
 import type { Amounts, Dimension } from './dimensions.ts';
 import type { EndState, FailureClass, TerminalCode } from './codes.ts';
 import type { EffectClass } from './effect-classes.ts';
-import type { FailureKind, MastId, RecoveryAction, SharedProtections, Tier } from './protections.ts';
+import type { Decision, SharedProtections, Tier } from './protections.ts';
 import type { PiiPolicy } from './pii.ts';
 import type { Approvers, AskPurpose, NotifyHook, PeopleDef, ReviewQueueLimits } from './people.ts';
 import type { Json } from '../expr/json.ts';
@@ -100,17 +100,6 @@ export interface Retry {
   /** A condition over `error`. Without it, every failure of these classes is retried. */
   readonly when?: Expr;
 }
-
-/** A recovery decision: the kind of failure, the action, and the failure mode of the MAST taxonomy (`FM-1.3`). */
-export interface Decision {
-  readonly failure: FailureKind;
-  readonly action: RecoveryAction;
-  readonly mast: MastId | null;
-  /** Present if the decision is announced to an operator. */
-  readonly notice?: Notice;
-}
-/** An `alert` asks for a look, a `ticket` for work. */
-export type Notice = 'alert' | 'ticket';
 
 /** The names of a node, for people. */
 interface Label {

@@ -24,6 +24,17 @@ export type RecoveryAction = 'retry' | 'replan' | 'fallback' | 'escalate' | 'abo
 /** A failure mode of the MAST taxonomy. */
 export type MastId = `FM-1.${1 | 2 | 3 | 4 | 5}` | `FM-2.${1 | 2 | 3 | 4 | 5 | 6}` | `FM-3.${1 | 2 | 3}`;
 
+/** A recovery decision: the kind of failure, the action, and the failure mode of the MAST taxonomy (`FM-1.3`). */
+export interface Decision {
+  readonly failure: FailureKind;
+  readonly action: RecoveryAction;
+  readonly mast: MastId | null;
+  /** Present if the decision is announced to an operator. */
+  readonly notice?: Notice;
+}
+/** An `alert` asks for a look, a `ticket` for work. */
+export type Notice = 'alert' | 'ticket';
+
 /** The four ways in which a failed step can recover. */
 export type RecoveryClass = 'transient' | 'semantic' | 'policy' | 'budget';
 

@@ -9,7 +9,6 @@ import type {
   AskEffect,
   Case,
   Choice,
-  Decision,
   CheckEffect,
   DoNode,
   Expr,
@@ -22,6 +21,7 @@ import type {
   Retry,
   Write,
 } from '../../ir/nodes.ts';
+import type { Decision } from '../../ir/protections.ts';
 import type { Approvers, AskPurpose } from '../../ir/people.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import { object, path, quote } from '../expressions/cel-text.ts';

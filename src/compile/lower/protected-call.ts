@@ -2,18 +2,8 @@
  * A model call under the protections of the document: what happens while its circuit breaker is open, and what happens when the
  * run spends too fast. The meters and the ways are data; the core has no rule about either.
  */
-import type {
-  AskEffect,
-  Decision,
-  DoNode,
-  Expr,
-  LetNode,
-  Meter,
-  MeterId,
-  Node,
-  NodeId,
-  PickNode,
-} from '../../ir/nodes.ts';
+import type { AskEffect, DoNode, Expr, LetNode, Meter, MeterId, Node, NodeId, PickNode } from '../../ir/nodes.ts';
+import type { Decision } from '../../ir/protections.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import type { Protections, VelocityLimits, VelocityRules } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';

@@ -9,8 +9,8 @@
 import { KIND_CLASSES, cellOf, decisionOf, mastOf } from '../../catalog/failures.ts';
 import type { Cell, CellChange, TriedAction } from '../../catalog/failures.ts';
 import { FAILURE_KINDS } from '../../ir/protections.ts';
-import type { FailureKind, RecoveryAction, Tier } from '../../ir/protections.ts';
-import type { Decision, Expr, MeterId, NodeId, Notice, Write } from '../../ir/nodes.ts';
+import type { Decision, FailureKind, Notice, RecoveryAction, Tier } from '../../ir/protections.ts';
+import type { Expr, MeterId, NodeId, Write } from '../../ir/nodes.ts';
 import { literal, path } from '../expressions/cel-text.ts';
 import { set, setField } from './kit.ts';
 import type { Kit, Step } from './kit.ts';

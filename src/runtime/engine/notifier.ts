@@ -5,7 +5,8 @@
  */
 import type { Json } from '../../expr/json.ts';
 import type { ErrorRecord, Event, Question, RunId, RunState } from '../../ir/events.ts';
-import type { CompiledFlow, Notice } from '../../ir/nodes.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import type { Notice } from '../../ir/protections.ts';
 import type { NotifyHook, ReviewNote } from '../../ir/people.ts';
 import type { RunEntry } from '../ports.ts';
 import { readRun } from '../journal/read.ts';

@@ -5,9 +5,9 @@
 import { STUCK_CAUSES, decisionOf } from '../../catalog/failures.ts';
 import type { Event } from '../../ir/events.ts';
 import type { BreakerCause, ErrorRecord } from '../../ir/facts.ts';
-import type { CompiledFlow, Decision } from '../../ir/nodes.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import { recoveryClassOf } from '../../ir/protections.ts';
-import type { FailureKind, Tier } from '../../ir/protections.ts';
+import type { Decision, FailureKind, Tier } from '../../ir/protections.ts';
 
 export interface MadeDecision extends Decision {
   readonly seq: number;

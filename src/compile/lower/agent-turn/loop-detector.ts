@@ -4,7 +4,8 @@
  * words of a recent one in another order is held back once, and made if the agent asks for it again.
  */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { BoundaryDef, Decision, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
+import type { BoundaryDef, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
+import type { Decision } from '../../../ir/protections.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { chose, set } from '../kit.ts';
 import type { Failure, Kit, Step } from '../kit.ts';
