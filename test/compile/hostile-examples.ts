@@ -215,6 +215,22 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     },
     everyReplan(),
   ],
+  'plan-critic.staged.yaml': [
+    {
+      says: {
+        planner: JSON.stringify({ tasks: TWENTY.map((id) => ({ id, brief: 'Find it.' })) }),
+        auditor: '{"ok": true}',
+        analyst: 'The price is two million.',
+      },
+      failures: 0,
+    },
+    {
+      says: {
+        planner: JSON.stringify({ tasks: TWENTY.map((id) => ({ id, brief: 'Find it.' })) }),
+        auditor: unfitFirst('{"ok": true}'),
+      },
+    },
+  ],
   'saga.staged.yaml': [
     { uses: { flights: 'unknown', hotels: 'unknown', cars: 'unknown' } },
     { uses: { flights: 'flight.book' }, calls: 5, failures: 0 },
