@@ -139,8 +139,10 @@ test('the page prints the table', () => {
   const page = readFileSync(new URL('../../docs/guide/failures.md', import.meta.url), 'utf8');
   for (const kind of FAILURE_KINDS) {
     const cells = TIERS.map((tier) => {
-      const { blocks, tries, last } = DECISION_TABLE[kind][tier];
-      return [...(blocks ? ['block'] : []), ...tries.map(({ action, max }) => `${action} ${max}`), last].join(', ');
+      const { blocks, tries, last, notice } = DECISION_TABLE[kind][tier];
+      const told = notice === undefined ? [] : [notice === 'alert' ? 'with an alert' : 'with a ticket'];
+      const tried = tries.map(({ action, max }) => `${action} ${max}`);
+      return [...(blocks ? ['block'] : []), ...tried, last, ...told].join(', ');
     });
     expect(page).toContain(`| \`${kind}\` | ${cells.join(' | ')} |`);
   }

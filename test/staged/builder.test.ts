@@ -41,7 +41,7 @@ test('names that do not exist, and work of another topology, are type errors', (
 test('the schema for editors takes the examples', () => {
   const root = new URL('../../examples/', import.meta.url);
   const names = readdirSync(root).filter((name) => name.endsWith('.staged.yaml'));
-  expect(names).toHaveLength(4);
+  expect(names).toHaveLength(5);
   for (const name of names) {
     const document = parse(readFileSync(new URL(name, root), 'utf8')) as { staged: object };
     expect(stagedSchema.safeParse(document.staged).success).toBe(true);
