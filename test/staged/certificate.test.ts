@@ -70,3 +70,16 @@ test('every cycle is bounded, and the run can end under these codes', () => {
   expect(bounds?.cycles.every(({ caps }) => caps.length > 0)).toBe(true);
   expect(bounds?.codes).toContain('VALIDATION_FAIL');
 });
+
+test('a budget of retries counts each retry once, also beside a budget of model calls', async () => {
+  const document = {
+    budgets: { model_calls: 20, retries: 5 },
+    protections: OFF,
+    staged: { plan: { agent: 'planner' }, workers: { agent: 'worker' } },
+  };
+  const most = compile({ agents: AGENTS, ...document }).bounds?.flow.retries?.most;
+  const { report } = await play(document, {
+    agents: { planner: slow(GOOD['planner']?.[0] as string), worker: [down] },
+  });
+  expect([report.usage.retries, most]).toEqual([5, 5]);
+});

@@ -47,7 +47,7 @@ test('a malformed plan does not reach the critic', async () => {
 test('a plan that a person edits counts, although the critic refused the one before', async () => {
   const document = {
     ...staged({ tier: 'regulated' }),
-    protections: { on_failure: { malformed_plan: { replans: 0, then: 'escalate' as const } } },
+    protections: { on_failure: { malformed_plan: JSON.parse('{"replans": 0, "then": "escalate"}') as object } },
   };
   const edit = { tasks: [{ id: 'z', brief: 'Look at the risks.' }] };
   const { report } = await play(document, { agents: { ...GOOD, ann: [REFUSED] } }, [{ choice: 'edit', edit }]);

@@ -150,7 +150,10 @@ class Program {
     const attempts = this.#variable();
     this.#atMost(attempts, count, this.#visit(id));
     this.#atMost(used, each, attempts);
-    for (const [meter, { max }] of retriesOf(this.#graph, id)) this.#budget(meter, max, attempts);
+    // Of the dimension `retries`, `use` has counted them.
+    const counted = new Set(use.limits.map(([meter]) => meter));
+    for (const [meter, { max }] of retriesOf(this.#graph, id))
+      if (!counted.has(meter)) this.#budget(meter, max, attempts);
     for (const [meter, { unit }] of this.#graph.bounding(id))
       if (isSent(unit)) this.#counts.get(meter)?.set(attempts, needOf(this.#graph.node(id), unit));
   }
