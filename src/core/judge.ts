@@ -23,6 +23,8 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const error = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
   const again = retry(program, state, thread, node, pending, error, failure as Failure);
   if (again !== null) return [again];
+  if (observed.ok && error.type === 'SchemaError' && node.fit?.lenient === true)
+    return accept(program, state, thread, node, key, observed.value);
   const late = cutOff(program, state, thread, node, key, error);
   if (late !== null) return late;
   const suspected = repeatedFailure(program, state, thread, node, key);

@@ -161,9 +161,10 @@ export interface DoNode extends NodeBase {
   readonly unless?: Expr;
   /**
    * Of a model call whose reply is read as an object or must satisfy `schema`: how often a reply that does not fit is sent
-   * back to the model with the reason, before it is a failure. Different objects in one reply do not fit.
+   * back to the model with the reason, before it is a failure. Different objects in one reply do not fit. With `lenient`, a
+   * reply that still does not fit is accepted: the nodes after the call handle it.
    */
-  readonly fit?: { readonly repairs: number };
+  readonly fit?: { readonly repairs: number; readonly lenient?: true };
   readonly accept?: Expr;
   /** Amounts that an accepted answer adds to limits, by meter. Only numbers above zero count. */
   readonly grant?: { readonly [meter: MeterId]: Expr };

@@ -5,6 +5,7 @@
 import type { Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
+import { REPAIR_THEN_PASS } from '../../lower/fit.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Range } from '../../source/range.ts';
 import { HANDOFF } from './agents.ts';
@@ -48,15 +49,22 @@ export interface TeamTurn {
   /** True, the default, if the turn counts towards `MaxIterations`. */
   readonly counts?: boolean;
   readonly visitsMax?: number;
+  /** True if the message is read as a JSON object. Different objects in one reply then get a repair turn. */
+  readonly readsObject?: boolean;
   readonly next: NodeId;
   readonly fail?: NodeId;
 }
 
 /** A turn whose place has the agent's own name. */
-export function addTurnOf(l: Lowering, agent: string, next: NodeId, opening: readonly Write[] = []): NodeId {
+export function addTurnOf(
+  l: Lowering,
+  agent: string,
+  next: NodeId,
+  more: Pick<TeamTurn, 'opening' | 'readsObject'> = {},
+): NodeId {
   const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
   const begin = l.builder.idOf(agent);
-  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, opening, next });
+  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, next, ...more });
 }
 
 /** Afterwards `said` holds the message and `signal` the keyword of its handoff call, or null. */
@@ -83,6 +91,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     gate: 'granted',
     converses: true,
     visitsMax: turn.visitsMax ?? l.turnsMax,
+    ...(turn.readsObject === true ? { fit: REPAIR_THEN_PASS } : {}),
     ...(prepares
       ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }
       : {}),

@@ -1,5 +1,6 @@
 /** A model beside the team that chooses or coordinates. Its tools only carry its answer; nothing runs. */
 import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
+import { REPAIR_THEN_PASS } from '../../../lower/fit.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
 import type { MeterId } from '../../../../ir/nodes.ts';
@@ -60,6 +61,7 @@ export function addAsk(
     agent,
     input,
     next,
+    readsObject = false,
     ...step
   }: {
     readonly id?: NodeId;
@@ -67,12 +69,21 @@ export function addAsk(
     readonly hint: string;
     readonly input: Input;
     readonly charges?: readonly MeterId[];
+    /** True if the answer is read as a JSON object. Different objects in one reply then get a repair turn. */
+    readonly readsObject?: boolean;
     readonly next: NodeId;
   },
 ): NodeId {
   const effect = { ...builder.model(agent, '""'), input };
   return kit.call(
     { origin: agent, ...step },
-    { effect, into: REPLY, retry: MODEL_RETRY, next, fail: builder.failedEnd(OUTPUT) },
+    {
+      effect,
+      ...(readsObject ? { fit: REPAIR_THEN_PASS } : {}),
+      into: REPLY,
+      retry: MODEL_RETRY,
+      next,
+      fail: builder.failedEnd(OUTPUT),
+    },
   );
 }

@@ -95,7 +95,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
   const room = [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }];
   const next = addTermination(l, siteOf(l, agent), l.kit.pick({ hint: `${agent}.room`, origin: agent }, room, ask));
-  return addTurnOf(l, agent, next, [set(BAD, '0'), set(NOTE, 'null')]);
+  return addTurnOf(l, agent, next, { opening: [set(BAD, '0'), set(NOTE, 'null')] });
 }
 
 /** Fills in the placeholders once; text that they bring in is not expanded again. */

@@ -99,6 +99,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
     begin: again,
     charges: triesMeter(l, raw, hint),
     visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax,
+    readsObject: true,
     next: judged,
   });
   return l.kit.set({ hint: `${hint}.start`, origin }, [set(TRIES, '1')], again);

@@ -82,7 +82,7 @@ function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): vo
     cases,
     addTermination(l, site, addCorrection(l, site, own)),
   );
-  addTurnOf(l, agent, routed);
+  addTurnOf(l, agent, routed, { readsObject: own.length > 0 });
 }
 
 function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeId {

@@ -77,6 +77,7 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
     hint: orient,
     input: { prompt: asking(l, ORIENTATION, `Plan how the team solves the task.`), tool: quote(ORIENTATION) },
     charges: [meter],
+    readsObject: true,
     next: listen,
   });
   return l.kit.set(
@@ -100,6 +101,7 @@ function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
     agent: MANAGER,
     hint: 'manager.update',
     input: { prompt: asking(l, LEDGER, 'Judge where the team is.'), tool: quote(LEDGER) },
+    readsObject: true,
     next: listen,
   });
   const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount;
@@ -186,6 +188,7 @@ function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
     hint: ask,
     input: { prompt: asking(l, SPEAKER, 'Choose who goes on, and with what instruction.'), tool: quote(SPEAKER) },
     charges: [meter],
+    readsObject: true,
     next: listen,
   });
   return ask;
