@@ -7,7 +7,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { PerformError } from '../../runtime/failures.ts';
 import { connectA2a } from './a2a.ts';
 import { adapt } from './adapt.ts';
-import { writtenArguments } from './chat-arguments.ts';
+import { lenient } from './lenient.ts';
 import { withBodyFields } from './options.ts';
 import type { BodyFields } from './options.ts';
 import { importOptional } from '../optional-package.ts';
@@ -25,6 +25,14 @@ export interface ConnectOptions {
   readonly folder: string;
   /** Fields that are written into the body of every request. */
   readonly body?: BodyFields;
+  /** The form that the response must have. */
+  readonly form?: ResponseForm;
+}
+
+export interface ResponseForm {
+  readonly isStream: boolean;
+  /** Set if the response has the other form: a body instead of a stream, or the reverse. */
+  other?: Response;
 }
 
 export async function connect(target: Target, options: ConnectOptions): Promise<LanguageModelV4> {
@@ -75,9 +83,6 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   }
 }
 
-/** Protocols whose responses are those of Chat Completions. */
-const CHAT: ReadonlySet<string> = new Set(['openai-chat', 'compatible']);
-
 function load(name: string): Promise<unknown> {
   return importOptional(name, NEED);
 }
@@ -90,9 +95,8 @@ const NEED = 'this model';
  */
 function oneRequest(
   { name, how }: Target,
-  { fetch: send = globalThis.fetch, idleTimeoutMs, body: fields }: ConnectOptions,
+  { fetch: send = globalThis.fetch, idleTimeoutMs, body: fields, form }: ConnectOptions,
 ): Fetch {
-  const speaksChat = CHAT.has(how.protocol);
   return async (input, init) => {
     const sent =
       fields === undefined || typeof init?.body !== 'string' ? {} : { body: withBodyFields(init.body, fields) };
@@ -100,8 +104,17 @@ function oneRequest(
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
     const body = watchIdle(response.body.pipeThrough(limitSize(name)), name, idleTimeoutMs);
-    const isChat = speaksChat && status === 200 && /json/.test(headers.get('content-type') ?? '');
-    return new Response(isChat ? body.pipeThrough(writtenArguments()) : body, { status, statusText, headers });
+    if (status !== 200 || form === undefined) return new Response(body, { status, statusText, headers });
+    const { isStream, whole } = await formOf(body);
+    const rewrite = lenient(how.protocol, isStream ?? form.isStream);
+    const received = new Response(rewrite === null ? whole : whole.pipeThrough(rewrite), {
+      status,
+      statusText,
+      headers,
+    });
+    if (rewrite === null || isStream === null || isStream === form.isStream) return received;
+    form.other = received;
+    throw new Error('the response has the other form');
   };
 }
 
@@ -117,6 +130,43 @@ function limitSize(name: string): TransformStream<Bytes, Bytes> {
       controller.error(new PerformError({ class: 'fatal', type: 'ResponseTooLargeError', message }));
     },
   });
+}
+
+/** White space, and the bytes of a byte order mark. */
+const BLANK: ReadonlySet<number> = new Set([9, 10, 13, 32, 0xef, 0xbb, 0xbf]);
+const BLANKS_MAX = 65_536;
+
+interface Form {
+  /** True for events, false for JSON or HTML, null for anything else. */
+  readonly isStream: boolean | null;
+  readonly whole: ReadableStream<Bytes>;
+}
+
+/** Reads up to the first character that tells the form. Some servers ignore the form that a request asks for. */
+async function formOf(body: ReadableStream<Bytes>): Promise<Form> {
+  const reader = body.getReader();
+  const read: Bytes[] = [];
+  let start: number | undefined;
+  for (let bytes = 0; start === undefined && bytes < BLANKS_MAX;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+    bytes += value.length;
+    start = value.find((byte) => !BLANK.has(byte));
+  }
+  const first = start === undefined ? '' : String.fromCodePoint(start);
+  const isStream = /[a-z:]/.test(first) ? true : /[{<]/.test(first) ? false : null;
+  const whole = new ReadableStream<Bytes>({
+    pull: async (controller) => {
+      const next = read.shift();
+      if (next !== undefined) return controller.enqueue(next);
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return { isStream, whole };
 }
 
 function watchIdle(body: ReadableStream<Bytes>, name: string, idleTimeoutMs: number): ReadableStream<Bytes> {

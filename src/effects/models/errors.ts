@@ -84,7 +84,8 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
   const failure: Failure = { class: kind, type, message: `${messageOf(lead, facts, target)}${hint}` };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
   const wait = retryAfterMs(facts, now);
-  const reached = !facts.disconnected && (facts.malformed || (facts.status >= 200 && facts.status < 300));
+  const isRead = facts.malformed || (facts.status >= 200 && facts.status < 300);
+  const reached = !facts.disconnected && !facts.reported && isRead;
   return {
     ...failure,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
@@ -113,14 +114,21 @@ function messageOf(lead: string, facts: ErrorFacts, { secrets }: Target): string
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
-function reasonOf({ message, malformed, disconnected, headers, rootMessage }: ErrorFacts): string {
+function reasonOf({ message, malformed, disconnected, reported, headers, rootMessage, body }: ErrorFacts): string {
+  if (CUT.test(message)) return 'the reply is incomplete';
+  if (reported) return message;
   if (disconnected) return `the connection failed: ${GENERIC.test(message) ? rootMessage : message}`;
   if (!malformed) return message;
   const type = (headers['content-type'] ?? '').split(';')[0] ?? '';
   const isOther = type !== '' && !/json|event-stream/.test(type);
+  if (body === '' && NO_BODY.test(message)) return 'the response is empty';
   return `the response cannot be read: ${isOther ? `it is ${type} and not JSON; check the \`base_url\`` : message}`;
 }
 
+/** The AI SDK's message for a stream that ended before the reply did. */
+const CUT = /^Response stream ended without a finish reason/;
+/** The AI SDK's messages for a response without a body. */
+const NO_BODY = /^(Invalid JSON response|Failed to process successful response|Empty response body)/;
 /** The AI SDK's message for a body that broke off. The reason is in its cause. */
 const GENERIC = /^Failed to process successful response/;
 
@@ -136,10 +144,19 @@ function hintOf({ status }: ErrorFacts, type: string, { how, baseUrl }: Target):
 export function failedToolCall(error: unknown): string | undefined {
   const causes = causesOf(error);
   // The AI SDK keeps only the fields that it knows, so the body comes first.
-  const body = parsed(textIn(firstOf(causes, 'responseBody')) ?? '');
-  const reports = [body, firstOf(causes, 'data')].flatMap(errorObjects);
+  const reports = [bodyIn(causes), firstOf(causes, 'data')].flatMap(errorObjects);
   const report = reports.find(({ code }) => code === 'tool_use_failed');
   return report === undefined ? undefined : (textIn(report['failed_generation']) ?? '');
+}
+
+/** The tokens that a response reports although it cannot be used. */
+export function usageIn(error: unknown): { readonly input: number; readonly output: number } | undefined {
+  const causes = causesOf(error instanceof StreamError ? error.cause : error);
+  const given = [bodyIn(causes), firstOf(causes, 'data'), ...causes];
+  const usage = given.flatMap((each) => (isFields(each) && isFields(each['usage']) ? [each['usage']] : []))[0];
+  const input = usage?.['input_tokens'] ?? usage?.['prompt_tokens'];
+  const output = usage?.['output_tokens'] ?? usage?.['completion_tokens'];
+  return typeof input === 'number' && typeof output === 'number' ? { input, output } : undefined;
 }
 
 function keyRefused({ provider, name, keyFrom }: Target): string {
@@ -186,6 +203,8 @@ interface ErrorFacts {
   readonly hints: string;
   readonly disconnected: boolean;
   readonly aborted: boolean;
+  /** True if the provider reports in a response, whatever its status, that it is busy or that the reply broke off. */
+  readonly reported: boolean;
   /** True if a response arrived that could not be parsed. */
   readonly malformed: boolean;
   readonly retryable: boolean | undefined;
@@ -200,7 +219,7 @@ const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyRespo
 function errorFacts(error: unknown): ErrorFacts {
   const causes = causesOf(error instanceof StreamError ? error.cause : error);
   const body = textIn(firstOf(causes, 'responseBody')) ?? '';
-  const reports = [firstOf(causes, 'data'), parsed(body), ...causes].flatMap(errorObjects);
+  const reports = [firstOf(causes, 'data'), bodyIn(causes), ...causes].flatMap(errorObjects);
   const texts = (field: string): string[] => reports.flatMap((each) => textIn(each[field]) ?? []);
   const names = causes.flatMap(({ name }) => textIn(name) ?? []);
   const name = names[0] ?? (error instanceof StreamError ? 'ProviderError' : 'Error');
@@ -222,10 +241,18 @@ function errorFacts(error: unknown): ErrorFacts {
     hints: `${labels} ${message.toLowerCase()}`,
     disconnected: causes.some(isDisconnect),
     aborted: names.some((each) => each === 'AbortError' || each === 'ResponseAborted'),
+    reported: isReported(reports, labels) || CUT.test(message),
     malformed: isUnreadable(causes[0]),
     retryable,
     deliberate: name.startsWith('AI_') || labels !== '' || retryable === false,
   };
+}
+
+/** An error object that says, by a word or by a number, that the provider cannot answer now. */
+function isReported(reports: readonly Fields[], labels: string): boolean {
+  const isBusy = ({ code }: Fields): boolean =>
+    typeof code === 'number' && (code === 429 || (code >= 500 && code < 600));
+  return TOO_FAST.test(labels) || BUSY.test(labels) || reports.some(isBusy);
 }
 
 type Fields = { readonly [field: string]: unknown };
@@ -279,6 +306,12 @@ function errorObjects(value: unknown): Fields[] {
 
 function firstOf(chain: readonly Fields[], field: string): unknown {
   return chain.find((each) => each[field] !== undefined && each[field] !== null)?.[field];
+}
+
+/** The body of the response. Packages give it as text or as the parsed value. */
+function bodyIn(causes: readonly Fields[]): unknown {
+  const body = firstOf(causes, 'responseBody');
+  return typeof body === 'string' ? parsed(body) : body;
 }
 
 function parsed(body: string): unknown {

@@ -27,12 +27,18 @@ export function problemOf(reply: Reply, target: Target, maxOutputTokens: number 
 }
 
 /** A reply that stopped for a reason of the provider, or has no content. */
-function interruption(reply: Reply, { name, how }: Target): Failure | null {
+function interruption(reply: Reply, { name, how, retries }: Target): Failure | null {
   const { unified = 'error', raw = '' } = reply.finish ?? {};
   const isEmpty = textOf(reply).trim() === '' && callsOf(reply).length === 0;
   const isUnknown = unified === 'other' && (isEmpty || how.protocol === 'anthropic');
   if (unified === 'error' || unified === 'interrupted' || (isUnknown && raw === ''))
-    return { class: 'transient', type: 'TransientError', message: `${name}: the reply is incomplete` };
+    return {
+      class: 'transient',
+      type: 'TransientError',
+      message: `${name}: the reply is incomplete`,
+      // The connection ended before the reply did.
+      transportRetries: retries,
+    };
   if (UNFINISHED.test(raw.toLowerCase()) || (isUnknown && !isEmpty))
     return {
       class: 'transient',

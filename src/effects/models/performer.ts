@@ -10,8 +10,9 @@ import type { AttachmentStore, Call, Clock, Performer, StreamedPart } from '../.
 import { SluiceError } from '../../runtime/errors.ts';
 import { StreamRedactor, redactValue } from '../redact.ts';
 import { connect } from './connect.ts';
+import type { ResponseForm } from './connect.ts';
 import type { Describe, Fetch } from './model-object.ts';
-import { classify, failedToolCall } from './errors.ts';
+import { classify, failedToolCall, usageIn } from './errors.ts';
 import { continued, recordOf, usageOf } from './record.ts';
 import { continuationOf, problemOf } from './outcome.ts';
 import { refuseLosses, watchOptions } from './options.ts';
@@ -138,6 +139,7 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
     const written = failedToolCall(error);
     if (written !== undefined) return unreadableCall(written, target, request);
     if (error instanceof SluiceError) return (options.onMissing ?? notConfigured)(call, error);
+    reply.usage ??= reportedUsage(error);
     return { ok: false, error: classify(error, target, call.clock.now()), ...partialUsage(reply, target, request) };
   }
   return settle(reply, target, request, call);
@@ -166,22 +168,42 @@ function agentOf({ flow, command }: Call): AgentDef {
   throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message });
 }
 
+/** Asks for a body or a stream. Some servers ignore what was asked for, so their answer is read in the form that it has. */
 async function receive(
   call: Call,
   target: Target,
   request: Request,
   reply: Reply,
-  { onDelta, stream = false, fetch, idleTimeoutMs = IDLE_TIMEOUT_MS, documentDir = '.' }: ModelPerformerOptions,
+  options: ModelPerformerOptions,
+): Promise<void> {
+  const isStream = options.stream === true || options.onDelta !== undefined || call.onText !== undefined;
+  const form: ResponseForm = { isStream };
+  try {
+    await receiveAs(form, call, target, request, reply, options);
+  } catch (error) {
+    const { other } = form;
+    if (other === undefined) throw error;
+    await receiveAs({ isStream: !isStream }, call, target, request, reply, { ...options, fetch: async () => other });
+  }
+}
+
+async function receiveAs(
+  form: ResponseForm,
+  call: Call,
+  target: Target,
+  request: Request,
+  reply: Reply,
+  { onDelta, fetch, idleTimeoutMs = IDLE_TIMEOUT_MS, documentDir = '.' }: ModelPerformerOptions,
 ): Promise<void> {
   const { command, signal } = call;
   const { tuning } = request;
   const folder = call.pins?.documentDir ?? documentDir;
-  const model = await connect(target, { fetch, idleTimeoutMs, folder, body: tuning.body });
+  const model = await connect(target, { fetch, idleTimeoutMs, folder, body: tuning.body, form });
   signal.throwIfAborted();
   const wire = watchWire(target.how.protocol);
   const watched = target.how.protocol === 'package' ? watchOptions(target, model.provider) : undefined;
   const options = { ...request.options, ...(watched && { providerOptions: watched.providerOptions }) };
-  if (!stream && onDelta === undefined && call.onText === undefined) {
+  if (!form.isStream) {
     const result = await model.doGenerate(options);
     readBody(result, reply);
     refuseLosses(result.warnings, tuning, target);
@@ -208,8 +230,9 @@ async function receive(
 
 /** A reply counts only if the model finished it. The flow decides whether another request continues a reply that broke off. */
 function settle(reply: Reply, target: Target, request: Request, call: Call): Settled {
-  const used = usageOf(reply, target, sentText(request));
   const error = problemOf(reply, target, request.options.maxOutputTokens);
+  if (error?.transportRetries !== undefined && !hasArrived(reply)) return { ok: false, error };
+  const used = usageOf(reply, target, sentText(request));
   const structured = request.options.responseFormat !== undefined;
   const record = (): Json => {
     const value = redactValue(recordOf(reply, target, request.offer, structured), target.secrets);
@@ -225,7 +248,22 @@ function settle(reply: Reply, target: Target, request: Request, call: Call): Set
 
 /** A reply that broke off is charged for what arrived. A reply that never started is free. */
 function partialUsage(reply: Reply, target: Target, request: Request): Pick<Settled, 'used'> {
-  return reply.parts.length > 0 || reply.usage !== null ? { used: usageOf(reply, target, sentText(request)) } : {};
+  return hasArrived(reply) ? { used: usageOf(reply, target, sentText(request)) } : {};
+}
+
+/** The usage of a response that cannot be used otherwise. */
+function reportedUsage(error: unknown): Reply['usage'] {
+  const found = usageIn(error);
+  if (found === undefined) return null;
+  const none = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
+  return {
+    inputTokens: { total: found.input, ...none },
+    outputTokens: { total: found.output, text: undefined, reasoning: undefined },
+  };
+}
+
+function hasArrived({ parts, usage }: Reply): boolean {
+  return parts.length > 0 || usage?.inputTokens.total !== undefined || usage?.outputTokens.total !== undefined;
 }
 
 function sentText({ options }: Request): string {

@@ -150,5 +150,5 @@ function keptForHour(raw: unknown): number {
 }
 
 function wholeNumber(count: number | undefined): number | undefined {
-  return count !== undefined && Number.isFinite(count) && count >= 0 ? Math.ceil(count) : undefined;
+  return count !== undefined && count >= 0 && Number.isSafeInteger(Math.ceil(count)) ? Math.ceil(count) : undefined;
 }
