@@ -4,6 +4,7 @@
  */
 import type { Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
+import type { AgentTurn } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { REPAIR_THEN_PASS } from '../../lower/fit.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
@@ -91,7 +92,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     gate: 'granted',
     converses: true,
     visitsMax: turn.visitsMax ?? l.turnsMax,
-    ...(turn.readsObject === true ? { fit: REPAIR_THEN_PASS } : {}),
+    ...fitOf(turn),
     ...(prepares
       ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }
       : {}),
@@ -99,6 +100,11 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     fail: turn.fail ?? over,
     refused: over,
   });
+}
+
+/** A reply that is read as an object and contains different ones is repaired once. Then the strategy corrects it. */
+function fitOf({ readsObject = false }: TeamTurn): Pick<AgentTurn, 'fit'> {
+  return readsObject ? { fit: REPAIR_THEN_PASS } : {};
 }
 
 /** A turn that does not count gets a number between its neighbours'. */
