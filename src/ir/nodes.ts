@@ -160,9 +160,8 @@ export interface DoNode extends NodeBase {
   /** The schema does not apply if this holds of the observation. */
   readonly unless?: Expr;
   /**
-   * Of a model call whose reply is read as an object or must satisfy `schema`: how often a reply that does not fit is sent
-   * back to the model with the reason, before it is a failure. Different objects in one reply do not fit. With `lenient`, a
-   * reply that still does not fit is accepted: the nodes after the call handle it.
+   * Of a model call whose reply is read as an object or must satisfy `schema`: how often a reply that does not fit, or that has
+   * different objects, is sent back with the reason before it is a failure. With `lenient` it is accepted instead of failing.
    */
   readonly fit?: { readonly repairs: number; readonly lenient?: true };
   readonly accept?: Expr;
