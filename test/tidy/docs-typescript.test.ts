@@ -3,7 +3,7 @@
  * documents that stand beside their YAML have its hash, and the program of the guide to testing runs as it is printed.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -45,7 +45,7 @@ test('every snippet type-checks', { timeout: 240_000 }, () => {
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   const tsc = join(root, 'node_modules/.bin/tsc');
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', '.'], { cwd: dir, encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', '.', '--singleThreaded'], { cwd: dir, encoding: 'utf8' });
   const mistakes = stdout.split('\n').filter((line) => /^\w+\.ts\(/.test(line));
   expect(snippets.length).toBeGreaterThan(8);
   expect(mistakes).toEqual([expect.stringContaining('wrong.ts(1,14)')]);
@@ -86,7 +86,8 @@ test('the program of the guide to testing runs', { timeout: 240_000 }, () => {
   const dir = folder();
   for (const [path, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, path), text);
   const [program = ''] = blocksOf('docs/guide/testing-your-flows.md', 'ts');
-  writeFileSync(join(dir, 'desk.ts'), runnable(program));
+  writeFileSync(join(dir, 'desk.ts'), program);
+  install(dir);
   // Inside of another test runner Node's own would report to it instead of failing by itself.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const ran = spawnSync(process.execPath, ['desk.ts'], { cwd: dir, env, encoding: 'utf8' });
@@ -98,8 +99,8 @@ test('the matchers of the guide to evaluating run under vitest', { timeout: 240_
   const dir = folder();
   for (const [path, text] of Object.entries(PROJECT_FILES)) writeFileSync(join(dir, path), text);
   const [program = ''] = blocksOf('docs/guide/evaluating.md', 'ts');
-  writeFileSync(join(dir, 'support.test.ts'), runnable(program));
-  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  writeFileSync(join(dir, 'support.test.ts'), program);
+  install(dir);
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const ran = spawnSync(process.execPath, [vitest, 'run', '--root', dir], { cwd: dir, encoding: 'utf8' });
   expect(ran.status, `${ran.stdout}${ran.stderr}`).toBe(0);
@@ -123,7 +124,16 @@ function asFragment(text: string): string {
   return `${GIVEN}export async function example() {\n${text}}\n`;
 }
 
-/** The sources stand in for the package, which may not be built. */
+/** The package, as an installation puts it: the bundle, its dependency, and the test runner of the project. */
+function install(dir: string): void {
+  const modules = join(dir, 'node_modules');
+  mkdirSync(join(modules, 'sluice'), { recursive: true });
+  for (const path of ['package.json', 'dist/bundle'])
+    cpSync(join(root, path), join(modules, 'sluice', path), { recursive: true });
+  for (const name of ['@pydantic', 'vitest']) symlinkSync(join(root, 'node_modules', name), join(modules, name));
+}
+
+/** The sources stand in for the package, so that the document is made by the same modules as the test's own. */
 function runnable(text: string): string {
   return Object.entries(LIBRARY).reduce(
     (all, [name, path]) => all.replaceAll(`from '${name}'`, `from '${pathToFileURL(join(root, path)).href}'`),

@@ -11,6 +11,8 @@ const MARKS = /\b(T[O]DO|F[I]XME|X[X]X|H[A]CK)\b/;
 const SILENCED = /@ts-[i]gnore|@ts-[n]ocheck/;
 
 const files = codeFiles();
+/** The files without comments, and with empty strings. */
+const code = files.map(({ path, text }) => ({ path, text: codeOnly(text) }));
 
 describe('code files', () => {
   test('are there', () => {
@@ -63,9 +65,9 @@ describe('code files', () => {
     ['a wildcard export', /\bexport\s*\*/],
     ['a cast to any', /\bas\s+any\b|:\s*any\b|<\s*any\s*>/],
   ])('have no %s', (_, pattern) => {
-    const found = files
+    const found = code
       .filter(({ path }) => !DEFAULT_EXPORT.has(path))
-      .flatMap(({ path, text }) => linesWith(pattern, codeOnly(text)).map((line) => `${path}:${line}`));
+      .flatMap(({ path, text }) => linesWith(pattern, text).map((line) => `${path}:${line}`));
     expect(found).toEqual([]);
   });
 
@@ -80,12 +82,10 @@ describe('code files', () => {
   });
 
   test('skip or single out no test', () => {
-    const found = files
+    const found = code
       .filter(({ path }) => path.endsWith('.test.ts'))
       .flatMap(({ path, text }) =>
-        linesWith(/\b(test|describe|it)\s*\.\s*(skip|only|todo|skipIf|runIf)\b/, codeOnly(text)).map(
-          (line) => `${path}:${line}`,
-        ),
+        linesWith(/\b(test|describe|it)\s*\.\s*(skip|only|todo|skipIf|runIf)\b/, text).map((line) => `${path}:${line}`),
       );
     expect(found).toEqual([]);
   });
@@ -125,6 +125,8 @@ function codeOnly(text: string): string {
 }
 
 function linesWith(pattern: RegExp, text: string): number[] {
+  // Most texts have no such line.
+  if (!new RegExp(pattern, 'm').test(text)) return [];
   return text.split('\n').flatMap((line, index) => (pattern.test(line) ? [index + 1] : []));
 }
 
