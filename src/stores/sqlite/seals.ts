@@ -257,7 +257,8 @@ const SQL = {
   setSeal: 'UPDATE store SET seal = ?',
   tombstones: 'UPDATE store SET tombstones = ?',
   acts: 'UPDATE store SET acts = ?',
-  ends: 'SELECT run, seal FROM ends',
+  // A sum whose other fields were changed counts as deleted.
+  ends: `SELECT run, seal FROM ends WHERE run <> ${ENDS_SUM} OR (events = 0 AND head = '' AND signed = 0)`,
   endsSum: `SELECT seal FROM ends WHERE run = ${ENDS_SUM}`,
   setEndsSum: `UPDATE ends SET seal = ? WHERE run = ${ENDS_SUM}`,
   sum: 'SELECT sum FROM seals WHERE bucket = ?',
