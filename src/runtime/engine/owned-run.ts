@@ -9,6 +9,7 @@ import { SluiceError } from '../errors.ts';
 import { genesis, graphText } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
 import { thawState } from '../journal/snapshot.ts';
+import { storedPrint } from '../journal/stored-graph.ts';
 import { createShelf } from '../journal/values.ts';
 import type { Shelf } from '../journal/values.ts';
 import type { Append, Clock, RunEntryChange, StoredRun } from '../ports.ts';
@@ -26,6 +27,8 @@ export interface Message {
 export interface OwnedRun {
   readonly run: RunId;
   readonly program: Program;
+  /** SHA-256 of the stored graph. */
+  readonly print: string;
   readonly shelf: Shelf;
   readonly calls: Calls;
   /** Appends that are stored together with the next turn: the copied events of a fork. */
@@ -40,6 +43,8 @@ export interface OwnedRun {
   queued: boolean;
   /** Its outstanding calls are being performed. Until then it can be sent messages, and released unchanged. */
   begun: boolean;
+  /** Its earliest events are being verified. Until then nothing is stored. */
+  verifying: boolean;
   /** A turn is being stored. Nothing of that turn has been acted on. */
   storing: boolean;
   entry: RunEntryChange | null;
@@ -52,24 +57,24 @@ export interface OwnedRun {
   nextSnapshotAt: number;
   /** The event of the last signed checkpoint that this process made. */
   signedSeq: number;
-  /** The hash of a snapshot that no event covers yet. The next append carries it. */
-  snapshotHash: string | null;
 }
 
-export function newRun(run: RunId, program: Program): OwnedRun {
+export function newRun(run: RunId, program: Program, print: string = graphText(program.flow).print): OwnedRun {
   return {
     run,
     program,
+    print,
     shelf: createShelf([]),
     calls: new Calls(),
     prefix: [],
     state: null,
     seq: 0,
-    head: genesis(run, graphText(program.flow).print),
+    head: genesis(run, print),
     inbox: [],
     protecting: 0,
     queued: false,
     begun: false,
+    verifying: false,
     storing: false,
     entry: null,
     cancelWake: null,
@@ -78,14 +83,13 @@ export function newRun(run: RunId, program: Program): OwnedRun {
     bytesSince: 0,
     nextSnapshotAt: 0,
     signedSeq: 0,
-    snapshotHash: null,
   };
 }
 
 /** Folds the stored events. `loadVerified` has checked their chain. */
 export function restoreRun(run: RunId, stored: StoredRun, program: Program): OwnedRun {
   const shelf = createShelf(stored.blobs);
-  const owned = { ...newRun(run, program), shelf };
+  const owned = { ...newRun(run, program, storedPrint(stored.flow)), shelf };
   if (stored.snapshot !== null) {
     owned.state = thawState(stored.snapshot.body);
     owned.seq = stored.snapshot.seq;

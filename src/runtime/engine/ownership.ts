@@ -1,8 +1,10 @@
 /** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
+import { statusOf } from '../../core/outstanding.ts';
 import type { RunId, RunState } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
-import { demandAgreement, loadVerified } from '../journal/verify.ts';
+import { broken as brokenRun, demandAgreement, loadVerified, verifyRest } from '../journal/verify.ts';
+import type { VerifiedRun } from '../journal/verify.ts';
 import type { Mail, MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
@@ -26,6 +28,8 @@ export class Ownership {
   readonly #retryAt = new Map<RunId, number>();
   /** Runs that this engine must not continue. It claims none of them again, so that other processes can. */
   readonly #leftToOthers = new Set<RunId>();
+  /** Verifications of runs that already work. */
+  readonly #verifying = new Set<Promise<void>>();
 
   /** `pickUp`: also claims unfinished runs that no live process owns. */
   constructor(host: Host, pickUp: boolean) {
@@ -61,7 +65,7 @@ export class Ownership {
     if (broken.has(run)) throw broken.get(run) as Error;
     const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
     if (!claimed.includes(run)) return null;
-    const owned = await this.#restoreVerified(run);
+    const { owned, verified } = await this.#restoreVerified(run);
     await this.#checkOrigin(owned);
     if (checks) await this.#check(owned);
     // A suspended run has no owner, so that every process can answer it.
@@ -70,6 +74,7 @@ export class Ownership {
     if (again !== undefined && (again.seq >= owned.seq || !isSuspended(again))) return again;
     worker.drop(run);
     if (owned.state?.outcome === null) worker.adopt(owned);
+    if (verified.rest !== null) this.#verifyMeanwhile(owned, verified);
     return owned;
   }
 
@@ -101,7 +106,7 @@ export class Ownership {
   }
 
   /** A run whose chain does not verify stays unowned, and is not claimed again by this process. */
-  async #restoreVerified(run: RunId): Promise<OwnedRun> {
+  async #restoreVerified(run: RunId): Promise<{ readonly owned: OwnedRun; readonly verified: VerifiedRun }> {
     const { store, worker } = this.#host;
     try {
       const verified = await loadVerified(store.journal, run);
@@ -110,14 +115,52 @@ export class Ownership {
       const program = storedProgram(stored.flow);
       const owned = restoreRun(run, stored, program);
       const { state } = owned;
-      if (state !== null)
-        await demandAgreement(store, verified, { flow: program.flow, state, trusted: this.#host.trustedKey });
-      return owned;
+      if (state !== null && state.run !== run) throw brokenRun(run, `its snapshot is that of run \`${state.run}\``);
+      // Only a run that has calls to perform goes on before all of it is verified.
+      if (state === null || statusOf(state) !== 'running') await verifyRest(store.journal, verified);
+      await this.#demandAgreement(verified, owned);
+      return { owned, verified };
     } catch (error) {
       if (error instanceof SluiceError && error.code === 'chain-broken') this.#host.refuse(run, error);
       await store.roster.release(worker.id, [run]);
       throw error;
     }
+  }
+
+  async #demandAgreement(verified: VerifiedRun, { program: { flow }, state }: OwnedRun): Promise<void> {
+    const { store, trustedKey: trusted } = this.#host;
+    if (state !== null) await demandAgreement(store, verified, { flow, state, trusted });
+  }
+
+  /** Verifies the earliest events of a long run while its calls are performed. Nothing is stored before that is done. */
+  #verifyMeanwhile(owned: OwnedRun, verified: VerifiedRun): void {
+    const { store, worker, clock } = this.#host;
+    const { run } = owned;
+    const isGone = (): boolean => this.#isStopped() || worker.runs.get(run) !== owned;
+    const yielding = async (): Promise<boolean> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return !isGone();
+    };
+    owned.verifying = true;
+    const idle = clock.busy?.();
+    const work = verifyRest(store.journal, verified, yielding)
+      .then(async () => {
+        if (verified.rest !== null) return worker.reject(owned);
+        await this.#demandAgreement(verified, owned);
+        worker.verified(owned);
+      })
+      .catch(async (error: Error) => {
+        if (isGone()) return;
+        worker.reject(owned, error);
+        if (!hasCode(error, 'chain-broken')) return this.#host.fail(error);
+        this.#host.refuse(run, error);
+        await store.roster.release(worker.id, [run]);
+      })
+      .finally(() => {
+        idle?.();
+        this.#verifying.delete(work);
+      });
+    this.#verifying.add(work);
   }
 
   /** Releases a run that was acquired and not continued. */
@@ -131,6 +174,7 @@ export class Ownership {
   async stopPolling(): Promise<void> {
     clearInterval(this.#timer);
     await this.#polling;
+    await Promise.all(this.#verifying);
   }
 
   async #poll(): Promise<void> {

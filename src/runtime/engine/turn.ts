@@ -6,7 +6,7 @@ import type { Event, Instant, Refusal, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { graphText, link } from '../journal/chain.ts';
 import { encodeEvents } from '../journal/codec.ts';
-import { takeSnapshot } from '../journal/snapshot.ts';
+import { hashSnapshot, takeSnapshot } from '../journal/snapshot.ts';
 import type { Append, RunEntryChange } from '../ports.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 
@@ -48,12 +48,12 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
   const { flow } = owned.program;
   const after = owned.seq;
   const at = (events[0] as Event).at;
-  const body = encodeEvents(owned.program, events, owned.shelf.pack, owned.snapshotHash);
-  owned.snapshotHash = null;
+  owned.eventsSince += events.length;
+  const frozen = takeSnapshot(owned, snapshotEvery);
+  const body = encodeEvents(owned.program, events, owned.shelf.pack, frozen === null ? null : hashSnapshot(frozen));
   const hash = link(owned.head, after, at, body);
   owned.seq = after + events.length;
   owned.head = hash;
-  owned.eventsSince += events.length;
   owned.bytesSince += body.length;
   const entry = changeEntry(owned, state);
   return {
@@ -66,7 +66,7 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
     blobs: owned.shelf.takeNew(),
     entry,
     flow: null,
-    snapshot: takeSnapshot(owned, snapshotEvery),
+    snapshot: frozen === null ? null : { seq: owned.seq, hash, body: frozen },
     ...(after === 0 && entry !== null ? firstOf(flow, state, entry, at) : {}),
   };
 }

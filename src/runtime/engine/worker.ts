@@ -87,9 +87,29 @@ export class Worker {
 
   send(owned: OwnedRun, message: Message): void {
     if (this.#stopped) return message.failed?.(new SluiceError('engine-closed', 'the engine is closed'));
-    // The run may have been dropped as idle since the caller looked it up.
-    if (!this.runs.has(owned.run)) this.runs.set(owned.run, owned);
+    // The run may have been dropped as idle since the caller looked it up. One that was not verified is loaded again.
+    if (!this.runs.has(owned.run)) {
+      if (owned.verifying) return message.failed?.(ownedElsewhere(owned.run));
+      this.runs.set(owned.run, owned);
+    }
     owned.inbox.push(message);
+    this.#enqueue(owned);
+  }
+
+  /** The whole journal of the run is verified. Messages that came meanwhile are taken now. */
+  verified(owned: OwnedRun): void {
+    owned.verifying = false;
+    if (owned.inbox.length > 0 && !this.#stopped) this.#enqueue(owned);
+  }
+
+  /** Drops a run that was not verified. Nothing was stored since it was loaded. */
+  reject(owned: OwnedRun, reason: Error = ownedElsewhere(owned.run)): void {
+    for (const message of owned.inbox.splice(0)) message.failed?.(reason);
+    if (this.runs.get(owned.run) === owned) this.drop(owned.run);
+  }
+
+  #enqueue(owned: OwnedRun): void {
+    if (owned.verifying) return;
     if (!owned.queued) {
       owned.queued = true;
       this.#queue.push(owned);

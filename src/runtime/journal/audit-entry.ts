@@ -8,7 +8,7 @@ import { statusOf } from '../../core/outstanding.ts';
 import type { Event, Origin, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { entryOf } from '../engine/turn.ts';
-import type { Roster, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
+import type { Roster, RunEntry, Snapshot, StoredAppend, StoredRun } from '../ports.ts';
 import { linkTombstone } from './chain.ts';
 import { decodeEvents, snapshotHashIn } from './codec.ts';
 import { hashSnapshot } from './snapshot.ts';
@@ -32,11 +32,12 @@ export function brokenEntry(stored: StoredRun, entry: RunEntry): Broken | null {
   return wrong === null ? null : { seq, last: seq, message: `event ${seq}: ${wrong}` };
 }
 
-/** A snapshot that no event covers is never used, so only a covered one can be broken. */
-export function brokenSnapshot({ snapshot, appends }: StoredRun): Broken | null {
-  const covered = snapshotHashIn(appends[0]?.body ?? '');
-  if (snapshot === null || covered === null || covered === hashSnapshot(snapshot.body)) return null;
-  const { seq } = snapshot;
+/** A snapshot whose append does not cover it is never used, so only a covered one can be broken. */
+export function brokenSnapshot(snapshot: Snapshot | null, appends: readonly StoredAppend[]): Broken | null {
+  if (snapshot === null) return null;
+  const { seq, body } = snapshot;
+  const covered = snapshotHashIn(appends.find(({ after, count }) => after + count === seq)?.body ?? '');
+  if (covered === null || covered === hashSnapshot(body)) return null;
   return { seq, last: seq, message: `event ${seq}: the snapshot after it was changed` };
 }
 
@@ -97,12 +98,16 @@ function startOf(appends: readonly Times[], state: RunState | null): number | un
 
 type Times = Pick<StoredAppend, 'after' | 'at'>;
 
-/** A run that works is listed with the time at which it last woke up, so that one need only be the time of some append. */
+/**
+ * A run that works is listed with the time at which it last woke up, so that one need only be the time of some append. The fields
+ * in `unknown` are not compared.
+ */
 export function wrongField(
   entry: RunEntry,
   flow: CompiledFlow,
   appends: readonly Times[],
   state: RunState | null,
+  unknown: readonly string[] = [],
 ): string | null {
   const expected = state === null ? null : entryOf(state);
   const isRunning = state !== null && statusOf(state) === 'running';
@@ -119,7 +124,7 @@ export function wrongField(
       ? []
       : [['deadline', entry.due, [expected?.due]] as const, ['code', entry.code, [expected?.code]] as const]),
   ];
-  const wrong = fields.find(([, listed, allowed]) => !allowed.includes(listed));
+  const wrong = fields.find(([name, listed, allowed]) => !unknown.includes(name) && !allowed.includes(listed));
   if (wrong === undefined) return null;
   const [name, listed, allowed] = wrong;
   return `the ${name} of the run is listed as \`${String(listed)}\`, but its events say \`${String(allowed.at(-1))}\``;

@@ -58,8 +58,7 @@ async function brokenBeyond(
   stored: StoredRun,
   entry: RunEntry | null,
 ): Promise<Audit['broken']> {
-  const withSnapshot = await journal.load(run);
-  const snapshot = withSnapshot === null ? null : brokenSnapshot(withSnapshot);
+  const snapshot = brokenSnapshot((await journal.load(run))?.snapshot ?? null, stored.appends);
   return snapshot ?? (entry === null ? null : brokenEntry(stored, entry)) ?? (await brokenSeal(journal, run, stored));
 }
 

@@ -1,6 +1,6 @@
 /**
  * The stored form of the events of one turn: a JSON list with one or two events per line, then a checksum for every fact,
- * then the hash of the snapshot that the append before brought, if it brought one.
+ * then `@` and the hash of the snapshot of the state after these events, if one is stored with them.
  * Decoding gives back exactly the encoded events. A stored form never changes its meaning: a new form gets a new tag.
  */
 import { crc32 } from 'node:zlib';
@@ -11,7 +11,7 @@ import { decodeEvent, encodeEvent } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
 import { decodeByGraph, encodeAccepted, encodeByGraph } from './codec-graph.ts';
 
-/** `snapshotHash` is the hash of the snapshot that was stored with the append before. */
+/** `snapshotHash` is the hash of the snapshot that is stored with these events. */
 export function encodeEvents(
   program: Program,
   events: readonly Event[],
@@ -33,12 +33,12 @@ export function encodeEvents(
     text += encoded;
     if (isFact(event)) marks += `,${crc32(encoded)}`;
   }
-  return snapshotHash === null ? `${text}${marks}]` : `${text}${marks},\n"${snapshotHash}"]`;
+  return snapshotHash === null ? `${text}${marks}]` : `${text}${marks},\n"@${snapshotHash}"]`;
 }
 
 /** The snapshot hash that an append carries, or null. It is the last entry of the list. */
 export function snapshotHashIn(body: string): string | null {
-  return /,\n"([\w-]{43})"\]$/.exec(body)?.[1] ?? null;
+  return /,\n"@([\w-]{43})"\]$/.exec(body)?.[1] ?? null;
 }
 
 /** True for events that record a fact. A replay derives the others, so only facts need a checksum. */

@@ -1,22 +1,22 @@
 /**
  * Snapshots store the state of a run, so that loading it does not fold all events. They are a cache and may be deleted. One
  * is written only when the events since the last are at least twice its size, so that snapshots grow linearly too (L9).
+ *
+ * The text of a snapshot begins with the print of the graph. The append that it is stored with carries the hash of the text, so a
+ * run that continues from a snapshot uses nothing that the end of its chain does not cover.
  */
 import { hash } from 'node:crypto';
 import type { RunState } from '../../ir/events.ts';
-import type { Snapshot } from '../ports.ts';
 
 /** A state with the amount of events since its last snapshot. */
 export interface Folding {
+  /** SHA-256 of the stored graph. */
+  readonly print: string;
   readonly state: RunState | null;
-  readonly seq: number;
-  readonly head: string;
   eventsSince: number;
   bytesSince: number;
   /** The next snapshot is considered after this many events. */
   nextSnapshotAt: number;
-  /** The hash of a snapshot that no event covers yet. The next append carries it. */
-  snapshotHash: string | null;
 }
 
 export function freezeState(state: RunState): string {
@@ -28,8 +28,14 @@ export function freezeState(state: RunState): string {
   });
 }
 
+/** The print of the graph in a snapshot, or null. */
+export function printIn(body: string): string | null {
+  return /^\{"graph":"([\w-]{43})",/.exec(body)?.[1] ?? null;
+}
+
 export function thawState(body: string): RunState {
-  const stored = JSON.parse(body) as Omit<RunState, 'threads' | 'pending' | 'queue'> & {
+  const { graph: _, ...stored } = JSON.parse(body) as Omit<RunState, 'threads' | 'pending' | 'queue'> & {
+    graph?: string;
     threads: [];
     pending: [];
     queue: [];
@@ -48,8 +54,8 @@ export function hashSnapshot(body: string): string {
 
 const WIDE = 32;
 
-/** A snapshot if one is worth writing now. */
-export function takeSnapshot(fold: Folding, every: number): Snapshot | null {
+/** The text of a snapshot if one is worth writing now. */
+export function takeSnapshot(fold: Folding, every: number): string | null {
   const { state } = fold;
   if (
     every === 0 ||
@@ -63,7 +69,7 @@ export function takeSnapshot(fold: Folding, every: number): Snapshot | null {
     fold.nextSnapshotAt = fold.eventsSince + every;
     return null;
   }
-  const body = freezeState(state);
+  const body = `{"graph":"${fold.print}",${freezeState(state).slice(1)}`;
   if (body.length * 2 > fold.bytesSince) {
     // Too large for what it saves: try again after twice as many events.
     fold.nextSnapshotAt = fold.eventsSince * 2;
@@ -72,6 +78,5 @@ export function takeSnapshot(fold: Folding, every: number): Snapshot | null {
   fold.eventsSince = 0;
   fold.bytesSince = 0;
   fold.nextSnapshotAt = 0;
-  fold.snapshotHash = hashSnapshot(body);
-  return { seq: fold.seq, hash: fold.head, body };
+  return body;
 }

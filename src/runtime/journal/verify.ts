@@ -1,28 +1,37 @@
 /**
- * Verifies a run before it is continued. Every append up to the snapshot is hashed but not decoded, in pages, so that the cost is
- * linear and the memory small. A snapshot is used only if the append that follows it carries its hash. A snapshot that no event
- * covers yet is ignored, and the run is folded from its first event. Then the end of the chain, the entry in the list of runs and
- * the last signed checkpoint are compared with the events.
+ * Verifies a run before it is continued. Appends up to the snapshot are hashed but not decoded, in pages, so that the memory is
+ * small. A snapshot is used only if the append that it was stored with carries its hash. Any other snapshot is ignored, and the run
+ * is folded from its first event. Then the end of the chain, the entry in the list of runs and the last signed checkpoint are
+ * compared with the events.
+ *
+ * The snapshot and the events after it are all that a run reads, and the end of the chain covers them without the events before.
+ * So of a long run only the first append and the last ones before the snapshot are verified at once. The rest follows before
+ * anything is stored.
  */
 import type { RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
-import type { Journal, Store, StoredAppend, StoredRun } from '../ports.ts';
+import type { Journal, Snapshot, Store, StoredAppend, StoredRun } from '../ports.ts';
 import { brokenCheckpoint } from './audit-checkpoints.ts';
 import { wrongField } from './audit-entry.ts';
 import { genesis, link } from './chain.ts';
 import { snapshotHashIn } from './codec.ts';
-import { hashSnapshot } from './snapshot.ts';
+import { hashSnapshot, printIn } from './snapshot.ts';
 import { storedPrint } from './stored-graph.ts';
 import { changedBlob } from './values.ts';
 
 /** In appends. */
 const PAGE = 500;
+/** The events before a snapshot that are verified at once. */
+const NEAR = 1000;
 
 export interface VerifiedRun {
+  readonly run: RunId;
   readonly stored: StoredRun;
-  /** All appends, without their bodies. */
-  readonly links: readonly Link[];
+  /** The verified appends, without their bodies. */
+  links: readonly Link[];
+  /** The last append that is not verified, nor any before it except the first. Null when all appends are. */
+  rest: Link | null;
 }
 type Link = Omit<StoredAppend, 'body'>;
 
@@ -31,36 +40,102 @@ export async function loadVerified(journal: Journal, run: RunId): Promise<Verifi
   await demandSealed(journal, run, 'continue');
   const found = await journal.load(run);
   if (found === null) return null;
-  const stored = isCovered(found) ? found : await journal.load(run, { snapshot: false });
+  const last = found.snapshot === null ? null : await lastBefore(journal, run, found.snapshot.seq);
+  const covered = snapshotHashIn(last?.body ?? '');
+  const stored = covered === null ? await journal.load(run, { snapshot: false }) : found;
   if (stored === null) return null;
   const blob = changedBlob(stored.blobs);
   if (blob !== undefined) throw broken(run, `the stored value ${blob.hash} was changed`);
   const chain = new Chain(run, stored.flow);
   const links: Link[] = [];
   const { snapshot } = stored;
-  if (snapshot !== null) {
-    await verifyPages(journal, run, chain, snapshot.seq, links);
-    if (chain.head !== snapshot.hash || hashSnapshot(snapshot.body) !== snapshotHashIn(stored.appends[0]?.body ?? ''))
-      throw broken(run, `the snapshot at event ${snapshot.seq} was changed`);
-  }
+  if (snapshot !== null && hashSnapshot(snapshot.body) !== covered)
+    throw broken(run, `the snapshot at event ${snapshot.seq} was changed`);
+  const rest = snapshot === null ? null : await verifyBefore(journal, run, stored.flow, snapshot, { chain, links });
   for (const append of stored.appends) demandNext(run, chain, append, links);
-  return { stored, links };
+  return { run, stored, links, rest };
 }
 
-/** After the run is folded: its entry and its last checkpoint must agree with its events. */
+/** Verifies the appends that `loadVerified` left out. `goesOn` is asked after each page; false ends the work. */
+export async function verifyRest(
+  journal: Journal,
+  verified: VerifiedRun,
+  goesOn: () => Promise<boolean> = async () => true,
+): Promise<void> {
+  const { run, stored, rest } = verified;
+  if (rest === null) return;
+  const until = rest.after + rest.count;
+  const chain = new Chain(run, stored.flow);
+  const links: Link[] = [];
+  while (chain.seq < until) {
+    if (!(await goesOn())) return;
+    await verifyPage(journal, run, chain, until, links);
+  }
+  if (chain.seq !== until || chain.head !== rest.hash) throw broken(run, `event ${until} was changed`);
+  verified.links = [...links, ...verified.links.filter(({ after }) => after >= until)];
+  verified.rest = null;
+}
+
+/**
+ * After the run is folded: its entry and its last checkpoint must agree with its events. Times of appends that are not verified yet
+ * are left for a second call.
+ */
 export async function demandAgreement(
   { id, journal, roster }: Store,
-  { links }: VerifiedRun,
+  verified: VerifiedRun,
   { flow, state, trusted }: { readonly flow: CompiledFlow; readonly state: RunState; readonly trusted: string | null },
 ): Promise<void> {
   const { run } = state;
   const entry = await roster.find(run);
-  const wrong = entry === null ? null : wrongField(entry, flow, links, state);
-  if (wrong !== null) throw broken(run, wrong);
   const last = (await journal.checkpoints?.(run))?.at(-1);
+  if (last !== undefined && !verified.links.some(({ after, count }) => after + count === last.seq))
+    await verifyRest(journal, verified);
+  const { links, rest } = verified;
+  const wrong =
+    entry === null ? null : wrongField(entry, flow, links, state, rest === null ? [] : ['start', 'last change']);
+  if (wrong !== null) throw broken(run, wrong);
   if (last === undefined) return;
   const unsigned = brokenCheckpoint({ store: id, run, appends: links, checkpoints: [last], entry: null }, trusted);
   if (unsigned !== null) throw broken(run, unsigned);
+}
+
+/**
+ * Verifies the appends before a snapshot: all of them, or the first and the last ones. Returns the append that the last ones follow,
+ * which is not verified itself.
+ */
+async function verifyBefore(
+  journal: Journal,
+  run: RunId,
+  flow: string,
+  { seq, hash, body }: Snapshot,
+  { chain, links }: { readonly chain: Chain; readonly links: Link[] },
+): Promise<Link | null> {
+  if (printIn(body) !== storedPrint(flow)) throw broken(run, 'its stored graph was changed');
+  let rest: StoredAppend | null = null;
+  if (seq > NEAR) {
+    demandNext(run, chain, await firstFrom(journal, run, 0), links);
+    const far = await firstFrom(journal, run, seq - NEAR);
+    // One append may have more events than that.
+    if (far.after < seq) chain.skipTo((rest = far));
+  }
+  while (chain.seq < seq) await verifyPage(journal, run, chain, seq, links);
+  if (chain.head !== hash) throw broken(run, `event ${seq} was changed`);
+  return rest;
+}
+
+/** The append that ends with this event. Appends are looked for ever further back, because one may have many events. */
+async function lastBefore(journal: Journal, run: RunId, seq: number): Promise<StoredAppend | null> {
+  for (let back = 8; ; back *= 8) {
+    const after = Math.max(0, seq - back);
+    const found = (await journal.page(run, after, back)).find((append) => append.after + append.count === seq);
+    if (found !== undefined || after === 0) return found ?? null;
+  }
+}
+
+async function firstFrom(journal: Journal, run: RunId, after: number): Promise<StoredAppend> {
+  const [append] = await journal.page(run, after, 1);
+  if (append === undefined) throw broken(run, `event ${after + 1} is missing`);
+  return append;
 }
 
 /** Throws when the list of runs, the end of the run or the seals of the store are not as the store wrote them. */
@@ -89,19 +164,18 @@ export class Chain {
     this.seq = after + count;
     return null;
   }
-}
 
-/** False when the append after the snapshot does not carry a snapshot hash. */
-function isCovered({ snapshot, appends }: StoredRun): boolean {
-  return snapshot === null || snapshotHashIn(appends[0]?.body ?? '') !== null;
-}
-
-async function verifyPages(journal: Journal, run: RunId, chain: Chain, until: number, links: Link[]): Promise<void> {
-  while (chain.seq < until) {
-    const page = await journal.page(run, chain.seq, PAGE);
-    if (page.length === 0) throw broken(run, `event ${chain.seq + 1} is missing`);
-    for (const append of page) if (append.after < until) demandNext(run, chain, append, links);
+  /** Goes on after an append that is not verified here. */
+  skipTo({ after, count, hash: stored }: StoredAppend): void {
+    this.head = stored;
+    this.seq = after + count;
   }
+}
+
+async function verifyPage(journal: Journal, run: RunId, chain: Chain, until: number, links: Link[]): Promise<void> {
+  const page = await journal.page(run, chain.seq, PAGE);
+  if ((page[0]?.after ?? until) >= until) throw broken(run, `event ${chain.seq + 1} is missing`);
+  for (const append of page) if (append.after < until) demandNext(run, chain, append, links);
 }
 
 function demandNext(run: RunId, chain: Chain, append: StoredAppend, links: Link[]): void {
