@@ -134,33 +134,35 @@ export class Ownership {
 
   /** Verifies the earliest events of a long run while its calls are performed. Nothing is stored before that is done. */
   #verifyMeanwhile(owned: OwnedRun, verified: VerifiedRun): void {
-    const { store, worker, clock } = this.#host;
-    const { run } = owned;
-    const isGone = (): boolean => this.#isStopped() || worker.runs.get(run) !== owned;
-    const yielding = async (): Promise<boolean> => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return !isGone();
-    };
     owned.verifying = true;
-    const idle = clock.busy?.();
-    const work = verifyRest(store.journal, verified, yielding)
-      .then(async () => {
-        if (verified.rest !== null) return worker.reject(owned);
-        await this.#demandAgreement(verified, owned);
-        worker.verified(owned);
-      })
-      .catch(async (error: Error) => {
-        if (isGone()) return;
-        worker.reject(owned, error);
-        if (!hasCode(error, 'chain-broken')) return this.#host.fail(error);
-        this.#host.refuse(run, error);
-        await store.roster.release(worker.id, [run]);
-      })
-      .finally(() => {
-        idle?.();
-        this.#verifying.delete(work);
-      });
+    const idle = this.#host.clock.busy?.();
+    const work = this.#verifyRest(owned, verified).finally(() => {
+      idle?.();
+      this.#verifying.delete(work);
+    });
     this.#verifying.add(work);
+  }
+
+  async #verifyRest(owned: OwnedRun, verified: VerifiedRun): Promise<void> {
+    const { store, worker } = this.#host;
+    const { run } = owned;
+    const isHere = (): boolean => !this.#isStopped() && worker.runs.get(run) === owned;
+    const goesOn = async (): Promise<boolean> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return isHere();
+    };
+    try {
+      await verifyRest(store.journal, verified, goesOn);
+      if (verified.rest !== null) return worker.reject(owned);
+      await this.#demandAgreement(verified, owned);
+      worker.verified(owned);
+    } catch (error) {
+      if (!isHere()) return worker.reject(owned);
+      worker.reject(owned, error as Error);
+      if (!hasCode(error, 'chain-broken')) return this.#host.fail(error as Error);
+      this.#host.refuse(run, error);
+      await store.roster.release(worker.id, [run]);
+    }
   }
 
   /** Releases a run that was acquired and not continued. */
