@@ -30,9 +30,32 @@ import { openMemory } from '../src/stores/memory/open.ts';
 
 /** The flow of a document without errors. */
 export function compiled(document: string | object, options: Omit<CompileOptions, 'hash'> = {}): CompiledFlow {
+  return Object.keys(options).length === 0 ? compiledPlainly(document) : compiledWith(document, options);
+}
+
+const compiledPlainly = remembered((document) => compiledWith(document, {}));
+
+function compiledWith(document: string | object, options: Omit<CompileOptions, 'hash'>): CompiledFlow {
   const { flow, diagnostics } = compile(document, { ...options, hash: (text) => hash('sha256', text, 'hex') });
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   return flow as CompiledFlow;
+}
+
+const REMEMBERED_MAX = 8;
+
+/** Keeps the last few flows, since tests use one document many times in a row. Flows are frozen. */
+export function remembered(
+  make: (document: string | object) => CompiledFlow,
+): (document: string | object) => CompiledFlow {
+  const flows = new Map<string, CompiledFlow>();
+  return (document) => {
+    const key = JSON.stringify(document);
+    const flow = flows.get(key) ?? make(document);
+    flows.delete(key);
+    flows.set(key, flow);
+    for (const oldest of [...flows.keys()].slice(0, -REMEMBERED_MAX)) flows.delete(oldest);
+    return flow;
+  };
 }
 
 export interface Play {

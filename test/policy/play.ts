@@ -6,7 +6,7 @@ import type { Json } from '../../src/expr/json.ts';
 import type { ChainedEvent, Report } from '../../src/runtime/engine/types.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
-import { playOn } from '../harness.ts';
+import { playOn, remembered } from '../harness.ts';
 
 export interface Played {
   readonly flow: CompiledFlow;
@@ -24,13 +24,18 @@ export interface Setting {
 }
 
 export async function play(document: string | object, script: Script, setting: Setting = {}): Promise<Played> {
-  const result = compile(document);
-  if (result.flow === undefined) throw new Error(JSON.stringify(result.diagnostics, null, 2));
+  const flow = compiled(document);
   const { input = { message: 'please' }, origin } = setting;
   const engine = createEngine({ journal: openMemory(), script });
-  const { report, events } = await playOn(engine, result.flow, { input, ...(origin === undefined ? {} : { origin }) });
-  return { flow: result.flow, report, events, steps: stepsOf(events), dispatched: dispatchedIn(events) };
+  const { report, events } = await playOn(engine, flow, { input, ...(origin === undefined ? {} : { origin }) });
+  return { flow, report, events, steps: stepsOf(events), dispatched: dispatchedIn(events) };
 }
+
+const compiled = remembered((document) => {
+  const { flow, diagnostics } = compile(document);
+  if (flow === undefined) throw new Error(JSON.stringify(diagnostics, null, 2));
+  return flow;
+});
 
 function stepsOf(events: readonly ChainedEvent[]): readonly string[] {
   return events.flatMap((event) => ('node' in event && event.node !== undefined ? [String(event.node)] : []));
