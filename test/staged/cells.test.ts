@@ -282,3 +282,14 @@ test('no_progress: more replans than the table allows, and the same round three 
     'no_progress: escalate',
   ]);
 });
+
+test('interactive: each worker tries once more, and the stage does not repeat them all after that', async () => {
+  const workers = { agent: 'worker', output: { type: 'object', required: ['grams'] } };
+  const { report } = await play({ staged: { ...SUPERVISOR, workers, tier: 'interactive' } }, { agents: GOOD });
+  expect(actions(report)).toEqual([
+    'schema_or_grounding: retry',
+    'schema_or_grounding: retry',
+    'schema_or_grounding: surface',
+  ]);
+  expect(report).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL', usage: { modelCalls: 9 } });
+});

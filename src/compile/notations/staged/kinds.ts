@@ -84,6 +84,11 @@ function agentsOf({ plan, work, working }: Staged, stage: Stage): readonly strin
   }
 }
 
+/** True if calls or workers are retried inside the stage, so that the stage itself is not. */
+export function retriesInside({ id }: Stage, kind: FailureKind): boolean {
+  return kind === 'provider_error' || (kind === 'schema_or_grounding' && id === 'workers');
+}
+
 /** How often the table tries an action after this kind of failure. */
 export function triesOf(
   { tier, replans }: Staged,
@@ -94,15 +99,9 @@ export function triesOf(
   return triesWith(tier, stage, kind, action, replans);
 }
 
-function triesWith(
-  tier: Tier,
-  { protections }: Stage,
-  kind: FailureKind,
-  action: 'retry' | 'replan',
-  replans: number,
-): number {
-  if (kind === 'provider_error' && action === 'retry') return 0;
-  const { tries } = cellOf(kind, tier, protections.onFailure[kind], replans);
+function triesWith(tier: Tier, stage: Stage, kind: FailureKind, action: 'retry' | 'replan', replans: number): number {
+  if (action === 'retry' && retriesInside(stage, kind)) return 0;
+  const { tries } = cellOf(kind, tier, stage.protections.onFailure[kind], replans);
   return tries.find((each) => each.action === action)?.max ?? 0;
 }
 

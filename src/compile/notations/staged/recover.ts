@@ -5,6 +5,7 @@
 import { FAILED, addRecoveries, addRecovery } from '../../lower/recovery.ts';
 import type { Recoveries, Ways } from '../../lower/recovery.ts';
 import type { CellChange } from '../../../catalog/failures.ts';
+import { FAILURE_KINDS } from '../../../ir/protections.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Case, DoNode, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
@@ -15,7 +16,7 @@ import { chose, set } from '../../lower/kit.ts';
 import { dropAnswers } from '../../lower/memory/memory.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import { causesOf, kindsOf } from './kinds.ts';
+import { causesOf, kindsOf, retriesInside } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { rollbackOf, undoneTeam } from './rollback.ts';
 import {
@@ -123,12 +124,13 @@ export function addRecover(l: Lowering, r: Recovering): Recovery {
 }
 
 /** The changes that the document declares. A declared action of the deadlock monitor replaces the table's. */
-function changesOf({ protections }: Stage): NonNullable<Recoveries['changes']> {
+function changesOf(stage: Stage): NonNullable<Recoveries['changes']> {
+  const { protections } = stage;
   const { deadlock, declared } = protections;
-  // Calls to a provider are retried by themselves, with backoff.
-  const onFailure = {
+  const inside = FAILURE_KINDS.filter((kind) => retriesInside(stage, kind));
+  const onFailure: NonNullable<Recoveries['changes']> = {
     ...protections.onFailure,
-    provider_error: { ...protections.onFailure.provider_error, retries: 0 },
+    ...Object.fromEntries(inside.map((kind) => [kind, { ...protections.onFailure[kind], retries: 0 }])),
   };
   if (deadlock === null || !declared.has('deadlock') || onFailure.deadlock !== undefined) return onFailure;
   return { ...onFailure, deadlock: { last: deadlock.onTrip === 'escalate' ? 'escalate' : 'abort' } };

@@ -1,12 +1,11 @@
 /** The workers of a supervisor. Each works on one task, sees its brief, and replies with a summary. */
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
-import { mastOf } from '../../../../catalog/failures.ts';
+import { cellOf, mastOf } from '../../../../catalog/failures.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
 import { addFanOut } from './fan-out.ts';
 import { addGuards, addObjection, addSchema } from '../gates.ts';
 import type { Gate } from '../gates.ts';
-import { triesOf } from '../kinds.ts';
 import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { spawnMax } from '../model.ts';
@@ -134,9 +133,11 @@ function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
 }
 
 /** Further tries of one task after a schema failure. */
-function retriesOf({ staged }: Lowering): number {
-  return triesOf(staged, staged.working, 'schema_or_grounding', 'retry');
+function retriesOf({ staged: { tier, working } }: Lowering): number {
+  const { tries } = cellOf('schema_or_grounding', tier, working.protections.onFailure.schema_or_grounding);
+  return tries.find(({ action }) => action === 'retry')?.max ?? 0;
 }
 
-const SCHEMA_TYPES = ['SchemaError', 'EmptySummaryError', 'InvariantError', 'GroundingError', 'RequiredError'];
-const isSchemaFailure: Expr = `error.type in ${literal(SCHEMA_TYPES)}`;
+/** Failures of other rows of the table. */
+const OTHER_TYPES = ['LoopError', 'RoundsError', 'NoProgressError'];
+const isSchemaFailure: Expr = `error.class == "semantic" && !(error.type in ${literal(OTHER_TYPES)})`;
