@@ -12,7 +12,7 @@ test('the same document, and the same hash', () => {
     {
       id: 'demo',
       tier: 'regulated',
-      plan: { agent: 'planner' },
+      plan: { agent: 'planner', critic: 'critic' },
       workers: { agent: 'worker', max: 2, timeout: 30 },
       validate: { agent: 'critic', confidence: 0.5 },
     },
@@ -20,7 +20,7 @@ test('the same document, and the same hash', () => {
   );
   const text = `
 agents: [{ id: planner }, { id: worker }, { id: critic }]
-staged: { id: demo, tier: regulated, plan: { agent: planner }, workers: { agent: worker, max: 2, timeout: 30 }, validate: { agent: critic, confidence: 0.5 } }
+staged: { id: demo, tier: regulated, plan: { agent: planner, critic: critic }, workers: { agent: worker, max: 2, timeout: 30 }, validate: { agent: critic, confidence: 0.5 } }
 `;
   const written = compile(text);
   expect(written.flow?.hash).toMatch(/^sha256:/);
@@ -30,6 +30,8 @@ staged: { id: demo, tier: regulated, plan: { agent: planner }, workers: { agent:
 test('names that do not exist, and work of another topology, are type errors', () => {
   // @ts-expect-error there is no agent of that name
   staged({ plan: { agent: 'planer' }, workers: { agent: 'worker' } }, { agents: AGENTS });
+  // @ts-expect-error there is no critic of that name
+  staged({ plan: { agent: 'planner', critic: 'critik' }, workers: { agent: 'worker' } }, { agents: AGENTS });
   // @ts-expect-error a debate has no workers
   staged({ topology: 'debate', plan: { agent: 'planner' }, workers: { agent: 'worker' } }, { agents: AGENTS });
   // @ts-expect-error workers need a plan

@@ -59,6 +59,14 @@ test('escalation is drawn where a person can be asked, and only there', () => {
   expect(drawn({ tier: 'interactive' })).toBe(false);
 });
 
+test('a malformed plan leads back to the planner in the batch tier only; the gate names the critic', () => {
+  const picture = (tier: string) =>
+    compile({ agents: AGENTS, staged: { ...SUPERVISOR, tier, plan: { agent: 'planner', critic: 'ann' } } }).graph;
+  const mends = (tier: string) => picture(tier)?.edges.some(({ from, to }) => from === 'plan gate' && to === 'plan');
+  expect(['interactive', 'batch', 'regulated'].map(mends)).toEqual([false, true, false]);
+  expect(picture('batch')?.nodes.find(({ id }) => id === 'plan gate')?.detail).toContain('ann');
+});
+
 test('the command draws the stages in every format', async () => {
   const cwd = folder({ 'research.staged.yaml': JSON.stringify({ agents: AGENTS, staged: SUPERVISOR }) });
   for (const format of ['mermaid', 'dot', 'svg', 'json']) {

@@ -1,6 +1,7 @@
 /** The picture of a staged flow: five stages in a row, the gates between them, and the ways of a failure. */
 import { DECISION_TABLE } from '../../../catalog/failures.ts';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
+import type { FailureKind } from '../../../ir/protections.ts';
 import { mayEscalate } from './kinds.ts';
 import type { Staged, Work } from './model.ts';
 
@@ -9,7 +10,8 @@ const CYCLE = ['plan', 'plan gate', 'work', 'aggregate', 'validate'];
 export function drawStaged(staged: Staged): Picture {
   const { plan, working, aggregate, validate, finalize, replans } = staged;
   const asks = [plan, working, aggregate, validate, finalize].some((stage) => mayEscalate(staged, stage));
-  const repeats = repeatsPlan(staged);
+  const repeats = repeatsPlan(staged, 'schema_or_grounding');
+  const mends = plan.agent !== null && repeatsPlan(staged, 'malformed_plan');
   const nodes = [
     shape('start', 'start', 'start'),
     agentShape(staged, 'plan', 'plan', plan.agent ?? 'one task', plan.agent),
@@ -27,6 +29,7 @@ export function drawStaged(staged: Staged): Picture {
     edge('start', 'plan'),
     edge('plan', 'plan gate'),
     edge('plan gate', 'work', 'pass'),
+    ...(mends ? [back('plan gate', 'plan', 'malformed: replan')] : []),
     edge('plan gate', 'abort', 'malformed', 'error'),
     ...workEdges(staged.work),
     edge('aggregate', 'validate'),
@@ -69,10 +72,10 @@ function back(from: string, to: string, label: string): PictureEdge {
   return { ...edge(from, to, label), back: true };
 }
 
-/** True if the table answers a refused result with a new plan. */
-function repeatsPlan({ tier, definitions, replans }: Staged): boolean {
-  const { schema_or_grounding: change } = definitions.protections.onFailure;
-  const own = DECISION_TABLE.schema_or_grounding[tier].tries.some(({ action }) => action === 'replan');
+/** True if the table answers this failure with a new plan. */
+function repeatsPlan({ tier, definitions, replans }: Staged, failure: FailureKind): boolean {
+  const change = definitions.protections.onFailure[failure];
+  const own = DECISION_TABLE[failure][tier].tries.some(({ action }) => action === 'replan');
   return change?.replans === undefined ? own && replans > 0 : change.replans > 0;
 }
 
