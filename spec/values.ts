@@ -1,7 +1,7 @@
 /** What expressions and writes mean. Nothing is ever changed in place. */
 import canonicalize from 'canonicalize';
 import { codeOfFailure } from '../src/ir/codes.ts';
-import { compileExpr, pathOf } from '../src/expr/index.ts';
+import { compileExpr, pathOf } from '../src/expr/evaluate.ts';
 import type { Expr, ForkNode, Input, Meter, Node, Write } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
 import type { ErrorRecord, Failure, Slots } from '../src/ir/events.ts';

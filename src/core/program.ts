@@ -2,7 +2,7 @@
  * A compiled flow made ready to run: expressions parsed once, schemas compiled once. Pure functions that the core cannot
  * have without a platform (SHA-256, JSON Schema) are handed in.
  */
-import { compileExpr, literalOf, pathOf } from '../expr/index.ts';
+import { compileExpr, literalOf, pathOf } from '../expr/evaluate.ts';
 import type { CompiledFlow, Expr, Input, Node, NodeId, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';

@@ -30,8 +30,6 @@ import { LIMITS, asEvalError } from './error.ts';
 import { parseExpr } from './parse.ts';
 import type { Ast } from './parse.ts';
 import type { Value } from './value.ts';
-import { truth } from './operators.ts';
-import { textOf } from './output.ts';
 
 /** CEL source text, as the compiled flow stores it. */
 export type Expr = string;
@@ -85,23 +83,4 @@ export function literalOf(source: string): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A guard gives a bool. Null is false; any other value is an error, because a guard such as `category` is a mistake. */
-export function compileGuard(source: Expr): (scope: Scope) => boolean {
-  const program = compileExpr(source);
-  return (scope) => truth(program(scope), 'a guard');
-}
-
-export type TemplatePart = { readonly text: string } | { readonly expr: Expr };
-
-/** A template that is one expression keeps the value's type; every other one gives text. */
-export function compileTemplate(parts: readonly TemplatePart[]): Program {
-  const programs = parts.map((part): Program => ('expr' in part ? compileExpr(part.expr) : () => part.text));
-  const [only] = programs;
-  if (only !== undefined && programs.length === 1) return only;
-  return (scope) => {
-    const env = { scope, locals: [], fuel: LIMITS.fuel };
-    return programs.reduce((text, program) => text + textOf(env, program(scope)), '');
-  };
 }

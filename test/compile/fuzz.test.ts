@@ -1,7 +1,7 @@
 /** Mutated documents never crash the compiler: each gives diagnostics or compiles. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { compileExpr } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { draw } from '../../src/core/random.ts';
 import { compileText } from './compile-text.ts';

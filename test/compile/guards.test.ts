@@ -1,6 +1,6 @@
 /** Guards do not fail silently: numbers as text, unlike types, misspelt fields, and the warning for a guard without a schema. */
 import { describe, expect, test } from 'vitest';
-import { compileExpr } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 import { compileText } from './compile-text.ts';
 
 describe('guard(…)', () => {

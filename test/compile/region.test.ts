@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isEmpty, overlap, regionOf, within } from '../../src/compile/expressions/region.ts';
 import type { Region } from '../../src/compile/expressions/region.ts';
-import { compileExpr } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const SAMPLES = [null, true, false, 'a', 'b', 'c', '', -1, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4];

@@ -1,6 +1,6 @@
 /** Phrases on lines, parts of lists, and data inside a text. */
 import { describe, expect, test } from 'vitest';
-import { compileExpr } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 import type { Json } from '../../src/expr/json.ts';
 
 const WORDS = ['APPROVED', 'BUGS FOUND', 'BUGS', 'HAND_OFF', '*DONE*'];

@@ -2,7 +2,9 @@
  * Functions: what each does with values, and what each does with null.
  */
 import { describe, expect, test } from 'vitest';
-import { EvalError, compileExpr, patternProblem } from '../../src/expr/index.ts';
+import { EvalError } from '../../src/expr/error.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
+import { patternProblem } from '../../src/expr/text-search.ts';
 import type { Json } from '../../src/expr/json.ts';
 
 const SCOPE = {

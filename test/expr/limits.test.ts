@@ -3,7 +3,8 @@
  * `limit`. Completion is the assertion: an exponential case would never finish.
  */
 import { describe, expect, test } from 'vitest';
-import { EvalError, compileExpr } from '../../src/expr/index.ts';
+import { EvalError } from '../../src/expr/error.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 import { LIMITS } from '../../src/expr/error.ts';
 import type { Json } from '../../src/expr/json.ts';
 

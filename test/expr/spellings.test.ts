@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseTemplate, templateToExpr } from '../../src/compile/expressions/template.ts';
 import { checkExpression } from '../../src/compile/expressions/expression.ts';
 import { rewriteNames } from '../../src/compile/expressions/rewrite.ts';
-import { compileExpr } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 
 const SCOPE = {
   a: 1,

@@ -1,7 +1,7 @@
 /** `strict(…)`: an ordering of what has no order cannot be evaluated; everything else means what it means without it. */
 import { describe, expect, test } from 'vitest';
 import { checkExpression } from '../../src/compile/expressions/expression.ts';
-import { compileExpr } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 
 const SCOPE = { t: '9', n: 9, flag: true, list: [1, '2'], nothing: null };
 

@@ -5,14 +5,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTemplate, stringLiteral, templateToExpr } from '../../src/compile/expressions/template.ts';
 import { rewriteNames } from '../../src/compile/expressions/rewrite.ts';
-import { compileExpr, compileTemplate } from '../../src/expr/index.ts';
+import { compileExpr } from '../../src/expr/evaluate.ts';
 import type { Json } from '../../src/expr/json.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const SCOPE = { name: 'Ada', n: 3, o: { a: [1, 'x'] }, list: [1, 2], yes: true, evil: '{{name}}', quote: '"}}"' };
 
 const expand = (text: string, scope: { [name: string]: Json } = SCOPE): Json =>
-  compileTemplate(parseTemplate(text).parts)(scope);
+  compileExpr(templateToExpr(text))(scope);
 const shape = (text: string): string[] =>
   parseTemplate(text).parts.map((part) => ('expr' in part ? `<${part.expr}>` : part.text));
 
@@ -67,7 +67,6 @@ describe('expansion', () => {
     ['{{ "{{" }}name}}', '{{name}}'],
   ])('%s', (text, expected) => {
     expect(expand(text)).toEqual(expected);
-    expect(compileExpr(templateToExpr(text))(SCOPE)).toEqual(expected);
   });
 
   test(`a value is never expanded again, seed ${seed}`, () => {
@@ -95,7 +94,6 @@ describe('expansion', () => {
         const text = `${plain}{{x}}-{{y}}${plain}`;
         const expected = `${plain}${x}-${y}${plain}`;
         expect(expand(text, { x, y })).toBe(expected);
-        expect(compileExpr(templateToExpr(text))({ x, y })).toBe(expected);
       }),
       { seed },
     );

@@ -6,7 +6,7 @@ import type { DiagnosticCode } from '../diagnose/codes.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Located } from '../source/located.ts';
 import { rangeWithin } from '../source/scalar-range.ts';
-import { patternProblem } from '../../expr/index.ts';
+import { patternProblem } from '../../expr/text-search.ts';
 
 export type ProblemCode = 'syntax' | 'limit' | 'function' | 'pattern' | 'name' | 'field' | 'type' | 'never';
 

@@ -4,11 +4,13 @@
  */
 import type { Expr } from '../../expr/evaluate.ts';
 import { parseExpr } from '../../expr/parse.ts';
-import type { TemplatePart } from '../../expr/evaluate.ts';
 import type { Json } from '../../expr/json.ts';
 
 /** Offsets into the template; those of an expression cover it without its braces and blanks. */
-type PlacedPart = TemplatePart & { readonly start: number; readonly end: number };
+type PlacedPart = ({ readonly text: string } | { readonly expr: Expr }) & {
+  readonly start: number;
+  readonly end: number;
+};
 
 interface TemplateProblem {
   readonly severity: 'error' | 'warning';

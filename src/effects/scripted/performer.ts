@@ -3,7 +3,7 @@
  * run continues at the right entry after a wait or a crash.
  */
 import type { Json } from '../../expr/json.ts';
-import { compileExpr } from '../../expr/index.ts';
+import { compileExpr } from '../../expr/evaluate.ts';
 import { costOf, priceIn } from '../../ir/estimate.ts';
 import type { Command, Failure, Settled } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';

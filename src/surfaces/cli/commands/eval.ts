@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { checkExpression } from '../../../compile/expressions/expression.ts';
-import { compileExpr } from '../../../expr/index.ts';
+import { compileExpr } from '../../../expr/evaluate.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';

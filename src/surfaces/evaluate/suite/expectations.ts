@@ -1,6 +1,6 @@
 /** Compares a run with the expectations of its case. Every difference is one sentence. */
 import { isDeepStrictEqual } from 'node:util';
-import { compileExpr } from '../../../expr/index.ts';
+import { compileExpr } from '../../../expr/evaluate.ts';
 import type { Json } from '../../../expr/json.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
 import type { RunRecord } from '../journal/record.ts';
