@@ -5,11 +5,12 @@
 import type { Json } from '../expr/json.ts';
 import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
-import { allowedPeople, countedOnly, refusalOf, together } from './approvers.ts';
+import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
+import type { AnswerObjection } from './approvers.ts';
 import { authorOf } from './failure.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Answer, EventBody, Fact, ForkState, Instant, Pending, Refusal, RunState } from '../ir/events.ts';
+import type { Answer, EventBody, Fact, ForkState, Instant, Pending, Question, Refusal, RunState } from '../ir/events.ts';
 
 export function admit(
   program: Program,
@@ -159,19 +160,8 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
     return { refused: 'approval-closed', message: `nothing waits for an answer under ${id}` };
-  const refusal = refusalOf(program.flow, state, pending, given);
-  if (refusal !== null) return refusal;
-  if (!question.choices.includes(given.choice))
-    return {
-      refused: 'not-a-choice',
-      message: `\`${given.choice}\` is not a choice of ${id}: ${question.choices.join(', ')}`,
-    };
-  const unfit = unfitAnswer(program, pending, given);
-  if (unfit !== null) return { refused: 'bad-answer', message: `\`${given.choice}\` of ${id} ${unfit}` };
-  if (given.payload !== undefined && given.payload !== question.payload)
-    return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
-  if (given.by === question.askedBy)
-    return { refused: 'self-approval', message: `${given.by} asked ${id} and may not answer it` };
+  const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, pending, question, given);
+  if (refusal !== null) return recorded(pending, given, refusal);
   const counted = countedOnly(pending, given);
   if (counted !== null) return [counted];
   const { payload: _payload, unproven: _unproven, ...answered } = given;
@@ -179,8 +169,21 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   return [{ type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value } }];
 }
 
+/** The objection to an answer of a person who may answer; null if it fits the question. */
+function unfitAnswer(program: Program, pending: Pending, question: Question, given: Answer): AnswerObjection | null {
+  const { id, choices, payload, askedBy } = question;
+  const { choice, by } = given;
+  if (!choices.includes(choice))
+    return { refused: 'not-a-choice', message: `\`${choice}\` is not a choice of ${id}: ${choices.join(', ')}` };
+  const unfit = unfitData(program, pending, given);
+  if (unfit !== null) return { refused: 'bad-answer', message: `\`${choice}\` of ${id} ${unfit}` };
+  if (given.payload !== undefined && given.payload !== payload)
+    return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
+  return by === askedBy ? { refused: 'self-approval', message: `${by} asked ${id} and may not answer it` } : null;
+}
+
 /** The problem with the data or text of an answer. Null if both fit the choice. */
-function unfitAnswer(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
+function unfitData(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
   const effect = (nodeAt(program, node) as DoNode).effect as AskEffect;
   const chosen = effect.choices.find(({ name }) => name === choice);
   const missing = missingIn(chosen?.needs, edit !== undefined, text !== undefined && text.trim() !== '');

@@ -8,20 +8,29 @@ import type { FlowBody } from '../ir/nodes.ts';
 import type { Approvers, PeopleDef } from '../ir/people.ts';
 import type { AnswerRefusal } from '../ir/questions.ts';
 
+export interface AnswerObjection {
+  readonly refused: AnswerRefusal;
+  readonly message: string;
+}
+
 /** Null if the person may give this answer. */
 export function refusalOf(
   { people = {} }: Pick<FlowBody, 'people'>,
   state: RunState,
   pending: Pending,
   given: Answer,
-): Refusal | null {
+): AnswerObjection | null {
   const { question } = pending;
   if (question?.approvers === undefined) return null;
-  const found = objection(people, state, pending, { question, approvers: question.approvers, given });
-  if (found === null) return null;
-  const { edit, ...rest } = given;
-  const { text: _, ...answer } = found.refused === 'already-answered' && edit !== undefined ? given : rest;
-  return { ...found, events: [{ type: 'answer.refused', key: pending.key, answer, reason: found.refused }] };
+  return objection(people, state, pending, { question, approvers: question.approvers, given });
+}
+
+/** Data is recorded only where the refusal depends on it, because a replay refuses the answer again. */
+export function recorded({ key }: Pending, given: Answer, { refused, message }: AnswerObjection): Refusal {
+  const { edit, text: _, ...rest } = given;
+  const isKept = edit !== undefined && (refused === 'already-answered' || refused === 'bad-answer');
+  const answer = isKept ? { ...rest, edit } : rest;
+  return { refused, message, events: [{ type: 'answer.refused', key, answer, reason: refused }] };
 }
 
 /** The event of an answer that is not enough yet; null if the answer takes effect. */
@@ -74,7 +83,7 @@ function objection(
   state: RunState,
   pending: Pending,
   { question, approvers, given }: Guarded,
-): { readonly refused: AnswerRefusal; readonly message: string } | null {
+): AnswerObjection | null {
   const { id, askedBy, payload } = question;
   const { by, proof, unproven } = given;
   if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked ${id} and may not answer it` };

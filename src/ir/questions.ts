@@ -22,7 +22,9 @@ export type AnswerRefusal =
   | 'identity-unproven'
   | 'already-answered'
   | 'stale-payload'
-  | 'self-approval';
+  | 'self-approval'
+  | 'not-a-choice'
+  | 'bad-answer';
 
 export type AnswerEvent =
   /** An answer that counts towards a quorum which is not complete yet. The question stays open. */
@@ -32,7 +34,7 @@ export type AnswerEvent =
       readonly answer: Omit<Answer, 'payload' | 'unproven'>;
       readonly missing: number;
     }
-  /** An answer that the person may not give. The question stays open. */
+  /** An answer that the person may not give, or that does not fit the question. The question stays open. */
   | {
       readonly type: 'answer.refused';
       readonly key: EffectKey;

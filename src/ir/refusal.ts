@@ -7,8 +7,6 @@ type RefusalReason =
   | 'run-ended'
   | 'not-pending'
   | 'approval-closed'
-  | 'not-a-choice'
-  | 'bad-answer'
   | AnswerRefusal
   | 'signal-not-awaited'
   | 'nothing-due';

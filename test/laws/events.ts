@@ -138,8 +138,17 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
   'answer.refused': fc.record({
     type: is('answer.refused'),
     key: text,
-    answer: fc.record({ choice: text, by: text, payload: text, unproven: text }, { requiredKeys: ['choice', 'by'] }),
-    reason: fc.constantFrom('not-an-approver' as const, 'identity-unproven' as const, 'stale-payload' as const),
+    answer: fc.record(
+      { choice: text, by: text, payload: text, unproven: text, edit: values },
+      { requiredKeys: ['choice', 'by'] },
+    ),
+    reason: fc.constantFrom(
+      'not-an-approver' as const,
+      'identity-unproven' as const,
+      'stale-payload' as const,
+      'not-a-choice' as const,
+      'bad-answer' as const,
+    ),
   }),
   'question.escalated': fc.record({ type: is('question.escalated'), key: text, to: fc.array(text, { maxLength: 2 }) }),
   'run.started': fc.record({

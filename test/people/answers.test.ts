@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { replay } from '../../src/runtime/journal/audit.ts';
-import { compiled } from '../harness.ts';
+import { compiled, scriptedEngine } from '../harness.ts';
 import {
   PEOPLE,
   anna,
@@ -44,6 +44,41 @@ test.each([
     receipts: [{ tool: 'pay.refund', approvedBy: 'anna' }],
   });
   expect(here.calls).toEqual(['pay.refund']);
+});
+
+/** A call that a person may edit, without `people`. */
+const CALL = compiled({
+  agents: [{ id: 'clerk', instructions: 'Pay.', tools: ['pay.refund'] }],
+  tools: {
+    'pay.refund': {
+      effect: 'financial',
+      input: { type: 'object', properties: { amount: { type: 'number', maximum: 100 } }, required: ['amount'] },
+    },
+  },
+  boundary: { untrusted: 'off', tools: { approve: ['pay.refund'] } },
+  loop: { id: 'pay', agent: 'clerk' },
+});
+
+test.each([
+  ['an edit that does not fit the tool', { choice: 'edit', edit: { amount: 'all' } }, 'bad-answer'],
+  ['an edit beyond the limit of the tool', { choice: 'edit', edit: { amount: 900 } }, 'bad-answer'],
+  ['an edit with a choice that takes none', { choice: 'approve', edit: { amount: 5 } }, 'bad-answer'],
+  ['an edit without data', { choice: 'edit' }, 'bad-answer'],
+  ['a choice that does not exist', { choice: 'aprove' }, 'not-a-choice'],
+  ['an answer to another payload', { choice: 'approve', payload: 'sha256:0' }, 'stale-payload'],
+] as const)('%s is refused and recorded, and the run replays', async (_, answer, code) => {
+  const { engine, store } = scriptedEngine({
+    agents: { clerk: [{ tools: [{ name: 'pay.refund', args: { amount: 50 } }], text: '' }, 'Paid 20.'] },
+    tools: { 'pay.refund': [{ result: { paid: true } }] },
+  });
+  const here = { engine, store, calls: [] };
+  const question = await waitingAt(here, CALL, { input: 'Pay the refund of 50.' });
+  expect(await refusedWith(engine.answer(question.id, { by: 'ann', ...answer }))).toBe(code);
+  const refused = (await eventsOf(here, question.run)).filter(({ type }) => type === 'answer.refused');
+  expect(refused).toMatchObject([{ reason: code, answer: { by: 'ann', choice: answer.choice } }]);
+  await engine.answer(question.id, { choice: 'edit', by: 'ann', edit: { amount: 20 } });
+  expect((await engine.settled(question.run)).receipts).toMatchObject([{ args: { amount: 20 }, approvedBy: 'ann' }]);
+  expect(await replay(store.journal, question.run)).toMatchObject({ difference: null });
 });
 
 test('the journal has the identity, the method and a signature that replays', async () => {
