@@ -10,7 +10,17 @@ import type { AnswerObjection } from './approvers.ts';
 import { authorOf } from './failure.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type { Answer, EventBody, Fact, ForkState, Instant, Pending, Question, Refusal, RunState } from '../ir/events.ts';
+import type {
+  Answer,
+  EventBody,
+  Fact,
+  ForkState,
+  Instant,
+  Pending,
+  Question,
+  Refusal,
+  RunState,
+} from '../ir/events.ts';
 
 export function admit(
   program: Program,

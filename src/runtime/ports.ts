@@ -154,8 +154,10 @@ export interface Roster {
   retain(notation: string, keep: number): Promise<readonly RunId[]>;
   /** Ended runs of a flow and a tenant that are above the number, oldest first, or ended before the instant. */
   expired(of: RunScope, rule: { readonly runs?: number; readonly endedBefore?: Instant }): Promise<readonly RunId[]>;
-  /** Removes runs that have ended. Returns the removed ones. */
-  remove(runs: readonly RunId[]): Promise<readonly RunId[]>;
+  /** Removes runs that have ended. Returns the removed ones. `files` names the exports of runs. */
+  remove(runs: readonly RunId[], files?: ReadonlyMap<RunId, string>): Promise<readonly RunId[]>;
+  /** The tombstone of a removed run; null if no run with this id was removed. */
+  removed(run: RunId): Promise<Tombstone | null>;
   /** Removed runs in the order of removal. `head` is the link of the last one, and '' if no run was removed. */
   tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
 }
@@ -173,6 +175,9 @@ export interface Tombstone {
   readonly events: number;
   readonly hash: string;
   readonly at: Instant;
+  readonly tenant: string | null;
+  /** The file to which the run was exported before; null without an export. */
+  readonly file: string | null;
   /** Covers the tombstone before and all fields of this one. */
   readonly link: string;
 }
@@ -317,9 +322,10 @@ export interface PiiStore {
   find(run: RunId, token: string): Uint8Array | null;
   /** Any token of a run with its value, to check the key; null if the run has none. */
   first?(run: RunId): SealedToken | null;
-  /** Marks a token that was passed to a tool as it is. It may come back in a result. */
-  release(run: RunId, token: string): void;
-  isReleased(run: RunId, token: string): boolean;
+  /** Stores the mark of a token that was passed to a tool as it is. It may come back in a result. */
+  release(run: RunId, token: string, mark: string): void;
+  /** The stored mark; null without one. */
+  releaseOf(run: RunId, token: string): string | null;
   /** Deletes all values of a run permanently, and returns how many there were. */
   erase(run: RunId): number;
   close(): void;

@@ -114,6 +114,10 @@ function rosterOf(roster: Roster, tenant: string, isMine: IsMine): Roster {
     },
     retain: async () => [],
     expired: async (of, rule) => (of.tenant === tenant ? roster.expired(of, rule) : []),
-    remove: async (runs) => roster.remove(await onlyMine(runs)),
+    remove: async (runs, files) => roster.remove(await onlyMine(runs), files),
+    removed: async (run) => {
+      const tombstone = await roster.removed(run);
+      return tombstone?.tenant === tenant ? tombstone : null;
+    },
   };
 }

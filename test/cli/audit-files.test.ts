@@ -72,6 +72,9 @@ describe('audit heads', () => {
     expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
     const rolledBack = await verify();
     expect([rolledBack.status, rolledBack.stdout]).toEqual([1, expect.stringContaining('run `r2` is missing')]);
+    const text = await sluice(['audit', 'verify', '--heads', 'h.json'], { cwd });
+    expect([text.status, text.stderr]).toEqual([1, expect.stringContaining('run `r2` is missing')]);
+    expect(text.stdout).toMatch(/^the database differs from h\.json of \S+ in 1 place\n$/);
     // The same id again, with a valid chain of its own.
     await start(cwd, 'r2', 'changed');
     const rewritten = await verify();

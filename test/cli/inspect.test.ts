@@ -128,6 +128,17 @@ function change(file: string): void {
   expect(changed).toBeGreaterThan(0);
 }
 
+test('cancel takes whole ids only: the beginning of an id stops no run', async () => {
+  const cwd = folder({
+    'f.yaml': 'flow: { id: f, entry: ask, nodes: [{ id: ask, type: approval, message: Go? }] }\n',
+  });
+  await sluice(['run', 'f.yaml', '--run', 'order-17'], { cwd });
+  const begun = await sluice(['cancel', 'order', '--as', 'ann'], { cwd });
+  expect([begun.status, begun.stderr]).toEqual([1, expect.stringContaining('Did you mean `order-17`?')]);
+  expect(report(await sluice(['show', 'order-17', '--json'], { cwd })).state).toBe('suspended');
+  expect((await sluice(['cancel', 'order-17', '--as', 'ann'], { cwd })).status).toBe(0);
+});
+
 test('cancel ends a run that waits, and says so of one that has ended', async () => {
   const cwd = await newProject();
   const { run } = report(await sluice([...RUN, '--json'], { cwd }));

@@ -1,5 +1,7 @@
 /** Quotas of tenants through the command: two processes of one database share them, also after `kill -9`. */
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { ended, folder, json, report, sluice as spawned, start } from './cli.ts';
 import { sluice } from './in-process.ts';
@@ -140,5 +142,35 @@ describe('sluice quotas', () => {
     db.close();
     const { status, stderr } = await sluice(['audit', 'verify'], { cwd });
     expect([status, stderr]).toEqual([1, expect.stringContaining('quota.use:acme')]);
+  });
+});
+
+describe('a database that was changed from outside', () => {
+  test.each([
+    ['a quota deleted', "DELETE FROM shared WHERE key LIKE 'quota.rules:%'"],
+    ['a quota raised', "UPDATE shared SET value = replace(value, '1', '9') WHERE key LIKE 'quota.rules:%'"],
+    ['a count reset', "UPDATE shared SET value = '{}' WHERE key LIKE 'quota.use:%'"],
+    ['a count deleted', "DELETE FROM shared WHERE key LIKE 'quota.use:%'"],
+    ['the act that set it deleted', 'DELETE FROM acts'],
+  ])('%s: `quotas` says so, and no run starts', async (_, sql) => {
+    const cwd = await withQuota('--runs', '1');
+    expect((await sluice([...RUN, 'fast.yaml', '--run', 'one'], { cwd })).status).toBe(0);
+    const database = new DatabaseSync(join(cwd, '.sluice/sluice.db'));
+    const keys = database
+      .prepare("SELECT key FROM shared WHERE key LIKE 'quota.rules:%' OR key LIKE 'quota.use:%'")
+      .all();
+    expect(keys).toHaveLength(2);
+    for (const { name } of database.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+      database.exec(`DROP TRIGGER ${String(name)}`);
+    database.exec(sql);
+    database.close();
+    const shown = await sluice(['quotas'], { cwd });
+    expect([shown.status, shown.stderr]).toEqual([1, expect.stringContaining('error[chain-broken]')]);
+    expect(shown.stderr).not.toContain('no tenant has a quota');
+    const listing = await sluice(['quotas', '--json'], { cwd });
+    expect([listing.status, JSON.parse(listing.stdout)]).toMatchObject([1, { broken: expect.any(String) }]);
+    const second = await sluice([...RUN, 'fast.yaml', '--run', 'two'], { cwd });
+    expect([second.status, second.stdout]).toEqual([1, expect.stringContaining('"error"')]);
+    expect(second.stdout).not.toContain('SUCCESS');
   });
 });

@@ -1,5 +1,5 @@
 /** `retain`, `sluice prune` and `--tenant`: what is removed, what stays, and what another tenant can do. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folder } from './cli.ts';
@@ -36,6 +36,15 @@ describe('retain', () => {
     expect(readdirSync(join(cwd, 'archive'))).toEqual(['r1.json']);
     expect((await sluice(['audit', 'verify', 'archive/r1.json'], { cwd })).status).toBe(0);
     expect((await sluice(['audit', 'verify'], { cwd })).stdout).toContain('1 removed run');
+    const gone = await sluice(['show', 'r1'], { cwd });
+    expect([gone.status, gone.stderr]).toEqual([1, expect.stringMatching(/run `r1` was removed from .* on \d{4}-/)]);
+    expect(gone.stderr).toContain(join('archive', 'r1.json'));
+    expect(gone.stderr).not.toContain('Did you mean');
+    expect((await sluice(['trace', 'r1', '--tenant', 'acme'], { cwd })).stderr).toContain('was removed');
+    // Another tenant does not learn that there was such a run.
+    expect((await sluice(['show', 'r1', '--tenant', 'globex'], { cwd })).stderr).not.toContain('removed');
+    await sluice(['audit', 'heads', '--tenant', 'globex', '--out', 'h.json'], { cwd });
+    expect(readFileSync(join(cwd, 'h.json'), 'utf8')).not.toContain('r1');
     const again = await start(cwd, 'r1', '--tenant', 'acme');
     expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('removed by retention')]);
   });
@@ -71,6 +80,7 @@ describe('prune', () => {
     await sluice(['prune', '--keep', '0', '--export', 'old'], { cwd });
     expect(await runsOf(cwd)).toEqual(['open']);
     expect(readdirSync(join(cwd, 'old'))).toEqual(['r1.json', 'r2.json', 'r3.json']);
+    expect((await sluice(['show', 'r2'], { cwd })).stderr).toContain(join(cwd, 'old', 'r2.json'));
     expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
   });
 

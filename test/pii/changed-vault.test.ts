@@ -34,3 +34,35 @@ test.each([
     expect(() => vault.tokenFor('r', 'email', value)).toThrow(expect.objectContaining({ code: 'pii-key' }));
   store.close();
 });
+
+test('a mark that a token was passed on counts only with the key, and only for its token', () => {
+  const path = join(folder({}), 'v.pii');
+  const store = openPiiStore(path);
+  const vault = createVault(store, randomBytes(32));
+  const [first, second] = ['ann@x.example', 'eve@x.example'].map((value) => vault.tokenFor('r', 'email', value));
+  vault.release('r', first ?? '');
+  expect([first, second].map((token) => vault.isReleased('r', token ?? ''))).toEqual([true, false]);
+  const db = new DatabaseSync(path);
+  for (const mark of ["'1'", "''", '(SELECT release FROM tokens WHERE release IS NOT NULL)']) {
+    db.exec(`UPDATE tokens SET release = ${mark} WHERE token = '${second}'`);
+    expect(vault.isReleased('r', second ?? '')).toBe(false);
+  }
+  db.exec("UPDATE tokens SET run = 'q'");
+  expect(vault.isReleased('q', first ?? '')).toBe(false);
+  db.close();
+  store.close();
+});
+
+test('a vault of an earlier version gets the column', () => {
+  const path = join(folder({}), 'v.pii');
+  openPiiStore(path).close();
+  const db = new DatabaseSync(path);
+  db.exec('ALTER TABLE tokens DROP COLUMN release; ALTER TABLE tokens ADD COLUMN released INTEGER NOT NULL DEFAULT 0');
+  db.close();
+  const store = openPiiStore(path);
+  const vault = createVault(store, randomBytes(32));
+  const token = vault.tokenFor('r', 'email', 'ann@x.example');
+  vault.release('r', token);
+  expect(vault.isReleased('r', token)).toBe(true);
+  store.close();
+});

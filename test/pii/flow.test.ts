@@ -183,6 +183,33 @@ test('after kill -9 at random moments no value is anywhere', { timeout: 60_000 }
   expect(leaksIn(cwd)).toEqual([]);
 });
 
+test('a write-ahead log that a killed process left holds the run and no value', { timeout: 120_000 }, async () => {
+  const flow = FLOW.replace('agents: [ { id: a } ]', 'agents: [ { id: a }, { id: slow } ]').replace(
+    '- { id: gate, type: approval, message: "Save {{think.output}}?", choices: [approve, reject],',
+    '- { id: gate, type: agent, agent: slow, input: { user_message: "{{look.result}}" },',
+  );
+  const script = `clock: real\n${SCRIPT.replace(' }\n', ', slow: [ { delayMs: 3600000, text: x } ] }\n')}`;
+  const cwd = project({ 'f.yaml': flow, 's.yaml': script });
+  const args = [bin, 'run', 'f.yaml', '--script', 's.yaml', '--run', 'k', '--input', JSON.stringify(INPUT)];
+  const child = spawn(process.execPath, args, { cwd, stdio: 'ignore' });
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  // The slow agent never answers, so the process is in the middle of the run when it is killed.
+  const isAsked = async (): Promise<boolean> => {
+    const { status, stdout } = await sluice(['trace', 'k', '--json'], { cwd });
+    return status === 0 && /"type": "effect\.requested"[^}]*"name": "slow"/s.test(stdout);
+  };
+  await expect.poll(isAsked, { timeout: 100_000, interval: 100 }).toBe(true);
+  child.kill('SIGKILL');
+  await closed;
+  const log = readFileSync(join(cwd, '.sluice/sluice.db-wal'));
+  expect(log.length).toBeGreaterThan(0);
+  expect(log.toString('latin1')).toContain('[PII_EMAIL_001]');
+  expect(leaksIn(cwd)).toEqual([]);
+  expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+  expect(leaksIn(cwd)).toEqual([]);
+});
+
 describe('what enters the journal in another way', () => {
   test('an error of a tool', async () => {
     const flow =

@@ -355,7 +355,8 @@ test('a database of the release before gets its seals when it is opened', async 
   await store.close();
   const db = new DatabaseSync(path);
   db.exec(`DROP INDEX runs_by_bucket; DROP INDEX tombstones_by_bucket; DROP TABLE seals;
-    DROP TABLE ends; ALTER TABLE store DROP COLUMN seal; ALTER TABLE runs DROP COLUMN seal; ALTER TABLE runs DROP COLUMN signed;
+    DROP TABLE ends; ALTER TABLE tombstones DROP COLUMN tenant; ALTER TABLE tombstones DROP COLUMN file;
+    ALTER TABLE store DROP COLUMN seal; ALTER TABLE runs DROP COLUMN seal; ALTER TABLE runs DROP COLUMN signed;
     ALTER TABLE runs DROP COLUMN head; ALTER TABLE runs DROP COLUMN events; PRAGMA user_version = 4`);
   db.close();
   const again = openSqlite(path);

@@ -27,6 +27,12 @@ const TAG_BYTES = 16;
 export function createVault(store: PiiStore, key: Uint8Array): Vault {
   const sealing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii seal', KEY_BYTES));
   const finding = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii find', KEY_BYTES));
+  const releasing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii release', KEY_BYTES));
+  // A mark that was set without the key, or moved from another token, does not count.
+  const markOf = (run: RunId, token: string): string =>
+    createHmac('sha256', releasing)
+      .update(JSON.stringify([run, token]))
+      .digest('base64url');
   const valueOf = (run: RunId, token: string): string | null => {
     const sealed = store.find(run, token);
     return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
@@ -49,8 +55,8 @@ export function createVault(store: PiiStore, key: Uint8Array): Vault {
       const first = store.first?.(run) ?? null;
       if (first !== null) unseal(sealing, `${run} ${first.token}`, first.sealed);
     },
-    release: (run, token) => store.release(run, token),
-    isReleased: (run, token) => store.isReleased(run, token),
+    release: (run, token) => store.release(run, token, markOf(run, token)),
+    isReleased: (run, token) => store.releaseOf(run, token) === markOf(run, token),
   };
 }
 
@@ -86,7 +92,7 @@ function unreadable(cause?: unknown): SluiceError {
 export function memoryPiiStore(): PiiStore {
   const rows = new Map<
     RunId,
-    { token: string; lookup: string; type: string; sealed: Uint8Array; released: boolean }[]
+    { token: string; lookup: string; type: string; sealed: Uint8Array; release: string | null }[]
   >();
   const of = (run: RunId) => rows.get(run) ?? [];
   const numbers = new Map<string, number>();
@@ -97,16 +103,16 @@ export function memoryPiiStore(): PiiStore {
       const number = (numbers.get(`${run} ${type}`) ?? 0) + 1;
       numbers.set(`${run} ${type}`, number);
       const made = make(number);
-      rows.set(run, [...of(run), { ...made, lookup, type, released: false }]);
+      rows.set(run, [...of(run), { ...made, lookup, type, release: null }]);
       return made.token;
     },
     find: (run, token) => of(run).find((row) => row.token === token)?.sealed ?? null,
     first: (run) => of(run)[0] ?? null,
-    release: (run, token) => {
+    release: (run, token, mark) => {
       const row = of(run).find((each) => each.token === token);
-      if (row !== undefined) row.released = true;
+      if (row !== undefined) row.release = mark;
     },
-    isReleased: (run, token) => of(run).some((row) => row.token === token && row.released),
+    releaseOf: (run, token) => of(run).find((row) => row.token === token)?.release ?? null,
     erase: (run) => {
       const { length } = of(run);
       rows.delete(run);

@@ -42,13 +42,14 @@ export class Retention {
       },
     );
     if (expired.length === 0) return [];
+    const files = new Map<RunId, string>();
     try {
-      if (folder !== undefined) for (const run of expired) await this.#export(run, folder);
+      if (folder !== undefined) for (const run of expired) files.set(run, await this.#export(run, folder));
     } catch (error) {
       notice(`no run of \`${flow.id}\` was removed: the export failed (${(error as Error).message})`);
       return [];
     }
-    const removed = await store.roster.remove(expired);
+    const removed = await store.roster.remove(expired, files);
     const kept = [runs === undefined ? '' : `the newest ${runs}`, days === undefined ? '' : `those of ${days} days`];
     const whose = tenant === null ? '' : ` of tenant \`${tenant}\``;
     const rest = `${kept.filter(Boolean).join(' and ')} runs of \`${flow.id}\`${whose} are kept (\`retain\`)`;
@@ -56,10 +57,10 @@ export class Retention {
     return removed;
   }
 
-  async #export(run: RunId, folder: string): Promise<void> {
+  async #export(run: RunId, folder: string): Promise<string> {
     const { exportRun } = this.#options;
     if (exportRun === undefined) throw new Error('this engine cannot export');
-    await exportRun(run, folder);
+    return exportRun(run, folder);
   }
 
   #announce(removed: readonly RunId[], why: string): void {

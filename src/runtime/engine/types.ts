@@ -28,7 +28,7 @@ export interface EngineOptions {
   /** The number of runs to keep, by notation. A start removes the oldest ended runs above it. Overrides the flow's own number. */
   readonly retain?: { readonly [notation: string]: number };
   /** Writes a run to a file in this folder before retention removes it. Without it, `retain.export` removes nothing. */
-  readonly exportRun?: (run: RunId, folder: string) => Promise<unknown>;
+  readonly exportRun?: (run: RunId, folder: string) => Promise<string>;
   /** Called after retention has removed runs: their personal data and attachments are stored elsewhere. */
   readonly onRemoved?: (runs: readonly RunId[]) => void;
   /** Signs checkpoints of every run: each so many events, and at its end. Default: after 100 events. */

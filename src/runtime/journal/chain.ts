@@ -70,6 +70,8 @@ export function hashShared(store: string, key: string, value: string): string {
 }
 
 /** Tombstones of removed runs form a chain of their own, so that none can be changed or deleted unnoticed. */
-export function linkTombstone(previous: string, { run, events, hash: head, at }: Omit<Tombstone, 'link'>): string {
-  return hash('sha256', [previous, run, events, head, at].join('\n'), 'base64url');
+export function linkTombstone(previous: string, tombstone: Omit<Tombstone, 'link'>): string {
+  const { run, events, hash: head, at, tenant, file } = tombstone;
+  const more = tenant === null && file === null ? [] : [JSON.stringify([tenant, file])];
+  return hash('sha256', [previous, run, events, head, at, ...more].join('\n'), 'base64url');
 }

@@ -109,8 +109,10 @@ export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
       throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'run `sluice audit verify`');
     runs.push({ run, events, head });
   }
-  const { list } = await store.roster.tombstones();
-  const removed = list.map(({ run, events, hash }) => ({ run, events, head: hash }));
+  const removed: typeof runs = [];
+  for (const { run, events, hash } of (await store.roster.tombstones()).list)
+    // A tenant sees its own removed runs only.
+    if ((await store.roster.removed(run)) !== null) removed.push({ run, events, head: hash });
   return {
     format: HEADS_FILE,
     store: store.id,

@@ -201,11 +201,12 @@ function createRoster(open: () => Tables): Roster {
     find: async (run) => open().runs.get(run)?.entry ?? null,
     retain: async (notation, keep) => retain(open(), notation, keep),
     expired: async (of, rule) => expired(open(), of, rule),
-    remove: async (runs) => {
+    remove: async (runs, files) => {
       const tables = open();
       const ended = runs.filter((run) => hasEnded(tables.runs.get(run)?.entry.status ?? 'running'));
-      return remove(tables, ended);
+      return remove(tables, ended, files);
     },
+    removed: async (run) => open().tombstones.find((tombstone) => tombstone.run === run) ?? null,
     tombstones: async () => ({ list: [...open().tombstones], head: open().tombstones.at(-1)?.link ?? '' }),
   };
 }
@@ -257,10 +258,11 @@ function expired(tables: Tables, { flow, tenant }: RunScope, rule: Parameters<Ro
   return [...new Set([...above, ...late].map(({ run }) => run))];
 }
 
-function remove(tables: Tables, dropped: readonly RunId[]): RunId[] {
+function remove(tables: Tables, dropped: readonly RunId[], files?: ReadonlyMap<RunId, string>): RunId[] {
   for (const run of dropped) {
-    const { head: events, appends } = tables.runs.get(run) as MemoryRun;
-    const tombstone = { run, events, hash: appends.at(-1)?.hash ?? '', at: Date.now() };
+    const { head: events, appends, entry } = tables.runs.get(run) as MemoryRun;
+    const [hash, file] = [appends.at(-1)?.hash ?? '', files?.get(run) ?? null];
+    const tombstone = { run, events, hash, at: Date.now(), tenant: entry.tenant, file };
     tables.tombstones.push({ ...tombstone, link: linkTombstone(tables.tombstones.at(-1)?.link ?? '', tombstone) });
     tables.runs.delete(run);
   }

@@ -1,4 +1,5 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
+import type { DatabaseSync } from 'node:sqlite';
 import { openErasable } from './database.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
 
@@ -9,7 +10,7 @@ CREATE TABLE IF NOT EXISTS tokens (
   type TEXT NOT NULL,
   lookup TEXT NOT NULL,
   sealed BLOB NOT NULL,
-  released INTEGER NOT NULL DEFAULT 0,
+  release TEXT,
   PRIMARY KEY (run, token)
 ) STRICT;
 -- The last number of each type. It stays after an erasure, so that no token is given to a second value.
@@ -29,15 +30,16 @@ export function piiFileOf(journal: string): string {
 
 export function openPiiStore(path: string): PiiStore {
   const db = openErasable(path, SCHEMA);
+  addReleaseColumn(db);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
   const nextNumber = db.prepare(
     `INSERT INTO numbers SELECT ?1, ?2, count(*) + 1 FROM tokens WHERE run = ?1 AND type = ?2 AND true
      ON CONFLICT (run, type) DO UPDATE SET last = last + 1 RETURNING last`,
   );
   const insert = db.prepare('INSERT INTO tokens (run, token, type, lookup, sealed) VALUES (?, ?, ?, ?, ?)');
-  const byToken = db.prepare('SELECT sealed, released FROM tokens WHERE run = ? AND token = ?');
+  const byToken = db.prepare('SELECT sealed, release FROM tokens WHERE run = ? AND token = ?');
   const anyOf = db.prepare('SELECT token, sealed FROM tokens WHERE run = ? LIMIT 1');
-  const release = db.prepare('UPDATE tokens SET released = 1 WHERE run = ? AND token = ? AND released = 0');
+  const release = db.prepare('UPDATE tokens SET release = ?3 WHERE run = ?1 AND token = ?2 AND release IS NOT ?3');
   const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
   return {
     add: (run, type, lookup, make) => {
@@ -64,9 +66,24 @@ export function openPiiStore(path: string): PiiStore {
       const row = anyOf.get(run);
       return row === undefined ? null : { token: String(row['token']), sealed: row['sealed'] as Uint8Array };
     },
-    release: (run, token) => void release.run(run, token),
-    isReleased: (run, token) => byToken.get(run, token)?.['released'] === 1,
+    release: (run, token, mark) => void release.run(run, token, mark),
+    releaseOf: (run, token) => {
+      const mark = byToken.get(run, token)?.['release'];
+      return typeof mark === 'string' ? mark : null;
+    },
     erase: (run) => Number(remove.run(run).changes),
     close: () => db.close(),
   };
+}
+
+/** Files of earlier versions have an unsigned column instead. */
+function addReleaseColumn(db: DatabaseSync): void {
+  const columns = db.prepare("SELECT name FROM pragma_table_info('tokens')").all();
+  if (columns.some(({ name }) => name === 'release')) return;
+  try {
+    db.exec('ALTER TABLE tokens ADD COLUMN release TEXT');
+  } catch (error) {
+    // Another process may have added it since.
+    if (!(error as Error).message.includes('duplicate column')) throw error;
+  }
 }

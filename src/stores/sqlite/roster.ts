@@ -1,7 +1,7 @@
 /** The list of runs, their mail, and the removal of old runs. */
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import type { Mail, Roster, RunEntry } from '../../runtime/ports.ts';
+import type { Mail, Roster, RunEntry, Tombstone } from '../../runtime/ports.ts';
 import { linkTombstone } from '../../runtime/journal/chain.ts';
 import { hashMail, readMail } from '../mail.ts';
 import type { Connection } from './connection.ts';
@@ -82,22 +82,27 @@ export function createMail(connection: Connection, seals: Seals): Pick<Roster, '
 export function createRetain(
   connection: Connection,
   seals: Seals,
-): Pick<Roster, 'retain' | 'expired' | 'remove' | 'tombstones'> {
+): Pick<Roster, 'retain' | 'expired' | 'remove' | 'removed' | 'tombstones'> {
   const { prepare } = connection;
   const beyond = prepare(
     `SELECT run FROM runs WHERE notation = ?1 AND ${HAS_ENDED}
      ORDER BY started_at, id LIMIT max(0, (SELECT count(*) FROM runs WHERE notation = ?1) - ?2)`,
   );
   const readHead = prepare('SELECT tombstones FROM store');
-  const all = prepare('SELECT run, events, hash, at, link FROM tombstones ORDER BY number');
+  const all = prepare(`${SELECT_TOMBSTONE} ORDER BY number`);
+  const one = prepare(`${SELECT_TOMBSTONE} WHERE run = ?`);
   const remove = createRemove(connection, seals);
 
   return {
     tombstones: async () =>
       connection.read(() => {
         const [head] = readHead.get() as unknown as [string];
-        const rows = all.all() as unknown as [RunId, number, string, number, string][];
-        return { list: rows.map(([run, events, hash, at, link]) => ({ run, events, hash, at, link })), head };
+        return { list: (all.all() as unknown as TombstoneRow[]).map(toTombstone), head };
+      }),
+    removed: async (run) =>
+      connection.read(() => {
+        const row = one.get(run) as unknown as TombstoneRow | undefined;
+        return row === undefined ? null : toTombstone(row);
       }),
     retain: async (notation, keep) => {
       const find = (): RunId[] => (beyond.all(notation, keep) as unknown as [RunId][]).map(([run]) => run);
@@ -106,15 +111,19 @@ export function createRetain(
       return connection.write(() => remove(find()));
     },
     expired: createExpired(connection),
-    remove: async (runs) => connection.write(() => remove(runs)),
+    remove: async (runs, files) => connection.write(() => remove(runs, files)),
   };
 }
 
-function createRemove(connection: Connection, seals: Seals): (runs: readonly RunId[]) => RunId[] {
+type Files = ReadonlyMap<RunId, string>;
+
+function createRemove(connection: Connection, seals: Seals): (runs: readonly RunId[], files?: Files) => RunId[] {
   const { known, graphs, prepare } = connection;
   const find = prepare(`${SELECT_SEALED} WHERE runs.run = ? AND runs.${HAS_ENDED}`);
   const readHead = prepare('SELECT tombstones FROM store');
-  const insert = prepare('INSERT INTO tombstones (id, run, events, hash, at, link) VALUES (?, ?, ?, ?, ?, ?)');
+  const insert = prepare(
+    'INSERT INTO tombstones (id, run, events, hash, at, tenant, file, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  );
   const mailOf = prepare('SELECT id, hash FROM mail WHERE run = ?');
   const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'runs'].map((table) =>
     prepare(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run'} = ?`),
@@ -122,15 +131,16 @@ function createRemove(connection: Connection, seals: Seals): (runs: readonly Run
   const removeFlow = prepare(
     'DELETE FROM flows WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE graph = flows.id)',
   );
-  const removeOne = (run: RunId): boolean => {
+  const removeOne = (run: RunId, file: string | null): boolean => {
     const row = find.get(run) as unknown as SealedRow | undefined;
     const read = row === undefined ? null : readRow(row);
     if (read === null || !isIntact(seals.store, read)) return false;
     const { id, seal, sealed } = read;
     const [head] = readHead.get() as unknown as [string];
-    const tombstone = { run, events: sealed.events, hash: sealed.head, at: Date.now() };
+    const { events, head: hash, tenant } = sealed;
+    const tombstone = { run, events, hash, at: Date.now(), tenant, file };
     const link = linkTombstone(head, tombstone);
-    insert.run(id, run, tombstone.events, tombstone.hash, tombstone.at, link);
+    insert.run(id, run, events, hash, tombstone.at, tenant, file, link);
     seals.setLink('tombstones', link);
     seals.change(run, weightOfTombstone([id, link]) - weightOf('run', seal));
     for (const [, hashed] of mailOf.all(id) as unknown as [number, string][])
@@ -141,7 +151,22 @@ function createRemove(connection: Connection, seals: Seals): (runs: readonly Run
     graphs.clear();
     return true;
   };
-  return (runs) => runs.filter(removeOne);
+  return (runs, files) => runs.filter((run) => removeOne(run, files?.get(run) ?? null));
+}
+
+const SELECT_TOMBSTONE = 'SELECT run, events, hash, at, tenant, file, link FROM tombstones';
+type TombstoneRow = readonly [
+  run: RunId,
+  events: number,
+  hash: string,
+  at: number,
+  tenant: string | null,
+  file: string | null,
+  link: string,
+];
+
+function toTombstone([run, events, hash, at, tenant, file, link]: TombstoneRow): Tombstone {
+  return { run, events, hash, at, tenant, file, link };
 }
 
 function createExpired(connection: Connection): Roster['expired'] {

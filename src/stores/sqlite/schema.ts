@@ -220,6 +220,12 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
+const EXPORTED_SCHEMA = `
+-- The tenant of a removed run, and the file to which it was exported.
+ALTER TABLE tombstones ADD COLUMN tenant TEXT;
+ALTER TABLE tombstones ADD COLUMN file TEXT;
+`;
+
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
   SHARED_SCHEMA,
@@ -227,6 +233,7 @@ export const MIGRATIONS: readonly string[] = [
   SIGNED_SCHEMA,
   SEALED_SCHEMA,
   ENDS_SCHEMA,
+  EXPORTED_SCHEMA,
 ];
 const SEALED_VERSION = MIGRATIONS.indexOf(SEALED_SCHEMA) + 1;
 const ENDS_VERSION = MIGRATIONS.indexOf(ENDS_SCHEMA) + 1;

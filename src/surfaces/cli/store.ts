@@ -4,7 +4,7 @@ import { openStore } from '../../stores/open-store.ts';
 import { forTenant, recordIn } from '../../stores/tenant.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
 import type { Command, Fact, RunId } from '../../ir/events.ts';
-import type { Store } from '../../runtime/ports.ts';
+import type { Store, Tombstone } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
 import { framed } from './text.ts';
@@ -61,12 +61,22 @@ export async function findRun(store: Store | null, given: string, db: string): P
       `\`${given}\` is the beginning of ${begun.length} runs`,
       'Type a few more of its letters.',
     );
+  const removed = await store.roster.removed(given);
+  if (removed !== null) throw removedRun(removed, db);
   const near = nearest(given, runs);
   throw new SluiceError(
     'run-not-found',
     `there is no run \`${given}\` in \`${db}\``,
     near === undefined ? 'List them with `sluice runs`.' : `Did you mean \`${near}\`?`,
   );
+}
+
+function removedRun({ run, at, file }: Tombstone, db: string): SluiceError {
+  const message = `run \`${run}\` was removed from \`${db}\` on ${new Date(at).toISOString()}`;
+  if (file === null)
+    return new SluiceError('run-not-found', `${message} (\`sluice prune\` or \`retain\`)`, 'It was not exported.');
+  const help = `It was exported to \`${file}\`: check it with \`sluice audit verify FILE\`.`;
+  return new SluiceError('run-not-found', message, help);
 }
 
 /** As `findRun`, for commands that cannot be undone: the beginning of an id is not enough, because it may be that of another run. */

@@ -99,8 +99,14 @@ export async function verifyRunFile(
   return checked.ok ? OK : FAILED;
 }
 
-/** `chain` tells whether the chains of the database hold: both checks must pass. */
-export async function verifyHeads(cli: Cli, path: string, chain: boolean): Promise<ExitStatus> {
+interface ComparedHeads {
+  readonly heads: string;
+  readonly at: string;
+  readonly runs: number;
+  readonly differences: readonly string[];
+}
+
+export async function comparedHeads(cli: Cli, path: string): Promise<ComparedHeads> {
   if (!existsSync(path)) throw usage(`there is no file \`${path}\``, 'Write one with `sluice audit heads --out FILE`.');
   const heads = readHeadsFile(readFileSync(path, 'utf8'));
   if (heads === null)
@@ -111,11 +117,13 @@ export async function verifyHeads(cli: Cli, path: string, chain: boolean): Promi
     );
   demandDatabase(cli, 'run-not-found', 'there are no runs to compare');
   const differences = await withStore(cli, (store) => compareHeads(store as Store, heads));
-  const ok = differences.length === 0;
-  if (cli.json) cli.printJson({ ok: ok && chain, chain, heads: path, runs: heads.runs.length, differences });
-  else if (ok) cli.screen.print(`${plural(heads.runs.length, 'head')} of ${new Date(heads.at).toISOString()} hold`);
-  else for (const difference of differences) noteBroken(cli, difference);
-  return ok && chain ? OK : FAILED;
+  return { heads: path, at: new Date(heads.at).toISOString(), runs: heads.runs.length, differences };
+}
+
+export function printHeads(cli: Cli, { heads, at, runs, differences }: ComparedHeads): void {
+  for (const difference of differences) noteBroken(cli, difference);
+  if (differences.length === 0) cli.screen.print(`${plural(runs, 'head')} of ${at} hold`);
+  else cli.screen.print(`the database differs from ${heads} of ${at} in ${plural(differences.length, 'place')}`);
 }
 
 function noteBroken(cli: Cli, message: string): void {

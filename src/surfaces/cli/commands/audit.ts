@@ -12,7 +12,7 @@ import type { Journal, Shared, Store } from '../../../runtime/ports.ts';
 import type { RunId } from '../../../ir/events.ts';
 import { isErased } from '../../erased.ts';
 import type { Cli } from '../context.ts';
-import { runFileAt, verifyHeads, verifyRunFile } from './audit-files.ts';
+import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { renderError } from '../report-error.ts';
 import { findRun, withStore } from '../store.ts';
@@ -32,17 +32,27 @@ export async function auditVerifyCommand(
   const file = given === undefined ? null : runFileAt(given);
   const trusted = key === undefined ? null : publicKeyText(key);
   if (given !== undefined && file !== null) return verifyRunFile(cli, given, file, trusted);
-  const status = await verifyRuns(cli, given, trusted, heads === undefined || !cli.json);
-  return heads === undefined ? status : verifyHeads(cli, heads, status === OK);
+  const found = await auditAll(cli, given, trusted);
+  const chain = isIntact(found);
+  const compared = heads === undefined ? null : await comparedHeads(cli, heads);
+  const ok = chain && (compared === null || compared.differences.length === 0);
+  const { runs, tombstones, shared, memory, store } = found;
+  if (cli.json && compared !== null) cli.printJson({ ok, chain, ...compared });
+  else if (cli.json) cli.printJson({ ok, runs, tombstones, shared, memory, ...(store.ok ? {} : { store }) });
+  else {
+    // Differences come first, so that no line says `hold` before them.
+    if (compared !== null) printHeads(cli, compared);
+    if (ok || !chain || compared === null) print(cli, found);
+  }
+  return ok ? OK : FAILED;
 }
 
-async function verifyRuns(
-  cli: Cli,
-  given: string | undefined,
-  trusted: string | null,
-  shows: boolean,
-): Promise<ExitStatus> {
-  const found = await withStore(cli, async (store) => {
+function isIntact({ runs, tombstones, shared, memory, store }: Audited): boolean {
+  return runs.every((each) => each.ok) && [tombstones, shared, memory, store].every((each) => each.ok);
+}
+
+async function auditAll(cli: Cli, given: string | undefined, trusted: string | null): Promise<Audited> {
+  return withStore(cli, async (store) => {
     if (store === null && given === undefined) return NOTHING;
     const ids =
       given === undefined
@@ -63,12 +73,6 @@ async function verifyRuns(
       await memory.close();
     }
   });
-  const { runs, tombstones, shared, memory, store } = found;
-  const ok = runs.every((each) => each.ok) && [tombstones, shared, memory, store].every((each) => each.ok);
-  if (!shows) return ok ? OK : FAILED;
-  if (cli.json) cli.printJson({ ok, runs, tombstones, shared, memory, ...(store.ok ? {} : { store }) });
-  else print(cli, found);
-  return ok ? OK : FAILED;
 }
 
 interface Audited {

@@ -110,8 +110,12 @@ async function ownRule(store: Store, run: RunId): Promise<{ rule: Rule; folder: 
 }
 
 async function remove(cli: Cli, store: Store, expired: readonly Expired[]): Promise<void> {
-  for (const { run, folder } of expired) if (folder !== undefined) await exportTo(store, run, folder);
-  const removed = await store.roster.remove(expired.map(({ run }) => run));
+  const files = new Map<RunId, string>();
+  for (const { run, folder } of expired) if (folder !== undefined) files.set(run, await exportTo(store, run, folder));
+  const removed = await store.roster.remove(
+    expired.map(({ run }) => run),
+    files,
+  );
   await forget(store, cli.db, removed);
   await store.compact?.();
 }

@@ -1,4 +1,5 @@
 /** `sluice quotas`: the quotas of tenants, their use, and the starts that were refused. `set` and `remove` change one. */
+import { auditShared } from '../../../runtime/journal/audit-checkpoints.ts';
 import type { Shared, OperatorAct, Store } from '../../../runtime/ports.ts';
 import { LIMITS, checkedQuota, takenOf, useAt } from '../../../runtime/quotas/quota.ts';
 import type { Period, Quota, QuotaUse } from '../../../runtime/quotas/quota.ts';
@@ -8,7 +9,8 @@ import { nearest } from '../../../compile/diagnose/nearest.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { renderError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
 import { oneLine, table } from '../text.ts';
@@ -25,18 +27,33 @@ export interface QuotaOptions {
 }
 
 export async function quotasCommand(cli: Cli): Promise<ExitStatus> {
-  const { quotas, acts } = await withStore(cli, async (store) =>
+  const { quotas, acts, broken } = await withStore(cli, async (store) =>
     store === null
-      ? { quotas: [], acts: [] }
-      : { quotas: await usesIn(store.shared, cli.tenant), acts: await quotaActs(store.shared, cli.tenant) },
+      ? { quotas: [], acts: [], broken: null }
+      : {
+          quotas: await usesIn(store.shared, cli.tenant),
+          acts: await quotaActs(store.shared, cli.tenant),
+          broken: await brokenIn(store),
+        },
   );
-  if (cli.json) cli.printJson({ quotas: quotas.map(jsonOf), acts: acts.map(actJson) });
-  else if (quotas.length === 0) cli.hint('no tenant has a quota; set one with `sluice quotas set TENANT --runs 100`');
-  else {
+  if (broken !== null) {
+    const message = `these quotas may be wrong: ${broken}`;
+    cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
+  }
+  if (cli.json)
+    cli.printJson({ quotas: quotas.map(jsonOf), acts: acts.map(actJson), ...(broken === null ? {} : { broken }) });
+  else if (quotas.length === 0 && broken === null)
+    cli.hint('no tenant has a quota; set one with `sluice quotas set TENANT --runs 100`');
+  else if (quotas.length > 0) {
     const head = ['TENANT', 'PER', 'RUNS', 'AT ONCE', 'TOKENS', 'USD', 'REFUSED'];
     cli.screen.print(table([head, ...quotas.map(rowOf)]));
   }
-  return OK;
+  return broken === null ? OK : FAILED;
+}
+
+/** A quota or a count that was changed from outside counts as absent, so an empty list proves nothing. */
+async function brokenIn({ journal, shared }: Store): Promise<string | null> {
+  return (await auditShared(shared)).broken ?? (await journal.broken?.()) ?? null;
 }
 
 export async function setQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<ExitStatus> {
