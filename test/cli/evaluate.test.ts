@@ -79,6 +79,14 @@ describe('metrics, explain and trace', () => {
     const cwd = folder({ 'x.json': '{}' });
     const none = JSON.parse((await sluice(['metrics', '--json'], { cwd })).stdout) as object;
     expect(new Set(Object.values(none))).toEqual(new Set([null]));
+    // A gate that measured nothing must not be open.
+    const gate = await sluice(['metrics', '--gate'], { cwd });
+    expect([gate.status, gate.stderr]).toEqual([
+      1,
+      expect.stringContaining('no run was measured, so no target is met'),
+    ]);
+    expect((await sluice(['metrics', '--gate', '--json'], { cwd })).status).toBe(1);
+    expect((await sluice(['metrics'], { cwd })).status).toBe(0);
     const wrong = [
       await sluice(['metrics', '--since', 'yesterday'], { cwd }),
       await sluice(['metrics', '--report', 'report.pdf'], { cwd }),

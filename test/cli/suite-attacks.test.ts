@@ -38,6 +38,7 @@ interface Evaluated {
   readonly metrics: { readonly [name: string]: number | null };
   readonly missed: readonly string[];
   readonly notInjected: readonly string[];
+  readonly scriptedModels: readonly string[];
   readonly policy: readonly { readonly call: string; readonly before: string; readonly after: string }[];
 }
 async function evaluate(files: { readonly [name: string]: string }, ...args: readonly string[]) {
@@ -124,6 +125,15 @@ test('a fault of the matrix that no call met is named', async () => {
     ),
   });
   expect(result.notInjected).toEqual(['one [deny bot #99]']);
+});
+
+test('models of the matrix change only prices where a script answers, and the report says so', async () => {
+  const matrix = 'matrix: { models: [openai/gpt-4o, openai/gpt-4o-mini] }';
+  const { result, stdout } = await evaluate({ 'a.suite.yaml': suiteOf(PAYS, '{ code: SUCCESS }', matrix) });
+  expect(result.scriptedModels).toEqual(['one [openai/gpt-4o]', 'one [openai/gpt-4o-mini]']);
+  expect(stdout).toContain('scriptedModels');
+  const plain = await evaluate({ 'a.suite.yaml': suiteOf(PAYS, '{ code: SUCCESS }', 'matrix: { seeds: [1, 2] }') });
+  expect(plain.result.scriptedModels).toEqual([]);
 });
 
 test('faults hit every call of a model in turn', async () => {

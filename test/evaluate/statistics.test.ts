@@ -1,8 +1,9 @@
 /** Tests of significance against values from tables. */
 import { describe, expect, test } from 'vitest';
+import { comparisonLine } from '../../src/surfaces/evaluate/render/metrics.ts';
 import { compareFigures } from '../../src/surfaces/evaluate/metrics/compare.ts';
 import { figuresOf } from '../../src/surfaces/evaluate/metrics/measure.ts';
-import type { RunSample } from '../../src/surfaces/evaluate/metrics/measure.ts';
+import type { Figure, RunSample } from '../../src/surfaces/evaluate/metrics/measure.ts';
 import { createChance } from '../../src/surfaces/testing/chance.ts';
 import {
   fisher,
@@ -76,6 +77,20 @@ describe('a baseline of noisy runs', () => {
   test('a large drop is found', () => {
     expect(shareWorse(0.45, 5)).toBeGreaterThan(0.8);
     expect(shareWorse(0.95, 8)).toBeGreaterThan(0.95);
+  });
+
+  test('a metric that has lost its value is a finding; one that never had a value is not', () => {
+    const one = (part: number, whole: number) =>
+      figuresOf([{ ...noisy(1, 5), samples: { humanOverrideRate: { part, whole } } }]);
+    const ofRate = (before: readonly Figure[], now: readonly Figure[]) =>
+      compareFigures(before, now).filter(({ id }) => id === 'humanOverrideRate');
+    const compared = ofRate(one(1, 1), one(0, 0));
+    expect(compared).toEqual([
+      { id: 'humanOverrideRate', before: 1, now: null, probability: null, worse: true, better: false },
+    ]);
+    expect(compared.map(comparisonLine)).toEqual([expect.stringMatching(/: 100 % → no value \(worse\)$/)]);
+    expect(ofRate(one(0, 0), one(0, 0))).toEqual([]);
+    expect(ofRate(one(0, 0), one(1, 1))).toEqual([]);
   });
 
   test('the largest value of all runs counts only if it misses its target', () => {

@@ -36,15 +36,17 @@ export async function auditVerifyCommand(
   const chain = isIntact(found);
   const compared = heads === undefined ? null : await comparedHeads(cli, heads);
   const ok = chain && (compared === null || compared.differences.length === 0);
-  const { runs, tombstones, shared, memory, store } = found;
-  if (cli.json && compared !== null) cli.printJson({ ok, chain, ...compared });
-  else if (cli.json) cli.printJson({ ok, runs, tombstones, shared, memory, ...(store.ok ? {} : { store }) });
+  if (cli.json) cli.printJson(compared === null ? jsonOf(found, ok) : { ok, chain, ...compared });
   else {
     // Differences come first, so that no line says `hold` before them.
     if (compared !== null) printHeads(cli, compared);
-    if (ok || !chain || compared === null) print(cli, found);
+    if (compared === null || ok === chain) print(cli, found);
   }
   return ok ? OK : FAILED;
+}
+
+function jsonOf({ runs, tombstones, shared, memory, store }: Audited, ok: boolean): object {
+  return { ok, runs, tombstones, shared, memory, ...(store.ok ? {} : { store }) };
 }
 
 function isIntact({ runs, tombstones, shared, memory, store }: Audited): boolean {

@@ -156,11 +156,19 @@ function report(cli: Cli, result: SuiteResult, { junit, html }: EvalOptions, fil
       ...policy,
       ...soak,
       ...result.notInjected.map((name) => `${oneLine(name)}: no call met the fault`),
+      ...scriptedModels(result),
       table([['METRIC', 'VALUE', 'TARGET', '', 'RUNS'], ...rows]),
       ...result.missed.map((each) => `✗ ${each}`),
       suiteSummary(result),
     ].join('\n'),
   );
+}
+
+function scriptedModels({ scriptedModels: runs }: SuiteResult): readonly string[] {
+  if (runs.length === 0) return [];
+  const [first = ''] = runs;
+  const which = runs.length === 1 ? oneLine(first) : `${runs.length} runs, such as ${oneLine(first)}`;
+  return [`matrix.models: a script answers in ${which}, so the models change only prices there`];
 }
 
 export interface RecordOptions {

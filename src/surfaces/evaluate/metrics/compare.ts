@@ -7,7 +7,8 @@ import type { MetricId } from './table.ts';
 export interface Comparison {
   readonly id: MetricId;
   readonly before: number;
-  readonly now: number;
+  /** Null if the metric has no value any more. That counts as worse: nothing shows that it still holds. */
+  readonly now: number | null;
   /** The probability of such a change by chance; null where it cannot be told. */
   readonly probability: number | null;
   readonly worse: boolean;
@@ -17,7 +18,7 @@ export interface Comparison {
 /** The tests look at both directions, so equal sets of runs are called worse in at most half as many comparisons: 5 %. */
 const SIGNIFICANT = 0.1;
 
-/** `before` has the figures of the earlier report. Metrics without a value on both sides are left out. */
+/** `before` has the figures of the earlier report. Metrics without a value there are left out. */
 export function compareFigures(
   before: readonly Figure[],
   now: readonly Figure[],
@@ -34,7 +35,12 @@ export function compareFigures(
     pairs.flatMap(({ probability }) => probability ?? []),
     level,
   );
-  return pairs.map(({ figure, was, is, probability }) => {
+  const lost = now.flatMap(({ id, value }): Comparison[] => {
+    const was = before.find((each) => each.id === id)?.value ?? null;
+    if (value !== null || was === null) return [];
+    return [{ id, before: was, now: null, probability: null, worse: true, better: false }];
+  });
+  const compared = pairs.map(({ figure, was, is, probability }) => {
     // The largest value of all runs has no test. It counts if it misses the target.
     const isReal = is !== was && (probability === null ? figure.met === false : probability <= significant);
     const isWorse = isHigherBetter(figure.id) ? is < was : is > was;
@@ -47,6 +53,7 @@ export function compareFigures(
       better: isReal && !isWorse,
     };
   });
+  return [...compared, ...lost];
 }
 
 /**

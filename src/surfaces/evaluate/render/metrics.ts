@@ -118,13 +118,17 @@ export function metricSections({ figures, samples, comparisons }: MetricsReport)
 export function comparisonLine({ id, before, now, probability, worse }: Comparison): string {
   const { title } = metricOf(id);
   const sure = probability === null ? '' : `, p = ${shortNumber(probability)}`;
-  const change = `${shownValue({ id, value: before })} → ${shownValue({ id, value: now })}`;
+  const change = `${shownValue({ id, value: before })} → ${now === null ? 'no value' : shownValue({ id, value: now })}`;
   return `${title}: ${change}${sure}${worse ? ' (worse)' : ''}`;
 }
 
 function comparisonCells(each: Comparison): string[] {
   const { id, before, now, probability, worse, better } = each;
-  const verdict = worse ? badge('bad', 'worse') : better ? badge('good', 'better') : badge('neutral', 'same');
+  const verdict = worse
+    ? badge('bad', now === null ? 'no value' : 'worse')
+    : better
+      ? badge('good', 'better')
+      : badge('neutral', 'same');
   const shown = probability === null ? '-' : shortNumber(probability);
   return [metricOf(id).title, shownValue({ id, value: before }), shownValue({ id, value: now }), shown, verdict];
 }

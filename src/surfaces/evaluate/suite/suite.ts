@@ -39,6 +39,8 @@ export interface SuiteResult {
   readonly soak: Soak | null;
   /** Runs with a fault of the matrix that no call met. */
   readonly notInjected: readonly string[];
+  /** Runs with a model of the matrix in which a script answers. The model changes only prices there. */
+  readonly scriptedModels: readonly string[];
 }
 interface CaseReport {
   readonly name: string;
@@ -148,7 +150,7 @@ async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions
 }
 
 function summary(
-  { name, suite, baseline }: SuiteOptions,
+  { name, suite, cases: prepared, baseline }: SuiteOptions,
   results: readonly CaseResult[],
   policy: readonly PolicyChange[],
   soaked: Soak | null,
@@ -184,7 +186,18 @@ function summary(
     policy,
     soak: soaked,
     notInjected: results.filter(({ injected, hit }) => injected && !hit).map(({ name: each }) => each),
+    scriptedModels: scriptedModelsOf(suite, prepared),
   };
+}
+
+function scriptedModelsOf({ matrix = {} }: Suite, cases: readonly PreparedCase[]): readonly string[] {
+  if (matrix.models === undefined) return [];
+  const scripted = cases.filter(({ mode, fault, run }) => mode === 'golden' && fault === undefined && hasReplies(run));
+  return scripted.map(({ name }) => name);
+}
+
+function hasReplies({ script }: CaseRun): boolean {
+  return Object.keys(script?.agents ?? {}).length > 0;
 }
 
 /** A number is the least or the most, as the target of the metric is; without one, the most. */
