@@ -50,6 +50,7 @@ function addTold(gate: Gate): NodeId {
 function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
   const { kit, turn, tool, done } = gate;
   const { builder } = kit;
+  const def = builder.toolDef(lookup);
   const say = (hint: string, content: Expr, outcome: Input): NodeId =>
     kit.set(
       { hint: nameOf(gate, hint), origin: turn.origin },
@@ -73,7 +74,8 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
         input: { args: argsFor(gate, lookup), agent: quote(turn.agent), verifies: quote(tool) },
       },
       into: LOOKUP,
-      timeoutMs: builder.toolDef(lookup)?.timeoutMs ?? null,
+      ...(def === undefined || def.output === true ? {} : { schema: def.output }),
+      timeoutMs: def?.timeoutMs ?? null,
       next: kit.pick(
         { hint: nameOf(gate, 'lookup.found'), origin: turn.origin },
         [{ when: ABSENT, to: missed }],

@@ -105,7 +105,7 @@ export const toolOverreach: Pathology = {
         : `${first.tool} was paid for a result that was already there`,
       contained: first.approvedBy === null ? null : `${first.approvedBy} approved the call`,
       remedy: isArithmetic(first)
-        ? `add calculator to the \`tools\` of ${first.agent ?? 'the agent'}, and remove ${first.tool} from them`
+        ? `add calculator to the ${remedyFor(run, { orchestration: '`Plugins`', other: '`tools`' })} of ${first.agent ?? 'the agent'}, and remove ${first.tool} from them`
         : `put ${first.tool} under \`boundary.tools.approve\`, or describe in its \`description\` when the free tool is enough`,
       agent: first.agent,
       node: first.node,
@@ -143,7 +143,10 @@ export const coordinationFailure: Pathology = {
         late.length > 0
           ? remedyFor(run, {
               flow: 'raise `join.timeout`, or use `join: { type: count, count: 1 }` where one branch is enough',
-              other: 'give the slow branch less to do, or raise its `timeout`',
+              workflow: 'give the slow step less to do, or raise its `timeout_secs`',
+              orchestration: 'give the slow agent less to do, or raise `Model.TimeoutSeconds` of it',
+              staged: 'give the slow worker less to do, or raise `workers.timeout`',
+              other: 'give the slow call less to do, or raise the `timeout` of its tool',
             })
           : `set \`protections.deadlock\`, or let a manager choose between ${agents.join(' and ') || 'the agents'}`,
       agent: agents[0] ?? null,
@@ -174,7 +177,10 @@ export const validatorRetryStorm: Pathology = {
       events: storm.map(({ seq }) => seq),
       seen: `${storm.length} outputs of ${who} failed their check`,
       contained: run.state === 'failed' ? `the run ended ${run.code}` : null,
-      remedy: `shorten the \`output\` schema of ${who} or give an example of it in the instructions; ${remedyFor(run, {
+      remedy: `${remedyFor(run, {
+        orchestration: `give ${who} an example of the reply in its \`Instructions\``,
+        other: `shorten the \`output\` schema of ${who} or give an example of it in the instructions`,
+      })}; ${remedyFor(run, {
         flow: `set \`retry.max_attempts\` to 2, and add \`on_error\` to node ${storm[0]?.node}`,
         loop: 'lower `reflection.repairs`',
         staged: 'lower `replans`',

@@ -192,7 +192,7 @@ export const refusalToStop: Pathology = {
       remedy: remedyFor(run, {
         loop: `add \`criteria\` that the reply of ${first.agent} meets, and tell it to stop then`,
         workflow: `write \`until\` of the loop with a text that ${first.agent} replies when it is done`,
-        orchestration: `add a \`Termination\` whose \`Keyword\` or \`Pattern\` matches the reply of ${first.agent}`,
+        orchestration: `add a \`Termination\` whose \`Pattern\` matches the reply of ${first.agent}`,
         staged: 'lower `replans`, or let the critic accept the result (`validate.confidence`)',
         other: `add a route from ${first.node} to a terminal whose \`when\` reads its reply`,
       }),
@@ -222,7 +222,7 @@ function loopByCap(run: Trajectory): Found | null {
     remedy:
       unit === 'visits'
         ? `${remedyFor(run, leaveLoop(node))}: the loop ended by its cap and not by its condition`
-        : `tell the agent of ${node} in its \`instructions\` when to stop, or set \`protections.loop.on_trip: escalate\``,
+        : `tell the agent of ${node} in its ${remedyFor(run, { orchestration: '`Instructions`', other: '`instructions`' })} when to stop, or set \`protections.loop.on_trip: escalate\``,
     node,
     agent: agentAt(run, node),
   };

@@ -107,6 +107,7 @@ export const planGoalDrift: Pathology = {
       remedy: remedyFor(run, {
         loop: 'set `plan.approve: true`, or add `criteria` that name the goal; tell the planner to quote the goal in each step',
         staged: 'tell the planner to quote the goal in each brief, and check the result in `validate.invariants`',
+        orchestration: 'tell the planner in its `Instructions` to quote the goal in each step',
         other: 'tell the planner in its `instructions` to quote the goal in each step',
       }),
     };
@@ -173,6 +174,8 @@ export const memoryPoisoning: Pathology = {
       contained: poisoned ? null : 'the write gate quarantined the entry',
       remedy: remedyFor(run, {
         loop: 'demand citations (`grounding: { cite: required }`), so that an answer without an observation is not remembered',
+        orchestration:
+          'set `EnableMemory: false` for this agent, or run it under `loop:` with `grounding: { cite: required }`',
         other: 'set `memory: false` for this agent, or run it under `loop:` with `grounding: { cite: required }`',
       }),
     };
@@ -203,8 +206,10 @@ export const memoryWritePoisoning: Pathology = {
           events: [seq, user.at],
           seen: `the run used "${values[0]}" from the memory of run ${String(entry['run'] ?? 'unknown')}, whose sources are not trusted`,
           contained: null,
-          remedy:
-            'mark the tools that may be remembered with `trust: trusted`, or set `memory: false` for this agent; remove the entry',
+          remedy: `mark the tools that may be remembered with \`trust: trusted\`, or set ${remedyFor(run, {
+            orchestration: '`EnableMemory: false`',
+            other: '`memory: false`',
+          })} for this agent; remove the entry`,
         };
       }
     return null;

@@ -112,6 +112,7 @@ function addLookup(lowering: Lowering, given: Repeatable, lookup: string, ways: 
   return kit.call(lowering.part(prepared, 'lookup'), {
     effect: { ...kit.builder.tool(lookup, {}), input: { args: passed, verifies: quote(tool) } },
     into: LOOKUP,
+    ...(def === undefined || def.output === true ? {} : { schema: def.output }),
     timeoutMs: def?.timeoutMs ?? null,
     next: kit.pick(lowering.part(prepared, 'found'), [{ when: ABSENT, to: missed }], happened),
     fail: ways.asked,
