@@ -196,7 +196,7 @@ const EDITS: { readonly [fragment: string]: Edit } = {
 
 function changed(document: Fields, path: Path, value: Json): Fields {
   const copy = structuredClone(document);
-  let place = copy as { [key: string | number]: Json };
+  let place: { [key: string | number]: Json } = copy;
   for (const key of path.slice(0, -1)) place = (place[key] ??= {}) as typeof place;
   place[path.at(-1) ?? ''] = value;
   return copy;

@@ -111,6 +111,14 @@ test('the second level may answer after some time', async () => {
   expect(await replay(here.store.journal, question.run)).toMatchObject({ difference: null });
 });
 
+test('under a script, a question that is left to people does not reach its second level at once', async () => {
+  const flow = gated({ roles: ['manager'], escalate: { after: 3600, roles: ['clerk'] } }, { timeout: 7200 });
+  const here = scripted({});
+  const run = await here.engine.start(flow, { input: { amount: 1 } });
+  expect((await here.engine.settled(run)).waiting).toMatchObject([{ approvers: { people: ['anna', 'ben'] } }]);
+  expect((await eventsOf(here, run)).map(({ type }) => type)).not.toContain('question.escalated');
+});
+
 test('a run whose user leaves too few approvers does not start', async () => {
   const here = office();
   expect(await refusedWith(here.engine.start(gated(TWO), { input: {}, origin: { user: 'ben' } }))).toBe('bad-start');

@@ -85,13 +85,13 @@ export class Dispatcher {
     });
   }
 
-  /** On a virtual clock no time passes up to the caller's deadline, nor to one of a question that is left to a person. */
+  /** On a virtual clock no time passes up to the caller's deadline, nor to one or to the second level of a question that is left to a person. */
   #passes(owned: OwnedRun, state: RunState, due: Instant): boolean {
     const { performer, clock } = this.#options;
     if (due === state.origin.deadline) return false;
     if (due <= runNow(owned, clock)) return true;
-    return [...state.pending.values()].every(({ question, deadline, observed, name, ordinal, node }) => {
-      if (question === null || observed !== null || deadline !== due) return true;
+    return [...state.pending.values()].every(({ question, deadline, escalateAt, observed, name, ordinal, node }) => {
+      if (question === null || observed !== null || (deadline !== due && escalateAt !== due)) return true;
       return performer.expires?.({ question, name, ordinal, node: authorOf(nodeAt(owned.program, node)) }) ?? true;
     });
   }

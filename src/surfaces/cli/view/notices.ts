@@ -44,7 +44,10 @@ const WORDS: Words = {
   'question.answered': ({ choice, by }) => ({ kind: 'answered', text: `${choice}${by === '' ? '' : ` (${by})`}` }),
   'question.agreed': ({ choice, by, missing }) => ({ kind: 'answered', text: `${choice} (${by}); ${missing} missing` }),
   'question.refused': ({ choice, by, reason }) => ({ kind: 'refused', text: `${choice} (${by}): ${reason}` }),
-  'question.escalated': ({ to }) => ({ kind: 'waiting', text: `nobody answered; now also ${to.join(', ')}` }),
+  'question.escalated': ({ to }) => ({
+    kind: 'waiting',
+    text: `nobody answered in time; now ${to.join(', ')} may answer`,
+  }),
   'question.closed': ({ reason }) => ({ kind: 'stopped', text: `the question is closed: ${reason}` }),
   'wait.started': ({ signal, until }) => ({ kind: 'waiting', text: waitText(signal, until) }),
   'wait.finished': ({ signal, by }) => ({
