@@ -87,7 +87,8 @@ describe('prune', () => {
   test('exports to a folder that starts at the current one, not at the document', async () => {
     const cwd = folder({ 'docs/f.yaml': flowWith(''), 's.yaml': SCRIPT });
     await sluice(['run', 'docs/f.yaml', '--script', 's.yaml', '--run', 'r1'], { cwd });
-    await sluice(['prune', '--keep', '0', '--export', 'archive'], { cwd });
+    const pruned = await sluice(['prune', '--keep', '0', '--export', 'archive'], { cwd });
+    expect(pruned.stdout).toMatch(/^1 run was removed\n/);
     expect(readdirSync(join(cwd, 'archive'))).toEqual(['r1.json']);
     expect(existsSync(join(cwd, 'docs/archive'))).toBe(false);
   });

@@ -251,7 +251,9 @@ test('names are found where a document asks for them', () => {
   const names = (text: string, field: string | null = null): string[] =>
     detect(text, field).map(({ start, end }) => text.slice(start, end));
   expect(names('Dear Mr. Plum, my name is Ann Lee.')).toEqual(['Plum', 'Ann Lee']);
-  expect(names('Ann Lee', 'customer_name')).toEqual(['Ann Lee']);
+  for (const field of ['customer_name', 'owner', 'claimant', 'policy_holder', 'accountHolder'])
+    expect(names('Ann Lee', field)).toEqual(['Ann Lee']);
+  expect(names('platform-team', 'owner')).toEqual([]);
   expect(names('The Order was Sent to Berlin.')).toEqual([]);
 });
 

@@ -34,7 +34,7 @@ const NAMES = new RegExp(
   'gu',
 );
 const NAME_FIELD =
-  /^(?:full|first|last|given|family|sur|customer|patient|client|user|person|contact)?[_ -]?name$|^(?:customer|patient|client|recipient|payee)$/i;
+  /^(?:full|first|last|given|family|sur|customer|patient|client|user|person|contact)?[_ -]?name$|^(?:customer|patient|client|recipient|payee|owner|claimant|insured|beneficiary|(?:account|policy|card)?[_ -]?holder)$/i;
 
 export const name: Detector = {
   type: 'name',

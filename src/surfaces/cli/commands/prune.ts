@@ -35,7 +35,10 @@ export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<ExitS
     if (options.dryRun !== true) await remove(cli, store, expired);
     const runs = expired.map(({ run }) => run);
     if (cli.json) cli.printJson({ removed: runs, dryRun: options.dryRun === true });
-    else cli.screen.print(`${plural(runs.length, 'run')} ${options.dryRun === true ? 'would be' : 'were'} removed`);
+    else {
+      const verb = options.dryRun === true ? 'would be' : runs.length === 1 ? 'was' : 'were';
+      cli.screen.print(`${plural(runs.length, 'run')} ${verb} removed`);
+    }
     if (!cli.json) for (const run of runs) cli.screen.print(`  ${run}`);
     return OK;
   } finally {
