@@ -22,6 +22,14 @@ export function redactValue<Value>(value: Value, secrets: Secrets): Value {
   return forms.length === 0 || value === undefined ? value : (cleaned(value as Json, forms) as Value);
 }
 
+/** True if the bytes contain a secret, in one of its forms. Compressed content is not searched. */
+export function holdsSecret(data: Uint8Array, secrets: Secrets): boolean {
+  const forms = formsOfAll(secrets);
+  if (forms.length === 0) return false;
+  const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
+  return without(text, forms) !== text;
+}
+
 /** A value without secrets is returned as it is. */
 function cleaned(value: Json, forms: readonly Forms[]): Json {
   if (typeof value === 'string') return without(value, forms);

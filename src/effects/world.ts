@@ -11,7 +11,7 @@ import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
 import { toolResult } from '../runtime/engine/plain-json.ts';
 import { SluiceError } from '../runtime/errors.ts';
 import { PerformError } from '../runtime/failures.ts';
-import type { AttachmentStore, Call, Clock, Performer } from '../runtime/ports.ts';
+import type { AttachmentStore, Call, Clock, Performer, StoredAttachment } from '../runtime/ports.ts';
 import { Attachments } from './attachments/attachments.ts';
 import { attachInput, requireTaken } from './attachments/input.ts';
 import type { AttachInputOptions } from './attachments/input.ts';
@@ -31,6 +31,8 @@ import { requireModel } from './models/packages.ts';
 import { targetOf } from './models/target.ts';
 import type { Target } from './models/target.ts';
 import { withPii } from './pii/pipeline.ts';
+import { holdsSecret } from './redact.ts';
+import { secretsFor } from './tools/template.ts';
 import type { OpenVault } from './pii/pipeline.ts';
 import { createVault, memoryPiiStore } from './pii/vault.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
@@ -132,11 +134,13 @@ export function createWorld(options: WorldOptions = {}): World {
     attachInput: async (flow, run, input, given = {}) => {
       const { documentDir = '.', workDir, http } = options.toolOptions ?? {};
       const folders = [documentDir, ...(workDir === undefined ? [] : [workDir])];
-      const store = new Attachments(attachments);
+      // A run that is refused leaves nothing in the store.
+      const read = memoryAttachments();
       const { value, refs } = await attachInput(flow, input, given, (source, isOperator) =>
-        store.add(run, 'input', source, { folders: isOperator ? undefined : folders, http }),
+        new Attachments(read).add(run, 'input', source, { folders: isOperator ? undefined : folders, http }),
       );
       requireTaken(refs, realTargets(options, flow));
+      for (const id of read.list(run)) attachments.add(run, read.find(run, id) as StoredAttachment);
       return value;
     },
     close: () => composed.close(),
@@ -182,7 +186,7 @@ function compose(options: WorldOptions, attachments: AttachmentStore): Composed 
   const { workDir: given, memory: store = createMemoryStore(), embedder, ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const onMissing = options.onMissing ?? failMissing;
-  const { documentDir = '.', shell, resultMax } = settings;
+  const { documentDir = '.', shell, resultMax, env = process.env } = settings;
   const models =
     model === undefined
       ? modelPerformer({ priceOf, onMissing, documentDir, attachments, ...modelOptions(options.models) })
@@ -193,7 +197,8 @@ function compose(options: WorldOptions, attachments: AttachmentStore): Composed 
     tools: functions,
     flowTools: options.flowTools,
     resultMax,
-    attach: ({ command: { run }, pins }, source) => attach(run, workDirOf(pins, run, workDir(run)), source),
+    attach: ({ command: { run }, pins }, source) =>
+      attach(run, workDirOf(pins, run, workDir(run)), source, (data) => holdsSecret(data, secretsFor(null, env))),
   });
   const scripted = script === undefined ? undefined : scriptedPerformer(script);
   const tools = toolPerformer({ ...settings, workDir, attach });

@@ -41,6 +41,27 @@ describe('sluice mcp lock', () => {
     expect((await sluice(['run', 'a.flow.yaml'], { cwd })).status).toBe(0);
   });
 
+  test('prints one line for each change, also if a name of a tool has control characters', async () => {
+    const file = join(root, 'test/tools/mcp-telling-server.ts');
+    const written = (name: string): string =>
+      flow('')
+        .replace(/args: \[.*?\]/, `args: ${JSON.stringify(['--disable-warning=ExperimentalWarning', file, name])}`)
+        .replaceAll('s.ok', 's.tell');
+    const cwd = folder({ 'a.flow.yaml': written('plain') });
+    expect((await sluice(['mcp', 'lock', 'a.flow.yaml'], { cwd })).stdout).toBe(
+      'a.flow.yaml.mcp-lock.json: s (2 tools)\n',
+    );
+    writeFileSync(join(cwd, 'a.flow.yaml'), written('odd\u001B[2J\nchanged: nothing'));
+    const again = await sluice(['mcp', 'lock', 'a.flow.yaml'], { cwd });
+    const lines = again.stdout.trimEnd().split('\n');
+    expect(lines).toEqual([
+      'a.flow.yaml.mcp-lock.json: s (2 tools)',
+      'changed: `s` no longer has the tool `plain`',
+      expect.stringMatching(/^changed: `s` has a new tool `odd.*changed: nothing`$/) as string,
+    ]);
+    expect(again.stdout).not.toContain('\u001B');
+  });
+
   test('without a lock file, a run asks the servers and keeps what it found', async () => {
     const cwd = folder({ 'a.flow.yaml': flow('Says its process id.') });
     const ran = await sluice(['run', 'a.flow.yaml', '--run', 'r_demo'], { cwd });

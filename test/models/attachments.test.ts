@@ -1,5 +1,5 @@
 /** Images and files: in the input, from tools, to models that take them and to models that do not. */
-import { statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -112,9 +112,16 @@ describe('an image in the input', () => {
 
   test('a model that takes no images: exit 2 and no request', async () => {
     await using served = await serve();
-    const refused = await run(project(), served, 'openai/gpt-3.5-turbo');
+    const cwd = project();
+    const refused = await run(cwd, served, 'openai/gpt-3.5-turbo');
     expect(refused.status).toBe(2);
     expect(refused.stdout + refused.stderr).toContain('attachment-not-taken');
+    // A run that does not start leaves no data behind.
+    const store = join(cwd, '.sluice/sluice.db.attachments');
+    const kept = existsSync(store)
+      ? new DatabaseSync(store).prepare('SELECT count(*) AS n FROM contents').get()?.['n']
+      : 0;
+    expect(kept).toBe(0);
     expect(served.asked).toEqual([]);
     const unknown = await run(project(), served, 'ollama/some-model');
     expect([unknown.status, unknown.stdout + unknown.stderr]).toEqual([2, expect.stringContaining('accepts: [image]')]);

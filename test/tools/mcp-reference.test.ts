@@ -150,8 +150,12 @@ describe('the reference servers', () => {
     const [open] = await engine.approvals();
     expect(open).toMatchObject({ choices: ['accept', 'decline', 'cancel'] });
     expect(JSON.stringify(open)).toContain('Fields: name: string');
+    await engine.answer(open?.id ?? '', { choice: 'accept', edit: { name: 5 }, by: 'tester' });
+    expect((await engine.settled(run)).state).toBe('suspended');
+    const [again] = await engine.approvals();
+    expect(again?.message).toContain('asks again, because the answer does not fit (`name` must be string)');
     const edit = { name: 'Ada', check: true, email: 'ada@example.com' };
-    await engine.answer(open?.id ?? '', { choice: 'accept', edit, by: 'tester' });
+    await engine.answer(again?.id ?? '', { choice: 'accept', edit, by: 'tester' });
     expect((await results())[0]).toContain('Ada');
   });
 

@@ -14,13 +14,14 @@ import { download } from '../tools/http-client.ts';
 import type { HttpOptions } from '../tools/tool.ts';
 import { fail, reasonOf } from '../tools/tool.ts';
 import { recognise, tokensOf } from './media.ts';
-import type { AttachTo, AttachmentSource } from './source.ts';
+import type { AttachTo, AttachmentSource, HoldsSecret } from './source.ts';
 
 /** Where paths may lead, and which hosts may be called. */
 export interface Place {
   /** Relative paths start at the first folder. A path must stay in one of them. Undefined: any path of the operator. */
   readonly folders: readonly string[] | undefined;
   readonly http?: HttpOptions | undefined;
+  readonly holdsSecret?: HoldsSecret | undefined;
 }
 
 /** The attachment cannot be used. The message says why, in one sentence. */
@@ -41,16 +42,17 @@ export class Attachments {
 
   /** Throws an AttachmentError. */
   async add(run: RunId, origin: AttachmentOrigin, source: AttachmentSource, place: Place): Promise<AttachmentRef> {
-    if ('path' in source) return this.#keep(run, origin, await readPath(source.path, place), nameOf(source));
-    if ('url' in source) return this.#keep(run, origin, await readUrl(source.url, place), nameOf(source));
-    return this.#keep(run, origin, Buffer.from(source.data), nameOf(source), source.mediaType);
+    const data = await readSource(source, place);
+    const name = nameOf(source);
+    if (place.holdsSecret?.(data) === true) throw new AttachmentError(`\`${name}\` contains a configured key`);
+    return this.#keep(run, origin, data, name, 'data' in source ? source.mediaType : undefined);
   }
 
   /** For tools: a path must be in the work directory, and content that cannot be used is a failure of the call. */
   forTools(http: HttpOptions | undefined): AttachTo {
-    return async (run, workDir, source) => {
+    return async (run, workDir, source, holdsSecret) => {
       try {
-        return await this.add(run, 'tool', source, { folders: [workDir], http });
+        return await this.add(run, 'tool', source, { folders: [workDir], http, holdsSecret });
       } catch (error) {
         throw fail('semantic', 'AttachmentError', reasonOf(error));
       }
@@ -63,6 +65,11 @@ export class Attachments {
     this.#store.add(run, { id, data, mediaType, name, origin });
     return { attachment: id, tokens, mediaType, bytes: data.length, name };
   }
+}
+
+async function readSource(source: AttachmentSource, place: Place): Promise<Buffer> {
+  if ('path' in source) return readPath(source.path, place);
+  return 'url' in source ? readUrl(source.url, place) : Buffer.from(source.data);
 }
 
 function examined(data: Buffer, name: string, declared?: string): { mediaType: string; tokens: number } {

@@ -16,5 +16,13 @@ export type AttachmentSource = (
 /** Adds an image or a file to the run of a call. */
 export type Attach = (source: AttachmentSource) => Promise<AttachmentRef>;
 
+/** Data for which it returns true is refused. */
+export type HoldsSecret = (data: Uint8Array) => boolean;
+
 /** The same for a run and its work directory. */
-export type AttachTo = (run: RunId, workDir: string, source: AttachmentSource) => Promise<AttachmentRef>;
+export type AttachTo = (
+  run: RunId,
+  workDir: string,
+  source: AttachmentSource,
+  holdsSecret?: HoldsSecret,
+) => Promise<AttachmentRef>;

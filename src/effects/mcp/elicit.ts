@@ -3,7 +3,9 @@
  * a person and repeats the call with the answer, which is then given to the server at once.
  */
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { usableSchema } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
+import { pure } from '../../runtime/engine/pure.ts';
 import { fail } from '../tools/tool.ts';
 import type { ToolCall } from '../tools/tool.ts';
 
@@ -11,7 +13,12 @@ interface Asking {
   /** Answers of a person to the questions of this call, in order. */
   readonly answers: readonly Json[];
   given: number;
-  unanswered: ElicitRequest['params'] | null;
+  unanswered: Unanswered | null;
+}
+interface Unanswered {
+  readonly request: ElicitRequest['params'];
+  /** The reason why the last answer does not fit; null if there was none. */
+  readonly problem: string | null;
 }
 
 export class Elicitations {
@@ -39,24 +46,37 @@ export class Elicitations {
   answer(request: ElicitRequest['params']): ElicitResult {
     const [asking, ...others] = this.#asking;
     if (asking === undefined || others.length > 0) return { action: 'cancel' };
-    const answer = asking.answers[asking.given];
-    if (answer === undefined) {
-      asking.unanswered = request;
-      return { action: 'cancel' };
+    let problem: string | null = null;
+    // An answer that does not fit is not given to the server. The person is asked again.
+    for (const answer of asking.answers.slice(asking.given)) {
+      asking.given += 1;
+      const { choice, edit } = answer as { choice?: string; edit?: ElicitResult['content'] };
+      if (choice !== 'accept') return { action: choice === 'decline' ? 'decline' : 'cancel' };
+      problem = problemOf(request, edit ?? {});
+      if (problem === null) return { action: 'accept', content: edit ?? {} };
     }
-    asking.given += 1;
-    const { choice, edit } = answer as { choice?: string; edit?: ElicitResult['content'] };
-    if (choice !== 'accept') return { action: choice === 'decline' ? 'decline' : 'cancel' };
-    return { action: 'accept', content: edit ?? {} };
+    asking.unanswered = { request, problem };
+    return { action: 'cancel' };
   }
 }
 
-function questionText(server: string, request: ElicitRequest['params']): string {
-  if (!('requestedSchema' in request)) return `the MCP server \`${server}\` asks: ${request.message}`;
+/** The reason why an answer does not fit the schema of the question; null if it fits, or if the schema cannot be used. */
+function problemOf(request: ElicitRequest['params'], content: NonNullable<ElicitResult['content']>): string | null {
+  if (!('requestedSchema' in request)) return null;
+  try {
+    return pure.validate(usableSchema(request.requestedSchema as unknown as Json), content);
+  } catch {
+    return null;
+  }
+}
+
+function questionText(server: string, { request, problem }: Unanswered): string {
+  const asks = `the MCP server \`${server}\` asks${problem === null ? '' : ` again, because the answer does not fit (${problem})`}`;
+  if (!('requestedSchema' in request)) return `${asks}: ${request.message}`;
   const { properties, required = [] } = request.requestedSchema;
   const fields = Object.entries(properties).map(([name, schema]) => {
     const choices = 'enum' in schema && Array.isArray(schema.enum) ? ` (${schema.enum.join(', ')})` : '';
     return `${name}: ${schema.type}${choices}${required.includes(name) ? ', required' : ''}`;
   });
-  return `the MCP server \`${server}\` asks: ${request.message} Fields: ${fields.join('; ')}`;
+  return `${asks}: ${request.message} Fields: ${fields.join('; ')}`;
 }

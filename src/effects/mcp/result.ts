@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import type { CallToolResult, ReadResourceResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
 import { failureOf } from '../../runtime/failures.ts';
-import type { Attach } from '../attachments/source.ts';
+import type { Attach, HoldsSecret } from '../attachments/source.ts';
 import { writeBeneath } from '../safe-path.ts';
 import { fail, reasonOf } from '../tools/tool.ts';
 
@@ -20,6 +20,7 @@ const ATTACHMENTS = 'attachments';
 export interface Places {
   readonly workDir: string;
   readonly attach: Attach;
+  readonly holdsSecret?: HoldsSecret;
 }
 
 /** The structured content, otherwise the text. With other kinds of content: all parts as a list. */
@@ -86,10 +87,12 @@ async function withoutDataUrls(text: string, places: Places): Promise<string> {
 async function stored(
   base64: string,
   mimeType: string,
-  { workDir, attach }: Places,
+  { workDir, attach, holdsSecret }: Places,
 ): Promise<{ [field: string]: Json }> {
   const data = Buffer.from(base64, 'base64');
   const sha256 = hash('sha256', data, 'hex');
+  if (holdsSecret?.(data) === true)
+    return { bytes: data.length, sha256, problem: 'the data contains a configured key, so it is not stored' };
   const extension = /^[a-z]+\/(?:x-)?([a-z0-9]{1,8})/i.exec(mimeType)?.[1] ?? 'bin';
   const path = `${ATTACHMENTS}/${sha256.slice(0, 16)}.${extension.toLowerCase()}`;
   await writeBeneath(workDir, path, data);

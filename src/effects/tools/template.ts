@@ -6,9 +6,10 @@
 import type { Json } from '../../expr/json.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { keysIn } from '../../catalog/providers.ts';
-import { redactValue } from '../redact.ts';
+import type { HoldsSecret } from '../attachments/source.ts';
+import { holdsSecret, redactValue } from '../redact.ts';
 import { fail } from './tool.ts';
-import type { Args, ToolOptions, ToolWork } from './tool.ts';
+import type { Args, ToolCall, ToolOptions, ToolWork } from './tool.ts';
 
 export interface Scope {
   readonly args: Args;
@@ -51,9 +52,11 @@ export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNull
   const secrets = secretsFor(definition, env);
   if (secrets.length === 0) return work;
   const clean = <Value>(value: Value): Value => redactValue(value, secrets);
+  const refused: HoldsSecret = (data) => holdsSecret(data, secrets);
   return async (call): Promise<Json> => {
     try {
-      return clean(await work(call));
+      const attach: ToolCall['attach'] = (source) => call.attach(source, refused);
+      return clean(await work({ ...call, attach, holdsSecret: refused }));
     } catch (error) {
       throw new PerformError(clean(failureOf(error)));
     }

@@ -4,7 +4,8 @@ import type { RunId } from '../../ir/events.ts';
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call } from '../../runtime/ports.ts';
-import type { Attach, AttachTo } from '../attachments/source.ts';
+import type { AttachmentRef } from '../../ir/attachment.ts';
+import type { AttachTo, AttachmentSource, HoldsSecret } from '../attachments/source.ts';
 
 /** The instant at which the engine stops waiting for a call, as text: `2026-12-01T09:00:00.000Z`. */
 export function deadlineText({ command: { deadline } }: Call): string | null {
@@ -118,7 +119,9 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   readonly call: Call;
   /** Adds an image or a file to the run. A path must be in the work directory. */
-  readonly attach: Attach;
+  readonly attach: (source: AttachmentSource, holdsSecret?: HoldsSecret) => Promise<AttachmentRef>;
+  /** True for data that contains a secret of the tool or a key of a provider. */
+  readonly holdsSecret?: HoldsSecret;
 }
 export type ToolWork = (call: ToolCall) => Promise<Json>;
 
