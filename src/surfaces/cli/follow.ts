@@ -17,10 +17,13 @@ import { harmless } from './code-points.ts';
 import { framed, shown } from './text.ts';
 import type { Json } from '../../expr/json.ts';
 import type { View } from './view/progress.ts';
-import { createView } from './view/view.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { createLiveView } from './view/live.ts';
+import { createPlainView } from './view/plain.ts';
 
 /** How often to try to take over a run whose owner died: the old lease must expire first. */
 const NUDGE_MS = 500;
+const SILENT: View = { take: () => undefined, hear: () => undefined, pause: () => undefined, end: () => undefined };
 
 /** Events up to `known` are not shown again. */
 export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {
@@ -113,4 +116,12 @@ function interrupted(run: RunId, flags: string): SluiceError {
     `stopped; run ${run} can be resumed`,
     `Continue with \`sluice resume ${run}${flags}\`.`,
   );
+}
+
+/**
+ * Live on a terminal, plain lines elsewhere, nothing with `--quiet`. Events up to `known` are history: plain lines leave them out.
+ */
+function createView(cli: Cli, run: string, flow: CompiledFlow, known: number): View {
+  if (cli.quiet || cli.json) return SILENT;
+  return cli.screen.live ? createLiveView(run, flow, cli.screen) : createPlainView(flow, known, cli.screen);
 }

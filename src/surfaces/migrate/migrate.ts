@@ -1,14 +1,17 @@
 /** Moves a suspended run to a new version of its flow, after the proof that it fits. */
 import { copyWorkDir } from '../../effects/pins.ts';
-import type { Pins, RunId } from '../../ir/events.ts';
+import type { Pins, RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { movedTo } from '../../runtime/journal/moved.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 import type { AttachmentStore, Store } from '../../runtime/ports.ts';
-import { misfitsOf } from './fit.ts';
 import type { Misfit } from './misfit.ts';
+import { createProgram } from '../../core/program.ts';
+import { pure } from '../../runtime/engine/pure.ts';
+import { positionMisfits } from './position.ts';
+import { valueMisfits } from './values.ts';
 
 /**
  * Options of `engine.migrate`.
@@ -65,4 +68,24 @@ function doesNotFit(run: RunId, misfits: readonly Misfit[]): SluiceError {
     `run \`${run}\` does not fit the new version:${list}`,
     'Change the document, or let the run end with its own version. Nothing was changed.',
   );
+}
+
+/** The parts of a suspended run that do not fit the other version of its flow. */
+function misfitsOf(before: CompiledFlow, after: CompiledFlow, state: RunState): readonly Misfit[] {
+  const other = otherFlow(before, after);
+  if (other.length > 0) return other;
+  const [old, next] = [createProgram(before, pure), createProgram(after, pure)];
+  return [...positionMisfits(old, next, state), ...valueMisfits(before, next, state)];
+}
+
+function otherFlow(before: CompiledFlow, after: CompiledFlow): readonly Misfit[] {
+  const misfits: Misfit[] = [];
+  if (before.notation !== after.notation)
+    misfits.push({
+      part: 'notation',
+      problem: `the run is a \`${before.notation}\`, and the document is a \`${after.notation}\``,
+    });
+  if (before.id !== after.id)
+    misfits.push({ part: 'flow', problem: `the run is of \`${before.id}\`, and the document is \`${after.id}\`` });
+  return misfits;
 }

@@ -6,15 +6,15 @@ import { decodeEvents } from '../../runtime/journal/codec.ts';
 import { createPrograms, newRun, restoreRun } from '../../runtime/engine/owned-run.ts';
 import type { OwnedRun } from '../../runtime/engine/owned-run.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import type { Append, Call, Journal, Store } from '../../runtime/ports.ts';
+import type { Append, Call, Clock, Journal, Store } from '../../runtime/ports.ts';
 import { freezeState, thawState } from '../../runtime/journal/snapshot.ts';
 import { storedProgram } from '../../runtime/journal/stored-graph.ts';
 import { createShelf } from '../../runtime/journal/values.ts';
 import { Worker } from '../../runtime/engine/worker.ts';
 import type { Chance } from './chance.ts';
-import { createJumpingClock } from './jumping-clock.ts';
 import { foldViolation, stateViolations } from './simulate-checks.ts';
 import type { FaultCounts, Performed, SimulateOptions } from './simulate-types.ts';
+import { createVirtualClock } from '../../runtime/engine/clock.ts';
 
 export interface LifeOptions {
   readonly options: SimulateOptions;
@@ -301,4 +301,25 @@ class Process {
     const ahead = this.#clock.now() - this.#clock.elapsed();
     this.#resolve({ ended, time: { elapsed: Math.max(elapsed, time.elapsed), ahead } });
   }
+}
+
+/** A virtual clock whose time of day can jump. Durations are not affected. */
+interface JumpingClock extends Clock {
+  jump(ms: number): void;
+}
+
+function createJumpingClock(start: number, offset: number): JumpingClock {
+  const base = createVirtualClock(start);
+  let ahead = offset;
+  return {
+    virtual: true,
+    now: () => base.now() + ahead,
+    at: (instant, wake) => base.at(instant - ahead, wake),
+    sleep: (ms, signal) => base.sleep(ms, signal),
+    busy: () => base.busy?.() ?? (() => undefined),
+    jump: (ms) => {
+      ahead += ms;
+    },
+    elapsed: () => base.now(),
+  };
 }

@@ -3,10 +3,9 @@
  * as the reader has it. Pure: the same picture gives the same bytes.
  */
 import type { Direction, Picture } from '../picture.ts';
-import { LABEL_SIZE, DETAIL_SIZE, type PlacedBox } from './boxes.ts';
+import { DETAIL_SIZE, LABEL_SIZE, type PlacedBox } from './boxes.ts';
 import { asideWidth, drawEdges } from './edges.ts';
 import { layoutGraph } from './graph.ts';
-import { drawGroups } from './groups.ts';
 import { orderRows } from './order.ts';
 import { place } from './place.ts';
 import { n, outlineOf } from './shapes.ts';
@@ -15,6 +14,10 @@ import { escape, measure, shorten } from './text.ts';
 
 const MARGIN = 28;
 const HEADER = 52;
+/** Around the nodes of a group. */
+const PADDING = 12;
+/** Room for the name of the group above its nodes. */
+const NAME_HEIGHT = 16;
 
 export function renderSvg(picture: Picture, direction: Direction = 'down'): string {
   const graph = layoutGraph(picture, direction);
@@ -59,4 +62,31 @@ function nodeOf({ box, centre: [x, y] }: PlacedBox): string {
   for (const [kind, each] of small)
     texts.push(`<text class="${kind}" x="${shift}" y="${n((line += 15) - 15 + DETAIL_SIZE)}">${escape(each)}</text>`);
   return `<g class="node ${node.kind}" transform="translate(${n(x)} ${n(y)})">${hover === null ? '' : `<title>${escape(hover)}</title>`}${outlineOf(box)}${texts.join('')}</g>`;
+}
+
+/** Frames around the nodes of a sub-flow or a phase. A frame that would hold other nodes is left out. */
+function drawGroups(nodes: readonly PlacedBox[]): readonly string[] {
+  const groups = Map.groupBy(nodes, ({ box }) => box.node.group ?? '');
+  groups.delete('');
+  return [...groups].flatMap(([name, members]) => {
+    const sides = members.map(sidesOf);
+    const left = Math.min(...sides.map((side) => side.left)) - PADDING;
+    const top = Math.min(...sides.map((side) => side.top)) - PADDING - NAME_HEIGHT;
+    const right = Math.max(...sides.map((side) => side.right)) + PADDING;
+    const bottom = Math.max(...sides.map((side) => side.bottom)) + PADDING;
+    const isForeign = (node: PlacedBox): boolean => {
+      const side = sidesOf(node);
+      return (
+        !members.includes(node) && side.left < right && side.right > left && side.top < bottom && side.bottom > top
+      );
+    };
+    if (nodes.some(isForeign)) return [];
+    return [
+      `<g class="group"><rect x="${n(left)}" y="${n(top)}" width="${n(right - left)}" height="${n(bottom - top)}" rx="8"/><text class="group" x="${n(left + 8)}" y="${n(top + 14)}">${escape(name)}</text></g>`,
+    ];
+  });
+}
+
+function sidesOf({ box: { width, height }, centre: [x, y] }: PlacedBox) {
+  return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 };
 }
