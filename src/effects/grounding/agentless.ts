@@ -15,9 +15,10 @@ export interface Agentless {
   readonly end: number;
 }
 
-/** The claims of one sentence with single spaces. A heading claims nothing by a participle alone. */
+/** The claims of one sentence with single spaces. In a heading, a participle alone claims nothing: `Orders cancelled:` */
 export function agentlessIn(sentence: string, heading: boolean): readonly Agentless[] {
-  const found = [...passivesIn(sentence), ...bareIn(sentence, heading), ...(heading ? [] : namedIn(sentence))];
+  const named = namedIn(sentence).filter(({ what }) => !heading || /^(?:the|your|both|all|these)\b/i.test(what));
+  const found = [...passivesIn(sentence), ...bareIn(sentence, heading), ...named];
   return [...found, ...found.slice(0, 1).flatMap((first) => joinedTo(first, sentence))];
 }
 
@@ -82,7 +83,7 @@ const START = `(?:^[^\\p{L}\\p{N}$€£]*|[;–—] ?| - )${LEAD}`;
 const BARE = new RegExp(`${START}(?<verb>\\p{L}+)(?![\\p{L}\\p{N}'’_-])`, 'giu');
 const TOKEN = "[\\p{L}\\p{N}$€£_#'’./-]*[\\p{L}\\p{N}]";
 const NAMED = new RegExp(
-  `${START}(?<what>${TOKEN}(?: ${TOKEN}){0,5}?)(?<mark> ?[:–—])?${ADVERBS} (?<verb>${PARTICIPLE})(?=[.,;!)]|$| (?:for|to|on|as|with|without|via|in|from|at|by|and|successfully|now|already|today)\\b)`,
+  `${START}(?<what>${TOKEN}(?: ${TOKEN}){0,5}?)(?<mark> ?[:–—])?${ADVERBS} (?<verb>${PARTICIPLE})(?=[.,;:!)]|$| (?:for|to|on|as|with|without|via|in|from|at|by|and|successfully|now|already|today)\\b)`,
   'giu',
 );
 
@@ -144,7 +145,7 @@ function isThing(what: string, after: string): boolean {
 }
 
 const NO_THING =
-  /\b(?:I|we|you|he|she|they|who|which|that|not|no|never|none|nothing|any|each|every|customers?|users?|clients?|guests?|passengers?|buyers?|sellers?|vendors?|suppliers?|merchants?|airlines?|carriers?|banks?|managers?|operators?|somebody|someone|if|when|once|since|as|because|with|without|having|by|be|been|being)\b/i;
+  /^with\b|\b(?:I|we|you|he|she|they|who|which|that|not|no|never|none|nothing|any|each|every|customers?|users?|clients?|guests?|passengers?|buyers?|sellers?|vendors?|suppliers?|merchants?|airlines?|carriers?|banks?|managers?|operators?|somebody|someone|if|when|once|since|as|because|without|having|by|be|been|being)\b/i;
 const USUALLY = /\b(?:within|after)\b/i;
 
 /** By another party, in the past, on a given day, or under a condition. */

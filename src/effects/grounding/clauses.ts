@@ -170,7 +170,9 @@ const FORMS: readonly (readonly [Clause['form'], RegExp])[] = [
   ['self', new RegExp(`\\b(?:I|we)(?:\\s+have|['’]ve)?${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
   ['perfect', /\bsuccessfully\s+(?<verb>\p{L}+)/giu],
   ['perfect', /\b(?<verb>\p{L}+)\s+successfully\b/giu],
+  ['perfect', new RegExp(`\\b(?:got|gotten)${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
   ['state', /\b(?:is|are)\s+now\s+(?<verb>\p{L}+)/giu],
+  ['perfect', /\b(?:is|are)\s+(?<verb>\p{L}+)\s+now\b/giu],
 ];
 const FINISHED =
-  /\b(?:is|are|was|were|been)(?:\s+now|\s+all|\s+both|\s+successfully)*\s+(?:complete|completed|successful|confirmed|done|final|finished|finalized|a success|in place|in effect|on (?:its|the) way|being processed)\b|\b(?:went|gone) through\b|(?<=^\W*(?:[\p{L}\p{N}-]+ ){1,3})(?:complete|successful|done)(?=[.,;!]|$)/iu;
+  /\b(?:is|are|was|were|been|got)(?:\s+now|\s+all|\s+both|\s+successfully)*\s+(?:complete|completed|successful|confirmed|done|final|finished|finalized|a success|in place|in effect|on (?:its|the) way|being processed)\b|\b(?:went|gone) through\b|(?<=^\W*(?:[\p{L}\p{N}-]+ ){1,3})(?:complete|successful|done)(?=[.,;!]|$)/iu;

@@ -62,10 +62,21 @@ export interface Known {
   isTotal(value: number): boolean;
   /** A price of the one thing that a line names, times the length of a list in the arguments of a call. */
   isMultiple(value: number, line: string): boolean;
+  /** The sum of one field over the things that a text names, once or times the length of a list in a call. */
+  isFare(value: number, text: string): boolean;
   /** Identifiers of objects that a line names. */
   subjectsIn(line: string): readonly string[];
-  /** A date of another thing: the objects that the line names have dates, and not this one. */
-  isOdd(stated: Stated, line: string, heading: string | null, arrives: boolean): boolean;
+  /** A value of another thing: the objects that the line names have such values, and not this one. */
+  isOdd(stated: Stated, line: Line, arrives: boolean): boolean;
+}
+
+/** A line of a text, with the things that the lines around it name. */
+export interface Line {
+  readonly line: string;
+  /** The identifier that a line above names, where this line belongs to it. */
+  readonly heading: string | null;
+  /** The identifiers in the list that the line announces. */
+  readonly below: readonly string[];
 }
 
 export interface Evidence {

@@ -128,12 +128,12 @@ const NUMBERS: readonly Reader[] = [
   {
     kind: 'amount',
     pattern: new RegExp(`${CURRENCY}\\s?(?<n>${NUMBER})(?<k>${MAGNITUDE})?`, 'giu'),
-    read: (_, g) => numberOf(g),
+    read: (_, g) => amountOf(g),
   },
   {
     kind: 'amount',
     pattern: new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?<n>${NUMBER})(?<k>${MAGNITUDE})?\\s?${CURRENCY_WORD}`, 'giu'),
-    read: (_, g) => numberOf(g),
+    read: (_, g) => amountOf(g),
   },
   // `The pump costs 59.50`: a price without a currency.
   {
@@ -142,7 +142,7 @@ const NUMBERS: readonly Reader[] = [
       `(?<=${PRICE})(?<n>\\d[\\d.,]*[.,]\\d{2})(?![\\d%]|[.,]\\d|\\s?%|\\s?${UNIT}(?!\\p{L}))`,
       'giu',
     ),
-    read: (_, g) => numberOf(g),
+    read: (_, g) => amountOf(g),
   },
   {
     kind: 'id',
@@ -183,6 +183,11 @@ const READERS: readonly Reader[] = [
   ...TIMES,
   ...NUMBERS,
 ];
+
+/** `$005` is not an amount of anything: it is compared as it is written. */
+function amountOf(groups: Groups): Read {
+  return /^0\d/.test(groups['n'] ?? '') ? (groups['n'] ?? '') : numberOf(groups);
+}
 
 function numberOf({ n = '', k }: Groups): Read {
   const factor = factorOf(k);

@@ -7,6 +7,7 @@ import { flat, structured } from '../policy/sources.ts';
 import type { Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
 import type { Stated } from './read-values.ts';
+import { akin, stemsIn } from './words.ts';
 
 export interface Records {
   /** The names in a line: whole values of plain fields that have a capital letter or a digit. */
@@ -15,11 +16,18 @@ export interface Records {
   isSubject(name: string): boolean;
   /**
    * The keys of the dates of the objects that these names fit best, and of the objects around them that the line names itself;
-   * null if no object with a date has all the names. `heading` is a name from a line above.
+   * null if no object with a date has all the names. `heading` is a name from a line above. `label` holds the words in front of
+   * the date: where they name a field with a date, only the dates of such fields count.
    */
-  datesOf(names: readonly string[], heading?: string): ReadonlySet<string> | null;
+  datesOf(names: readonly string[], heading?: string, label?: readonly string[]): ReadonlySet<string> | null;
   /** The numbers of the objects that have this name in a field of their own. */
   numbersOf(name: string): readonly number[];
+  /** The sums of one field over all of these things that have it. Of a thing with several values of the field, each counts. */
+  sumsOf(names: readonly string[]): readonly number[];
+  /** The objects that have this name have a number in a field that one of the words names. */
+  hasNumber(name: string, words: readonly string[]): boolean;
+  /** The number is not one of the objects with this name, but stands in the same field of another object. */
+  isOthers(name: string, value: number): boolean;
 }
 
 interface Entry {
@@ -27,8 +35,13 @@ interface Entry {
   readonly own: ReadonlySet<string>;
   readonly around: ReadonlySet<string>;
   readonly dates: ReadonlySet<string>;
-  readonly data: Json;
+  readonly dated: () => Fields<string>;
+  readonly numbers: () => Numbers;
 }
+
+/** Values of an object with the paths of their fields. */
+type Fields<Value> = readonly (readonly [string, Value])[];
+type Numbers = Fields<number>;
 
 const NAME_MAX = 40;
 const ENTRIES_MAX = 5_000;
@@ -57,7 +70,12 @@ export function recordsIn(
       own: new Set(own),
       around: new Set(names),
       dates: new Set(within.length > 0 ? within : dates),
-      data,
+      dated: once(() =>
+        leavesIn(data, '').flatMap(([path, each]) => datesIn(String(each)).map((key) => [path, key] as const)),
+      ),
+      numbers: once(() =>
+        leavesIn(data, '').flatMap(([path, each]) => (typeof each === 'number' ? [[path, each] as const] : [])),
+      ),
     });
     const outer = [...dates, ...plain.flatMap((each) => datesIn(flat(each)))];
     for (const each of fields) walk(each, [...names, ...own], outer);
@@ -68,17 +86,53 @@ export function recordsIn(
     walk(result, namesOf(args), datesIn(flat(args)));
   }
   const all = new Set(entries.flatMap(({ own }) => [...own]));
+  const numbersOf = (name: string): Numbers => entries.flatMap(({ own, numbers }) => (own.has(name) ? numbers() : []));
   return {
     namesIn: (line) => [...new Set(wordsIn(line))].filter((word) => all.has(word)),
     isSubject: (name) => subjects.has(name),
-    numbersOf: (name) => entries.flatMap(({ own, data }) => (own.has(name) ? numbersIn(data) : [])),
-    datesOf: (names, heading) => {
+    numbersOf: (name) => numbersOf(name).map(([, value]) => value),
+    sumsOf: (names) => sumsOf(names.map(numbersOf)),
+    hasNumber: (name, words) => numbersOf(name).some(([field]) => isField(field, words)),
+    isOthers: (name, value) => {
+      const own = numbersOf(name);
+      if (own.some(([, each]) => Math.abs(each) === value)) return false;
+      const fields = new Set(own.map(([field]) => field));
+      return entries.some(({ numbers }) => numbers().some(([field, each]) => each === value && fields.has(field)));
+    },
+    datesOf: (names, heading, label = []) => {
       const best = bestOf(entries, heading === undefined ? names : [...names, heading]);
       const outer = names.filter((name) => subjects.has(name) && !best.some(({ own }) => own.has(name)));
-      const dates = [...best, ...outer.flatMap((name) => bestOf(entries, [name]))].flatMap((each) => [...each.dates]);
-      return best.length === 0 ? null : new Set(dates);
+      const all = [...best, ...outer.flatMap((name) => bestOf(entries, [name]))];
+      const labelled = all.flatMap(({ dated }) =>
+        dated().flatMap(([path, key]) => (isField(path, label) ? [key] : [])),
+      );
+      if (labelled.length > 0) return new Set(labelled);
+      return best.length === 0 ? null : new Set(all.flatMap(({ dates }) => [...dates]));
     },
   };
+}
+
+const SUMS_MAX = 8;
+/** Names of fields that hold an amount of money. */
+const PRICED =
+  /price|cost|fare|fee|amount|total|charge|balance|preis|betrag|prix|montant|precio|importe|prezzo|importo|preço|valor/i;
+
+function sumsOf(things: readonly Numbers[]): readonly number[] {
+  const fields = new Set(
+    things.flatMap((numbers) => numbers.map(([field]) => field)).filter((each) => PRICED.test(each)),
+  );
+  return [...fields].flatMap((field) => {
+    const values = things
+      .map((numbers) => [...new Set(numbers.flatMap(([each, value]) => (each === field ? [value] : [])))])
+      .filter((each) => each.length > 0);
+    if (values.length < 2) return [];
+    let sums: readonly number[] = [0];
+    for (const each of values) {
+      sums = [...new Set(sums.flatMap((sum) => each.map((value) => sum + value)))];
+      if (sums.length > SUMS_MAX) return [];
+    }
+    return sums;
+  });
 }
 
 /** Of the objects that have all the names, those that have most of them in their own fields. */
@@ -90,10 +144,22 @@ function bestOf(entries: readonly Entry[], names: readonly string[]): readonly E
   return fitting.filter(({ score }) => score === most).map(({ entry }) => entry);
 }
 
-function numbersIn(value: Json): readonly number[] {
-  if (typeof value === 'number') return [value];
-  if (value === null || typeof value !== 'object') return [];
-  return (Array.isArray(value) ? value : Object.values(value)).flatMap(numbersIn);
+function leavesIn(value: Json, path: string): Fields<Json> {
+  const data = structured(value);
+  if (data === null || typeof data !== 'object') return [[path, data]];
+  return Object.entries(data).flatMap(([key, each]) =>
+    leavesIn(each, Array.isArray(data) ? `${path}[]` : `${path}.${key}`),
+  );
+}
+
+/** One of the words names the field. */
+function isField(path: string, words: readonly string[]): boolean {
+  return words.length > 0 && stemsIn(path.replaceAll('_', ' ')).some((each) => words.some((word) => akin(each, word)));
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 function namesOf(args: Json): readonly string[] {

@@ -5,32 +5,37 @@
  */
 import type { Json } from '../../expr/json.ts';
 import { structured } from '../policy/sources.ts';
-import type { Known } from './detector.ts';
+import type { Known, Line } from './detector.ts';
 import { NUMBER, readingsOf } from './numbers.ts';
 import { valuesIn } from './read-values.ts';
 
 const SUMMANDS_MAX = 12;
 const TOTAL =
   /\b(?:total|sum|subtotal|difference|combined|altogether|gesamt\w*|summe|insgesamt|totale|suma|soma|totaal)\b/i;
+const COST =
+  /\b(?:costs?|prices?|fees?|fares?|charged?|refund(?:ed)?|amount|pay|payment|kosten|preis|prix|coût|precio|prezzo|preço|prijs)\b/i;
 const OPERATOR = String.raw`\s*[-+×x*–−]\s*`;
 const MONEY = String.raw`[$€£¥]?\s?`;
 const CALCULATION = new RegExp(`${NUMBER}(?:${OPERATOR}${MONEY}${NUMBER})+`, 'giu');
 
 /** The keys of the amounts that the text derives from known ones. */
-export function shownSums(text: string, known: Known): ReadonlySet<string> {
+export function shownSums(lines: readonly Line[], known: Known): ReadonlySet<string> {
   const shown = new Set<string>();
   const isKnown = (value: number): boolean =>
     shown.has(String(value)) || known.has({ kind: 'number', key: String(value), text: String(value) });
   const add = (value: number): void => void shown.add(String(rounded(value)));
   const [run, stated]: [number[], number[]] = [[], []];
   const byLabel = new Map<string, number[]>();
-  for (const line of text.split('\n')) {
+  const text = lines.map(({ line }) => line).join('\n');
+  for (const { line, heading } of lines) {
     calculatedIn(line, isKnown).forEach(add);
     const isTotal = TOTAL.test(line);
     for (const { kind, key } of valuesIn(line)) {
       if (kind !== 'amount') continue;
       if (isTotal) addTotals(run, byLabel, add);
-      if (isTotal && isListed(Number(key), line, known, isKnown)) add(Number(key));
+      if (isTotal || (heading === null && COST.test(line))) {
+        if (isListed(Number(key), line, known, isKnown) || known.isFare(Number(key), text)) add(Number(key));
+      }
       if (DIFFERENCE.test(line)) differences(stated).forEach(add);
       if (!isKnown(Number(key))) continue;
       stated.push(Number(key));
@@ -84,6 +89,31 @@ export function calculatedIn(text: string, isKnown: (value: number) => boolean):
     return result === null ? [] : [result];
   });
 }
+
+/** `$174 ($94 + $60)`, `$94 + $60 = $174`: amounts that are not the result of the calculation beside them. */
+export function wrongResults(line: string): readonly string[] {
+  return [...line.matchAll(RESULT_FIRST), ...line.matchAll(RESULT_LAST)].flatMap(({ groups }) => {
+    const { stated = '', number = '', calculation = '' } = groups ?? {};
+    const result = calculate(calculation, () => true);
+    const fits = readingsOf(number).some((value) =>
+      FACTORS.some((factor) => Math.abs(value - (result ?? NaN) * factor) < TOLERANCE),
+    );
+    return result === null || fits ? [] : [stated];
+  });
+}
+
+const STATED = `(?<stated>[$€£¥]\\s?(?<number>${NUMBER}))`;
+const RESULT_FIRST = new RegExp(
+  `${STATED}[^()\\d$€£¥\\n]{0,24}\\((?<calculation>${MONEY}${CALCULATION.source})\\)`,
+  'giu',
+);
+const RESULT_LAST = new RegExp(
+  `(?<![-+×x*–−]\\s*|[\\d.,])(?<calculation>${MONEY}${CALCULATION.source})\\s*=\\s*${STATED}`,
+  'giu',
+);
+/** The amount in front may be for several: `$348 for both ($94 + $80)`. */
+const FACTORS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+const TOLERANCE = 0.01;
 
 /** Products before sums. Null if a number is not known; a small factor need not be. */
 function calculate(written: string, isKnown: (value: number) => boolean): number | null {

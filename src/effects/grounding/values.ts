@@ -4,15 +4,15 @@
  */
 import type { Json } from '../../expr/json.ts';
 import { even, flat, structured } from '../policy/sources.ts';
-import type { Detector, Evidence, Finding, Known, Observation } from './detector.ts';
+import type { Detector, Evidence, Finding, Known, Line, Observation } from './detector.ts';
 import { numberKey } from './numbers.ts';
 import { valuesIn } from './read-values.ts';
 import { recordsIn } from './records.ts';
 import type { Records } from './records.ts';
-import { calculatedIn, listTotals, shownSums } from './sums.ts';
+import { calculatedIn, listTotals, shownSums, wrongResults } from './sums.ts';
 import type { Stated } from './read-values.ts';
 import type { ToolWords } from './tool-words.ts';
-import { isCommon } from './words.ts';
+import { isCommon, stemsIn } from './words.ts';
 
 const SHOWN_MAX = 5;
 /** Plain numbers from here on need a source, too. */
@@ -23,13 +23,15 @@ export const values: Detector = {
     if (!claims || strictness === 'off' || evidence.tools.length === 0) return { findings: [] };
     const unknown = new Set<string>();
     const derived = new Set<string>();
-    const sums = shownSums(text, evidence.known);
-    for (const { line, heading } of linesOf(text, evidence.known)) {
-      for (const each of namedTwice(line)) unknown.add(each);
+    const lines = linesOf(text, evidence.known);
+    const sums = shownSums(lines, evidence.known);
+    for (const at of lines) {
+      const { line } = at;
+      for (const each of [...namedTwice(line), ...wrongResults(line)]) unknown.add(each);
       for (const each of valuesIn(line)) {
         if (each.kind === 'number' && !isJudged(each, strictness) && !evidence.known.isNear(each)) continue;
         const arrives = ARRIVES.test(line);
-        if (!evidence.known.isOdd(each, line, heading, arrives) && evidence.known.has(each, arrives)) continue;
+        if (!evidence.known.isOdd(each, at, arrives) && evidence.known.has(each, arrives)) continue;
         (sums.has(each.key) ? derived : unknown).add(each.text);
       }
     }
@@ -54,26 +56,32 @@ function namedTwice(line: string): readonly string[] {
   });
 }
 
-interface Line {
-  readonly line: string;
-  /** The identifier that a line above names, where this line belongs to it. */
-  readonly heading: string | null;
-}
+const ITEM = /^\s*(?:[-*•–]|\d+[.)])\s|^\s{2,}\S/;
 
 /** The lines of a text. An item belongs to the last line above it that names one thing and is not indented more. */
 function linesOf(text: string, known: Known): readonly Line[] {
   let above: readonly { readonly indent: number; readonly name: string }[] = [];
-  return text.split('\n').map((line) => {
+  const lines = text.split('\n');
+  return lines.map((line, at) => {
     const [subject, ...others] = known.subjectsIn(line);
-    const isItem = /^\s*(?:[-*•–]|\d+[.)])\s|^\s{2,}\S/.test(line);
+    const isItem = ITEM.test(line);
     const indent = line.length - line.trimStart().length;
-    if (line.trim() === '') return { line, heading: null };
+    if (line.trim() === '') return { line, heading: null, below: [] };
     above = isItem ? above.filter((each) => each.indent <= indent) : [];
     const heading = isItem ? (above.at(-1)?.name ?? null) : null;
     if (subject !== undefined && others.length === 0)
       above = [...above.filter((each) => each.indent < indent), { indent, name: subject }];
-    return { line, heading };
+    const below =
+      isItem || subject !== undefined ? [] : itemsAfter(lines, at).flatMap((each) => known.subjectsIn(each));
+    return { line, heading, below };
   });
+}
+
+/** The items of the list that follows a line. */
+function itemsAfter(lines: readonly string[], at: number): readonly string[] {
+  const rest = lines.slice(at + 1);
+  const end = rest.findIndex((line) => line.trim() !== '' && !ITEM.test(line));
+  return end < 0 ? rest : rest.slice(0, end);
 }
 
 /** A line about an arrival, which may be on the next day. */
@@ -118,6 +126,7 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   const keys = new Set<string>();
   const numbers = new Set<number>();
   const totals = new Set<number>();
+  const calculated = new Set<string>();
   const seen = new Set<string>();
   let complete = true;
   const learn = (text: string): void => {
@@ -141,8 +150,11 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   for (const { name } of tools) learn(name);
   for (const { tool, args, ok, result = null, error = null } of observations) {
     if (tools.some((each) => each.name === tool && each.neutral)) {
-      if (valuesIn(flat(args)).every(isOperand)) learn(flat(result));
-      for (const value of calculatedIn(flat(args), isNumber)) learn(String(value));
+      const results = valuesIn(flat(args)).every(isOperand) ? [flat(result)] : [];
+      for (const text of [...results, ...calculatedIn(flat(args), isNumber).map(String)]) {
+        learn(text);
+        for (const key of keysIn(text)) calculated.add(key);
+      }
       continue;
     }
     for (const text of [flat(result), flat(error), ...centsIn(structured(result))]) read(text);
@@ -155,7 +167,7 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
     isNear: (stated) => isNear(stated, numbers),
     isTotal: (value) => totals.has(value),
     hasWord: (word) => !complete || seen.has(word),
-    ...linesFrom({ given, told, observations, nights }),
+    ...linesFrom({ given, told, observations, nights, calculated }),
   };
 }
 
@@ -169,27 +181,75 @@ function linesFrom({
   told,
   observations,
   nights,
-}: Omit<Material, 'tools'> & { readonly nights: boolean }): Pick<Known, 'subjectsIn' | 'isOdd' | 'isMultiple'> {
+  calculated,
+}: Omit<Material, 'tools'> & { readonly nights: boolean; readonly calculated: Keys }): Pick<
+  Known,
+  'subjectsIn' | 'isOdd' | 'isMultiple' | 'isFare'
+> {
   const records = recordsIn(observations, keysTaughtBy);
   const byPeople: Keys = new Set(told.flatMap(keysIn));
-  const byAnyone: Keys = new Set([...byPeople, ...given.flatMap(keysIn)]);
+  const authored: Keys = new Set(given.flatMap(keysIn));
+  const byAnyone: Keys = new Set([...byPeople, ...authored]);
+  const observed: Keys = new Set(
+    observations.flatMap(({ args, result = null }) => keysIn(`${flat(args)}\n${flat(result)}`)),
+  );
   const counts = new Set(observations.flatMap(({ args }) => lengthsIn(args)));
+  const lengths = new Set([...counts, ...observations.flatMap(({ result = null }) => lengthsIn(structured(result)))]);
   return {
     isMultiple: (value, line) => {
+      if (isRated(value, line, given, lengths)) return true;
       const [subject, ...others] = records.namesIn(line).filter((name) => records.isSubject(name));
       if (subject === undefined || others.length > 0) return false;
       const prices = records.numbersOf(subject);
       return [...counts].some((count) => prices.some((price) => Math.abs(price * count - value) < CENT));
     },
+    isFare: (value, text) => {
+      const sums = records.sumsOf(records.namesIn(text).filter((name) => records.isSubject(name)));
+      return [1, ...counts].some((count) => sums.some((sum) => Math.abs(sum * count - value) < CENT));
+    },
     subjectsIn: (line) => records.namesIn(line).filter((name) => records.isSubject(name)),
-    isOdd: (stated, line, heading, arrives) => {
+    isOdd: (stated, { line, heading, below }, arrives) => {
+      if (stated.kind === 'amount') {
+        const [subject, ...others] = records.namesIn(line).filter((name) => records.isSubject(name));
+        const name = subject === undefined ? heading : others.length > 0 ? null : subject;
+        if (name === null || isKnown(stated, byPeople) || isKnown(stated, calculated)) return false;
+        const readings = [stated.key, ...(stated.others ?? [])].map(Number);
+        // An amount of the instructions is not the price of an object that has prices.
+        if (isKnown(stated, authored) && !isKnown(stated, observed) && stated.within === undefined)
+          return records.hasNumber(name, stemsIn(line)) && !isGivenFor(stated, line, given);
+        return readings.every((value) => records.isOthers(name, value));
+      }
       if (stated.kind !== 'date') return false;
       // A line that describes an object by several names may not borrow a date from the instructions, such as today's.
       const borrowed = records.namesIn(line).length > 1 ? byPeople : byAnyone;
       if (isKnown(stated, borrowed)) return false;
-      return isForeign(stated, datesNamed(records, line, heading), nights && arrives);
+      if (isForeign(stated, datesNamed(records, line, heading, stated), nights && arrives)) return true;
+      return below.length > 0 && isForeign(stated, datesBelow(records, line, below), nights && arrives);
     },
   };
+}
+
+/** An amount of the author times the length of an observed list: `$50 per bag`, and two bags. */
+function isRated(value: number, line: string, given: readonly string[], lengths: ReadonlySet<number>): boolean {
+  if (RATE.test(line)) return false;
+  return [...lengths].some((length) => {
+    const key = String(Number((value / length).toFixed(2)));
+    return isGivenFor({ kind: 'amount', key, text: key }, line, given);
+  });
+}
+
+/** A line that states the price of one. */
+const RATE = /\b(?:per|each|every|pro|je|par|chaque|por|cada|ogni|elk)\b/i;
+
+/** A sentence of the author names the amount, and shares a word with the line. */
+function isGivenFor(stated: Stated, line: string, given: readonly string[]): boolean {
+  const words = stemsIn(line);
+  return given
+    .flatMap((text) => text.split(/\n|(?<=[.!?])\s/))
+    .some(
+      (sentence) =>
+        isKnown(stated, new Set(keysIn(sentence))) && stemsIn(sentence).some((each) => words.includes(each)),
+    );
 }
 
 const CENT = 0.005;
@@ -203,14 +263,36 @@ function lengthsIn(args: Json): readonly number[] {
 }
 
 /** The dates of the objects that a line names, with the line above it, alone, or by its one identifier. */
-function datesNamed(records: Records, line: string, heading: string | null): ReadonlySet<string> | null {
+function datesNamed(
+  records: Records,
+  line: string,
+  heading: string | null,
+  stated: Stated,
+): ReadonlySet<string> | null {
   const names = records.namesIn(line);
+  const label = labelOf(line, stated);
   const subjects = names.filter((name) => records.isSubject(name));
-  const above = heading === null ? null : records.datesOf(names, heading);
+  const above = heading === null ? null : records.datesOf(names, heading, label);
   if (above !== null) return above;
   if (subjects.length > 1 || names.length === 0) return null;
-  const alone = names.length > 1 ? records.datesOf(names) : null;
-  return alone ?? (subjects.length === 1 ? records.datesOf(subjects) : null);
+  const alone = names.length > 1 ? records.datesOf(names, undefined, label) : null;
+  return alone ?? (subjects.length === 1 ? records.datesOf(subjects, undefined, label) : null);
+}
+
+/** The words of `Flight date: 2024-05-21`, a line of one label and its value. */
+function labelOf(line: string, { text }: Stated): readonly string[] {
+  const [label = '', value = ''] = line.replace(/[*`]/g, '').split(/:\s+/);
+  return value.startsWith(text) ? stemsIn(label).filter((word) => !DATING.has(word)) : [];
+}
+
+/** Words that fit the name of any field with a date. */
+const DATING: ReadonlySet<string> = new Set(stemsIn('date time day'));
+
+/** The dates of the things in the list that a line announces. */
+function datesBelow(records: Records, line: string, below: readonly string[]): ReadonlySet<string> | null {
+  const names = records.namesIn(line);
+  const all = below.map((each) => records.datesOf([...names, each]) ?? records.datesOf([each]));
+  return all.some((dates) => dates === null) ? null : new Set(all.flatMap((dates) => [...(dates ?? [])]));
 }
 
 /** The date is not among these dates. */
