@@ -24,10 +24,10 @@ export interface Records {
   numbersOf(name: string): readonly number[];
   /** The sums of one field over all of these things that have it. Of a thing with several values of the field, each counts. */
   sumsOf(names: readonly string[]): readonly number[];
-  /** The objects that have this name have a number in a field that one of the words names. */
-  hasNumber(name: string, words: readonly string[]): boolean;
-  /** The number is not one of the objects with this name, but stands in the same field of another object. */
-  isOthers(name: string, value: number): boolean;
+  /** The objects that have one of these names have a number in a field that one of the words names. */
+  hasNumber(names: readonly string[], words: readonly string[]): boolean;
+  /** The number is not one of the objects with these names, but stands in the same field of another object. */
+  isOthers(names: readonly string[], value: number): boolean;
 }
 
 interface Entry {
@@ -47,11 +47,43 @@ const NAME_MAX = 40;
 const ENTRIES_MAX = 5_000;
 const ID_FIELD = /(?:^|[_-])(?:id|number|no|code|key|ref|reference)$|(?:Id|Number|Code|Key|Ref)$/;
 
+type KeysTaughtBy = (stated: Stated) => readonly string[];
+
 /** `keysTaughtBy` gives the keys that a value makes known. */
-export function recordsIn(
+export function recordsIn(observations: readonly Observation[], keysTaughtBy: KeysTaughtBy): Records {
+  const { entries, subjects } = entriesIn(observations, keysTaughtBy);
+  const all = new Set(entries.flatMap(({ own }) => [...own]));
+  const numbersOf = (name: string): Numbers => entries.flatMap(({ own, numbers }) => (own.has(name) ? numbers() : []));
+  return {
+    namesIn: (line) => [...new Set(wordsIn(line))].filter((word) => all.has(word)),
+    isSubject: (name) => subjects.has(name),
+    numbersOf: (name) => numbersOf(name).map(([, value]) => value),
+    sumsOf: (names) => sumsOf(names.map(numbersOf)),
+    hasNumber: (names, words) => names.flatMap(numbersOf).some(([field]) => isField(field, words)),
+    isOthers: (names, value) => {
+      const own = names.flatMap(numbersOf);
+      if (own.some(([, each]) => Math.abs(each) === value)) return false;
+      const fields = new Set(own.map(([field]) => field));
+      return entries.some(({ numbers }) => numbers().some(([field, each]) => each === value && fields.has(field)));
+    },
+    datesOf: (names, heading, label = []) => {
+      const best = bestOf(entries, heading === undefined ? names : [...names, heading]);
+      const outer = names.filter((name) => subjects.has(name) && !best.some(({ own }) => own.has(name)));
+      const all = [...best, ...outer.flatMap((name) => bestOf(entries, [name]))];
+      const labelled = all.flatMap(({ dated }) =>
+        dated().flatMap(([path, key]) => (isField(path, label) ? [key] : [])),
+      );
+      if (labelled.length > 0) return new Set(labelled);
+      return best.length === 0 ? null : new Set(all.flatMap(({ dates }) => [...dates]));
+    },
+  };
+}
+
+/** Every object of the observations, and the identifiers of objects. */
+function entriesIn(
   observations: readonly Observation[],
-  keysTaughtBy: (stated: Stated) => readonly string[],
-): Records {
+  keysTaughtBy: KeysTaughtBy,
+): { readonly entries: readonly Entry[]; readonly subjects: ReadonlySet<string> } {
   const entries: Entry[] = [];
   const subjects = new Set<string>();
   const datesIn = (text: string): readonly string[] =>
@@ -85,31 +117,7 @@ export function recordsIn(
     walk(args, [], []);
     walk(result, namesOf(args), datesIn(flat(args)));
   }
-  const all = new Set(entries.flatMap(({ own }) => [...own]));
-  const numbersOf = (name: string): Numbers => entries.flatMap(({ own, numbers }) => (own.has(name) ? numbers() : []));
-  return {
-    namesIn: (line) => [...new Set(wordsIn(line))].filter((word) => all.has(word)),
-    isSubject: (name) => subjects.has(name),
-    numbersOf: (name) => numbersOf(name).map(([, value]) => value),
-    sumsOf: (names) => sumsOf(names.map(numbersOf)),
-    hasNumber: (name, words) => numbersOf(name).some(([field]) => isField(field, words)),
-    isOthers: (name, value) => {
-      const own = numbersOf(name);
-      if (own.some(([, each]) => Math.abs(each) === value)) return false;
-      const fields = new Set(own.map(([field]) => field));
-      return entries.some(({ numbers }) => numbers().some(([field, each]) => each === value && fields.has(field)));
-    },
-    datesOf: (names, heading, label = []) => {
-      const best = bestOf(entries, heading === undefined ? names : [...names, heading]);
-      const outer = names.filter((name) => subjects.has(name) && !best.some(({ own }) => own.has(name)));
-      const all = [...best, ...outer.flatMap((name) => bestOf(entries, [name]))];
-      const labelled = all.flatMap(({ dated }) =>
-        dated().flatMap(([path, key]) => (isField(path, label) ? [key] : [])),
-      );
-      if (labelled.length > 0) return new Set(labelled);
-      return best.length === 0 ? null : new Set(all.flatMap(({ dates }) => [...dates]));
-    },
-  };
+  return { entries, subjects };
 }
 
 const SUMS_MAX = 8;

@@ -5,14 +5,13 @@
 import type { Json } from '../../expr/json.ts';
 import { even, flat, structured } from '../policy/sources.ts';
 import type { Detector, Evidence, Finding, Known, Line, Observation } from './detector.ts';
-import { numberKey } from './numbers.ts';
+import { linesFrom } from './named-values.ts';
 import { valuesIn } from './read-values.ts';
-import { recordsIn } from './records.ts';
-import type { Records } from './records.ts';
-import { calculatedIn, listTotals, shownSums, wrongResults } from './sums.ts';
 import type { Stated } from './read-values.ts';
+import { calculatedIn, listTotals, shownSums, wrongResults } from './sums.ts';
 import type { ToolWords } from './tool-words.ts';
-import { isCommon, stemsIn } from './words.ts';
+import { READ_MAX, isKnown, isNextDay, keysIn } from './value-keys.ts';
+import { isCommon } from './words.ts';
 
 const SHOWN_MAX = 5;
 /** Plain numbers from here on need a source, too. */
@@ -30,7 +29,7 @@ export const values: Detector = {
       for (const each of [...namedTwice(line), ...wrongResults(line)]) unknown.add(each);
       for (const each of valuesIn(line)) {
         if (each.kind === 'number' && !isJudged(each, strictness) && !evidence.known.isNear(each)) continue;
-        const arrives = ARRIVES.test(line);
+        const arrives = isArrival(each, line);
         if (!evidence.known.isOdd(each, at, arrives) && evidence.known.has(each, arrives)) continue;
         (sums.has(each.key) ? derived : unknown).add(each.text);
       }
@@ -87,6 +86,20 @@ function itemsAfter(lines: readonly string[], at: number): readonly string[] {
 /** A line about an arrival, which may be on the next day. */
 const ARRIVES = /\barriv|\bland(?:s|ing)?\b|next day|overnight|ankunft|arrivée|llegada|arrivo|chegada|aankomst/i;
 
+/** The words between the date before it and this date, or right behind it, are about an arrival. */
+function isArrival({ kind, text }: Stated, line: string): boolean {
+  if (kind !== 'date' || !ARRIVES.test(line)) return false;
+  const at = line.indexOf(text);
+  if (at < 0) return true;
+  const before = line.slice(0, at);
+  const last = valuesIn(before).findLast((each) => each.kind === 'date')?.text ?? '';
+  const between = last === '' ? before : before.slice(before.lastIndexOf(last) + last.length);
+  return (
+    ARRIVES.test(between) ||
+    ARRIVES.test(/^[^,;.\p{L}]*\p{L}*(?: \p{L}+)?/u.exec(line.slice(at + text.length))?.[0] ?? '')
+  );
+}
+
 /** Small numbers come from counting, round numbers are manners of speaking, and a year comes from the date of today. */
 function isJudged(stated: Stated, strictness: 'names' | 'all'): boolean {
   if (strictness === 'all') return !isSmall(stated);
@@ -109,18 +122,13 @@ function unsupported(verb: string, unknown: readonly string[], separator: string
   return [{ kind: 'value', text, reason }];
 }
 
-/** Characters of one text that are read. */
-const READ_MAX = 500_000;
-
 /** The material of a run: texts by the author and by people, and observations. */
-export interface Material {
+interface Material {
   readonly given: readonly string[];
   readonly told: readonly string[];
   readonly observations: readonly Observation[];
   readonly tools: readonly ToolWords[];
 }
-
-type Keys = ReadonlySet<string>;
 
 export function knownFrom({ given, told, observations, tools }: Material): Known {
   const keys = new Set<string>();
@@ -171,147 +179,8 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   };
 }
 
-function keysIn(text: string): readonly string[] {
-  return valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy);
-}
-
-/** Which things a line is about, and whether a date in it is another thing's. */
-function linesFrom({
-  given,
-  told,
-  observations,
-  nights,
-  calculated,
-}: Omit<Material, 'tools'> & { readonly nights: boolean; readonly calculated: Keys }): Pick<
-  Known,
-  'subjectsIn' | 'isOdd' | 'isMultiple' | 'isFare'
-> {
-  const records = recordsIn(observations, keysTaughtBy);
-  const byPeople: Keys = new Set(told.flatMap(keysIn));
-  const authored: Keys = new Set(given.flatMap(keysIn));
-  const byAnyone: Keys = new Set([...byPeople, ...authored]);
-  const observed: Keys = new Set(
-    observations.flatMap(({ args, result = null }) => keysIn(`${flat(args)}\n${flat(result)}`)),
-  );
-  const counts = new Set(observations.flatMap(({ args }) => lengthsIn(args)));
-  const lengths = new Set([...counts, ...observations.flatMap(({ result = null }) => lengthsIn(structured(result)))]);
-  return {
-    isMultiple: (value, line) => {
-      if (isRated(value, line, given, lengths)) return true;
-      const [subject, ...others] = records.namesIn(line).filter((name) => records.isSubject(name));
-      if (subject === undefined || others.length > 0) return false;
-      const prices = records.numbersOf(subject);
-      return [...counts].some((count) => prices.some((price) => Math.abs(price * count - value) < CENT));
-    },
-    isFare: (value, text) => {
-      const sums = records.sumsOf(records.namesIn(text).filter((name) => records.isSubject(name)));
-      return [1, ...counts].some((count) => sums.some((sum) => Math.abs(sum * count - value) < CENT));
-    },
-    subjectsIn: (line) => records.namesIn(line).filter((name) => records.isSubject(name)),
-    isOdd: (stated, { line, heading, below }, arrives) => {
-      if (stated.kind === 'amount') {
-        const [subject, ...others] = records.namesIn(line).filter((name) => records.isSubject(name));
-        const name = subject === undefined ? heading : others.length > 0 ? null : subject;
-        if (name === null || isKnown(stated, byPeople) || isKnown(stated, calculated)) return false;
-        const readings = [stated.key, ...(stated.others ?? [])].map(Number);
-        // An amount of the instructions is not the price of an object that has prices.
-        if (isKnown(stated, authored) && !isKnown(stated, observed) && stated.within === undefined)
-          return records.hasNumber(name, stemsIn(line)) && !isGivenFor(stated, line, given);
-        return readings.every((value) => records.isOthers(name, value));
-      }
-      if (stated.kind !== 'date') return false;
-      // A line that describes an object by several names may not borrow a date from the instructions, such as today's.
-      const borrowed = records.namesIn(line).length > 1 ? byPeople : byAnyone;
-      if (isKnown(stated, borrowed)) return false;
-      if (isForeign(stated, datesNamed(records, line, heading, stated), nights && arrives)) return true;
-      return below.length > 0 && isForeign(stated, datesBelow(records, line, below), nights && arrives);
-    },
-  };
-}
-
-/** An amount of the author times the length of an observed list: `$50 per bag`, and two bags. */
-function isRated(value: number, line: string, given: readonly string[], lengths: ReadonlySet<number>): boolean {
-  if (RATE.test(line)) return false;
-  return [...lengths].some((length) => {
-    const key = String(Number((value / length).toFixed(2)));
-    return isGivenFor({ kind: 'amount', key, text: key }, line, given);
-  });
-}
-
-/** A line that states the price of one. */
-const RATE = /\b(?:per|each|every|pro|je|par|chaque|por|cada|ogni|elk)\b/i;
-
-/** A sentence of the author names the amount, and shares a word with the line. */
-function isGivenFor(stated: Stated, line: string, given: readonly string[]): boolean {
-  const words = stemsIn(line);
-  return given
-    .flatMap((text) => text.split(/\n|(?<=[.!?])\s/))
-    .some(
-      (sentence) =>
-        isKnown(stated, new Set(keysIn(sentence))) && stemsIn(sentence).some((each) => words.includes(each)),
-    );
-}
-
-const CENT = 0.005;
-const COUNT_MAX = 9;
-
-/** The lengths of the lists in the arguments of a call: two passengers, three items. */
-function lengthsIn(args: Json): readonly number[] {
-  if (args === null || typeof args !== 'object') return [];
-  const inner = (Array.isArray(args) ? args : Object.values(args)).flatMap(lengthsIn);
-  return Array.isArray(args) && args.length > 1 && args.length <= COUNT_MAX ? [args.length, ...inner] : inner;
-}
-
-/** The dates of the objects that a line names, with the line above it, alone, or by its one identifier. */
-function datesNamed(
-  records: Records,
-  line: string,
-  heading: string | null,
-  stated: Stated,
-): ReadonlySet<string> | null {
-  const names = records.namesIn(line);
-  const label = labelOf(line, stated);
-  const subjects = names.filter((name) => records.isSubject(name));
-  const above = heading === null ? null : records.datesOf(names, heading, label);
-  if (above !== null) return above;
-  if (subjects.length > 1 || names.length === 0) return null;
-  const alone = names.length > 1 ? records.datesOf(names, undefined, label) : null;
-  return alone ?? (subjects.length === 1 ? records.datesOf(subjects, undefined, label) : null);
-}
-
-/** The words of `Flight date: 2024-05-21`, a line of one label and its value. */
-function labelOf(line: string, { text }: Stated): readonly string[] {
-  const [label = '', value = ''] = line.replace(/[*`]/g, '').split(/:\s+/);
-  return value.startsWith(text) ? stemsIn(label).filter((word) => !DATING.has(word)) : [];
-}
-
-/** Words that fit the name of any field with a date. */
-const DATING: ReadonlySet<string> = new Set(stemsIn('date time day'));
-
-/** The dates of the things in the list that a line announces. */
-function datesBelow(records: Records, line: string, below: readonly string[]): ReadonlySet<string> | null {
-  const names = records.namesIn(line);
-  const all = below.map((each) => records.datesOf([...names, each]) ?? records.datesOf([each]));
-  return all.some((dates) => dates === null) ? null : new Set(all.flatMap((dates) => [...(dates ?? [])]));
-}
-
-/** The date is not among these dates. */
-function isForeign(stated: Stated, dates: ReadonlySet<string> | null, nextDay: boolean): boolean {
-  return dates !== null && !isKnown(stated, dates) && !(nextDay && isNextDay(stated, dates));
-}
-
 /** An observation that shows the next day: `07:05+1`. */
 const NEXT_DAY = /\d:\d{2}(?::\d{2})?\s?\+1\b|\bnext[- ]day\b/i;
-
-function isKnown(stated: Stated, keys: ReadonlySet<string>): boolean {
-  if (stated.kind === 'date' && stated.year !== undefined) {
-    const dated = datesOf(stated);
-    if (dated.some((key) => keys.has(`date ${stated.year}-${key}`))) return true;
-    // The year counts where an observation or a person gave one for that day.
-    return dated.some((key) => keys.has(`date ${key}`) && !keys.has(`dated ${key}`));
-  }
-  return keysOf(stated).some((key) => keys.has(key));
-}
 
 /** `12.5M` is known if a known number rounds to it. */
 function isRounded({ key, within }: Stated, numbers: ReadonlySet<number>): boolean {
@@ -363,41 +232,6 @@ const SMALL_MAX = 12;
 /** A number that comes from counting. */
 function isSmall({ kind, key }: Stated): boolean {
   return kind === 'number' && Number(key) <= SMALL_MAX;
-}
-
-/** The keys under which a value may be known. An amount is also a number. */
-function keysOf({ kind, key, others = [] }: Stated): readonly string[] {
-  const all = [key, ...others];
-  if (kind === 'amount' || kind === 'number' || kind === 'quantity')
-    return all.flatMap((each) => [`number ${each}`, `id ${each}`]);
-  if (kind === 'date') return all.map((each) => `date ${each}`);
-  return kind === 'id' && /^\d+$/.test(key) ? [`id ${key}`, `number ${numberKey(key)}`] : [`${kind} ${key}`];
-}
-
-function datesOf({ key, others = [] }: Stated): readonly string[] {
-  return [key, ...others];
-}
-
-/** The keys that a value makes known: an identifier also its numbered parts, an e-mail address also its name. */
-function keysTaughtBy(stated: Stated): readonly string[] {
-  if (stated.kind === 'date' && stated.year !== undefined)
-    return datesOf(stated).flatMap((key) => [
-      `date ${key}`,
-      `dated ${key}`,
-      `date ${stated.year}-${key}`,
-      `date ${stated.year}-${key.split('/')[0]}`,
-    ]);
-  if (stated.kind !== 'id') return keysOf(stated);
-  const parts = stated.key.split(/[_@-]/).filter((part) => /\d/.test(part));
-  const name = stated.key.split('@')[0] ?? '';
-  return [stated.key, name, ...parts].flatMap((key) => keysOf({ ...stated, key }));
-}
-
-/** The day after a known day, where an observation shows that something arrives on the next day. */
-function isNextDay(stated: Stated, keys: ReadonlySet<string>): boolean {
-  if (stated.kind !== 'date') return false;
-  const [month = 0, day = 0] = stated.key.split('/').map(Number);
-  return isKnown({ ...stated, key: `${month}/${day - 1}` }, keys);
 }
 
 function isEmpty(result: Json): boolean {
