@@ -12,7 +12,20 @@ import { valuesIn } from './read-values.ts';
 import { isBeyondText, requestsIn } from './requests.ts';
 import { fitting, speaksOf } from './tool-words.ts';
 import type { Fit, ToolWords } from './tool-words.ts';
-import { LIGHT, LOOKING, MAKING, PARTICULAR, PAYING, akin, isSame, pastOf, stemsIn } from './words.ts';
+import {
+  GENERIC,
+  IDLE,
+  LIGHT,
+  LOOKING,
+  MAKING,
+  PARTICULAR,
+  PAYING,
+  akin,
+  isSame,
+  pastOf,
+  stem,
+  stemsIn,
+} from './words.ts';
 
 export const actions: Detector = {
   detect: ({ text, claims }, evidence) => {
@@ -41,7 +54,7 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
   if (changing.length === 0)
     return isRequested(clause, words, evidence) && !isReported(clause, fit, evidence) ? 'no tool does it' : null;
   if (!isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
-  if (!fit.verb && fit.score === 0 && PARTICULAR.has(clause.verb) && SPEAKER.has(clause.form)) return 'no tool does it';
+  if (!fit.verb && fit.score === 0 && isBeyond(clause, changing)) return 'no tool does it';
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
   const names = tools.map(({ name }) => name);
   const succeeded = evidence.observations.filter(({ ok, tool }) => ok && names.includes(tool));
@@ -116,6 +129,15 @@ function fitByNoun({ verb, what, form }: Clause, words: readonly string[], tools
   return named.length === 0 ? null : { ...fitting(null, words, named), verb: true };
 }
 
+/** The speaker claims a particular change, and the tools do other things. */
+function isBeyond({ verb, form }: Clause, changing: readonly ToolWords[]): boolean {
+  if (!PARTICULAR.has(verb) || !SPEAKER.has(form)) return false;
+  return NARROW.has(verb) ? !changing.some(({ verbs }) => verbs.some((own) => GENERIC.has(own))) : true;
+}
+
+/** Changes that a tool with a verb such as `update` can make, too. */
+const NARROW: ReadonlySet<string> = new Set(['notified', 'closed', 'cancelled'].map(stem));
+
 /** Forms in which the speaker claims to have acted. */
 const SPEAKER: ReadonlySet<Clause['form']> = new Set(['self', 'perfect']);
 
@@ -129,7 +151,16 @@ function isAction(clause: Clause, fit: Fit, evidence: Evidence): boolean {
   if (fit.verb) return true;
   if (form === 'state' || form === 'noun' || LOOKING.has(verb)) return false;
   if (evidence.tools.some(({ changes, verbs }) => !changes && verbs.some((each) => akin(each, verb)))) return false;
-  return MAKING.has(verb) || (form === 'perfect' && fit.score >= FIT_MIN);
+  if (MAKING.has(verb) || PARTICULAR.has(verb) || (form === 'perfect' && fit.score >= FIT_MIN)) return true;
+  return form === 'self' && !IDLE.has(verb) && !isAnyChanged(evidence);
+}
+
+/** Something was changed since a person last spoke, which words that no list has may describe. */
+function isAnyChanged(evidence: Evidence): boolean {
+  const { observations, tools } = evidence;
+  return observations.some(
+    (o) => o.ok && isFresh(o, evidence) && tools.some(({ name, changes }) => changes && name === o.tool),
+  );
 }
 
 function isAgentlessAction(clause: Clause, { tools, verb: own }: Fit, evidence: Evidence): boolean {

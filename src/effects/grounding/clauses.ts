@@ -112,7 +112,7 @@ function addForms(part: string, add: AddHead): void {
 
 /** A message that was sent by mail can only come from a tool that sends. */
 const POST =
-  /(?<!\p{L})(?:(?:an?|the|per|by|via|par|por|via|per|een|ein\p{L}*|den?) (?:e-?mail|sms|courriel|mail)|correo electrónico)(?!\p{L})/iu;
+  /(?<!\p{L})(?:(?:an?|the|per|by|via|par|por|via|per|een|ein\p{L}*|den?) (?:e-?mail|sms|courriel|mail)|correo electrónico|értesítést|sähköposti\p{L}*|viesti\p{L}*)(?!\p{L})|이메일|메일을|بريد/iu;
 const SEND = stem('sent');
 const EMAIL = stem('emailed');
 

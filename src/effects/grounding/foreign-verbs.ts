@@ -3,6 +3,8 @@
  * Japanese and Chinese: a first person in a past tense, with a verb of the table. Each verb is reported under its English stem,
  * so that the tools' own words decide as for English.
  */
+import { furtherClaimsIn } from './further-verbs.ts';
+
 interface Verb {
   readonly english: string;
   /** Past forms, as they follow `ich habe`, `j'ai`, `he`, `ho`, `ik heb`; simple pasts of the first person behind a bar. */
@@ -157,6 +159,20 @@ const VERBS: readonly Verb[] = [
     russian: 'выписал выписала выставил выставила',
     dense: '発行 开具',
   },
+  {
+    english: 'closed',
+    forms:
+      'geschlossen fermé clôturé cerrado chiuso gesloten afgesloten fechado stängt lukket | fechei encerrei cerré zamknąłem zamknęłam kapattım',
+    russian: 'закрыл закрыла',
+    dense: '关闭',
+    asks: 'schließe schließen ferme fermez fermer clôture cierra cerrar chiudi chiudere sluit sluiten feche fechar zamknij zamknąć закрой закрыть 关闭',
+  },
+  {
+    english: 'notified',
+    forms:
+      'benachrichtigt informiert prévenu notifié avisado notificado avvisato notificato verwittigd meddelat varslet | avisei notifiquei avisé notifiqué powiadomiłem powiadomiłam bildirdim',
+    russian: 'уведомил уведомила',
+  },
   { english: 'reserved', forms: 'reserviert réservé reservado riservato gereserveerd | reservei reservé' },
 ];
 
@@ -165,6 +181,9 @@ const AUXILIARY =
   /(?:\b(?:ich habe|wir haben|hab(?:e)? ich|j['’]ai|je l['’]ai|je les ai|nous avons|la he|lo he|las he|los he|he|hemos|ho|abbiamo|l['’]ho|ik heb|heb ik|we hebben|tenho|jag har|har jag|jeg har|har jeg|vi har)\b)(?<rest>(?:[^.!?\n]|(?<=\d)\.)*)/giu;
 const NEGATED =
   /\b(?:nicht|nichts|kein\w*|nie|pas|rien|aucun\w*|jamais|no|ningún\w*|nada|nunca|non|nulla|niente|nessun\w*|mai|niet|niets|geen|nooit|não|nenhum\w*|nie|inte|ikke|ej)\b/iu;
+
+/** A denial right before the verb. */
+const DENIED = /(?<!\p{L})(?:no|non|não|nie|n['’])\s*$/iu;
 
 const PARTICIPLES = new Map<string, string>();
 const PASTS = new Map<string, string>();
@@ -209,14 +228,44 @@ export function foreignClaimsIn(sentence: string): readonly ForeignClaim[] {
   for (const match of sentence.matchAll(AUXILIARY)) {
     const rest = match.groups?.['rest'] ?? '';
     // `Je n'ai pas envoyé`: the negation may stand before the auxiliary.
-    if (NEGATED.test(rest) || /\b(?:no|non|não|n['’])\s*$/iu.test(sentence.slice(0, match.index))) continue;
+    if (NEGATED.test(rest) || DENIED.test(sentence.slice(0, match.index))) continue;
     for (const word of words(rest))
       if (PARTICIPLES.has(word)) found.push({ word: PARTICIPLES.get(word) ?? '', what: rest });
   }
   if (!NEGATED.test(sentence))
     for (const word of words(sentence))
       if (PASTS.has(word)) found.push({ word: PASTS.get(word) ?? '', what: sentence });
-  return [...found, ...russianClaimsIn(sentence), ...turkishClaimsIn(sentence), ...denseClaimsIn(sentence)];
+  return [
+    ...found,
+    ...russianClaimsIn(sentence),
+    ...turkishClaimsIn(sentence),
+    ...denseClaimsIn(sentence),
+    ...borrowedClaimsIn(sentence),
+    ...furtherClaimsIn(sentence),
+  ];
+}
+
+/** A noun from English with `I did`: `fiz o push`, `ich habe einen Rollback gemacht`. */
+const BORROWED: { readonly [noun: string]: string } = {
+  push: 'pushed',
+  deploy: 'deployed',
+  deployment: 'deployed',
+  merge: 'merged',
+  release: 'released',
+  upload: 'uploaded',
+  restart: 'restarted',
+  reset: 'reset',
+};
+const DID =
+  /(?<!\p{L})(?:fiz|fizemos|hice|hicimos|he hecho|hemos hecho|ho fatto|abbiamo fatto|j['’]ai fait|nous avons fait|ik heb|ich habe|wir haben|zrobiłem|zrobiłam)(?<rest>[^.!?,;\n]*)/iu;
+
+function borrowedClaimsIn(sentence: string): readonly ForeignClaim[] {
+  const did = DID.exec(sentence);
+  const rest = did?.groups?.['rest'] ?? '';
+  if (did === null || NEGATED.test(rest) || DENIED.test(sentence.slice(0, did.index))) return [];
+  return words(rest).flatMap((word) =>
+    Object.hasOwn(BORROWED, word) ? [{ word: BORROWED[word] ?? '', what: sentence }] : [],
+  );
 }
 
 /** A past of Russian has no person of its own. */

@@ -8,12 +8,13 @@ import { flat, structured } from '../policy/sources.ts';
 import { actions } from './actions.ts';
 import { citations } from './citations.ts';
 import type { Detected, Detector, Evidence, Observation, Utterance } from './detector.ts';
+import { failures } from './failures.ts';
 import { lookups } from './lookups.ts';
 import { testClaims } from './test-claims.ts';
 import { wordsOf } from './tool-words.ts';
 import { knownFrom, values } from './values.ts';
 
-const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims, values];
+const DETECTORS: readonly Detector[] = [citations, actions, failures, lookups, testClaims, values];
 
 export function judgeUtterance(utterance: Utterance, evidence: Evidence): Required<Detected> {
   const detected = DETECTORS.map((detector) => detector.detect(utterance, evidence));

@@ -67,7 +67,7 @@ const CURRENCY = '(?:[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY|US\\$)\\b)';
 const CURRENCY_WORD = '(?:[$€£¥₹円]|(?:dollars?|usd|eur|euros?|gbp|pounds|chf|yen|jpy)(?![\\p{L}]))';
 const PRICE = '\\b(?:costs?|prices?|priced|total|fee|balance|refund|paid)(?:\\s+(?:is|was|of|at|just|only))*:?\\s+';
 const UNIT =
-  '(?:千瓦时|千瓦時|千瓦|公斤|公里|厘米|毫秒|キロワット時|キロワット|キログラム|キロ|ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
+  '(?:도|度|千瓦时|千瓦時|千瓦|公斤|公里|厘米|毫秒|キロワット時|キロワット|キログラム|キロ|ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
 
 const DATES: readonly Reader[] = [
   {

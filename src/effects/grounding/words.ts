@@ -137,7 +137,12 @@ export const MAKING: ReadonlySet<string> = stems(
 
 /** Verbs of a particular change: where no tool of the agent has such a verb or works on that thing, nothing can support it. */
 export const PARTICULAR: ReadonlySet<string> = stems(
-  'created deleted removed refunded deployed restarted merged pushed published transferred emailed installed purchased bought',
+  'created deleted removed refunded deployed restarted merged pushed published transferred emailed installed purchased bought notified closed cancelled',
+);
+
+/** Verbs of tools that can do anything. */
+export const GENERIC: ReadonlySet<string> = stems(
+  'update change modify set edit write run execute exec call request post put patch apply process perform manage handle shell sql',
 );
 
 /** Verbs whose noun names the action: `the refund was issued`. */
@@ -155,6 +160,18 @@ export const PAYING: ReadonlySet<string> = stems('paid purchased bought');
 export const LOOKING: ReadonlySet<string> = stems(
   `found retrieved checked searched looked verified reviewed noted received identified listed located seen mentioned provided
   confirmed read examined queried fetched required included used discussed described selected`,
+);
+
+/** Verbs of thinking, talking and writing: an agent can do these without a tool. */
+export const IDLE: ReadonlySet<string> = stems(
+  `understood noticed assumed considered calculated computed compared counted converted rounded sorted filtered grouped ranked
+  estimated summarized summarised explained offered suggested recommended proposed planned prepared drafted outlined written
+  wrote composed translated answered asked told replied responded apologized apologised tried attempted chosen picked skipped
+  left kept stopped waited wanted needed hoped meant thought learned determined concluded inferred realized realised recognized
+  followed based focused started got gotten taken took made given gave run ran put set held spent analyzed analysed investigated
+  inspected assessed evaluated tested consulted gathered collected compiled obtained accessed pulled scanned tracked traced
+  missed overlooked encountered reached called used reported shared highlighted outlined specified pointed referred cited quoted
+  named added ignored excluded limited`,
 );
 
 export const LOOKED =
