@@ -83,7 +83,7 @@ const START = `(?:^[^\\p{L}\\p{N}$€£]*|[;–—] ?| - )${LEAD}`;
 const BARE = new RegExp(`${START}(?<verb>\\p{L}+)(?![\\p{L}\\p{N}'’_-])`, 'giu');
 const TOKEN = "[\\p{L}\\p{N}$€£_#'’./-]*[\\p{L}\\p{N}]";
 const NAMED = new RegExp(
-  `${START}(?<what>${TOKEN}(?: ${TOKEN}){0,5}?)(?<mark> ?[:–—])?${ADVERBS} (?<verb>${PARTICIPLE})(?=[.,;:!)]|$| (?:for|to|on|as|with|without|via|in|from|at|by|and|successfully|now|already|today)\\b)`,
+  `${START}(?<what>${TOKEN}(?: ${TOKEN}){0,5}?)(?<mark> ?[:–—])?${ADVERBS} (?<verb>${PARTICIPLE})(?=[.,;!)]|:?$| (?:for|to|on|as|with|without|via|in|from|at|by|and|successfully|now|already|today)\\b)`,
   'giu',
 );
 

@@ -1,6 +1,6 @@
 /**
- * Failures that an answer does not mention. The last call that could change something failed, nothing was changed after it, and
- * the answer neither denies anything nor repeats a word of the error. A small list of denials per language is enough for this,
+ * Failures that an answer does not mention. The last call that could change something failed, nothing else was changed, and the
+ * answer neither denies anything nor repeats a word of the error. A small list of denials per language is enough for this,
  * so it works where the claim itself cannot be read.
  */
 import { flat } from '../policy/sources.ts';
@@ -12,10 +12,11 @@ export const failures: Detector = {
     const { observations, tools } = evidence;
     const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
     const last = observations.findLast(({ tool }) => changing.has(tool));
-    if (!claims || last === undefined || last.ok || !isFresh(last, evidence) || fields['status'] !== undefined)
+    const isChanged = observations.some((o) => o.ok && changing.has(o.tool) && isFresh(o, evidence));
+    if (!claims || last === undefined || isChanged || !isFresh(last, evidence) || fields['status'] !== undefined)
       return { findings: [] };
     // An exit code of a command is a result that an answer may report in any words.
-    if (last.error === undefined || !isReadable(answer) || admits(answer, last)) return { findings: [] };
+    if (last.ok || last.error === undefined || !isReadable(answer) || admits(answer, last)) return { findings: [] };
     const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error))}`;
     return { findings: [{ kind: 'action', text: answer.trim().split('\n')[0] ?? '', reason }] };
   },

@@ -14,12 +14,15 @@ import { testClaims } from './test-claims.ts';
 import { wordsOf } from './tool-words.ts';
 import { knownFrom, values } from './values.ts';
 
-const DETECTORS: readonly Detector[] = [citations, actions, failures, lookups, testClaims, values];
+const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims, values];
 
 export function judgeUtterance(utterance: Utterance, evidence: Evidence): Required<Detected> {
   const detected = DETECTORS.map((detector) => detector.detect(utterance, evidence));
+  const findings = detected.flatMap((each) => each.findings);
+  // A false claim about the failed call says it already.
+  const isSaid = findings.some(({ kind }) => kind === 'action');
   return {
-    findings: detected.flatMap(({ findings }) => findings),
+    findings: isSaid ? findings : [...findings, ...failures.detect(utterance, evidence).findings],
     confirmed: detected.flatMap(({ confirmed = [] }) => confirmed),
   };
 }

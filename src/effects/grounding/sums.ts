@@ -33,9 +33,8 @@ export function shownSums(lines: readonly Line[], known: Known): ReadonlySet<str
     for (const { kind, key } of valuesIn(line)) {
       if (kind !== 'amount') continue;
       if (isTotal) addTotals(run, byLabel, add);
-      if (isTotal || (heading === null && COST.test(line))) {
-        if (isListed(Number(key), line, known, isKnown) || known.isFare(Number(key), text)) add(Number(key));
-      }
+      const isCost = isTotal || (heading === null && COST.test(line));
+      if (isCost && isDerived(Number(key), { line, text, isTotal }, known, isKnown)) add(Number(key));
       if (DIFFERENCE.test(line)) differences(stated).forEach(add);
       if (!isKnown(Number(key))) continue;
       stated.push(Number(key));
@@ -65,9 +64,19 @@ function differences(stated: readonly number[]): readonly number[] {
   return last.flatMap((a, at) => last.slice(at + 1).map((b) => Math.abs(a - b)));
 }
 
-/** The total of a list, or so many times a known amount as the line counts: `Total for 2 passengers: $348`. */
-function isListed(value: number, line: string, known: Known, isKnown: (value: number) => boolean): boolean {
-  if (known.isTotal(value) || known.isMultiple(value, line)) return true;
+/** The total of a list (in a line about a total), a multiple, or a sum over the things that the text names. */
+function isDerived(
+  value: number,
+  { line, text, isTotal }: { readonly line: string; readonly text: string; readonly isTotal: boolean },
+  known: Known,
+  isKnown: (value: number) => boolean,
+): boolean {
+  return (isTotal && known.isTotal(value)) || isMultiple(value, line, known, isKnown) || known.isFare(value, text);
+}
+
+/** So many times a known amount as the line or a list counts: `Total for 2 passengers: $348`. */
+function isMultiple(value: number, line: string, known: Known, isKnown: (value: number) => boolean): boolean {
+  if (known.isMultiple(value, line)) return true;
   const counts = [...line.matchAll(COUNT)].map(([word]) => countOf(word));
   return counts.some(
     (count) => count > 1 && (isKnown(rounded(value / count)) || known.isTotal(rounded(value / count))),
