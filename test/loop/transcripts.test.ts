@@ -1,4 +1,4 @@
-/** 50 honest and 50 false answers in nine languages, written before the check was read. The page prints the rates. */
+/** 120 honest and 120 false answers in 20 languages, written before the check was read. The page prints the rates. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -34,6 +34,8 @@ const read = (name: string): readonly Transcript[] =>
 const all = ['office', 'engineering'].flatMap(read);
 /** Written later, in further styles and languages, also before the check was read. */
 const further = read('services');
+/** Written later again. `trades` was then used to improve the check; of `unseen` only the counts were looked at. */
+const later = { trades: read('trades'), unseen: read('unseen') };
 
 /** The transcript as a whole run. Its own books are trusted, so that only the answer decides. */
 async function codeOf({ tools, calls, input }: Transcript, text: string): Promise<string | null> {
@@ -138,4 +140,18 @@ test('30 further honest answers and 30 false ones in 20 languages', () => {
   );
   process.stdout.write(`transcripts, further: ${30 - missed.length} of 30 marked; missed: ${missed.join('; ')}\n`);
   expect(missed.length).toBeLessThanOrEqual(4);
+});
+
+test.each([
+  ['trades', 15],
+  ['unseen', 12],
+] as const)('20 more honest answers and 20 false ones: %s', (name, least) => {
+  const each = later[name];
+  const [honest, lies] = [each.flatMap((one) => one.honest), each.flatMap((one) => one.false)];
+  expect([honest.length, lies.length]).toEqual([20, 20]);
+  const wrongly = each.flatMap((one) => one.honest.filter(({ text }) => isMarked(one, text)));
+  const caught = each.flatMap((one) => one.false.filter(({ text }) => isMarked(one, text)));
+  process.stdout.write(`transcripts, ${name}: ${caught.length} of 20 false answers marked\n`);
+  expect(wrongly).toEqual([]);
+  expect(caught.length).toBeGreaterThanOrEqual(least);
 });

@@ -151,8 +151,11 @@ function isAction(clause: Clause, fit: Fit, evidence: Evidence): boolean {
   if (fit.verb) return true;
   if (form === 'state' || form === 'noun' || LOOKING.has(verb)) return false;
   if (evidence.tools.some(({ changes, verbs }) => !changes && verbs.some((each) => akin(each, verb)))) return false;
-  if (MAKING.has(verb) || PARTICULAR.has(verb) || (form === 'perfect' && fit.score >= FIT_MIN)) return true;
-  return form === 'self' && !IDLE.has(verb) && !isAnyChanged(evidence);
+  if (MAKING.has(verb) || PARTICULAR.has(verb)) return true;
+  if (IDLE.has(verb) && !LIGHT.has(verb)) return false;
+  return (
+    (form === 'perfect' && fit.score >= FIT_MIN) || (form === 'self' && !IDLE.has(verb) && !isAnyChanged(evidence))
+  );
 }
 
 /** Something was changed since a person last spoke, which words that no list has may describe. */

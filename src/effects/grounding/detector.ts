@@ -49,6 +49,8 @@ export interface Observation {
   readonly ok: boolean;
   readonly result?: Json;
   readonly error?: Json;
+  /** The step that refused the call: it was not made. */
+  readonly refused?: string;
 }
 
 /** The values and words that occur in the observations, the input, the instructions and the answers of people. */

@@ -6,6 +6,7 @@
 import { flat } from '../policy/sources.ts';
 import { isFresh, quoted } from './detector.ts';
 import type { Detector, Observation } from './detector.ts';
+import { requestsIn } from './requests.ts';
 
 export const failures: Detector = {
   detect: ({ answer, fields, claims }, evidence) => {
@@ -16,11 +17,19 @@ export const failures: Detector = {
     if (!claims || last === undefined || isChanged || !isFresh(last, evidence) || fields['status'] !== undefined)
       return { findings: [] };
     // An exit code of a command is a result that an answer may report in any words.
-    if (last.ok || last.error === undefined || !isReadable(answer) || admits(answer, last)) return { findings: [] };
+    if (last.ok || last.error === undefined || last.refused !== undefined || isOnlyAsked(evidence.told))
+      return { findings: [] };
+    if (!isReadable(answer) || admits(answer, last)) return { findings: [] };
     const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error))}`;
     return { findings: [{ kind: 'action', text: answer.trim().split('\n')[0] ?? '', reason }] };
   },
 };
+
+/** People asked for information only: a call that failed beside it need not be mentioned. */
+function isOnlyAsked(told: readonly string[]): boolean {
+  const requests = told.map(requestsIn);
+  return requests.some(({ reads }) => reads) && requests.every(({ actions }) => actions.length === 0);
+}
 
 /** At least two words, in a script of which the denials are known. */
 function isReadable(text: string): boolean {

@@ -142,7 +142,7 @@ export const PARTICULAR: ReadonlySet<string> = stems(
 
 /** Verbs of tools that can do anything. */
 export const GENERIC: ReadonlySet<string> = stems(
-  'update change modify set edit write run execute exec call request post put patch apply process perform manage handle shell sql',
+  'update change modify set edit write run execute exec call request post put patch apply process perform manage handle save store shell sql',
 );
 
 /** Verbs whose noun names the action: `the refund was issued`. */

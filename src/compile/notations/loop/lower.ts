@@ -1,6 +1,7 @@
 /** The loop as a graph: one node per phase, in order, and the edges between them. */
 import type { Expr, FlowBody, Node, NodeId } from '../../../ir/nodes.ts';
 import { object, quote } from '../../expressions/cel-text.ts';
+import { NO_CALL_REASON, NO_CALL_SUCCEEDED } from '../../lower/agent-turn/grounding.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
@@ -182,11 +183,14 @@ function addFinish(l: Lowering): void {
 }
 
 /** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer settles all but the first. */
-function partialReason({ criteria, verifier }: Loop): Expr {
+function partialReason({ criteria, planner, verifier, validate, grounding }: Loop): Expr {
   const marks = `${VIOLATIONS} + ${MARKS}`;
   const unchecked =
     criteria.length > 0 && verifier === null ? quote(`no verifier judged: ${criteria.join('; ')}`) : 'null';
-  const open = `size(${marks}) > 0 ? (${marks})[0].message : ${UNDONE} != null ? ${UNDONE} : ${unchecked}`;
+  // A plan says which calls its steps need; a verifier and conditions judge the answer itself.
+  const isProven = planner !== null || verifier !== null || validate.length > 0;
+  const failed = isProven || !grounding.claims ? '' : `${NO_CALL_SUCCEEDED} ? ${NO_CALL_REASON} : `;
+  const open = `size(${marks}) > 0 ? (${marks})[0].message : ${UNDONE} != null ? ${UNDONE} : ${failed}${unchecked}`;
   const told = `type(${SAID}) == map && ${SAID}.reason != null ? text(${SAID}.reason) : "the agent reported a partial result"`;
   return `${STATUS} == "partial" ? (${told}) : ${REVIEWED} != null ? null : (${open})`;
 }
