@@ -136,10 +136,12 @@ export class Ownership {
   #verifyMeanwhile(owned: OwnedRun, verified: VerifiedRun): void {
     owned.verifying = true;
     const idle = this.#host.clock.busy?.();
-    const work = this.#verifyRest(owned, verified).finally(() => {
-      idle?.();
-      this.#verifying.delete(work);
-    });
+    const work = this.#verifyRest(owned, verified)
+      .catch((error: Error) => this.#host.fail(error))
+      .finally(() => {
+        idle?.();
+        this.#verifying.delete(work);
+      });
     this.#verifying.add(work);
   }
 
