@@ -42,7 +42,8 @@ export async function loadVerified(journal: Journal, run: RunId): Promise<Verifi
   if (found === null) return null;
   const last = found.snapshot === null ? null : await lastBefore(journal, run, found.snapshot.seq);
   const covered = snapshotHashIn(last?.body ?? '');
-  const stored = covered === null ? await journal.load(run, { snapshot: false }) : found;
+  const isUsable = found.snapshot === null || covered !== null;
+  const stored = isUsable ? found : await journal.load(run, { snapshot: false });
   if (stored === null) return null;
   const blob = changedBlob(stored.blobs);
   if (blob !== undefined) throw broken(run, `the stored value ${blob.hash} was changed`);
