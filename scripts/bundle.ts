@@ -26,6 +26,7 @@ export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void
     platform: 'node',
     external: [...outside()],
     transform: { target: 'es2024' },
+    plugins: [{ name: 'commander', transform: withoutProcesses }],
   });
   const { output } = await build.generate({
     format: 'cjs',
@@ -46,6 +47,14 @@ export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void
     const isOld = tidy || Date.now() - statSync(join(OUT, file)).mtimeMs > KEPT_MS;
     if (isOld && !current.has(file)) rmSync(join(OUT, file), { force: true });
   }
+}
+
+/** Commander loads `node:child_process` for commands that are programs of their own. Sluice has none, and every start would wait. */
+function withoutProcesses(code: string, id: string): string | undefined {
+  if (!id.endsWith('/commander/lib/command.js')) return undefined;
+  const eager = "import childProcess from 'node:child_process';";
+  if (!code.includes(eager)) throw new Error('commander no longer imports node:child_process as the bundle expects');
+  return code.replace(eager, 'const childProcess = {};');
 }
 
 /** The file with the name that the package and the command know: a module for importers, a stub for the command. */

@@ -83,7 +83,7 @@ export function namesAt(
   known: readonly string[],
   keys?: readonly string[],
 ): Names {
-  const entry = entryMeant(holder, field, known);
+  const entry = entryMeant(holder, field, () => known);
   if (entry === undefined) return namesOf([]);
   if (keys === undefined) return namesOf(keysOf(entry.value), entry.key !== field || entry.value.kind !== 'map');
   return namesOf(namesInList(entry.value, keys), entry.key !== field || isPoisonedList(entry.value, keys));
@@ -111,7 +111,7 @@ export function sectionNames(doc: Located, notationKeys: readonly string[]): Sec
 
 /** True where an agent has an id, or a name, that cannot be read. */
 export function isPoisonedName(agent: Located | undefined, field: 'id' | 'name'): boolean {
-  const entry = entryMeant(agent, field, agentKeys());
+  const entry = entryMeant(agent, field, agentKeys);
   return entry !== undefined && (entry.key !== field || (textOf(entry.value) ?? '') === '');
 }
 

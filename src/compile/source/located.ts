@@ -58,10 +58,17 @@ export function entryOf(located: Located | null | undefined, key: string): Entry
 }
 
 /** The entry of that name, or the one whose unknown name can only have been meant for it. */
-export function entryMeant(holder: Located | undefined, field: string, known: readonly string[]): Entry | undefined {
+export function entryMeant(
+  holder: Located | undefined,
+  field: string,
+  knownNames: () => readonly string[],
+): Entry | undefined {
   const exact = entryOf(holder, field);
   if (exact !== undefined || holder?.kind !== 'map') return exact;
-  return [...holder.entries.values()].find(({ key }) => !known.includes(key) && nearest(key, known) === field);
+  const similar = [...holder.entries.values()].filter(({ key }) => nearest(key, [field]) === field);
+  if (similar.length === 0) return undefined;
+  const known = knownNames();
+  return similar.find(({ key }) => !known.includes(key) && nearest(key, known) === field);
 }
 
 export function childOf(located: Located | null | undefined, key: Segment): Located | undefined {

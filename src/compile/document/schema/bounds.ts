@@ -14,12 +14,13 @@ export const DECISIONS = ['tools', 'arguments', 'repair', 'clarify', 'plan', 'es
 const amount = () => int({ min: 0 }).optional();
 
 /** Whole numbers, but for money. */
-const amounts = Object.fromEntries(
-  BUDGET_ROWS.map(({ key, scale }) => [key, scale === 1 ? amount() : number({ min: 0 }).optional()]),
-) as { readonly [key in BudgetKey]: ReturnType<typeof amount> };
+const amounts = () =>
+  Object.fromEntries(
+    BUDGET_ROWS.map(({ key, scale }) => [key, scale === 1 ? amount() : number({ min: 0 }).optional()]),
+  ) as { readonly [key in BudgetKey]: ReturnType<typeof amount> };
 
 export const budgets = record(() => ({
-  ...amounts,
+  ...amounts(),
   wall_clock_seconds: number({ min: 0 }).optional(),
 })).describe('The most that a run may use, per dimension. Zero forbids every call that needs it.');
 

@@ -1,6 +1,6 @@
 /** The sections about people: `people`, and `approvers` on nodes, tools and stages. */
 import type * as z from 'zod';
-import { expects, fault, int, list, name, number, record, ruled, text } from '../shape/fields.ts';
+import { expects, fault, int, list, name, number, once, record, ruled, text } from '../shape/fields.ts';
 
 const KEY = /^ed25519:(?:(?:MCowBQYDK2VwAyEA)?[A-Za-z0-9+/_-]{43}=?)$/;
 
@@ -21,17 +21,17 @@ export const people = list(
 /** The file beside the document: the list itself, or a map with `people`. */
 export const peopleFile = record(() => ({ people }));
 
-const named = {
+const named = once(() => ({
   roles: list(name()).optional().describe('Everybody with one of these roles may answer.'),
   people: list(name()).optional().describe('These people may answer.'),
-};
+}));
 
 export const approvers = record(() => ({
-  ...named,
+  ...named(),
   quorum: int({ min: 1 }).optional().describe('How many different people must agree; default 1.'),
   escalate: record(() => ({
     after: number({ above: 0, max: 31_536_000 }).describe('Seconds without an answer.'),
-    ...named,
+    ...named(),
   }))
     .optional()
     .describe('More people who may answer if the question stays open for so long.'),

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { FAILURE_KINDS, TIERS } from '../../../ir/protections.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
-import { bool, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
+import { bool, int, list, map, name, number, once, oneOf, record, text } from '../shape/fields.ts';
 
 const seconds = () => number({ above: 0 });
 const count = () => int({ min: 1 });
@@ -26,7 +26,7 @@ const loop = record(() => ({
     .describe('What the second trip of a turn does. The first one always corrects the agent.'),
 }));
 
-const fallback = z.union([
+const fallback = () => z.union([
   record(() => ({ model: name() })),
   record(() => ({ answer: text() })),
   record(() => ({ escalate: z.literal(true) })),
@@ -47,15 +47,15 @@ const breaker = record(() => ({
   rate: switchable(rate).describe('The share of failed calls in a window of time that opens the breaker.'),
   cooldown: seconds().optional().describe('Seconds until one call may probe whether the model works again.'),
   max_trips: count().optional().describe('After this many trips in a row the breaker stays open.'),
-  fallback: fallback.optional().describe('While the breaker is open: another model, a fixed answer, or a person.'),
+  fallback: fallback().optional().describe('While the breaker is open: another model, a fixed answer, or a person.'),
 }));
 
-const velocityLimits = {
+const velocityLimits = once(() => ({
   usd_per_hour: number({ above: 0 }).optional(),
   tokens_per_minute: number({ above: 0 }).optional(),
-};
+}));
 const velocity = record(() => ({
-  ...velocityLimits,
+  ...velocityLimits(),
   agents: map(record(velocityLimits)).optional().describe('Limits of single agents, by id, besides those of the run.'),
   on_trip: oneOf(['cheaper', 'escalate', 'stop'])
     .optional()
@@ -70,9 +70,10 @@ const cell = record(() => ({
 }));
 
 const onFailure = record(
-  Object.fromEntries(FAILURE_KINDS.map((kind) => [kind, cell.optional()])) as {
-    [kind in FailureKind]: z.ZodOptional<typeof cell>;
-  },
+  () =>
+    Object.fromEntries(FAILURE_KINDS.map((kind) => [kind, cell.optional()])) as {
+      [kind in FailureKind]: z.ZodOptional<typeof cell>;
+    },
 ).describe('Changes of the failure decision table, by kind of failure.');
 
 export const protections = record(() => ({

@@ -8,7 +8,7 @@ import type { DiagnosticCode } from '../../diagnose/codes.ts';
 
 export function text(options: { min?: number; max?: number } = {}) {
   const { min = 0, max = 1_000_000 } = options;
-  return z.string({ error: kind('text') }).check(z.minLength(min), z.maxLength(max));
+  return new z.ZodString({ type: 'string', error: kind('text'), checks: [z.minLength(min), z.maxLength(max)] });
 }
 
 /** A text of at least one character. */
@@ -41,16 +41,27 @@ export function int(options: { min?: number; max?: number } = {}) {
   // The largest exact integer bounds every field. The message mentions it only if it is exceeded.
   const error = (issue: { readonly code?: string }): string =>
     expects(`a whole number${boundsPhrase(issue.code === 'too_big' ? { ...options, max } : options)}`);
-  return z.int({ error }).check(z.gte(min, { error }), z.lte(max, { error }));
+  const checks = [z.gte(min, { error }), z.lte(max, { error })];
+  return new z.ZodNumberFormat({
+    type: 'number',
+    check: 'number_format',
+    format: 'safeint',
+    abort: false,
+    error,
+    checks,
+  });
 }
 
 export function number(options: { min?: number; max?: number; above?: number } = {}) {
-  const error = expects(`a number${boundsPhrase(options)}`);
-  let schema = z.number({ error });
-  if (options.above !== undefined) schema = schema.gt(options.above, { error });
-  if (options.min !== undefined) schema = schema.gte(options.min, { error });
-  if (options.max !== undefined) schema = schema.lte(options.max, { error });
-  return schema;
+  const { above, min, max } = options;
+  const phrase = expects(`a number${boundsPhrase(options)}`);
+  const error = (): string => phrase;
+  const checks = [
+    ...(above === undefined ? [] : [z.gt(above, { error })]),
+    ...(min === undefined ? [] : [z.gte(min, { error })]),
+    ...(max === undefined ? [] : [z.lte(max, { error })]),
+  ];
+  return new z.ZodNumber({ type: 'number', error, checks });
 }
 
 export function bool() {
@@ -64,7 +75,8 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(value
 /** `few` replaces the error of a list that is shorter than `min`; make it with `fault`. */
 export function list<Item extends z.ZodType>(item: Item, options: { min?: number; max?: number; few?: string } = {}) {
   const { min = 0, max = 100_000, few } = options;
-  return z.array(item, { error: kind('a list') }).check(z.minLength(min, few), z.maxLength(max));
+  const checks = [z.minLength(min, few), z.maxLength(max)];
+  return new z.ZodArray({ type: 'array', element: item, error: kind('a list'), checks }) as z.ZodArray<Item>;
 }
 
 /** A list that may be left out; an empty one says no more than none. */
@@ -78,6 +90,8 @@ export function some<Item extends z.ZodType>(item: Item) {
 export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = name()) {
   return z.record(key, value, { error: kind('a map') });
 }
+
+const NOTHING = z.never();
 
 type Strict<Shape extends z.ZodRawShape> = ReturnType<typeof z.strictObject<Shape>>;
 
@@ -93,8 +107,14 @@ export function record<Shape extends z.ZodRawShape>(shape: Shape | (() => Shape)
     get shape() {
       return (fields ??= shape());
     },
-    catchall: z.never(),
+    catchall: NOTHING,
   }) as unknown as Strict<Shape>;
+}
+
+/** Makes fields when they are first needed. All maps that have them share them. */
+export function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 /**

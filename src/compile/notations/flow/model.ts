@@ -4,7 +4,7 @@ import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Names } from '../../document/names.ts';
-import { bool, fault, int, list, name, number, record, ruled, text } from '../../document/shape/fields.ts';
+import { bool, fault, int, list, name, number, once, record, ruled, text } from '../../document/shape/fields.ts';
 import type { ShapeKind } from '../../picture/picture.ts';
 import type { Located, Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
@@ -63,7 +63,7 @@ const retry = record(() => ({
     .describe("A regular expression that is looked for in the error's type and message; without it every error."),
 }));
 
-const commonFields = {
+const commonFields = once(() => ({
   id: name().describe('Unique within the flow.'),
   description: text().nullable().optional().describe('Shown with the node.'),
   routes: list(route).default([]).describe('Ways on, tried from top to bottom.'),
@@ -72,14 +72,17 @@ const commonFields = {
   retry: retry.optional().describe('Tries the node again after a failure, before `on_error`.'),
   max_visits: int({ min: 1 }).optional().describe('The most visits of this node in one run.'),
   on_exhausted: name().optional().describe('The node that takes over after `max_visits`; without it the path ends.'),
-};
+}));
 
 /** The fields that every node has. */
-export type CommonValue = z.output<z.ZodObject<typeof commonFields>> & { readonly type: string };
+export type CommonValue = z.output<z.ZodObject<ReturnType<typeof commonFields>>> & { readonly type: string };
 export type RouteValue = z.output<typeof route>;
 
-export function nodeSchema<const Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
-  return record(() => ({ ...commonFields, type: z.literal(type), ...fields }));
+export function nodeSchema<const Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: () => Fields) {
+  const schema = record(() => ({ ...commonFields(), type: z.literal(type), ...fields() }));
+  // The union of all nodes finds the type of a node here. Without this it would make the fields of every type.
+  schema._zod.propValues = { type: new Set([type]) };
+  return schema;
 }
 
 /** A field of a node that names other nodes. */

@@ -1,5 +1,5 @@
 /** The graph notation as authors write it: every field of every node, in one definition that also serves editors. */
-import { int, name, record, text } from '../../document/shape/fields.ts';
+import { int, name, once, record, text } from '../../document/shape/fields.ts';
 import { errorRouteFields, route } from './model.ts';
 import { NODE_TYPES, nodeSchemas } from './nodes/registry.ts';
 
@@ -16,8 +16,8 @@ export const flowSchema = record(flowShape);
 
 /** The field names of each part of a flow. */
 export const FIELDS = {
-  flow: Object.keys(flowShape),
-  node: [...new Set(NODE_TYPES.flatMap(({ schema }) => Object.keys(schema.shape)))],
-  route: Object.keys(route.shape),
-  error: Object.keys(errorRouteFields.shape),
+  flow: once(() => Object.keys(flowShape)),
+  node: once(() => [...new Set(NODE_TYPES.flatMap(({ schema }) => Object.keys(schema.shape)))]),
+  route: once(() => Object.keys(route.shape)),
+  error: once(() => Object.keys(errorRouteFields.shape)),
 } as const;

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { budgets } from '../../document/schema/bounds.ts';
 import { approvers } from '../../document/schema/people.ts';
 import { protections } from '../../document/schema/protections.ts';
-import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
+import { bool, int, list, name, number, once, oneOf, record, text } from '../../document/shape/fields.ts';
 import { jsonSchema } from '../../document/shape/schema-check.ts';
 import { TIERS } from '../../../ir/protections.ts';
 
@@ -46,7 +46,7 @@ const invariant = record(() => ({
 }));
 
 /** The keys that every stage takes. */
-const stageKeys = {
+const stageKeys = once(() => ({
   input: jsonSchema().optional().describe('The JSON Schema of the value that enters the stage.'),
   output: jsonSchema().optional().describe('The JSON Schema of the value that leaves the stage.'),
   budget: budgets
@@ -65,7 +65,7 @@ const stageKeys = {
     .describe('The output that replaces an unsafe one in the interactive tier.'),
   protections: protections.optional().describe('Protections of this stage that differ from the document.'),
   approvers: approvers.optional().describe('The people who may answer if the stage escalates.'),
-};
+}));
 const agents = () => list(name(), { min: 1, max: 100 });
 
 const plan = record(() => ({
@@ -73,49 +73,49 @@ const plan = record(() => ({
   critic: name()
     .optional()
     .describe('The agent that must accept the plan before work begins. It replies with `{ "ok", "problem" }`.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 const workers = record(() => ({
   agent: name().optional().describe('The agent that works on every task.'),
   agents: agents().optional().describe('Several workers. A task may name its `worker`.'),
   max: int({ min: 1, max: 1000 }).optional().describe('How many workers run at once; default 4.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 const aggregate = record(() => ({
   agent: name().optional().describe('The agent that combines the summaries. Without it, the result is their list.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 const validate = record(() => ({
   review: bool().optional().describe('True if a person decides about every result, also a valid one.'),
   agent: name().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('Below this confidence a person decides.'),
   invariants: list(invariant).optional().describe('Conditions that the result must satisfy.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 const finalize = record(() => ({
   agent: name().optional().describe('The agent that writes the output. Without it, the aggregate is the output.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 
 const debate = record(() => ({
   agents: list(name(), { min: 2, max: 100 }).describe('The agents that argue. Each sees the round before.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds of the debate; default 2.'),
   judge: name().optional().describe('The agent that decides after the last round.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 const peers = record(() => ({
   agents: agents().describe('Agents that hand the task to each other.'),
   start: name().optional().describe('The first agent; by default the first of the list.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
-const sop = list(record(() => ({ id: name(), agent: name(), ...stageKeys })).describe('One step of the procedure.'), {
+const sop = list(record(() => ({ id: name(), agent: name(), ...stageKeys() })).describe('One step of the procedure.'), {
   min: 1,
   max: 100,
 });
 const board = record(() => ({
   agents: agents().describe('Agents that read and write the board in turn.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn; default 4.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 const swarm = record(() => ({
   agent: name().describe(
@@ -123,10 +123,10 @@ const swarm = record(() => ({
   ),
   depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first; default 2.'),
   max: int({ min: 1, max: 1000 }).optional().describe('Members in one run at most; default 10.'),
-  ...stageKeys,
+  ...stageKeys(),
 }));
 
-const fields = {
+const fields = once(() => ({
   id: name().optional(),
   description: text().optional(),
   tier: oneOf(TIERS).optional().describe('The column of the failure decision table; default `batch`.'),
@@ -145,7 +145,7 @@ const fields = {
   oracle: list(rule('`output`, `aggregate`, `receipts` and `input`, which must hold'))
     .optional()
     .describe('Conditions of success. They are checked on the final output.'),
-};
+}));
 
 const team = record(() => ({
   id: name(),
@@ -155,18 +155,18 @@ const team = record(() => ({
 }));
 
 export const stagedSchema: z.ZodType<RawStaged> = record(() => ({
-  ...fields,
+  ...fields(),
   teams: list(team, { min: 1, max: 100 }).optional().describe('Teams, each with stages of its own.'),
 }));
 
-type Fields = z.output<ReturnType<typeof record<typeof fields>>>;
+type Fields = z.output<ReturnType<typeof record<ReturnType<typeof fields>>>>;
 interface RawTeam {
   readonly id: string;
   readonly staged: RawStaged;
 }
 export type RawStaged = Fields & { readonly teams?: readonly RawTeam[] | undefined };
 export type RawStage = {
-  readonly [key in keyof typeof stageKeys]?: z.output<(typeof stageKeys)[key]>;
+  readonly [key in keyof ReturnType<typeof stageKeys>]?: z.output<ReturnType<typeof stageKeys>[key]>;
 };
 export type RawInvariant = z.output<typeof invariant>;
 export type RawStep = z.output<typeof sop>[number];

@@ -146,7 +146,9 @@ function checkAgents(reading: Reading): void {
   }
 }
 
-function warnOfUnused(body: Body, report: Report, { type, fields, endsItself }: Strategy): void {
+function warnOfUnused(body: Body, report: Report, strategy: Strategy): void {
+  const { type, endsItself } = strategy;
+  const fields = strategy.fields();
   const raw = body.value;
   for (const [index, { Name, Routes }] of raw.Agents.entries())
     if (Routes !== undefined && type !== 'keyword')

@@ -19,51 +19,54 @@ const iterations = () =>
 const until = () => text().describe('The loop ends when the output contains this text, in any case.');
 const condition = () => text().describe('The step runs only if the output before it contains this text, in any case.');
 
-const agent = z
-  .union([
-    name(),
-    oneKey('an agent', {
-      ByName: name().optional().describe('The first agent of that name.'),
-      ById: name().optional().describe('The agent with that id.'),
-      name: name().optional(),
-      id: name().optional(),
+const agent = () =>
+  z
+    .union([
+      name(),
+      oneKey('an agent', {
+        ByName: name().optional().describe('The first agent of that name.'),
+        ById: name().optional().describe('The agent with that id.'),
+        name: name().optional(),
+        id: name().optional(),
+      }),
+    ])
+    .describe('Who does the step.');
+
+const mode = () =>
+  z.union([
+    oneOf(['sequential', 'fan_out', 'collect', 'conditional', 'loop', 'fanout', ...MODES]),
+    oneKey('a mode', {
+      Conditional: record(() => ({ condition: condition().optional() })).optional(),
+      Loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
+      conditional: record(() => ({ condition: condition().optional() })).optional(),
+      loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
     }),
-  ])
-  .describe('Who does the step.');
+  ]);
 
-const mode = z.union([
-  oneOf(['sequential', 'fan_out', 'collect', 'conditional', 'loop', 'fanout', ...MODES]),
-  oneKey('a mode', {
-    Conditional: record(() => ({ condition: condition().optional() })).optional(),
-    Loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
-    conditional: record(() => ({ condition: condition().optional() })).optional(),
-    loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
-  }),
-]);
-
-const errorMode = z.union([
-  oneOf(['fail', 'skip', 'retry', ...ERROR_MODES]),
-  oneKey('an error mode', {
-    Retry: record(() => ({ max_retries: retries().optional() })).optional(),
-    retry: record(() => ({ max_retries: retries().optional() })).optional(),
-  }),
-]);
+const errorMode = () =>
+  z.union([
+    oneOf(['fail', 'skip', 'retry', ...ERROR_MODES]),
+    oneKey('an error mode', {
+      Retry: record(() => ({ max_retries: retries().optional() })).optional(),
+      retry: record(() => ({ max_retries: retries().optional() })).optional(),
+    }),
+  ]);
 
 const step = record(() => ({
   name: name().optional().describe('What `path` and `results` call the step.'),
-  agent: agent.optional(),
+  agent: agent().optional(),
   agent_name: name().optional().describe('The first agent of that name.'),
   agent_id: name().optional().describe('The agent with that id.'),
   prompt: text().optional().describe('What the agent is told; `{{input}}` and `{{variable}}` are filled in.'),
   prompt_template: text().optional().describe('Another name of `prompt`.'),
-  mode: mode.optional().describe('How the step runs; sequential unless told.'),
+  mode: mode().optional().describe('How the step runs; sequential unless told.'),
   condition: condition().optional(),
   max_iterations: iterations().optional(),
   until: until().optional(),
   timeout_secs: int({ min: 1, max: 3600 })
     .optional()
     .describe(`Seconds that one attempt may take; ${DEFAULTS.timeoutSecs} unless told.`),
-  error_mode: errorMode.optional().describe('What a failure or a timeout does; the run fails unless told.'),
+  error_mode: errorMode().optional().describe('What a failure or a timeout does; the run fails unless told.'),
   max_retries: retries().optional(),
   output_var: name().nullable().optional().describe('The variable that keeps the output for later prompts.'),
 }));

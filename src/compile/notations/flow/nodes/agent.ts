@@ -21,14 +21,14 @@ import type { Checking, Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
 
-const schema = nodeSchema('agent', {
+const schema = nodeSchema('agent', () => ({
   agent: name().describe('The id of the agent that takes one turn.'),
   input: jsonMap()
     .default({})
     .describe(
       'The prompt: `task` and `user_message` as text, other fields as labelled data. Without it, the input of the run. Templates work.',
     ),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

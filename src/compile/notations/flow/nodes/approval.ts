@@ -21,7 +21,7 @@ import type * as z from 'zod';
 const REJECT = 'reject';
 const CHOICES = ['approve', REJECT];
 
-const schema = nodeSchema('approval', {
+const schema = nodeSchema('approval', () => ({
   message: text({ min: 1 }).describe('The question. Templates work.'),
   choices: list(name(), { min: 2 }).default(CHOICES).describe('The answers to choose from.'),
   timeout: number({ above: 0, max: SECONDS_MAX })
@@ -29,7 +29,7 @@ const schema = nodeSchema('approval', {
     .describe('Seconds to wait for an answer; without it the run waits as long as it takes.'),
   on_timeout: name().optional().describe('The choice that counts when nobody answers in time; `reject` unless given.'),
   approvers: approvers.optional(),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

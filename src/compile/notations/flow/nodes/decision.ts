@@ -11,9 +11,9 @@ import type { Checking, Lowering, Prepared } from '../node-type.ts';
 import { decisionRoutes, guarded } from '../routes.ts';
 import type * as z from 'zod';
 
-const schema = nodeSchema('decision', {
+const schema = nodeSchema('decision', () => ({
   expr: text({ min: 1 }).describe('The expression whose value the routes match.'),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

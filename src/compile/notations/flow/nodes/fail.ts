@@ -13,10 +13,10 @@ const CODES = TERMINAL_CODES.filter(
   (code) => code !== 'SUCCESS' && code !== 'PARTIAL_SUCCESS' && code !== 'USER_CANCEL',
 ) as readonly string[] as readonly [FailCode, ...FailCode[]];
 
-const schema = nodeSchema('fail', {
+const schema = nodeSchema('fail', () => ({
   code: oneOf(CODES).default('VALIDATION_FAIL').describe('The code that the run ends with.'),
   message: name().default('the flow failed').describe('What went wrong. Templates work.'),
-});
+}));
 
 interface Parts {
   readonly message: Expr;

@@ -13,7 +13,7 @@ import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
 
-const schema = nodeSchema('flow', {
+const schema = nodeSchema('flow', () => ({
   flow: name()
     .refine((value) => value !== POISON)
     .describe('An id of `flows`, or a file whose path starts at the folder of the document.'),
@@ -21,7 +21,7 @@ const schema = nodeSchema('flow', {
     .optional()
     .describe('What the sub-flow reads as `event.payload`. Without it, the input of the run. Templates work.'),
   budget: budgets.optional().describe('What the sub-flow may use, of the budgets of the run.'),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

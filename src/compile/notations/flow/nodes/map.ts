@@ -16,7 +16,7 @@ import type * as z from 'zod';
 const WIDTH = 5;
 const ITEMS_MAX = 1000;
 
-const schema = nodeSchema('map', {
+const schema = nodeSchema('map', () => ({
   over: json().describe('The list: a template that gives one, or the items themselves.'),
   as: name().default('item').describe('The name of the item in the path; its number, from 0, is `<as>_index`.'),
   do: name().describe('The first node of the path that runs once per item.'),
@@ -25,7 +25,7 @@ const schema = nodeSchema('map', {
   on_item_error: oneOf(['fail', 'skip', 'collect'])
     .default('fail')
     .describe('A failed item fails the node, is left out, or is kept as `{ error: { type, message } }`.'),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

@@ -24,7 +24,7 @@ const join = record(() => ({
   count: int({ min: 0 }).default(0).describe('How many branches must succeed, where `type` is `count`.'),
   timeout: number({ above: 0, max: SECONDS_MAX }).default(JOIN_TIMEOUT_SECONDS).describe('Seconds.'),
 }));
-const schema = nodeSchema('parallel', {
+const schema = nodeSchema('parallel', () => ({
   branches: list(route, {
     min: 2,
     few: fault(
@@ -34,7 +34,7 @@ const schema = nodeSchema('parallel', {
     ),
   }).describe('Each leads to the first node of a branch.'),
   join: join.optional(),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

@@ -6,9 +6,9 @@ import { setField } from '../../../lower/kit.ts';
 import { nodeSchema } from '../model.ts';
 import { nodeType } from '../node-type.ts';
 
-const schema = nodeSchema('set', {
+const schema = nodeSchema('set', () => ({
   values: jsonMap().describe('The values by name, read as `<id>.<name>`. Templates work.'),
-});
+}));
 
 interface Parts {
   readonly values: readonly (readonly [string, Expr])[];

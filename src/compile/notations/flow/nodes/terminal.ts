@@ -7,9 +7,9 @@ import { nodeSchema } from '../model.ts';
 import { nodeType } from '../node-type.ts';
 import { guardedRoutes } from '../routes.ts';
 
-const schema = nodeSchema('terminal', {
+const schema = nodeSchema('terminal', () => ({
   output: json().optional().describe('What the path returns. Templates work.'),
-});
+}));
 
 interface Parts {
   readonly output: Expr;

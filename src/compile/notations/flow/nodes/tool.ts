@@ -26,10 +26,10 @@ import { doubtMessage, provenanceOf } from './tool-provenance.ts';
 import { addRiskyCall } from './tool-unknown.ts';
 import type * as z from 'zod';
 
-const schema = nodeSchema('tool', {
+const schema = nodeSchema('tool', () => ({
   tool: name().describe('The full name, such as `http.get`.'),
   params: jsonMap().default({}).describe('Arguments. Templates work.'),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

@@ -13,7 +13,7 @@ import type { Checking, ErrorWays, Lowering, Prepared } from '../node-type.ts';
 
 const KINDS = ['for', 'until', 'signal'] as const;
 
-const schema = nodeSchema('wait', {
+const schema = nodeSchema('wait', () => ({
   for: z
     .union([number({ min: 0, max: SECONDS_MAX }), text({ min: 1 })])
     .optional()
@@ -25,7 +25,7 @@ const schema = nodeSchema('wait', {
   on_timeout: name()
     .optional()
     .describe('The node that follows if the signal does not come within `timeout`; without it that is an error.'),
-});
+}));
 type Value = z.output<typeof schema>;
 
 interface Parts {

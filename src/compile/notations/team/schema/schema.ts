@@ -9,7 +9,7 @@ export const STRATEGY_NAMES: readonly string[] = STRATEGIES.map(({ type }) => ty
 
 const [firstName = '', ...otherNames] = STRATEGY_NAMES;
 const strategyFields = (): z.ZodRawShape =>
-  Object.assign({}, ...STRATEGIES.map(({ fields }) => fields)) as z.ZodRawShape;
+  Object.assign({}, ...STRATEGIES.map((each) => each.fields())) as z.ZodRawShape;
 
 const selection = record(() => ({
   Type: oneOf([firstName, ...otherNames])

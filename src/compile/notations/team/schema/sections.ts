@@ -5,28 +5,28 @@
 import * as z from 'zod';
 import { PREDICATES } from '../../../../catalog/validators.ts';
 import type { PredicateName } from '../../../../catalog/validators.ts';
-import { bool, fault, int, json, list, map, name, number, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { bool, fault, int, json, list, map, name, number, once, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
 import { condition } from './conditions.ts';
 import type { RawCondition } from './conditions.ts';
 import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
 
 /** Evidence that a route, an edge or a termination can ask for. */
-const evidenceFields = {
+const evidenceFields = once(() => ({
   Validator: name().optional().describe('A validator that must pass.'),
   Validators: some(name()).describe('Validators that must all pass.'),
   RequiredCommandPattern: name()
     .optional()
     .describe('With RequireShellPass: the command must contain one of these parts, separated by `|`.'),
   ShellFallbackPattern: name().optional().describe('With RequireWriteFile: a shell command that counts as writing.'),
-};
+}));
 
 /** The gate of a keyword route or a graph edge: evidence, a person, a recovery agent. */
-export const gateFields = {
-  ...evidenceFields,
+export const gateFields = once(() => ({
+  ...evidenceFields(),
   RequireHumanApproval: bool().default(false).describe('Ask a person before the route is taken.'),
   RecoveryAgent: name().optional().describe('Gets one turn, once, after the validators failed twice in a row.'),
-};
+}));
 export interface RawEvidence {
   readonly Validator?: string | undefined;
   readonly Validators?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export interface RawTermination extends RawEvidence {
   readonly MaxIterations?: number | undefined;
   readonly Strategies?: readonly RawTermination[] | undefined;
 }
-const terminationFields = {
+const terminationFields = () => ({
   Type: oneOf(TERMINATIONS)
     .meta({ enum: spellings('Type', TERMINATIONS) })
     .optional(),
@@ -53,11 +53,11 @@ const terminationFields = {
   MaxTokens: int({ min: 1 }).optional().describe('Of the type tokenbudget: the most input and output tokens of the session.'),
   AgentNames: some(name()).describe('Only messages of these agents are matched.'),
   MaxIterations: int({ min: 0 }).optional().describe('The session ends after this many agent turns.'),
-  ...evidenceFields,
+  ...evidenceFields(),
   Strategies: list(z.lazy(() => termination))
     .optional()
     .describe('The session ends when any of these fires.'),
-};
+});
 const termination: z.ZodType<RawTermination> = record(terminationFields);
 
 /**

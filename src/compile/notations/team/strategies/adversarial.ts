@@ -31,7 +31,7 @@ type RawAdversarial = z.output<typeof schema>;
 
 export const adversarial = strategy({
   type: 'adversarial',
-  fields: { Adversarial: schema.optional() },
+  fields: () => ({ Adversarial: schema.optional() }),
   endsItself: true,
   read({ Adversarial: raw }, reading) {
     if (raw === undefined) return lacking(reading, 'adversarial', 'Adversarial');

@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { list, name, phrase, record, some } from '../../../document/shape/fields.ts';
+import { list, name, once, phrase, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { addBadTurn, siteOf } from '../bad-turn.ts';
@@ -25,9 +25,11 @@ import { addTurnOf } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
 import { strategy } from './strategy.ts';
 
-export const defaultAgent = name()
-  .optional()
-  .describe('The agent of the first turn, and of the turn after one without a route; the first agent when absent.');
+export const defaultAgent = once(() =>
+  name()
+    .optional()
+    .describe('The agent of the first turn, and of the turn after one without a route; the first agent when absent.'),
+);
 
 const route = record(() => ({
   Keyword: phrase().describe('Alone on a line, or at the start of one; letter case does not matter.'),
@@ -35,7 +37,7 @@ const route = record(() => ({
   SourceAgents: some(name()).describe('Only these agents may take the route.'),
   Contract: name().optional().describe('A contract that must hold.'),
   Contracts: some(name()).describe('Contracts that must all hold.'),
-  ...gateFields,
+  ...gateFields(),
 }));
 type RawRoute = z.output<typeof route>;
 
@@ -55,7 +57,7 @@ interface Model {
 
 export const keyword = strategy({
   type: 'keyword',
-  fields: { DefaultAgent: defaultAgent, Routes: list(route).optional() },
+  fields: () => ({ DefaultAgent: defaultAgent(), Routes: list(route).optional() }),
   read({ DefaultAgent, Routes = [] }, reading, team): Model | null {
     const routes = readRoutes([...Routes.map(asRoute), ...agentRoutes(reading)], reading);
     const first = firstOf(reading, team, DefaultAgent);

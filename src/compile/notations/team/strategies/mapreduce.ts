@@ -36,7 +36,7 @@ export type RawMapReduce = z.output<typeof mapReduceSchema>;
 
 export const mapReduce = strategy({
   type: 'mapreduce',
-  fields: { MapReduce: mapReduceSchema.optional() },
+  fields: () => ({ MapReduce: mapReduceSchema.optional() }),
   endsItself: true,
   read({ MapReduce: raw }, reading) {
     if (raw === undefined) return lacking(reading, 'mapreduce', 'MapReduce');

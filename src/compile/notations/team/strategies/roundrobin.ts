@@ -7,7 +7,7 @@ import { strategy } from './strategy.ts';
 
 export const roundRobin = strategy({
   type: 'roundrobin',
-  fields: {},
+  fields: () => ({}),
   read(_, reading, team) {
     const [first] = team.names;
     if (first === undefined) return null;

@@ -31,7 +31,7 @@ export interface Phases {
 
 export const scatterGather = strategy({
   type: 'scattergather',
-  fields: { ScatterGather: scatterGatherSchema.optional() },
+  fields: () => ({ ScatterGather: scatterGatherSchema.optional() }),
   endsItself: true,
   read({ ScatterGather: raw }, reading) {
     if (raw === undefined) return lacking(reading, 'scattergather', 'ScatterGather');

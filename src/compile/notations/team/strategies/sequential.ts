@@ -8,7 +8,7 @@ import { strategy } from './strategy.ts';
 
 export const sequential = strategy({
   type: 'sequential',
-  fields: {},
+  fields: () => ({}),
   read: (_, __, team) => (team.names.length === 0 ? null : team.names),
   lower(l, names) {
     let next = success(l);

@@ -11,7 +11,7 @@ import type { Reading, Team } from '../model.ts';
 export interface StrategyParts<Fields extends z.ZodRawShape, Model> {
   readonly type: string;
   /** The keys of `Selection` beside `Type`. All are optional there; `read` reports one that is missing. */
-  readonly fields: Fields;
+  fields(): Fields;
   /** True if the strategy ends the session by its own rules and ignores `Termination`. */
   readonly endsItself?: boolean;
   /** Resolves names and reports mistakes. Null if too little could be read to go on. */
@@ -35,7 +35,7 @@ interface Asked {
 /** A strategy whose model type is hidden, so that all strategies fit in one list. */
 export interface Strategy {
   readonly type: string;
-  readonly fields: z.ZodRawShape;
+  fields(): z.ZodRawShape;
   readonly endsItself: boolean;
   plan(selection: unknown, reading: Reading, team: Team): Plan | null;
 }
@@ -51,10 +51,10 @@ export interface Plan {
 }
 
 export function strategy<const Fields extends z.ZodRawShape, Model>(parts: StrategyParts<Fields, Model>): Strategy {
-  const { type, fields, endsItself = false } = parts;
+  const { type, endsItself = false } = parts;
   return {
     type,
-    fields,
+    fields: () => parts.fields(),
     endsItself,
     plan(selection, reading, team) {
       const model = parts.read(selection as z.output<z.ZodObject<Fields>>, reading, team);

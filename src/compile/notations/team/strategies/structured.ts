@@ -24,7 +24,7 @@ type RawRoute = z.output<typeof route>;
 
 export const structured = strategy({
   type: 'structured',
-  fields: { DefaultAgent: defaultAgent, StructuredRoutes: list(route).optional() },
+  fields: () => ({ DefaultAgent: defaultAgent(), StructuredRoutes: list(route).optional() }),
   read({ DefaultAgent, StructuredRoutes: routes = [] }, reading, team) {
     checkRoutes(routes, reading);
     const first = firstOf(reading, team, DefaultAgent);

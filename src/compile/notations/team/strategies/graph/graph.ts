@@ -18,7 +18,7 @@ import { readGraph } from './read.ts';
 
 export const graph = strategy({
   type: 'graph',
-  fields: { Graph: graphSchema.optional() },
+  fields: () => ({ Graph: graphSchema.optional() }),
   read({ Graph: raw }, reading, team) {
     if (raw === undefined) return lacking(reading, 'graph', 'Graph');
     const read = readGraph(raw, ['Selection', 'Graph'], reading);

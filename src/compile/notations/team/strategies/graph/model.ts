@@ -24,7 +24,7 @@ const edge = record(() => ({
   To: name(),
   Keyword: phrase().optional().describe('Alone on a line; without it, every turn takes the edge.'),
   SourceAgents: some(name()),
-  ...gateFields,
+  ...gateFields(),
 }));
 
 export type RawNode = z.output<typeof node>;
@@ -58,15 +58,15 @@ const subGraph = ruled(subGraphFields, (value, context) => {
   context.addIssue({ code: 'custom', message: fault('bad-value', message) });
 });
 
-const graphFields = {
+const graphFields = () => ({
   EntryNode: name().optional().describe('The first node to run; the first of the list when absent.'),
   Nodes: list(node, { min: 1, few: fault('bad-value', 'a graph needs at least one node') }),
   Edges: list(edge),
   MaxRetries: int({ min: 0 }).optional().describe('Corrections in a row before the session is stuck; 4 when absent.'),
   SubGraphs: map(subGraph).default({}),
-};
+});
 export const graphSchema: z.ZodType<RawGraph> = record(graphFields);
-export const GRAPH_KEYS: readonly string[] = Object.keys(graphFields);
+export const graphKeys = (): readonly string[] => Object.keys(graphFields());
 
 export interface Graph {
   readonly raw: RawGraph;

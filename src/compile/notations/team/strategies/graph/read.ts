@@ -7,7 +7,7 @@ import type { Reading } from '../../model.ts';
 import { checkMapReduce } from '../mapreduce.ts';
 import { checkScatterGather } from '../scattergather.ts';
 import { checkEdges, checkParallel } from './edges.ts';
-import { GRAPH_KEYS, layersOf, leadsOn } from './model.ts';
+import { graphKeys, layersOf, leadsOn } from './model.ts';
 import type { Edge, Graph, GraphNode, Inner, Layers, RawEdge, RawGraph, RawNode, RawSubGraph } from './model.ts';
 
 const NESTING_MAX = 8;
@@ -134,7 +134,7 @@ function innerOf(
 
 function subGraphOf(id: string, graph: RawGraph, path: Path, place: Path, reading: Reading): RawSubGraph | undefined {
   if (Object.hasOwn(graph.SubGraphs, id)) return graph.SubGraphs[id];
-  const declared = namesAt(reading.body.located(...path), 'SubGraphs', GRAPH_KEYS);
+  const declared = namesAt(reading.body.located(...path), 'SubGraphs', graphKeys());
   if (declared.has(id)) return undefined;
   const near = declared.near(id);
   reading.report.error('unknown-sub-graph', reading.at(...place, 'SubGraphId'), `unknown sub-graph \`${id}\``, {

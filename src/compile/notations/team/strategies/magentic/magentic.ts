@@ -21,7 +21,7 @@ type RawMagentic = z.output<typeof schema>;
 
 export const magentic = strategy({
   type: 'magentic',
-  fields: { Magentic: schema.optional() },
+  fields: () => ({ Magentic: schema.optional() }),
   endsItself: true,
   read({ Magentic: raw }, reading, team): RawMagentic | null {
     if (raw === undefined) return lacking(reading, 'magentic', 'Magentic');

@@ -13,7 +13,7 @@ import { readMachine } from './read.ts';
 
 export const stateMachine = strategy({
   type: 'statemachine',
-  fields: { StateMachine: machineSchema.optional() },
+  fields: () => ({ StateMachine: machineSchema.optional() }),
   read({ StateMachine: raw }, reading, team) {
     if (raw === undefined) return lacking(reading, 'statemachine', 'StateMachine');
     const machine = readMachine(raw, ['Selection', 'StateMachine'], reading);
