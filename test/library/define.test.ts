@@ -143,7 +143,9 @@ describe('what cannot be recorded throws', () => {
   });
 
   test('names that are taken, reserved or unusable', () => {
+    // @ts-expect-error the name is taken
     expect(() => judged.step(judge)).toThrow('there is already a step `judge`');
+    // @ts-expect-error the name is reserved
     expect(() => judged.step(worker, () => '', { as: 'input' })).toThrow('cannot be called `input`');
     expect(() => judged.step(tool('a.b-c', {}))).toThrow('`b-c` is not a name');
     const twice = judged.step(tool('a.x', {})).step(tool('a.x', { effect: 'read' }), undefined, { as: 'y' });

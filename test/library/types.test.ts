@@ -258,6 +258,80 @@ describe('mistakes are type errors', () => {
     expect(use).toBeTypeOf('function');
   });
 
+  test('in the names of steps', () => {
+    const sorted = anyInput.step(triage);
+    const other = agent('other', {});
+    const gate = sorted.approve('gate', () => 'Go on?');
+    const both = sorted.map(
+      'each',
+      () => [1],
+      (f) => f.step(other),
+    );
+    const taken = [
+      // @ts-expect-error `triage` is a step already
+      () => sorted.step(triage),
+      // @ts-expect-error also under a name that is given
+      () => sorted.step(other, undefined, { as: 'triage' }),
+      // @ts-expect-error a question is a step
+      () => gate.approve('gate', () => 'Again?'),
+      // @ts-expect-error so are values
+      () => gate.set('gate', () => ({ n: 1 })),
+      () =>
+        // @ts-expect-error and lists
+        gate.map(
+          'gate',
+          () => [1],
+          (f) => f.step(other),
+        ),
+      // @ts-expect-error and branches
+      () => gate.parallel('gate', [(f) => f.step(other), (f) => f.step(other, undefined, { as: 'second' })]),
+      // @ts-expect-error the steps of a list are steps of the flow
+      () => both.step(other),
+      () =>
+        sorted.when(
+          ({ triage: t }) => t.amount.gt(5),
+          (f) => f.step(other),
+          // @ts-expect-error both ways of a condition are in one flow
+          (f) => f.step(other),
+        ),
+      () =>
+        // @ts-expect-error a step of one way is still there after it
+        sorted
+          .when(
+            ({ triage: t }) => t.amount.gt(5),
+            (f) => f.step(other),
+          )
+          .step(other),
+      // @ts-expect-error two branches have the step
+      () => sorted.parallel('both', [(f) => f.step(other), (f) => f.step(other)]),
+      // @ts-expect-error a branch has a step of the name of all
+      () => sorted.parallel('other', [(f) => f.step(other), (f) => f.step(triage, undefined, { as: 'more' })]),
+      // @ts-expect-error a repeated step is there already
+      () => sorted.repeat((f) => f.step(other), { until: ({ triage: t }) => t.amount.gt(5), max: 2 }).step(other),
+      // @ts-expect-error so is one that handles an error
+      () => sorted.step(refund, () => ({ order: 'x', amount: 1 }), { onError: (f) => f.step(other) }).step(other),
+      // @ts-expect-error the name of an end
+      () => sorted.output(() => 1, { as: 'triage' }),
+      // @ts-expect-error the name of a failure
+      () => sorted.fail('VALIDATION_FAIL', 'no', { as: 'triage' }),
+      // @ts-expect-error a workflow has each name once
+      () => workflow('w').step(other).step(other),
+      // @ts-expect-error also in a loop
+      () => workflow('w').step(other).repeat(other, { until: 'DONE' }),
+      // @ts-expect-error also after a condition
+      () => workflow('w').step(other).when('GO', other),
+      // @ts-expect-error also side by side
+      () => workflow('w').step(other).gather([other]),
+    ];
+    for (const build of taken) expect(build).toThrow('there is already a step');
+    // @ts-expect-error `input` is the input
+    expect(() => sorted.step(other, undefined, { as: 'input' })).toThrow('cannot be called `input`');
+    expect(sorted.step(triage, undefined, { as: 'again' }).step(other).id).toBe('f');
+    // A name that the types do not know is checked only at run time.
+    const named: string = 'triage';
+    expect(() => sorted.step(other, undefined, { as: named })).toThrow('there is already a step `triage`');
+  });
+
   test('after an output nothing follows', () => {
     const done = anyInput.output(({ input }) => ({ said: input.message }));
     // @ts-expect-error the flow has ended

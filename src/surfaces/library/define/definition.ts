@@ -59,6 +59,16 @@ export type QuestionsFor<Defined> = Defined extends { readonly [TYPES]?: { reado
   ? Asked
   : Questions;
 
+/** A step needs a name of its own: give it one with `{ as: … }`. */
+export interface NameTaken<Name extends string> {
+  readonly 'the name is taken: give the step another one with { as: … }': Name;
+}
+/** The type of `this` of a method that adds steps. A name that is taken makes the call a type error. */
+export type UnlessTaken<Taken extends string> = [Taken] extends [never] ? unknown : NameTaken<Taken>;
+export type FreeName<Name extends string, Names extends string> = UnlessTaken<InBoth<Name, Names>>;
+/** Names that are not known when the types are checked are left to the check at run time. */
+export type InBoth<Name extends string, Names extends string> = string extends Names ? never : Extract<Name, Names>;
+
 /** The input after validation. */
 export async function checkedInput({ id, input }: AnyDefinition, given: unknown): Promise<Json> {
   if (input === undefined) return given as Json;

@@ -2,7 +2,7 @@
 import type { ApproversFields } from '../../../compile/notations/builder-types/sections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Agent } from './agent.ts';
-import type { Definition, Questions } from './definition.ts';
+import type { Definition, FreeName, InBoth, Questions, UnlessTaken } from './definition.ts';
 import type { Expression, Given, Operand, Ref, Resolved } from './expression.ts';
 import type { Tool } from './tool.ts';
 
@@ -110,6 +110,8 @@ interface Shape {
   readonly last: unknown;
   /** The outputs of paths that have ended. */
   readonly ended: unknown;
+  /** The names of all steps, also of those whose results cannot be read here. */
+  readonly names: string;
 }
 /** A flow, or a part of one, open or ended. */
 interface Part<Known extends Shape = Shape> {
@@ -139,43 +141,50 @@ export interface EndedFlow<In extends Io, Known extends Shape>
  * @example
  * const hello = flow('hello', { input: z.object({ name: z.string() }) }).step(agent('greeter', {}), ({ input }) => input.name);
  */
-export interface Flow<In extends Io, Results extends State, Asked extends Questions, Last, Ended> extends EndedFlow<
-  In,
-  { state: Results; questions: Asked; last: Last; ended: Ended }
-> {
+export interface Flow<
+  In extends Io,
+  Results extends State,
+  Asked extends Questions,
+  Last,
+  Ended,
+  Names extends string = string,
+> extends EndedFlow<In, { state: Results; questions: Asked; last: Last; ended: Ended; names: Names }> {
   /**
    * Asks an agent or calls a tool. The argument is a prompt or the arguments of the tool.
    * @example begun.step(triage, ({ input }) => input.message)
    */
   step<Step extends Agent | Tool, const Name extends string = NameOf<Step>, Handled extends Part = never>(
+    this: FreeName<Name, Names>,
     step: Step,
     ...rest: NoArgument<Step> extends true
-      ? [argument?: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Name, Handled>]
-      : [argument: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Name, Handled>]
+      ? [argument?: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Names, Name, Handled>]
+      : [argument: Argument<In, Results, Step>, options?: StepOptions<In, Results, Asked, Names, Name, Handled>]
   ): [Handled] extends [never]
-    ? Flow<In, With<Results, Name, LeftBy<Step>>, Asked, LeftBy<Step>, Ended>
+    ? Flow<In, With<Results, Name, LeftBy<Step>>, Asked, LeftBy<Step>, Ended, Names | Name>
     : Flow<
         In,
         Results & { readonly [Key in Name]?: LeftBy<Step> } & Maybe<ShapeOf<Handled>['state'], Results>,
         Asked & ShapeOf<Handled>['questions'],
         LeftBy<Step> | ShapeOf<Handled>['last'],
-        Ended | ShapeOf<Handled>['ended']
+        Ended | ShapeOf<Handled>['ended'],
+        Names | Name | ShapeOf<Handled>['names']
       >;
 
   /**
    * Runs steps only if a condition holds, and others if it does not. Both ways go on with the next step.
    * @example begun.when(({ triage }) => triage.kind.eq('refund'), (f) => f.step(refund, ({ triage }) => ({ order: triage.order, amount: triage.amount })))
    */
-  when<Then extends Part, Else extends Part = Flow<In, Results, Asked, Last, never>>(
+  when<Then extends Part, Else extends Part = Flow<In, Results, Asked, Last, never, Names>>(
     condition: (scope: Scope<In, Results>) => Expression<boolean>,
-    then: (flow: Flow<In, Results, Asked, Last, never>) => Then,
-    otherwise?: (flow: Flow<In, Results, Asked, Last, never>) => Else,
+    then: (flow: Flow<In, Results, Asked, Last, never, Names>) => Then,
+    otherwise?: (flow: Flow<In, Results, Asked, Last, never, Names | ShapeOf<Then>['names']>) => Else,
   ): Flow<
     In,
     Results & Maybe<ShapeOf<Then>['state'], Results> & Maybe<ShapeOf<Else>['state'], Results>,
     ShapeOf<Then>['questions'] & ShapeOf<Else>['questions'],
     ShapeOf<Then>['last'] | ShapeOf<Else>['last'],
-    Ended | ShapeOf<Then>['ended'] | ShapeOf<Else>['ended']
+    Ended | ShapeOf<Then>['ended'] | ShapeOf<Else>['ended'],
+    Names | ShapeOf<Then>['names'] | ShapeOf<Else>['names']
   >;
 
   /**
@@ -183,6 +192,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
    * @example begun.approve('gate', ({ triage }) => text`Refund ${triage.amount}?`)
    */
   approve<const Name extends string, const Choices extends readonly string[] = DefaultChoices>(
+    this: FreeName<Name, Names>,
     name: Name,
     message: (scope: Scope<In, Results>) => Expression<string> | string,
     options?: ApproveOptions<Choices>,
@@ -191,7 +201,8 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
     With<Results, Name, Choices[number]>,
     Asked & { readonly [Key in Name]: Choices[number] },
     Choices extends DefaultChoices ? 'approve' : Choices[number],
-    Ended | (Choices extends DefaultChoices ? 'reject' : never)
+    Ended | (Choices extends DefaultChoices ? 'reject' : never),
+    Names | Name
   >;
 
   /**
@@ -199,41 +210,46 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
    * @example begun.set('sum', ({ a, b }) => ({ total: a.price.plus(b.price) }))
    */
   set<const Name extends string, const Values extends { readonly [name: string]: unknown }>(
+    this: FreeName<Name, Names>,
     name: Name,
     values: (scope: Scope<In, Results>) => Values,
-  ): Flow<In, With<Results, Name, Resolved<Values>>, Asked, Resolved<Values>, Ended>;
+  ): Flow<In, With<Results, Name, Resolved<Values>>, Asked, Resolved<Values>, Ended, Names | Name>;
 
   /**
    * Runs steps once for each item of a list, several at a time. The result is the list of outputs in the order of the items.
    * @example begun.map('each', ({ plan }) => plan.tasks, (f, task) => f.step(worker, () => task.brief))
    */
   map<const Name extends string, Item, Each extends Part>(
+    this: FreeName<Name, Names>,
     name: Name,
     over: (scope: Scope<In, Results>) => Operand<readonly Item[]>,
-    each: (flow: Flow<In, Results, Asked, unknown, never>, item: Ref<Item>, index: Ref<number>) => Each,
+    each: (flow: Flow<In, Results, Asked, unknown, never, Names | Name>, item: Ref<Item>, index: Ref<number>) => Each,
     options?: MapOptions,
   ): Flow<
     In,
     With<Results, Name, readonly (ShapeOf<Each>['last'] | ShapeOf<Each>['ended'])[]>,
     ShapeOf<Each>['questions'],
     readonly (ShapeOf<Each>['last'] | ShapeOf<Each>['ended'])[],
-    Ended
+    Ended,
+    Names | Name | ShapeOf<Each>['names']
   >;
 
   /**
    * Runs branches at the same time and waits for them.
    * @example begun.parallel('search', [(f) => f.step(web), (f) => f.step(papers)])
    */
-  parallel<const Branches extends readonly Branch<In, Results, Asked>[]>(
-    name: string,
-    branches: Branches,
+  parallel<const Name extends string, const Branches extends readonly Branch<In, Results, Asked, Names>[]>(
+    this: FreeName<Name, Names>,
+    name: Name,
+    branches: Branches & UnlessTaken<InBoth<Name, Joined<Branches>['names']> | Repeated<Branches, Names>>,
     options?: ParallelOptions,
   ): Flow<
     In,
     Results & Joined<Branches>['state'],
     Asked & Joined<Branches>['questions'],
     { readonly [head: string]: unknown },
-    Ended
+    Ended,
+    Names | Name | Joined<Branches>['names']
   >;
 
   /**
@@ -241,7 +257,7 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
    * @example begun.repeat((f) => f.step(writer).step(critic), { until: ({ critic }) => critic.ok, max: 3 })
    */
   repeat<Body extends Part>(
-    body: (flow: Flow<In, Results, Asked, Last, never>) => Body,
+    body: (flow: Flow<In, Results, Asked, Last, never, Names>) => Body,
     options: {
       readonly until: (scope: Scope<In, ShapeOf<Body>['state']>) => Expression<boolean>;
       readonly max: number;
@@ -251,52 +267,65 @@ export interface Flow<In extends Io, Results extends State, Asked extends Questi
     ShapeOf<Body>['state'],
     ShapeOf<Body>['questions'],
     ShapeOf<Body>['last'],
-    Ended | ShapeOf<Body>['ended']
+    Ended | ShapeOf<Body>['ended'],
+    ShapeOf<Body>['names']
   >;
 
   /**
    * Ends the path with an output.
    * @example begun.output(({ refund }) => ({ refunded: true, receipt: refund.receipt }))
    */
-  output<const Value>(
+  output<const Value, const Name extends string = never>(
+    this: FreeName<Name, Names>,
     value: (scope: Scope<In, Results>) => Value,
-    options?: { readonly as?: string },
-  ): EndedFlow<In, { state: Results; questions: Asked; last: never; ended: Ended | Resolved<Value> }>;
+    options?: { readonly as?: Name },
+  ): EndedFlow<
+    In,
+    { state: Results; questions: Asked; last: never; ended: Ended | Resolved<Value>; names: Names | Name }
+  >;
 
   /**
    * Ends the run failed with a code.
    * @example begun.fail('VALIDATION_FAIL', ({ input }) => text`No order in ${input.message}.`)
    */
-  fail(
+  fail<const Name extends string = never>(
+    this: FreeName<Name, Names>,
     code: FailCode,
     message: string | ((scope: Scope<In, Results>) => Expression<string> | string),
-    options?: { readonly as?: string },
-  ): EndedFlow<In, { state: Results; questions: Asked; last: never; ended: Ended }>;
+    options?: { readonly as?: Name },
+  ): EndedFlow<In, { state: Results; questions: Asked; last: never; ended: Ended; names: Names | Name }>;
 }
 
 type Argument<In extends Io, Results, Step> = (scope: Scope<In, Results>) => ArgumentOf<Step>;
 
-type Branch<In extends Io, Results extends State, Asked extends Questions> = (
-  flow: Flow<In, Results, Asked, unknown, never>,
-) => Part;
+/** Returns a `Part`. Its shape is left open, so that the names of steps are inferred from the steps alone. */
+type Branch<In extends Io, Results extends State, Asked extends Questions, Names extends string> = (
+  flow: Flow<In, Results, Asked, unknown, never, Names>,
+) => { readonly [SHAPE]: unknown };
 
 interface StepOptions<
   In extends Io,
   Results extends State,
   Asked extends Questions,
+  Names extends string,
   Name extends string,
   Handled extends Part,
 > extends NodeOptions {
   /** The name of the step. Default: the id of the agent, or the last part of the name of the tool. */
   readonly as?: Name;
   /** Steps that run if this one fails, after its retries. Then the flow goes on. */
-  readonly onError?: (flow: Flow<In, Results, Asked, null, never>, error: Ref<Failure>) => Handled;
+  readonly onError?: (flow: Flow<In, Results, Asked, null, never, Names | Name>, error: Ref<Failure>) => Handled;
 }
 
 type Joined<Branches> = Branches extends readonly [infer First, ...infer Rest]
   ? {
       readonly state: ShapeOf<Returned<First>>['state'] & Joined<Rest>['state'];
       readonly questions: ShapeOf<Returned<First>>['questions'] & Joined<Rest>['questions'];
+      readonly names: ShapeOf<Returned<First>>['names'] | Joined<Rest>['names'];
     }
-  : { readonly state: {}; readonly questions: {} };
+  : { readonly state: {}; readonly questions: {}; readonly names: never };
+/** Names that more than one branch gives to its steps. */
+type Repeated<Branches, Before extends string> = Branches extends readonly [infer First, ...infer Rest]
+  ? InBoth<Exclude<ShapeOf<Returned<First>>['names'], Before>, Joined<Rest>['names']> | Repeated<Rest, Before>
+  : never;
 type Returned<Function> = Function extends (...args: never[]) => infer Result ? Result : never;

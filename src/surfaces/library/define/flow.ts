@@ -7,7 +7,7 @@ import type { Settings } from './definition.ts';
 import { conditionOf, isExpression, reference, templateOf } from './expression.ts';
 import type { ApproveOptions, Flow, MapOptions, NodeOptions, ParallelOptions } from './flow-types.ts';
 import { EMPTY, addNode, canSplit, connect, errorSlots, freeName, nodesOf, split, withFields } from './graph.ts';
-import type { Graph } from './graph.ts';
+import type { Graph, ReservedName } from './graph.ts';
 import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
 import type { AnyTool } from './tool.ts';
 
@@ -36,9 +36,9 @@ export interface IoOf<Schema> {
 export function beginFlow<Input extends StandardSchema | undefined = undefined>(
   id: string,
   options: FlowOptions<Input> = {},
-): Flow<IoOf<Input>, {}, {}, IoOf<Input>['payload'], never> {
+): Flow<IoOf<Input>, {}, {}, IoOf<Input>['payload'], never, ReservedName> {
   const builder = new Builder({ id, options, graph: EMPTY, used: [] });
-  return builder as unknown as Flow<IoOf<Input>, {}, {}, IoOf<Input>['payload'], never>;
+  return builder as unknown as Flow<IoOf<Input>, {}, {}, IoOf<Input>['payload'], never, ReservedName>;
 }
 
 interface Written {

@@ -147,7 +147,9 @@ function routesOf(slots: readonly Slot[]): readonly { readonly when?: string | b
   return kept.at(-1)?.when === undefined ? kept : [...kept, { to: 'end' }];
 }
 
-const RESERVED: ReadonlySet<string> = new Set(['end', 'event', 'approvals', 'error', 'input']);
+const RESERVED_NAMES = ['end', 'event', 'approvals', 'error', 'input'] as const;
+export type ReservedName = (typeof RESERVED_NAMES)[number];
+const RESERVED: ReadonlySet<string> = new Set(RESERVED_NAMES);
 
 function checkName(graph: Graph, id: string): void {
   if (!/^[A-Za-z_]\w*$/.test(id) || RESERVED.has(id))

@@ -2,7 +2,7 @@
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf } from './definition.ts';
-import type { Definition, Settings } from './definition.ts';
+import type { Definition, FreeName, Settings } from './definition.ts';
 import { reference, textParts } from './expression.ts';
 import type { Expression } from './expression.ts';
 
@@ -32,12 +32,14 @@ export interface Workflow<Names extends string> extends Definition<
 > {
   /** @example workflow('page').step(writer, ({ input }) => text`Write about: ${input}`) */
   step<Member extends Agent, const Name extends string = Member['id']>(
+    this: FreeName<Name, Names | 'input'>,
     agent: Member,
     prompt?: Prompt<Names>,
     options?: StepOptions<Name>,
   ): Workflow<Names | Name>;
   /** Runs only if the last output contains a text. */
   when<Member extends Agent, const Name extends string = Member['id']>(
+    this: FreeName<Name, Names | 'input'>,
     contains: string,
     agent: Member,
     prompt?: Prompt<Names>,
@@ -45,11 +47,13 @@ export interface Workflow<Names extends string> extends Definition<
   ): Workflow<Names | Name>;
   /** Runs again and again until the output contains a text, at most `max` times. */
   repeat<Member extends Agent, const Name extends string = Member['id']>(
+    this: FreeName<Name, Names | 'input'>,
     agent: Member,
     options: StepOptions<Name> & { readonly until: string; readonly max?: number; readonly prompt?: Prompt<Names> },
   ): Workflow<Names | Name>;
   /** Runs agents at the same time and joins their outputs. */
   gather<const Members extends readonly Agent[]>(
+    this: FreeName<Members[number]['id'], Names | 'input'>,
     agents: Members,
     prompt?: Prompt<Names>,
   ): Workflow<Names | Members[number]['id']>;
