@@ -72,6 +72,7 @@ test('on a terminal, what a model says is drawn beside its step', async () => {
     {
       ...screen,
       print: ignore,
+      printData: ignore,
       note: ignore,
       isClosed: () => false,
       delivered: async () => null,

@@ -42,6 +42,7 @@ function screenTo(text: { stdout: string; stderr: string }): Screen {
     columns: () => 80,
     width: () => Infinity,
     print: (line) => void (text.stdout += `${line}\n`),
+    printData: (line) => void (text.stdout += `${line}\n`),
     note: (line) => void (text.stderr += `${line}\n`),
     draw: (part) => void (text.stderr += part),
     isClosed: () => false,

@@ -9,14 +9,15 @@ const COLUMNS = 60;
 export async function onTerminal(
   cwd: string,
   args: readonly string[],
-  keys: readonly (readonly [after: string, key: string])[],
+  keys: readonly (readonly [after: string, key: string])[] = [],
+  columns = COLUMNS,
 ): Promise<{ readonly lines: readonly string[]; readonly status: number | null }> {
-  const command = `stty cols ${COLUMNS} rows 24; exec "${process.execPath}" "${bin}" ${args.join(' ')}`;
+  const command = `stty cols ${columns} rows 24; exec "${process.execPath}" "${bin}" ${args.join(' ')}`;
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
     cwd,
     env: { ...cleanEnvironment(), TERM: 'xterm', NO_COLOR: '1' },
   });
-  const screen = new TestScreen(COLUMNS);
+  const screen = new TestScreen(columns);
   const left = [...keys];
   let unread = '';
   child.stdout.on('data', (chunk: Buffer) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
 import type { Event, EventBody } from '../../src/ir/events.ts';
 import { harmless, unpadded } from '../../src/surfaces/cli/code-points.ts';
-import { cut, framed, oneLine, shellWord, table, widthOf, wrap } from '../../src/surfaces/cli/text.ts';
+import { cut, framed, oneLine, shellWord, table, widthOf, wrap, wrapSentences } from '../../src/surfaces/cli/text.ts';
 import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
 import { lineOf } from '../../src/surfaces/cli/view/plain.ts';
 import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
@@ -201,4 +201,28 @@ test('a line of untrusted text cannot stand where a line of ours stands', () => 
   expect(framed('Refund?\ngoes to   nobody\r\nasked by  anna')).toBe(
     'Refund?\n  │ goes to   nobody\n  │ asked by  anna',
   );
+});
+
+test('sentences are broken between words, with further lines indented', () => {
+  expect(wrapSentences('error: there is no such file', 16)).toBe('error: there is\n  no such file');
+  expect(wrapSentences('  = help: use another one', 14)).toBe('  = help: use\n    another one');
+  expect(wrapSentences('short\n\n  as it is', 16)).toBe('short\n\n  as it is');
+  expect(wrapSentences('one two three', Infinity)).toBe('one two three');
+});
+
+test('commands, code, long words and lines of a document stay whole', () => {
+  const whole = [
+    '    npx sluice answer a_1 approve --script x.yaml',
+    '  sluice run flow.yaml --input hello',
+    '12 | - { id: pay, type: tool }',
+    '   |     ^^^^^^^^^^^^^^^^^^^^^^',
+    '/a/path/that/is/longer/than/a/line',
+  ];
+  expect(wrapSentences(whole.join('\n'), 12)).toBe(whole.join('\n'));
+  expect(wrapSentences('Write `sluice keys add NAME` now', 12)).toBe('Write\n  `sluice keys add NAME`\n  now');
+  expect(wrapSentences('┆ text of an agent', 10)).toBe('┆ text of\n┆ an agent');
+});
+
+test('colours take no room', () => {
+  expect(wrapSentences('\u001B[32mone\u001B[39m two', 7)).toBe('\u001B[32mone\u001B[39m two');
 });

@@ -1,11 +1,14 @@
 /** A program without a script does not continue a run that started with one: it would call the real tools of a rehearsal. */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { SluiceError, createEngine, flow, tool } from '../../src/index.ts';
+import { SluiceError, createEngine, flow, openMemory, tool } from '../../src/index.ts';
 import type { CreateEngineOptions } from '../../src/index.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { report, sluice } from '../cli/cli.ts';
 
 const called: string[] = [];
 beforeEach(() => {
@@ -99,6 +102,73 @@ describe('an engine without a script', () => {
     expect(called).toEqual(['send', 'send']);
   });
 });
+
+describe('a run that a program with a script starts', () => {
+  test('records the script beside the database', async () => {
+    const journal = freshPath();
+    await using engine = engineOn(journal, { script: SCRIPT });
+    const ids = [(await engine.run(paying, {})).id, await engine.start(paying, { input: {} })];
+    const folder = join(dirname(journal), 'scripts');
+    const files = readdirSync(folder);
+    expect(files).toHaveLength(1);
+    const file = join(folder, files[0] ?? '');
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(SCRIPT);
+    for (const id of ids) expect((await stateOf(journal, id)).origin.pins?.script).toBe(file);
+  });
+
+  test('is not continued by a program without a script', async () => {
+    const journal = freshPath();
+    const run = await started(journal);
+    await using engine = engineOn(journal);
+    expect(await codeOf(engine.resume(run))).toBe('scripted-run');
+    expect(called).toEqual([]);
+  });
+
+  test('is continued by the command with the script, from any folder', async () => {
+    const journal = freshPath();
+    const run = await started(journal);
+    const result = await sluice(['answer', run, 'approve', '--db', journal, '--json'], { cwd: tmpdir() });
+    expect(result.status, result.stderr).toBe(0);
+    expect(report(result)).toMatchObject({ run, code: 'SUCCESS', path: ['send', 'gate', 'again'] });
+    expect(called).toEqual([]);
+  });
+
+  test('is refused by the command without the file', async () => {
+    const journal = freshPath();
+    const run = await started(journal);
+    rmSync(join(dirname(journal), 'scripts'), { recursive: true });
+    const refused = await sluice(['answer', run, 'approve', '--db', journal], { cwd: tmpdir() });
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain('which is not there');
+    expect(refused.stderr).toContain('--script FILE');
+  });
+
+  test('says so if its store has no file', async () => {
+    const journal = openMemory();
+    await using first = createEngine({ journal, script: SCRIPT });
+    const run = await first.run(paying, {});
+    await run.waiting();
+    await using second = createEngine({ journal, flows: [paying], pickUp: false });
+    await expect(second.resume(run.id)).rejects.toThrow('started with a script of a program');
+  });
+});
+
+/** A run that waits at `gate`, of a program that has ended. */
+async function started(journal: string): Promise<string> {
+  await using engine = engineOn(journal, { script: SCRIPT });
+  const run = await engine.run(paying, {});
+  expect(await run.waiting()).toHaveLength(1);
+  return run.id;
+}
+
+async function stateOf(journal: string, id: string) {
+  const store = openStore(journal);
+  try {
+    return (await readRun(store.journal, id)).state;
+  } finally {
+    await store.close();
+  }
+}
 
 test('an engine with a script continues the run with it', async () => {
   const { journal, id } = await rehearsal();

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+import { OF_PROGRAM, UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
 import type { RunState } from '../../ir/events.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
@@ -85,7 +86,7 @@ export function flagsOf(
   { script, noScript = false, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
 ): string {
   const given = [
-    ['--script', script],
+    ['--script', script === OF_PROGRAM ? undefined : script],
     ['--model', model],
     ['--work-dir', workDir],
     ...allowHost.map((host) => ['--allow-host', host] as const),
@@ -97,13 +98,10 @@ export function flagsOf(
   return [...(noScript ? [' --no-script'] : []), ...flags].join('');
 }
 
-/** The name of standard input in place of a file. */
-export const FROM_STDIN = '-';
-
 /** The script that a run started with, as a path from here. */
 export function scriptOf({ origin }: Pick<RunState, 'origin'>): { readonly script?: string } {
   const script = origin.pins?.script;
-  if (script === undefined || script === FROM_STDIN) return script === undefined ? {} : { script };
+  if (script === undefined || Object.hasOwn(UNNAMED_SCRIPTS, script)) return script === undefined ? {} : { script };
   const path = relative(process.cwd(), script);
   return { script: path.startsWith('..') ? script : path };
 }

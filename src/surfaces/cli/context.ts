@@ -43,6 +43,6 @@ export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli 
       if (!json && !warned.has(text)) screen.note(`${screen.colors.yellow('warning')}: ${framed(text)}`);
       warned.add(text);
     },
-    printJson: (value) => screen.print(JSON.stringify(value, null, 2)),
+    printJson: (value) => screen.printData(JSON.stringify(value, null, 2)),
   };
 }

@@ -67,7 +67,7 @@ async function settle(cli: Cli, session: Session, run: RunId, { view, watched, p
 /** For people: the output goes to standard output, everything else to standard error. */
 export function printOutcome(cli: Cli, flags: string, report: Report): void {
   const ended = report.state !== 'suspended' && report.state !== 'running';
-  if (ended && report.output !== null) cli.screen.print(outputText(report.output, cli.screen.width()));
+  if (ended && report.output !== null) cli.screen.printData(outputText(report.output, cli.screen.width()));
   cli.hint(verdictLine(report, cli.screen));
   const failure = failureLine(report);
   if (failure !== null) cli.screen.note(`  ${failure}`);

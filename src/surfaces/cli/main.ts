@@ -34,7 +34,8 @@ export async function runCommand(args: readonly string[], screen: Screen, option
   } catch (error) {
     const asked = askedFor(error);
     if (asked === null) process.exitCode = reportError(usageErrorOf(error), screen, options);
-    else screen.print(options.json ? JSON.stringify({ [asked]: text.trimEnd() }, null, 2) : text.trimEnd());
+    else if (options.json) screen.printData(JSON.stringify({ [asked]: text.trimEnd() }, null, 2));
+    else screen.print(text.trimEnd());
   }
 }
 

@@ -7,7 +7,8 @@ import type { RunId, RunState } from '../../ir/events.ts';
 import type { Store } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { readRun } from '../../runtime/journal/read.ts';
-import { FROM_STDIN, scriptOf } from './command-name.ts';
+import { UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
+import { scriptOf } from './command-name.ts';
 import type { Cli } from './context.ts';
 import { withSession, type Session } from './session.ts';
 import { withStore } from './store.ts';
@@ -55,9 +56,9 @@ export async function withRecorded(
 function recordedScript(run: RunId, state: RunState): string | undefined {
   const { script } = scriptOf(state);
   if (script === undefined) return undefined;
-  if (script !== FROM_STDIN && existsSync(script)) return script;
-  const where =
-    script === FROM_STDIN ? 'a script from standard input' : `the script \`${oneLine(script)}\`, which is not there`;
+  const unnamed = UNNAMED_SCRIPTS[script];
+  if (unnamed === undefined && existsSync(script)) return script;
+  const where = unnamed ?? `the script \`${oneLine(script)}\`, which is not there`;
   throw new SluiceError(
     'file-not-found',
     `run \`${run}\` started with ${where}`,

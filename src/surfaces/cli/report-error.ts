@@ -20,12 +20,12 @@ export function reportError(
   options: { readonly json: boolean; readonly debug: boolean },
 ): ExitStatus {
   if (error instanceof DiagnosticsError) {
-    if (options.json) screen.print(JSON.stringify(error.report, null, 2));
+    if (options.json) screen.printData(JSON.stringify(error.report, null, 2));
     else screen.note(error.rendered(screen));
     return error.status;
   }
   const report = reportOf(error);
-  if (options.json) screen.print(JSON.stringify({ error: report }, null, 2));
+  if (options.json) screen.printData(JSON.stringify({ error: report }, null, 2));
   screen.note(renderError(report, screen));
   if (options.debug && error instanceof Error) screen.note(traceOf(error));
   return USAGE_CODES.has(report.code) ? USAGE : FAILED;

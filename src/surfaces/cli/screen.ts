@@ -4,6 +4,7 @@
  */
 import type { WriteStream } from 'node:tty';
 import picocolors from 'picocolors';
+import { wrapSentences } from './text.ts';
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -17,9 +18,11 @@ export interface Screen {
   readonly columns: () => number;
   /** Columns of standard output. Infinity if it is not a terminal. */
   readonly width: () => number;
-  /** Prints result lines on standard output. */
+  /** Prints result lines on standard output. A terminal gets them broken between words. */
   print(text: string): void;
-  /** Prints a line on standard error. */
+  /** Prints text on standard output as it is: JSON, documents, and what is copied to other files. */
+  printData(text: string): void;
+  /** Prints lines on standard error. A terminal gets them broken between words. */
   note(text: string): void;
   /** Writes raw text to standard error, for drawing in place. */
   draw(text: string): void;
@@ -38,9 +41,10 @@ export function createScreen(): Screen {
     live,
     interactive: live && process.stdin.isTTY === true,
     columns: () => columnsOf(process.stderr),
-    width: () => (process.stdout.isTTY ? columnsOf(process.stdout) : Infinity),
-    print: (text) => result.write(`${text}\n`),
-    note: (text) => aside.write(`${text}\n`),
+    width: widthOfOutput,
+    print: (text) => result.write(`${wrapSentences(text, widthOfOutput())}\n`),
+    printData: (text) => result.write(`${text}\n`),
+    note: (text) => aside.write(`${live ? wrapSentences(text, columnsOf(process.stderr)) : text}\n`),
     draw: (text) => aside.write(text),
     isClosed: () => result.hasFailed(),
     delivered: async () => {
@@ -48,6 +52,10 @@ export function createScreen(): Screen {
       return failure?.code === 'EPIPE' ? null : failure;
     },
   };
+}
+
+function widthOfOutput(): number {
+  return process.stdout.isTTY ? columnsOf(process.stdout) : Infinity;
 }
 
 /** A terminal whose size is not known reports 0 columns. */

@@ -56,6 +56,39 @@ export function wrap(text: string, width: number): string[] {
   });
 }
 
+/**
+ * Breaks sentences between words for a terminal. Further lines are indented, so that they do not look like lines of their own.
+ * Commands, code and words that are too long stay whole, so that they can be copied.
+ */
+export function wrapSentences(text: string, width: number): string {
+  if (width === Infinity) return text;
+  return text
+    .split('\n')
+    .flatMap((line) =>
+      widthOf(line) <= width || WHOLE.test(line.replaceAll(ANSI, '')) ? [line] : hanging(line, width),
+    )
+    .join('\n');
+}
+
+/** A command, or a line of the document under a diagnostic. */
+const WHOLE = /^\s*(?:(?:npx )?sluice |(?:cd|node|npm) |\d* *\|)/;
+const INDENT = '  ';
+
+function hanging(line: string, width: number): readonly string[] {
+  const [margin = ''] = /^\s*(?:┆ )?/.exec(line) ?? [];
+  const further = margin.endsWith('┆ ') ? margin : margin + INDENT;
+  const lines: string[] = [];
+  let current = margin;
+  for (const [index, word] of (line.slice(margin.length).match(/(?:`[^`]*`|[^ ])+ */g) ?? []).entries()) {
+    if (index > 0 && widthOf(current + word.trimEnd()) > width) {
+      lines.push(current.trimEnd());
+      current = further;
+    }
+    current += word;
+  }
+  return [...lines, current.trimEnd()];
+}
+
 /** Breaks a word that is longer than a line. */
 function chop(word: string, width: number): string[] {
   const parts: string[] = [''];

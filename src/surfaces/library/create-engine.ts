@@ -1,4 +1,5 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
+import { UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
 import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
 import type { RunInput } from '../../effects/attachments/input.ts';
 import type { Script } from '../../effects/scripted/script.ts';
@@ -30,6 +31,7 @@ import { migrate } from '../migrate/migrate.ts';
 import type { Migration } from '../migrate/migrate.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
+import { scriptPin } from './recorded-script.ts';
 import { vaultBeside } from '../vault.ts';
 import { worstCases } from '../worst-case.ts';
 
@@ -48,7 +50,7 @@ export interface CreateEngineOptions
   readonly flows?: readonly AnyDefinition[];
   /**
    * Scripted replies, tool results and answers. A tool that the script does not name is really called. Without a script, the
-   * engine leaves alone runs that `sluice run --script` started. With `false` it continues them with real models and tools.
+   * engine leaves alone runs that started with one, also by `sluice run --script`. With `false` it continues them with real models and tools.
    */
   readonly script?: Script | false;
   /** Every run starts for this tenant, and the runs of others do not exist for this engine. */
@@ -147,7 +149,8 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await closeWorld();
   };
   const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
-  const start = createStart({ runtime, world, definitions, tenant });
+  const recorded = scriptPin(script === false ? undefined : script, journal === ':memory:' ? undefined : file);
+  const start = createStart({ runtime, world, definitions, tenant, recorded });
   const run = async (given: CompiledFlow | AnyDefinition, input?: unknown, more: RunOptions = {}): Promise<Run> => {
     const { id, ...others } = more;
     const started = await start(given, {
@@ -183,7 +186,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
 /** Otherwise a program that opens the database of a rehearsal would call its real tools. */
 function refuseScripted(run: RunId, { pins }: Origin): void {
   if (pins?.script === undefined) return;
-  const which = pins.script === '-' ? 'a script from standard input' : `the script \`${pins.script}\``;
+  const which = UNNAMED_SCRIPTS[pins.script] ?? `the script \`${pins.script}\``;
   throw new SluiceError(
     'scripted-run',
     `run \`${run}\` started with ${which}, and this engine has no script`,
@@ -196,9 +199,10 @@ interface StartContext {
   readonly world: World;
   readonly definitions: Definitions;
   readonly tenant: string | undefined;
+  readonly recorded: () => Pick<Pins, 'script'>;
 }
 
-function createStart({ runtime, world, definitions, tenant }: StartContext): Engine['start'] {
+function createStart({ runtime, world, definitions, tenant, recorded }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
     const flow = isDefinition(given) ? definitions.compile(given) : given;
     if (flow === undefined) return runtime.start(flow, startOptions as StartOptions);
@@ -206,7 +210,7 @@ function createStart({ runtime, world, definitions, tenant }: StartContext): Eng
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
     const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
-    const origin = withPins(whose, pinsOf(world, flow, given, id));
+    const origin = withPins(whose, { ...pinsOf(world, flow, given, id), ...recorded() });
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };

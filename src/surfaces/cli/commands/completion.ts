@@ -12,7 +12,7 @@ export type Shell = keyof typeof SHELLS;
 export async function completionCommand(cli: Cli, shell: Shell, program: Command): Promise<ExitStatus> {
   const script = SHELLS[shell](knownCommands(program));
   if (cli.json) cli.printJson({ shell, script });
-  else cli.screen.print(script);
+  else cli.screen.printData(script);
   return OK;
 }
 

@@ -305,7 +305,7 @@ function flowPath({ flow = './FLOW.yaml', out }: RecordOptions): string {
 }
 
 function deliver(cli: Cli, text: string, { out }: RecordOptions): void {
-  if (out === undefined) cli.screen.print(text.trimEnd());
+  if (out === undefined) cli.screen.printData(text.trimEnd());
   else {
     writeText(out, text);
     cli.hint(`wrote ${out}`);

@@ -19,7 +19,7 @@ export async function graphCommand(cli: Cli, file: string, { format, direction }
   if (graph === undefined) throw failedCompile(compiled);
   if (!ok) cli.screen.note(renderAll(diagnostics, compiled.text, cli.screen, file));
   if (cli.json || format === 'json') cli.printJson(graph);
-  else cli.screen.print(RENDERERS[format](graph, direction).trimEnd());
+  else cli.screen.printData(RENDERERS[format](graph, direction).trimEnd());
   return ok ? OK : FAILED;
 }
 

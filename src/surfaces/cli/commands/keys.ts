@@ -12,7 +12,7 @@ export async function keysAddCommand(cli: Cli, name: string, options: KeysAddOpt
   const added = addKey(name, options.out);
   if (cli.json) cli.printJson(added);
   else {
-    cli.screen.print(`- { id: ${name}, roles: [], key: "${added.key}" }`);
+    cli.screen.printData(`- { id: ${name}, roles: [], key: "${added.key}" }`);
     cli.hint(`The private key is in ${added.file}; only you can read it. Put the line above under \`people\`.`);
   }
   return OK;

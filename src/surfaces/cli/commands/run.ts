@@ -16,7 +16,7 @@ import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
 import { USAGE, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
-import { FROM_STDIN } from '../command-name.ts';
+import { FROM_STDIN } from '../../../catalog/unnamed-scripts.ts';
 import { readScript } from '../script.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';

@@ -65,7 +65,8 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
 async function printAll(cli: Cli, lines: Iterable<string>): Promise<void> {
   let printed = 0;
   for (const line of lines) {
-    cli.screen.print(line);
+    if (cli.json) cli.screen.printData(line);
+    else cli.screen.print(line);
     printed += 1;
     if (printed % 100 === 0) await cli.screen.delivered();
   }

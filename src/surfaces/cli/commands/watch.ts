@@ -119,7 +119,7 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
         if (event.seq <= seen) continue;
         seen = event.seq;
         state = evolve(state, event);
-        if (cli.json) for (const each of log.events(event)) cli.screen.print(JSON.stringify(each));
+        if (cli.json) for (const each of log.events(event)) cli.screen.printData(JSON.stringify(each));
         else for (const line of log.lines(event)) cli.screen.print(line);
       }
       movedAt = Date.now();

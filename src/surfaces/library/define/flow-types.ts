@@ -151,7 +151,7 @@ export interface Flow<
 > extends EndedFlow<In, { state: Results; questions: Asked; last: Last; ended: Ended; names: Names }> {
   /**
    * Asks an agent or calls a tool. The argument is a prompt or the arguments of the tool.
-   * @example begun.step(triage, ({ input }) => input.message)
+   * @example begun.step(worker, ({ input }) => input.message)
    */
   step<Step extends Agent | Tool, const Name extends string = NameOf<Step>, Handled extends Part = never>(
     this: FreeName<Name, Names>,
@@ -172,7 +172,7 @@ export interface Flow<
 
   /**
    * Runs steps only if a condition holds, and others if it does not. Both ways go on with the next step.
-   * @example begun.when(({ triage }) => triage.kind.eq('refund'), (f) => f.step(refund, ({ triage }) => ({ order: triage.order, amount: triage.amount })))
+   * @example begun.when(({ triage }) => triage.kind.eq('refund'), (f) => f.step(review, ({ triage }) => text`Order ${triage.order}`))
    */
   when<Then extends Part, Else extends Part = Flow<In, Results, Asked, Last, never, Names>>(
     condition: (scope: Scope<In, Results>) => Expression<boolean>,
