@@ -123,23 +123,9 @@ test('the inbox asks only people who sign for a key', { timeout: 60_000 }, async
   expect(lines).toContain('nothing waits for an answer');
 });
 
-test(
-  'at 40 columns sentences are broken between words, and commands and data stay whole',
-  { timeout: 60_000 },
-  async () => {
-    const cwd = await newProject();
-    const page = async (...args: string[]): Promise<string> => (await onTerminal(cwd, args, [], 40)).lines.join('\n');
-    const checked = await page('check', 'support.flow.yaml');
-    expect(checked).toMatch(/ {2}ends {4}SUCCESS, [A-Z_, ]+\n {4}[A-Z_, ]+\n/);
-    expect(await page('check', 'suport.flow.yaml')).toContain('`suport.flow.yaml`\n  = help: ');
-    const ran = await page('run', 'support.flow.yaml', '--script', 'support.script.yaml', '--input', 'hello');
-    const [, usage = ''] = /SUCCESS {2}r_\w+ ([^]*)/.exec(ran) ?? [];
-    expect(
-      usage
-        .split('\n')
-        .slice(0, 3)
-        .every((line) => line.length <= 40),
-    ).toBe(true);
-    expect(usage).toMatch(/steps?,\n {2}\d/);
-  },
-);
+test('at 40 columns sentences are broken between words', { timeout: 120_000 }, async () => {
+  const cwd = await newProject();
+  const page = async (...args: string[]): Promise<string> => (await onTerminal(cwd, args, [], 40)).lines.join('\n');
+  expect(await page('check', 'support.flow.yaml')).toMatch(/ {2}ends {4}SUCCESS, [A-Z_, ]+\n {4}[A-Z_, ]+\n/);
+  expect(await page('check', 'suport.flow.yaml')).toContain('there is no file\n  `suport.flow.yaml`\n');
+});

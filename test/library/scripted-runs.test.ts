@@ -118,7 +118,7 @@ describe('a run that a program with a script starts', () => {
 
   test('is not continued by a program without a script', async () => {
     const journal = freshPath();
-    const run = await started(journal);
+    const { run } = await started(journal);
     await using engine = engineOn(journal);
     expect(await codeOf(engine.resume(run))).toBe('scripted-run');
     expect(called).toEqual([]);
@@ -126,8 +126,8 @@ describe('a run that a program with a script starts', () => {
 
   test('is continued by the command with the script, from any folder', async () => {
     const journal = freshPath();
-    const run = await started(journal);
-    const result = await sluice(['answer', run, 'approve', '--db', journal, '--json'], { cwd: tmpdir() });
+    const { run, question } = await started(journal);
+    const result = await sluice(['answer', question, 'approve', '--db', journal, '--json'], { cwd: tmpdir() });
     expect(result.status, result.stderr).toBe(0);
     expect(report(result)).toMatchObject({ run, code: 'SUCCESS', path: ['send', 'gate', 'again'] });
     expect(called).toEqual([]);
@@ -135,10 +135,10 @@ describe('a run that a program with a script starts', () => {
 
   test('is refused by the command without the file', async () => {
     const journal = freshPath();
-    const run = await started(journal);
+    const { question } = await started(journal);
     rmSync(join(dirname(journal), 'scripts'), { recursive: true });
-    const refused = await sluice(['answer', run, 'approve', '--db', journal], { cwd: tmpdir() });
-    expect(refused.status).toBe(1);
+    const refused = await sluice(['answer', question, 'approve', '--db', journal], { cwd: tmpdir() });
+    expect(refused.status).toBe(2);
     expect(refused.stderr).toContain('which is not there');
     expect(refused.stderr).toContain('--script FILE');
   });
@@ -154,11 +154,11 @@ describe('a run that a program with a script starts', () => {
 });
 
 /** A run that waits at `gate`, of a program that has ended. */
-async function started(journal: string): Promise<string> {
+async function started(journal: string): Promise<{ readonly run: string; readonly question: string }> {
   await using engine = engineOn(journal, { script: SCRIPT });
   const run = await engine.run(paying, {});
-  expect(await run.waiting()).toHaveLength(1);
-  return run.id;
+  const [question] = await run.waiting();
+  return { run: run.id, question: question?.id ?? '' };
 }
 
 async function stateOf(journal: string, id: string) {

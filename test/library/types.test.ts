@@ -81,6 +81,25 @@ describe('inference', () => {
     expect(compile(defined.document).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
+  test('of lists that later steps take', () => {
+    const priced = code('priced', { input: z.object({ n: z.number() }), run: ({ n }) => ({ net: n, tags: ['a'] }) });
+    const Nets = z.array(z.object({ net: z.number(), tags: z.array(z.string()) }));
+    const sum = code('sum', {
+      input: z.object({ nets: Nets, first: z.object({ all: Nets }) }),
+      run: ({ nets }) => nets.length,
+    });
+    const defined = flow('sum', { input: z.object({ items: z.array(z.number()) }) })
+      .map(
+        'nets',
+        ({ input }) => input.items,
+        (f, n) => f.step(priced, () => ({ n })),
+      )
+      .set('kept', ({ nets }) => ({ all: nets }))
+      .step(sum, ({ nets, kept }) => ({ nets, first: kept }));
+    expectTypeOf<OutputFor<typeof defined>>().toEqualTypeOf<number>();
+    expect(compile(defined.document).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+
   test('of loops, teams and workflows', () => {
     const answer = agent('answer', { instructions: 'Answer.', output: z.object({ text: z.string() }) });
     const free = agent('free', { instructions: 'Answer.' });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const dir = mkdtempSync(join(tmpdir(), 'sluice-create-'));
 const modules = join(dir, 'node_modules');
+const sluice = join(modules, 'sluice/bin/sluice.js');
 
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 function run(command: string, args: readonly string[], cwd = dir) {
@@ -27,6 +28,8 @@ beforeAll(() => {
     run('tar', ['-xzf', join(dir, filename), '-C', join(modules, name), '--strip-components=1']);
   }
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object };
+  mkdirSync(join(modules, '.bin'));
+  symlinkSync(join(root, 'node_modules/.bin/tsc'), join(modules, '.bin/tsc'));
   for (const name of [...Object.keys(dependencies), 'typescript', '@typescript', '@types', 'node', 'undici-types']) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     if (existsSync(join(root, 'node_modules', name)))
@@ -57,14 +60,14 @@ test.each(nodes)('a TypeScript project on %s', { timeout: 120_000 }, (node) => {
   expect(tested.status, tested.output).toBe(0);
   expect(tested.output).toMatch(/pass 2/);
   // The README of the project prints this command.
-  const checked = run(node, [join(modules, 'sluice/bin/sluice.js'), 'check', 'dist/refunds.js'], project);
+  const checked = run(node, [sluice, 'check', 'dist/refunds.js'], project);
   expect(checked.status, checked.output).toBe(0);
   expect(checked.output).toContain('refunds  sha256:');
 });
 
 test.each(['support', 'research', 'team'])('the template %s passes its own test', { timeout: 120_000 }, (template) => {
   const project = join(dir, template);
-  const made = run(process.execPath, [join(modules, 'sluice/bin/sluice.js'), 'init', project, '--template', template]);
+  const made = run(process.execPath, [sluice, 'init', project, '--template', template]);
   expect(made.status, made.output).toBe(0);
   for (const node of nodes) {
     const tested = run(node, ['--test'], project);
@@ -72,14 +75,55 @@ test.each(['support', 'research', 'team'])('the template %s passes its own test'
   }
 });
 
+/** The ids that stand for APPROVAL and RUN in a README. */
+function idsIn(project: string): { readonly [word: string]: string } {
+  const listed = (command: string): string => run(process.execPath, [sluice, command, '--json'], project).stdout;
+  return { APPROVAL: /"a_[^"]+"/.exec(listed('approvals'))?.[0] ?? '', RUN: /"r_\w+"/.exec(listed('runs'))?.[0] ?? '' };
+}
+
+/** As the shell runs it in the project, with the packed command for `npx sluice`. Nothing is installed. */
+function typed(command: string, project: string) {
+  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { scripts: { test: string } };
+  const ids = /APPROVAL|RUN/.test(command) ? idsIn(project) : {};
+  const line = command
+    .replace(/^npm test.*/, scripts.test)
+    .replace(/^npx sluice/, `node ${sluice}`)
+    .replaceAll(/APPROVAL|RUN/g, (word) => ids[word] ?? '');
+  const path = [dirname(process.execPath), join(modules, '.bin'), env['PATH']].join(':');
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', line], {
+    cwd: project,
+    env: { ...env, PATH: path },
+    encoding: 'utf8',
+  });
+  return { command, status, output: `${stdout}${stderr}` };
+}
+
+test.each(['support', 'research', 'team', 'typescript'])(
+  'every command in the README of %s works as printed',
+  { timeout: 240_000 },
+  (template) => {
+    const project = join(dir, `readme-${template}`);
+    run(process.execPath, [sluice, 'init', project, '--template', template]);
+    const readme = readFileSync(join(project, 'README.md'), 'utf8');
+    const blocks = [...readme.matchAll(/^ {4}(\S.*)$/gm)].map(([, command = '']) => command);
+    const inline = [...readme.matchAll(/`(npx sluice [^`]+)`/g)].map(([, command = '']) => command);
+    // `npm install` loads the packages that are here already, and `npm start` asks a model.
+    const commands = [...blocks, ...inline].filter((command) => !/npm install|npm start/.test(command));
+    expect(commands.length).toBeGreaterThanOrEqual(3);
+    for (const command of commands) {
+      const { status, output } = typed(command, project);
+      // A run that waits for an answer ends with 3.
+      expect([command, status, output]).toEqual([
+        command,
+        template === 'support' && / run /.test(command) ? 3 : 0,
+        output,
+      ]);
+    }
+  },
+);
+
 test('an unknown template is refused with the nearest name', () => {
-  const refused = run(process.execPath, [
-    join(modules, 'sluice/bin/sluice.js'),
-    'init',
-    join(dir, 'x'),
-    '--template',
-    'typscript',
-  ]);
+  const refused = run(process.execPath, [sluice, 'init', join(dir, 'x'), '--template', 'typscript']);
   expect([refused.status, refused.output]).toEqual([2, expect.stringContaining('Did you mean `typescript`?')]);
   expect(existsSync(join(dir, 'x'))).toBe(false);
 });

@@ -24,12 +24,15 @@ export type Operand<T> = T | Expression<T>;
 /** Where a value is expected: the value, an expression, or a structure that contains expressions. */
 export type Given<T> =
   | T
-  | Expression<T>
+  | Expression<Unchanged<T>>
   | (T extends readonly unknown[]
       ? { readonly [Index in keyof T]: Given<T[Index]> }
       : T extends object
         ? { readonly [Field in keyof T]: Given<T[Field]> }
         : never);
+
+/** Results of steps are never changed, so a result with lists that cannot be changed fits where such lists are not asked for. */
+type Unchanged<T> = T extends object ? { readonly [Key in keyof T]: Unchanged<T[Key]> } : T;
 
 /** The value that a structure with expressions becomes. */
 export type Resolved<T> =
