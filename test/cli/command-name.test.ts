@@ -1,11 +1,11 @@
 /** Printed commands can be pasted: the name of the program fits how it was started. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS, commandName, flagsOf } from '../../src/surfaces/cli/command-name.ts';
 import { createProgram } from '../../src/surfaces/cli/program.ts';
 import { createScreen } from '../../src/surfaces/cli/screen.ts';
-import { RUN, folder } from './cli.ts';
+import { RUN, folder, root } from './cli.ts';
 import { newProject, sluice } from './in-process.ts';
 
 function withCommand(dir: string): string {
@@ -41,6 +41,20 @@ test('every command is replaced in printed texts', () => {
   const names = commands.map((command) => command.name());
   expect(names).toContain('fork');
   expect(names.filter((name) => !COMMANDS.includes(name))).toEqual([]);
+});
+
+test('no hint prints a command with a fixed name of the program', () => {
+  const sources = join(root, 'src/surfaces/cli/commands');
+  const fixed = readdirSync(sources).flatMap((file) =>
+    readFileSync(join(sources, file), 'utf8')
+      .split('\n')
+      .filter((line) => /\.(?:hint|warn|print)\(.*\bsluice [a-z]/.test(line) && !line.includes('withCommandName')),
+  );
+  expect(fixed).toEqual([]);
+});
+
+test('a script of a program is not repeated: there is no file to name', () => {
+  expect(flagsOf({ db: '.sluice/sluice.db', tenant: undefined }, { script: 'program' })).toBe('');
 });
 
 test('a printed command repeats the options of the one that prints it', () => {

@@ -205,7 +205,7 @@ test('a line of untrusted text cannot stand where a line of ours stands', () => 
 
 test('sentences are broken between words, with further lines indented', () => {
   expect(wrapSentences('error: there is no such file', 16)).toBe('error: there is\n  no such file');
-  expect(wrapSentences('  = help: use another one', 15)).toBe('  = help: use\n    another\n    one');
+  expect(wrapSentences('  = help: use another one', 15)).toBe('  = help: use\n    another one');
   expect(wrapSentences('short\n\n  as it is', 16)).toBe('short\n\n  as it is');
   expect(wrapSentences('one two three', Infinity)).toBe('one two three');
 });

@@ -3,6 +3,7 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { addKey, listKeys } from '../keys.ts';
 import { table } from '../text.ts';
+import { withCommandName } from '../command-name.ts';
 
 export interface KeysAddOptions {
   readonly out?: string;
@@ -21,7 +22,7 @@ export async function keysAddCommand(cli: Cli, name: string, options: KeysAddOpt
 export async function keysListCommand(cli: Cli): Promise<ExitStatus> {
   const keys = listKeys();
   if (cli.json) cli.printJson(keys);
-  else if (keys.length === 0) cli.hint('no keys yet; make one with `sluice keys add NAME`');
+  else if (keys.length === 0) cli.hint(withCommandName('no keys yet; make one with `sluice keys add NAME`'));
   else cli.screen.print(table(keys.map(({ name, key, file }) => [name, key, file])));
   return OK;
 }

@@ -15,6 +15,7 @@ import { readNumber, readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
 import { oneLine, table } from '../text.ts';
 import { usage } from '../usage.ts';
+import { withCommandName } from '../command-name.ts';
 
 export interface QuotaOptions {
   readonly runs?: string;
@@ -43,7 +44,7 @@ export async function quotasCommand(cli: Cli): Promise<ExitStatus> {
   if (cli.json)
     cli.printJson({ quotas: quotas.map(jsonOf), acts: acts.map(actJson), ...(broken === null ? {} : { broken }) });
   else if (quotas.length === 0 && broken === null)
-    cli.hint('no tenant has a quota; set one with `sluice quotas set TENANT --runs 100`');
+    cli.hint(withCommandName('no tenant has a quota; set one with `sluice quotas set TENANT --runs 100`'));
   else if (quotas.length > 0) {
     const head = ['TENANT', 'PER', 'RUNS', 'AT ONCE', 'TOKENS', 'USD', 'REFUSED'];
     cli.screen.print(table([head, ...quotas.map(rowOf)]));

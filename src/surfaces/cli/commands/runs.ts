@@ -31,7 +31,9 @@ export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitS
   else cli.screen.print(table([['RUN', 'FLOW', 'STATE', 'CODE', 'STARTED'], ...entries.map(rowOf)]));
   const changed = entries.filter(({ broken }) => broken !== null).length;
   if (changed > 0)
-    cli.warn(`${plural(changed, 'run')} of ${entries.length} cannot be trusted; run \`sluice audit verify\``);
+    cli.warn(
+      withCommandName(`${plural(changed, 'run')} of ${entries.length} cannot be trusted; run \`sluice audit verify\``),
+    );
   return OK;
 }
 

@@ -19,6 +19,7 @@ import { readJson, readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import { checkReportFiles, writeReports, writeText } from '../report-file.ts';
 import { dollars, grouped, oneLine, plural, shellWord, table } from '../text.ts';
+import { withCommandName } from '../command-name.ts';
 
 export interface SimulateOptions {
   readonly runs?: string;
@@ -109,7 +110,12 @@ function textOf(result: Rehearsal, file: string): string {
     ]),
     ...(worst === null
       ? []
-      : [['worst', `${worst.code}: replay with sluice simulate ${shellWord(file)} --runs 1 --seed ${worst.seed}`]]),
+      : [
+          [
+            'worst',
+            `${worst.code}: replay with ${withCommandName(`sluice simulate ${shellWord(file)} --runs 1 --seed ${worst.seed}`)}`,
+          ],
+        ]),
     ...defects.map(({ kind, message, seed, runs: count }) => [
       'defect',
       `${kind}: ${oneLine(message, 200)}${seed === null ? '' : ` (${plural(count, 'run')}, seed ${seed})`}`,

@@ -14,7 +14,7 @@ import { createNarrator } from '../../../runtime/report/narrate.ts';
 import { createPublicEvents } from '../../../runtime/report/public-events.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
-import { flagsOf, scriptOf } from '../command-name.ts';
+import { flagsOf, scriptOf, withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { printOutcome } from '../follow.ts';
@@ -104,7 +104,8 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
   const hintAtSilence = (): void => {
     if (isHinted || Date.now() - movedAt < SILENCE_MS || state === null || statusOf(state) !== 'running') return;
     isHinted = true;
-    cli.hint(`no event for ${SILENCE_MS / 1000} s. If no process works on the run: sluice resume ${run}`);
+    const resume = withCommandName(`sluice resume ${run}${flagsOf(cli, scriptOf(state))}`);
+    cli.hint(`no event for ${SILENCE_MS / 1000} s. If no process works on the run:\n  ${resume}`);
   };
   return {
     status: () => (state === null ? 'running' : statusOf(state)),
