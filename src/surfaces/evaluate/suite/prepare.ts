@@ -181,15 +181,26 @@ async function compileVariant(file: string, model: string | undefined, prompts: 
   for (const [agent, prompt] of Object.entries(prompts))
     if (agent in flow.agents && flow.agents[agent]?.instructions.includes(prompt) !== true)
       throw promptNotUsed(file, agent);
+  const known = new Map<string, Budgeted>();
   const withBudget: Variant['withBudget'] = (key, amount) => {
     if (document === null) return { flow: null, codes: ['the module exports no document'] };
     const budgets = isRecord(document['budgets']) ? document['budgets'] : {};
     const changed = JSON.stringify({ ...document, budgets: { ...budgets, [key]: amount } });
-    const { file: _, result } = compileText(file, changed, model);
-    const codes = result.diagnostics.filter(({ severity }) => severity === 'error').map(({ code }) => code);
-    return { flow: flowIn({ file, result }), codes };
+    const budgeted = known.get(changed) ?? compileBudgeted(file, changed, model);
+    if (changed.length <= KEPT_CHARS_MAX) known.set(changed, budgeted);
+    return budgeted;
   };
   return { flow, bounds, tools: plain.definition?.tools ?? {}, withBudget };
+}
+
+type Budgeted = ReturnType<Variant['withBudget']>;
+/** The cases of a suite use the same budgets. The flows of longer documents are compiled again, since they need much memory. */
+const KEPT_CHARS_MAX = 20_000;
+
+function compileBudgeted(file: string, text: string, model: string | undefined): Budgeted {
+  const compiled = compileText(file, text, model);
+  const errors = compiled.result.diagnostics.filter(({ severity }) => severity === 'error');
+  return { flow: flowIn(compiled), codes: errors.map(({ code }) => code) };
 }
 
 /** The document as a value; null for a module that exports something else. */
