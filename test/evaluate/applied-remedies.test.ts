@@ -140,7 +140,7 @@ const EDITS: { readonly [fragment: string]: Edit } = {
   when: () => [
     [
       ['flow', 'nodes', 7, 'routes'],
-      [{ when: "bot.output == 'done'", to: 'end' }, { to: 'end' }],
+      [{ when: "bot.output == 'done'", to: 'end' }, { when: 'default', to: 'end' }],
     ],
   ],
   '{ when, reason }': NAMED,
