@@ -140,7 +140,10 @@ const EDITS: { readonly [fragment: string]: Edit } = {
   when: () => [
     [
       ['flow', 'nodes', 7, 'routes'],
-      [{ when: "bot.output == 'done'", to: 'end' }, { when: 'default', to: 'end' }],
+      [
+        { when: "bot.output == 'done'", to: 'end' },
+        { when: 'default', to: 'end' },
+      ],
     ],
   ],
   '{ when, reason }': NAMED,
