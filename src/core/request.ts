@@ -201,10 +201,12 @@ function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait
   if (typeof seconds === 'number' && Number.isFinite(seconds)) return { until: now + Math.max(0, seconds) * 1000 };
   const instant = typeof until === 'string' ? instantOf(until) : null;
   if (instant !== null) return { until: instant };
-  const wanted = signal !== undefined ? 'the name of a signal' : until === undefined ? 'a number' : 'an instant';
+  const wanted = signal !== undefined ? 'the name of a signal' : until === undefined ? 'a number' : AN_INSTANT;
   const message = `\`${nameOf(node)}\` waits for ${wanted}, but got ${JSON.stringify(signal ?? seconds ?? until ?? null)}`;
   return errorRecord(node, { class: 'semantic', type: 'WaitError', message }, 1);
 }
+
+const AN_INSTANT = 'an instant with its time zone, such as 2026-12-01T09:00:00Z';
 
 function questionOf(state: RunState, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {
   if (effect.kind !== 'ask') return undefined;

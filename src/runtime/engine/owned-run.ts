@@ -45,6 +45,8 @@ export interface OwnedRun {
   begun: boolean;
   /** Its earliest events are being verified. Until then nothing is stored. */
   verifying: boolean;
+  /** True if this process only ends a wait of the run. */
+  passing?: true;
   /** A turn is being stored. Nothing of that turn has been acted on. */
   storing: boolean;
   entry: RunEntryChange | null;

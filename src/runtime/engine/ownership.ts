@@ -1,7 +1,9 @@
 /** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
-import { statusOf } from '../../core/outstanding.ts';
+import { outstanding, statusOf } from '../../core/outstanding.ts';
+import { settle } from '../../core/settle.ts';
 import type { RunId, RunState } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
+import { readRun } from '../journal/read.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
 import { broken as brokenRun, demandAgreement, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { VerifiedRun } from '../journal/verify.ts';
@@ -17,10 +19,11 @@ import { spentIn } from '../quotas/quotas.ts';
 export const POLL_MS = 200;
 const CLAIM_MAX = 100;
 const ROOM_POLL_MS = 2000;
+const TIMERS_POLL_MS = 1000;
 
 export class Ownership {
   readonly #host: Host;
-  readonly #pickUp: boolean;
+  readonly #pickUp: boolean | 'timers';
   readonly #detector: JumpDetector;
   readonly #timer: NodeJS.Timeout;
   #polling: Promise<void>;
@@ -30,11 +33,16 @@ export class Ownership {
   readonly #leftToOthers = new Set<RunId>();
   /** Verifications of runs that already work. */
   readonly #verifying = new Set<Promise<void>>();
+  /** Runs whose waits are over and are left to a process that makes the calls after them, with the end of the wait. */
+  readonly #leftDue = new Map<RunId, number>();
+  /** When to look for waits that are over next. */
+  #timersAt: number;
 
   /** `pickUp`: also claims unfinished runs that no live process owns. */
-  constructor(host: Host, pickUp: boolean) {
+  constructor(host: Host, pickUp: boolean | 'timers') {
     this.#host = host;
     this.#pickUp = pickUp;
+    this.#timersAt = host.clock.now() + TIMERS_POLL_MS;
     this.#detector = new JumpDetector(host.clock);
     this.#polling = host.lease.ready().then(
       () => this.#poll(),
@@ -187,7 +195,8 @@ export class Ownership {
     this.#followClock();
     try {
       for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
-      if (this.#pickUp)
+      if (this.#pickUp === 'timers') await this.#endWaits();
+      else if (this.#pickUp)
         for (const run of await store.roster.claim(worker.id, this.#host.lease.now(), {
           limit: CLAIM_MAX,
           except: [...this.#leftToOthers],
@@ -197,6 +206,39 @@ export class Ownership {
     } catch (error) {
       if (!this.#isStopped()) this.#host.fail(error as Error);
     }
+  }
+
+  /** Ends waits and questions of other runs whose time is over. */
+  async #endWaits(): Promise<void> {
+    const { store, worker, clock } = this.#host;
+    if (clock.now() < this.#timersAt) return;
+    this.#timersAt = clock.now() + TIMERS_POLL_MS;
+    for (const { run, due } of await store.roster.list({ status: ['suspended'] })) {
+      if (due === null || due > clock.now() || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
+      try {
+        if (await this.#endsAlone(run)) await this.#tick(run);
+        else this.#leftDue.set(run, due);
+      } catch (error) {
+        if (!(error instanceof SluiceError)) throw error;
+        this.#leftDue.set(run, due);
+      }
+    }
+  }
+
+  /** False if a call follows the wait: its time must not begin before a process makes it. */
+  async #endsAlone(run: RunId): Promise<boolean> {
+    const { store, clock } = this.#host;
+    const { program, state } = await readRun(store.journal, run);
+    const { state: after } = settle(program, state, [{ type: 'tick' }], clock.now());
+    return after !== null && (after.outcome !== null || outstanding(program, after).commands.length === 0);
+  }
+
+  async #tick(run: RunId): Promise<void> {
+    const owned = await this.acquire(run, { checks: false });
+    if (owned === null) return;
+    owned.passing = true;
+    await this.#host.send(owned, { type: 'tick' });
+    await this.release(owned);
   }
 
   /** Waits are derived again after a jump of the system clock. */

@@ -17,8 +17,11 @@ export interface EngineOptions {
   readonly store: Store;
   readonly performer: Performer;
   readonly clock?: Clock;
-  /** Claims unfinished runs that no live process owns, and continues them. Default true. */
-  readonly pickUp?: boolean;
+  /**
+   * Claims unfinished runs that no live process owns, and continues them. Default true. With `timers`, it only ends waits and
+   * questions whose time is over and which no call follows. A call is left to a process with the options of the run.
+   */
+  readonly pickUp?: boolean | 'timers';
   /** Throws if this engine must not continue a run with this origin. Its own starts are not checked. */
   readonly checkOrigin?: (run: RunId, origin: Origin) => void;
   /** A worker that has not renewed its lease for this long can lose its runs. Default 10 s. */

@@ -19,7 +19,7 @@ export interface Session {
   readonly interrupt: Interrupt;
 }
 
-/** Unfinished runs of other processes are not picked up: they may need other options. */
+/** Waits of other runs end in time, but their calls are not made here: they may need other options. */
 export async function withSession<Result>(
   cli: Cli,
   options: WorldOptions,
@@ -33,7 +33,8 @@ export async function withSession<Result>(
     store,
     performer: world.performer,
     clock: world.clock,
-    pickUp: false,
+    // The time of a script passes at once, and is not the time of other runs.
+    pickUp: options.script === undefined ? 'timers' : false,
     ...retentionOptions(store, cli.db, (message) => cli.hint(message)),
     ...signingFor(cli.db),
     worstCase: worstCases(),

@@ -31,8 +31,9 @@ export function adaptDocument(doc: Located, report: Report): Located {
     runtime: (entry) => adaptRuntime(entry, doc.entries.has('flow'), report),
     tools: ({ value }) => adaptTools(value, doc, flow.value, report),
     agents: ({ value }) => mapItems(value, (agent) => adaptAgent(agent, report)),
-    flow: ({ value }) => adaptFlow(value),
-    flows: ({ value }) => mapEntries(byId(value, report), (entry) => ({ ...entry, value: adaptFlow(withId(entry)) })),
+    flow: ({ value }) => adaptFlow(value, report),
+    flows: ({ value }) =>
+      mapEntries(byId(value, report), (entry) => ({ ...entry, value: adaptFlow(withId(entry), report) })),
   };
   return mapEntries(doc, (entry) => {
     if (Object.hasOwn(TOP_LEVEL, entry.key)) return dropped(entry, entry.key, report, TOP_LEVEL[entry.key]);
@@ -46,7 +47,7 @@ function adaptRuntime(entry: Entry, hasFlow: boolean, report: Report): Located |
   const kept = mapEntries(entry.value, (each) => {
     if (each.key !== 'flow') return dropped(each, `runtime.${each.key}`, report, runtimeHelp(each.key));
     if (hasFlow) return dropped(each, 'runtime.flow', report, 'The document has `flow` too, and that one runs.');
-    return { ...each, value: adaptFlow(each.value) };
+    return { ...each, value: adaptFlow(each.value, report) };
   });
   return hasFlow ? null : kept;
 }
@@ -183,17 +184,23 @@ function brainHelp(key: string): string | undefined {
 }
 
 /** Agents and terminals of that system have `params`, which is `input` or `output` here. */
-function adaptFlow(flow: Located): Located {
+function adaptFlow(flow: Located, report: Report): Located {
   return mapEntries(flow, (entry) =>
-    entry.key === 'nodes' ? { ...entry, value: mapItems(entry.value, adaptNode) } : entry,
+    entry.key === 'nodes' ? { ...entry, value: mapItems(entry.value, (node) => adaptNode(node, report)) } : entry,
   );
 }
 
-function adaptNode(node: Located): Located {
+function adaptNode(node: Located, report: Report): Located {
   const type = textOf(childOf(node, 'type'));
   const meant = type === 'agent' ? 'input' : type === 'terminal' ? 'output' : undefined;
-  if (meant === undefined || entryOf(node, meant) !== undefined) return node;
-  return mapEntries(node, (entry) => (entry.key === 'params' ? { ...entry, key: meant } : entry));
+  if (meant === undefined) return node;
+  const isGiven = entryOf(node, meant) !== undefined;
+  return mapEntries(node, (entry) => {
+    if (entry.key !== 'params') return entry;
+    return isGiven
+      ? dropped(entry, 'params', report, `The node has \`${meant}\` too, and that one counts.`)
+      : { ...entry, key: meant };
+  });
 }
 
 function dropped(entry: Entry, name: string, report: Report, help?: string): null {
