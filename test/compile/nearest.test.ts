@@ -11,6 +11,8 @@ test.each([
   ['modle', ['modles_of_all_kinds', 'model'], 'model'],
   ['string', ['substring'], 'substring'],
   ['refund', ['payments.refund'], 'payments.refund'],
+  ['InitialState', ['Initial', 'States'], 'Initial'],
+  ['AgentName', ['Name'], undefined],
   // Two letters are part of too much.
   ['id', ['void_id'], undefined],
   ['same', ['same'], undefined],

@@ -93,6 +93,25 @@ test.each([
   expect(edge(pictureOf(example), from, '~end')?.label).toBe(label);
 });
 
+test('a sub-graph of a team is not drawn as an agent', () => {
+  const text = readFileSync(new URL('../../examples/graph.team.yaml', import.meta.url), 'utf8');
+  const kinds = compileText(text).picture?.nodes.flatMap(({ label, kind }) => (label === 'research' ? [kind] : []));
+  expect(kinds).toEqual(['tool']);
+});
+
+test('the review of a plan stands between the plan and the manager', () => {
+  const { picture } = compileText({
+    Orchestration: {
+      Agents: [{ Name: 'Ann', Instructions: 'Go on.' }],
+      Selection: { Type: 'magentic', Magentic: { Model: 'gpt-6', EnablePlanReview: true } },
+    },
+  });
+  expect(picture?.edges.slice(0, 2)).toEqual([
+    expect.objectContaining({ from: '~start', to: '~plan' }),
+    expect.objectContaining({ from: '~plan', to: 'manager', guards: ['approval'] }),
+  ]);
+});
+
 test('a team that only its limit ends is drawn so', () => {
   const { graph } = compileText(
     'Agents: [{ Name: A }]\nSelection: { Type: roundrobin }\nTermination: { Type: maxiterations, MaxIterations: 4 }',

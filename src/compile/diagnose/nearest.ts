@@ -1,17 +1,23 @@
 /** The name that a word in a document was probably meant to be. */
 import { misspelt } from '../../expr/misspelt.ts';
 
-/** A name with a similar spelling. Otherwise the shortest name that begins or ends with the word, or has it as one of its words. */
+/**
+ * A name with a similar spelling. Otherwise the shortest name that begins or ends with the word, or has it as one of its words.
+ * Otherwise the longest name that the word begins or ends with.
+ */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const names = [...candidates];
   return (
     misspelt(word, names) ??
-    names.filter((name) => name !== word && isPartOf(word, name)).toSorted((a, b) => a.length - b.length)[0]
+    names.filter((name) => name !== word && isPartOf(word, name)).toSorted((a, b) => a.length - b.length)[0] ??
+    names.filter((name) => name.length >= NAME_MIN && isPartOf(name, word)).toSorted((a, b) => b.length - a.length)[0]
   );
 }
 
 /** Shorter parts are in too many names to mean one of them. */
 const PART_MIN = 3;
+/** Shorter names are in too many words. */
+const NAME_MIN = 5;
 
 function isPartOf(word: string, name: string): boolean {
   const [part, whole] = [word.toLowerCase(), name.toLowerCase()];

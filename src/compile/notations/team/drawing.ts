@@ -35,7 +35,9 @@ export function drawTeam(team: Team, given: Drawing): Picture {
 
 /** With the end that the rules of `Termination` lead to. A session that no rule ends is ended by its limit. */
 function ended({ nodes, edges, last: ending = [], ...rest }: Drawing, { termination: { rules, cap } }: Team): Drawing {
-  const speakers = nodes.filter(({ kind, id }) => kind === 'agent' && (ending.length === 0 || ending.includes(id)));
+  // The last message of a sub-graph counts too.
+  const speaks = ({ kind }: PictureNode): boolean => kind === 'agent' || kind === 'tool';
+  const speakers = nodes.filter((node) => speaks(node) && (ending.length === 0 || ending.includes(node.id)));
   const agentOf = ({ label, detail }: PictureNode): string => detail ?? label;
   const matched = rules.flatMap(({ pattern, condition, agents, checks }) =>
     speakers

@@ -79,9 +79,10 @@ function draw(graph: Graph): Drawing {
 }
 
 function drawNodes(graph: Graph): Drawing {
-  const nodes = [...graph.nodes.values()].map(({ id, raw }) =>
-    agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`),
-  );
+  const nodes = [...graph.nodes.values()].map(({ id, raw, inner }) => {
+    const shape = agentShape(id, id, raw.Agent ?? `sub-graph ${raw.SubGraphId ?? ''}`);
+    return inner === null ? shape : { ...shape, kind: 'tool' as const };
+  });
   const edges = [...graph.nodes.values()].flatMap(({ edges: own }) =>
     own.map(({ raw, back, checks }) => {
       const kind = graph.nodes.get(raw.To)?.raw.Parallel === true ? 'branch' : 'route';

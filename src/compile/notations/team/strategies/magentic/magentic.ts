@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { bool, int, record, text } from '../../../../document/shape/fields.ts';
 import { mayDecide, planDenied } from '../../../../document/boundary.ts';
-import { END, START, agentShape, agentShapes, edgeShape } from '../../drawing.ts';
+import { END, START, agentShape, agentShapes, edgeShape, guarded } from '../../drawing.ts';
 import { model } from '../../schema/agents.ts';
 import { chooserDef, reserve } from '../chooser.ts';
 import { lacking, strategy } from '../strategy.ts';
@@ -40,9 +40,17 @@ export const magentic = strategy({
   }),
   lower: (l, raw) => lowerMagentic(l, raw),
   draw: (raw, team) => ({
-    nodes: [START, agentShape(MANAGER, MANAGER, MANAGER), ...agentShapes(team), END],
+    nodes: [
+      START,
+      ...(raw.EnablePlanReview ? [agentShape('~plan', 'plan', MANAGER)] : []),
+      agentShape(MANAGER, MANAGER, MANAGER),
+      ...agentShapes(team),
+      END,
+    ],
     edges: [
-      edgeShape(START.id, MANAGER, null),
+      ...(raw.EnablePlanReview
+        ? [edgeShape(START.id, '~plan', null), guarded(edgeShape('~plan', MANAGER, null), [], true)]
+        : [edgeShape(START.id, MANAGER, null)]),
       ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]),
       edgeShape(MANAGER, END.id, 'task complete'),
     ],
