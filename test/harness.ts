@@ -141,7 +141,7 @@ export function scriptedEngine(script: Script, memory: MemoryStore = createMemor
   return { engine, store, prompts };
 }
 
-export type CoreAnswer = Pick<Answer, 'choice' | 'text'> & { readonly by?: string };
+type CoreAnswer = Pick<Answer, 'choice' | 'text'> & { readonly by?: string };
 
 export interface CoreWorld {
   readonly perform: (command: Command, open: readonly Command[]) => Settled;
