@@ -33,7 +33,7 @@ import type { Value } from './value.ts';
 
 /** CEL source text, as the compiled flow stores it. */
 export type Expr = string;
-export type Scope = { readonly [name: string]: Json };
+type Scope = { readonly [name: string]: Json };
 /** `notes` receives a sentence for each text that a guard compared as a number. */
 export type Program = (scope: Scope, notes?: string[]) => Json;
 
