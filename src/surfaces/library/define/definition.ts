@@ -60,7 +60,7 @@ export type QuestionsFor<Defined> = Defined extends { readonly [TYPES]?: { reado
   : Questions;
 
 /** A step needs a name of its own: give it one with `{ as: … }`. */
-export interface NameTaken<Name extends string> {
+interface NameTaken<Name extends string> {
   readonly 'the name is taken: give the step another one with { as: … }': Name;
 }
 /** The type of `this` of a method that adds steps. A name that is taken makes the call a type error. */
