@@ -71,7 +71,8 @@ function openTask(
   const { ok, reason = '' } = judgeResult(structured(said));
   if (!ok && isUndone) return reason;
   const last = observations.at(-1);
-  if (last !== undefined && observations.every(isError))
+  // Failed changes are judged below, by what the prompt asks for.
+  if (last !== undefined && observations.every((each) => isError(each) && !changing.has(each.tool)))
     return `no tool call succeeded; the last one, ${last.tool}, failed: ${flat(last.error ?? null)}`;
   return judgeDeeds({
     asked: askedIn({ goal: prompt }),
