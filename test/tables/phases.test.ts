@@ -101,7 +101,7 @@ describe('what each phase leaves', () => {
       agents: { bot: [call({ q: 'x' }), 'done'] },
       tools: { find: [entry as never] },
     });
-    expect(driven.report.code).toBe('SUCCESS');
+    expect(driven.report.code).toBe('PARTIAL_SUCCESS');
     expect(slots(driven)['observations']).toMatchObject([
       { tool: 'find', ok: false, error: expect.stringContaining(words) as string },
     ]);

@@ -2,7 +2,7 @@
  * Ends of flows with agents whose answers are marked. A marked answer makes a run that would end SUCCESS a PARTIAL_SUCCESS, in
  * every notation: the ends look at the verdicts, and joins collect them.
  */
-import type { EndNode, Expr, Meter, MeterId, Node, NodeId, View, Write } from '../../ir/nodes.ts';
+import type { EndNode, Meter, MeterId, Node, NodeId, View, Write } from '../../ir/nodes.ts';
 import { edgesOf } from '../verify/graph.ts';
 import { quote } from '../expressions/cel-text.ts';
 
@@ -32,23 +32,9 @@ export function recordVerdict(agent: string): Write {
   return { slot: VERDICTS, mode: 'append', value };
 }
 
-/** Adds the verdict on a turn of an agent that only reads: its reply is not a result where `failed` holds. */
-export function recordFailedCalls(agent: string, failed: Expr, reason: Expr): Write {
-  const value = {
-    agent: quote(agent),
-    n: `${VERDICTS} == null ? 0 : size(${VERDICTS})`,
-    kind: `${failed} ? "result" : "none"`,
-    text: '""',
-    message: `${failed} ? ${reason} : ""`,
-  };
-  return { slot: VERDICTS, mode: 'append', value };
-}
-
 /** True if a node of the flow records verdicts. */
 function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
-  return [...nodes.values()].some(
-    (node) => (node.op === 'do' || node.op === 'let') && node.writes.some(({ slot }) => slot === VERDICTS),
-  );
+  return [...nodes.values()].some((node) => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS));
 }
 
 export interface Draft {

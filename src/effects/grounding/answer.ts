@@ -7,7 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { judgeResult } from '../policy/result.ts';
-import { flat, structured } from '../policy/sources.ts';
+import { structured } from '../policy/sources.ts';
 import { askedIn, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
 import { checkGrounding } from './grounding.ts';
@@ -70,10 +70,6 @@ function openTask(
   // A bare confirmation (`done`) is judged below, by the calls that the prompt asks for.
   const { ok, reason = '' } = judgeResult(structured(said));
   if (!ok && isUndone) return reason;
-  const last = observations.at(-1);
-  // Failed changes are judged below, by what the prompt asks for.
-  if (last !== undefined && observations.every((each) => isError(each) && !changing.has(each.tool)))
-    return `no tool call succeeded; the last one, ${last.tool}, failed: ${flat(last.error ?? null)}`;
   return judgeDeeds({
     asked: askedIn({ goal: prompt }),
     criteria: [],
@@ -82,9 +78,4 @@ function openTask(
     tools,
     lenient: true,
   });
-}
-
-/** The call was made and failed. A command with an exit code has a result. */
-function isError({ ok, error = null, refused }: Observation): boolean {
-  return !ok && error !== null && refused === undefined;
 }

@@ -148,7 +148,7 @@ function addUnknown(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: Node
     }
     case 'tell': {
       const content = `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`;
-      const writes = outcomeOf(agent, content, { ok: 'false', error: reason });
+      const writes = outcomeOf(agent, content, { ok: 'false', error: reason, refused: quote('registry') });
       return kit.set({ hint: `${hint}.unknown`, origin }, writes, done);
     }
   }

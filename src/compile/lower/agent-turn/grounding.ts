@@ -8,7 +8,7 @@ import type { Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { append, chose, set, setField } from '../kit.ts';
 import type { Kit } from '../kit.ts';
-import { recordFailedCalls, recordVerdict } from '../marked-ends.ts';
+import { recordVerdict } from '../marked-ends.ts';
 import { OBSERVATIONS, REPLY, TALK } from './turn.ts';
 import type { AgentTurn } from './turn.ts';
 
@@ -134,13 +134,8 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
 /** Records a verdict on the answer and goes on: a marked answer makes the run a partial success at best. */
 function addMark(kit: Kit, turn: StartedTurn): NodeId {
   const { hint, origin, tools, next } = turn;
-  // An agent that can only read has nothing to claim but values; its calls must not all have failed.
-  if (tools.every((name) => onlyReads(kit.builder.toolDef(name)?.effect)))
-    return kit.set(
-      { hint: `${hint}.calls`, origin },
-      [recordFailedCalls(turn.agent, NO_CALL_SUCCEEDED, NO_CALL_REASON)],
-      next,
-    );
+  // An agent that can only read has nothing to claim but values.
+  if (tools.every((name) => onlyReads(kit.builder.toolDef(name)?.effect))) return next;
   const prompt = turn.input['prompt'] ?? 'null';
   const uttered = {
     what: 'the answer',
