@@ -16,7 +16,26 @@ export interface Stated {
   readonly within?: number;
 }
 
+/** The values of texts that were read lately: a check reads the same observations and instructions several times. */
+const lately = new Map<string, readonly Stated[]>();
+let latelyChars = 0;
+const LATELY_CHARS_MAX = 1_000_000;
+
 export function valuesIn(text: string): readonly Stated[] {
+  const known = lately.get(text);
+  if (known !== undefined) return known;
+  const found = readValues(text);
+  lately.set(text, found);
+  latelyChars += text.length;
+  for (const [oldest] of lately) {
+    if (latelyChars <= LATELY_CHARS_MAX) break;
+    lately.delete(oldest);
+    latelyChars -= oldest.length;
+  }
+  return found;
+}
+
+function readValues(text: string): readonly Stated[] {
   const found: Stated[] = [];
   let rest = text.normalize('NFKC').replace(/[*`]/g, ' ');
   // A reader removes what it read: the year of a date is not also a number.
