@@ -3,7 +3,7 @@
  * command line and the server all create their world here.
  */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
 import type { Pins, RunId, Settled } from '../ir/events.ts';
 import type { CompiledFlow, EffectKind, Node } from '../ir/nodes.ts';
@@ -30,7 +30,7 @@ import type { ModelObject } from './models/model-object.ts';
 import { requireModel } from './models/packages.ts';
 import { targetOf } from './models/target.ts';
 import type { Target } from './models/target.ts';
-import { withPii } from './pii/pipeline.ts';
+import { Pipelines, asCommandError, withPii } from './pii/pipeline.ts';
 import { holdsSecret } from './redact.ts';
 import { secretsFor } from './tools/template.ts';
 import type { OpenVault } from './pii/pipeline.ts';
@@ -118,10 +118,11 @@ export interface World {
 /** @example createWorld({ models: { model: 'openai/gpt-5-mini' }, toolOptions: { workDir: './work' } }) */
 export function createWorld(options: WorldOptions = {}): World {
   const { script, performer: custom, vault = inMemory(), attachments = memoryAttachments() } = options;
-  const composed = compose(options, attachments);
+  const pipelines = new Pipelines(vault);
+  const composed = compose(options, attachments, pipelines);
   const isVirtual = script !== undefined && script.clock !== 'real' && !usesRealModels(options);
   return {
-    performer: withPii(custom === undefined ? composed : withPolicy(custom), vault),
+    performer: withPii(custom === undefined ? composed : withPolicy(custom), pipelines),
     clock: options.clock ?? (isVirtual ? createVirtualClock() : realClock),
     pins: (flow, run) => {
       const { documentDir = '.', workDir } = options.toolOptions ?? {};
@@ -136,8 +137,14 @@ export function createWorld(options: WorldOptions = {}): World {
       const folders = [documentDir, ...(workDir === undefined ? [] : [workDir])];
       // A run that is refused leaves nothing in the store.
       const read = memoryAttachments();
+      const protectName = (name: string): Promise<string> =>
+        pipelines.fileName(flow, run, name, resolve(documentDir)).catch(asCommandError);
       const { value, refs } = await attachInput(flow, input, given, (source, isOperator) =>
-        new Attachments(read).add(run, 'input', source, { folders: isOperator ? undefined : folders, http }),
+        new Attachments(read).add(run, 'input', source, {
+          folders: isOperator ? undefined : folders,
+          http,
+          protectName,
+        }),
       );
       requireTaken(refs, realTargets(options, flow));
       for (const id of read.list(run)) attachments.add(run, read.find(run, id) as StoredAttachment);
@@ -181,7 +188,7 @@ interface Composed extends Performer {
   close(): Promise<void>;
 }
 
-function compose(options: WorldOptions, attachments: AttachmentStore): Composed {
+function compose(options: WorldOptions, attachments: AttachmentStore, pipelines: Pipelines): Composed {
   const { script, model, tools: functions, toolOptions = {} } = options;
   const { workDir: given, memory: store = createMemoryStore(), embedder, ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
@@ -191,14 +198,19 @@ function compose(options: WorldOptions, attachments: AttachmentStore): Composed 
     model === undefined
       ? modelPerformer({ priceOf, onMissing, documentDir, attachments, ...modelOptions(options.models) })
       : undefined;
-  const attach = new Attachments(attachments).forTools(settings.http);
+  const attach = new Attachments(attachments).forTools(settings.http, ({ command, flow, pins }, name) =>
+    pipelines.fileName(flow, pins?.tokensOf ?? command.run, name, pins?.documentDir),
+  );
   const own = functionPerformer({
     model,
     tools: functions,
     flowTools: options.flowTools,
     resultMax,
-    attach: ({ command: { run }, pins }, source) =>
-      attach(run, workDirOf(pins, run, workDir(run)), source, (data) => holdsSecret(data, secretsFor(null, env))),
+    attach: (call, source) => {
+      const { run } = call.command;
+      const folder = workDirOf(call.pins, run, workDir(run));
+      return attach(call, folder, source, (data) => holdsSecret(data, secretsFor(null, env)));
+    },
   });
   const scripted = script === undefined ? undefined : scriptedPerformer(script);
   const tools = toolPerformer({ ...settings, workDir, attach });

@@ -7,14 +7,15 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, isAbsolute, relative, resolve } from 'node:path';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { RunId } from '../../ir/events.ts';
-import { failureOf } from '../../runtime/failures.ts';
+import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { AttachmentOrigin, AttachmentStore } from '../../runtime/ports.ts';
+import { TOKEN } from '../pii/vault.ts';
 import { readBeneath } from '../safe-path.ts';
 import { download } from '../tools/http-client.ts';
 import type { HttpOptions } from '../tools/tool.ts';
 import { fail, reasonOf } from '../tools/tool.ts';
 import { recognise, tokensOf } from './media.ts';
-import type { AttachTo, AttachmentSource, HoldsSecret } from './source.ts';
+import type { AttachTo, AttachmentSource, CallOfRun, HoldsSecret } from './source.ts';
 
 /** Where paths may lead, and which hosts may be called. */
 export interface Place {
@@ -22,7 +23,11 @@ export interface Place {
   readonly folders: readonly string[] | undefined;
   readonly http?: HttpOptions | undefined;
   readonly holdsSecret?: HoldsSecret | undefined;
+  /** Replaces personal data in a name. Absent: the name is stored as it is. */
+  readonly protectName?: ProtectName | undefined;
 }
+
+type ProtectName = (name: string) => Promise<string>;
 
 /** The attachment cannot be used. The message says why, in one sentence. */
 export class AttachmentError extends Error {
@@ -43,18 +48,22 @@ export class Attachments {
   /** Throws an AttachmentError. */
   async add(run: RunId, origin: AttachmentOrigin, source: AttachmentSource, place: Place): Promise<AttachmentRef> {
     const data = await readSource(source, place);
-    const name = nameOf(source);
+    const name = await storedName(source, place.protectName);
     if (place.holdsSecret?.(data) === true) throw new AttachmentError(`\`${name}\` contains a configured key`);
     return this.#keep(run, origin, data, name, 'data' in source ? source.mediaType : undefined);
   }
 
   /** For tools: a path must be in the work directory, and content that cannot be used is a failure of the call. */
-  forTools(http: HttpOptions | undefined): AttachTo {
-    return async (run, workDir, source, holdsSecret) => {
+  forTools(
+    http: HttpOptions | undefined,
+    protectName: (call: CallOfRun, name: string) => Promise<string> = async (_, name) => name,
+  ): AttachTo {
+    return async (call, workDir, source, holdsSecret) => {
+      const place = { folders: [workDir], http, holdsSecret, protectName: (name: string) => protectName(call, name) };
       try {
-        return await this.add(run, 'tool', source, { folders: [workDir], http, holdsSecret });
+        return await this.add(call.command.run, 'tool', source, place);
       } catch (error) {
-        throw fail('semantic', 'AttachmentError', reasonOf(error));
+        throw error instanceof PerformError ? error : fail('semantic', 'AttachmentError', reasonOf(error));
       }
     };
   }
@@ -99,10 +108,31 @@ function canonical(mediaType: string): string {
   return SAME[type] ?? type;
 }
 
-function nameOf(source: AttachmentSource): string {
+/** Personal data is replaced before unusual characters are: an e-mail address is not found without its `@`. */
+async function storedName(source: AttachmentSource, protectName: ProtectName | undefined): Promise<string> {
   const own = 'path' in source ? basename(source.path) : 'url' in source ? fileIn(source.url) : 'attachment';
-  const name = (source.name ?? own).replaceAll(/[^\p{L}\p{N} ._()-]/gu, '_').slice(0, 100);
-  return name === '' ? 'attachment' : name;
+  const given = source.name ?? own;
+  if (protectName === undefined) return cleaned(given);
+  // Without its extension, an address in a name has the token that it has elsewhere in the run.
+  const extension = EXTENSION.exec(given)?.[0] ?? '';
+  const stem = await protectName(given.slice(0, given.length - extension.length));
+  // The replaced characters can make a number readable: `078#05#1123`.
+  return protectName(cleaned(`${stem}${extension}`));
+}
+
+const EXTENSION = /\.[a-z][a-z0-9]{1,4}$/i;
+const NAME_MAX = 100;
+
+/** Tokens stay whole. */
+function cleaned(name: string): string {
+  const tokens = [...(name.match(TOKEN) ?? []), ''];
+  const safe = name.split(TOKEN).reduce((done, part, index) => {
+    const room = Math.max(0, NAME_MAX - done.length);
+    const text = done + part.replaceAll(/[^\p{L}\p{N} ._()-]/gu, '_').slice(0, room);
+    const token = tokens[index] ?? '';
+    return text.length + token.length > NAME_MAX ? text : text + token;
+  }, '');
+  return safe === '' ? 'attachment' : safe;
 }
 
 function fileIn(url: string): string {

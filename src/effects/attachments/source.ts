@@ -1,6 +1,6 @@
 /** Where an attachment comes from. */
 import type { AttachmentRef } from '../../ir/attachment.ts';
-import type { RunId } from '../../ir/events.ts';
+import type { Call } from '../../runtime/ports.ts';
 
 /**
  * One of `path`, `url` and `data`.
@@ -19,9 +19,12 @@ export type Attach = (source: AttachmentSource) => Promise<AttachmentRef>;
 /** Data for which it returns true is refused. */
 export type HoldsSecret = (data: Uint8Array) => boolean;
 
-/** The same for a run and its work directory. */
+/** The call that brings an attachment. */
+export type CallOfRun = Pick<Call, 'command' | 'flow' | 'pins'>;
+
+/** The same for a call and its work directory. */
 export type AttachTo = (
-  run: RunId,
+  call: CallOfRun,
   workDir: string,
   source: AttachmentSource,
   holdsSecret?: HoldsSecret,

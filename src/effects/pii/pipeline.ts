@@ -18,40 +18,62 @@ import type { Vault } from './vault.ts';
 /** Opens the vault with the key that a document names, or with the default key. */
 export type OpenVault = (keyFile: string | undefined, documentDir: string | undefined) => Vault;
 
-export function withPii(performer: Performer, open: OpenVault): Performer {
-  const pipelines = new Map<string, Pipeline>();
-  const pipelineOf = (policy: PiiPolicy, documentDir: string | undefined): Pipeline => {
+/** One pipeline for each policy and folder. */
+export class Pipelines {
+  readonly open: OpenVault;
+  readonly #known = new Map<string, Pipeline>();
+
+  constructor(open: OpenVault) {
+    this.open = open;
+  }
+
+  of(policy: PiiPolicy, documentDir: string | undefined): Pipeline {
     const id = JSON.stringify([policy, documentDir]);
-    const pipeline = pipelines.get(id) ?? new Pipeline(policy, open(policy.keyFile, documentDir));
-    pipelines.set(id, pipeline);
+    const pipeline = this.#known.get(id) ?? new Pipeline(policy, this.open(policy.keyFile, documentDir));
+    this.#known.set(id, pipeline);
     return pipeline;
-  };
+  }
+
+  /** The name of a file as it may be stored. The call that brought it may repeat its tokens. */
+  async fileName({ pii }: CompiledFlow, run: RunId, name: string, documentDir: string | undefined): Promise<string> {
+    if (pii === undefined) return name;
+    const { value, blocked } = await this.of(pii, documentDir).protectFileName(run, name);
+    if (blocked === null) return value;
+    throw blockedError(blocked);
+  }
+}
+
+export function withPii(performer: Performer, pipelines: Pipelines): Performer {
   return {
     ...performer,
     perform: async (call) => {
       const { pii } = call.flow;
       if (pii === undefined) return performer.perform(call);
-      return performProtected(performer, call, pipelineOf(pii, call.pins?.documentDir));
+      return performProtected(performer, call, pipelines.of(pii, call.pins?.documentDir));
     },
     checkKey: async (flow: CompiledFlow, run: RunId, documentDir?: string) => {
-      if (flow.pii !== undefined) open(flow.pii.keyFile, documentDir).check(run);
+      if (flow.pii !== undefined) pipelines.open(flow.pii.keyFile, documentDir).check(run);
     },
     protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown) => {
       if (flow.pii === undefined) return value;
-      const pipeline = pipelineOf(flow.pii, documentDir);
-      const safe = await pipeline.protect(run, value, 'outside', tokensIn(shown)).catch(withoutService);
-      if (safe.blocked === null) return safe.value;
-      throw new SluiceError('pii-blocked', blockedMessage(safe.blocked), 'Remove it, or set `pii.mode: tokenize`.');
+      const pipeline = pipelines.of(flow.pii, documentDir);
+      const safe = await pipeline.protect(run, value, 'outside', tokensIn(shown)).catch(asCommandError);
+      return safe.blocked === null ? safe.value : asCommandError(blockedError(safe.blocked));
     },
   };
 }
 
-/** Outside a call, a service that cannot be asked is an error of the command. */
-function withoutService(error: unknown): never {
-  if (!(error instanceof PerformError) || error.type !== PII_SERVICE_ERROR) throw error;
+/** Outside a call, personal data that is refused and a service that cannot be asked are errors of the command. */
+export function asCommandError(error: unknown): never {
+  if (!(error instanceof PerformError)) throw error;
+  if (error.type === BLOCKED)
+    throw new SluiceError('pii-blocked', error.message, 'Remove it, or set `pii.mode: tokenize`.', error);
+  if (error.type !== PII_SERVICE_ERROR) throw error;
   const help = 'Start the analyzer, or correct `pii.service.url`. Nothing was recorded.';
   throw new SluiceError('pii-service', error.message, help, error);
 }
+
+const BLOCKED = 'PersonalDataError';
 
 async function performProtected(performer: Performer, call: Call, pipeline: Pipeline): Promise<Settled> {
   const { kind, name, input } = call.command;
@@ -70,8 +92,7 @@ async function performProtected(performer: Performer, call: Call, pipeline: Pipe
     origin,
     given,
   );
-  if (blocked !== null)
-    throw new PerformError({ class: 'policy', type: 'PersonalDataError', message: blockedMessage(blocked) });
+  if (blocked !== null) throw blockedError(blocked);
   return result.ok ? { ...result, value } : { ...result, error: { ...result.error, message: String(value) } };
 }
 
@@ -108,8 +129,9 @@ function withInput(call: Call, input: Call['command']['input']): Call {
   };
 }
 
-function blockedMessage(types: readonly string[]): string {
-  return `personal data is not allowed here: ${[...new Set(types)].join(', ')}`;
+function blockedError(types: readonly string[]): PerformError {
+  const message = `personal data is not allowed here: ${[...new Set(types)].join(', ')}`;
+  return new PerformError({ class: 'policy', type: BLOCKED, message });
 }
 
 /** Text from outside can imitate a token. A model may repeat the tokens that it was given. */
@@ -145,6 +167,24 @@ class Pipeline {
       return this.#replace(run, text, found, isForged);
     });
     return { value: safe, blocked: blocked.length === 0 ? null : blocked };
+  }
+
+  /** `_` stands for a space in many names of files, and the detectors take it for a letter. */
+  async protectFileName(run: RunId, name: string): Promise<{ value: string; blocked: string[] | null }> {
+    const spaced = name.replaceAll('_', ' ');
+    const found = [
+      ...(await this.#find(name, 'name')),
+      ...[name, spaced].flatMap((text) => this.#detect(text, null)),
+      ...this.#detect(spaced, 'name'),
+    ].toSorted((a, b) => b.end - b.start - (a.end - a.start));
+    const kept: Found[] = [];
+    for (const span of found)
+      if (!kept.some((other) => span.start < other.end && other.start < span.end)) kept.push(span);
+    if (this.policy.mode === 'block')
+      return { value: name, blocked: kept.length === 0 ? null : kept.map(({ type }) => type) };
+    const value = this.#replace(run, name, kept, (token) => !this.#vault.isReleased(run, token));
+    this.release(run, value);
+    return { value, blocked: null };
   }
 
   restore(run: RunId, value: Json): Json {

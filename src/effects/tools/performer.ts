@@ -153,7 +153,7 @@ async function toolCallOf(call: Call, args: Args, def: ToolDef | undefined, opti
     timeoutMs: def?.timeoutMs ?? builtinOf(name)?.timeoutMs ?? TIMEOUT_MS,
     signal: call.signal,
     call,
-    attach: (source, holdsSecret) => (options.attach ?? noStore)(run, workDir, source, holdsSecret),
+    attach: (source, holdsSecret) => (options.attach ?? noStore)(call, workDir, source, holdsSecret),
   };
 }
 
