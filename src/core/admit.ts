@@ -185,11 +185,12 @@ function unfitAnswer(program: Program, pending: Pending, question: Question, giv
   const { choice, by } = given;
   if (!choices.includes(choice))
     return { refused: 'not-a-choice', message: `\`${choice}\` is not a choice of ${id}: ${choices.join(', ')}` };
-  const unfit = unfitData(program, pending, given);
-  if (unfit !== null) return { refused: 'bad-answer', message: `\`${choice}\` of ${id} ${unfit}` };
   if (given.payload !== undefined && given.payload !== payload)
     return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
-  return by === askedBy ? { refused: 'self-approval', message: `${by} asked ${id} and may not answer it` } : null;
+  if (by === askedBy) return { refused: 'self-approval', message: `${by} asked ${id} and may not answer it` };
+  // The data comes last: a refusal for another reason is recorded without it, and a replay must find the same reason.
+  const unfit = unfitData(program, pending, given);
+  return unfit === null ? null : { refused: 'bad-answer', message: `\`${choice}\` of ${id} ${unfit}` };
 }
 
 /** The problem with the data or text of an answer. Null if both fit the choice. */

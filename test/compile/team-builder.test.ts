@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { team } from '../../src/compile/notations/team/builder.ts';
-import type { TeamAgent, TeamInput } from '../../src/compile/notations/team/builder.ts';
+import type { TeamDocument } from '../../src/compile/notations/team/builder.ts';
 import { compile } from '../../src/compile/compile.ts';
 import { exampleNames } from '../dialects/team-examples.ts';
 
@@ -13,8 +13,8 @@ const read = (name: string): string =>
   readFileSync(new URL(`../../examples/${name}.team.yaml`, import.meta.url), 'utf8');
 
 test.each(exampleNames())('%s: the same flow with the same hash', (name) => {
-  const { Orchestration } = parse(read(name)) as { Orchestration: TeamInput<readonly TeamAgent[], string> };
-  const built = compiled(team(Orchestration));
+  const { Orchestration, ...sections } = parse(read(name)) as TeamDocument;
+  const built = compiled(team(Orchestration, sections));
   expect(built.diagnostics).toEqual([]);
   expect(built.flow?.hash).toBe(compiled(read(name)).flow?.hash);
 });

@@ -47,18 +47,24 @@ describe('a fact is refused in words that say why', () => {
     const core = new Core(flowOf({ gate: ask('gate', 'a'), a: tool('a', 'end'), end: end() }));
     const give = (more: object, id = 'a_r.0.0'): unknown =>
       core.tell({ type: 'answer', id, answer: { choice: 'approve', by: 'ann', ...more } }, 1);
-    expect(give({ choice: 'maybe' })).toEqual({
-      refused: 'not-a-choice',
-      message: '`maybe` is not a choice of a_r.0.0: approve, reject',
+    const refused = (reason: string, message: string, answer: object): object => ({
+      refused: reason,
+      message,
+      events: [
+        { type: 'answer.refused', key: '0#0', answer: { choice: 'approve', by: 'ann', ...answer }, reason, at: 1 },
+      ],
     });
-    expect(give({ payload: 'another' })).toEqual({
-      refused: 'stale-payload',
-      message: 'what a_r.0.0 asks about has changed since this answer was given',
-    });
-    expect(give({ by: 'bot' })).toEqual({
-      refused: 'self-approval',
-      message: 'bot asked a_r.0.0 and may not answer it',
-    });
+    expect(give({ choice: 'maybe' })).toMatchObject(
+      refused('not-a-choice', '`maybe` is not a choice of a_r.0.0: approve, reject', { choice: 'maybe' }),
+    );
+    expect(give({ payload: 'another' })).toMatchObject(
+      refused('stale-payload', 'what a_r.0.0 asks about has changed since this answer was given', {
+        payload: 'another',
+      }),
+    );
+    expect(give({ by: 'bot' })).toMatchObject(
+      refused('self-approval', 'bot asked a_r.0.0 and may not answer it', { by: 'bot' }),
+    );
     const closed = { refused: 'approval-closed', message: 'nothing waits for an answer under a_r.0.7' };
     expect(give({}, 'a_r.0.7')).toEqual(closed);
     expect(give({})).toBeNull();

@@ -231,7 +231,11 @@ class Model {
     const as = node['as'] as string;
     const before = { ...thread };
     for (const [index, item] of items.entries()) {
-      const inner: Thread = { ...before, slots: { ...thread.slots, [as]: item, [`${as}_index`]: index } };
+      const inner: Thread = {
+        ...before,
+        slots: { ...thread.slots, [as]: item, [`${as}_index`]: index },
+        out: null,
+      };
       try {
         const most = node['max_items'] as number | undefined;
         if (this.#isOver(`items of ${name}`, most))

@@ -11,7 +11,7 @@ import { UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
 import { scriptOf } from './command-name.ts';
 import type { Cli } from './context.ts';
 import { withSession, type Session } from './session.ts';
-import { withStore } from './store.ts';
+import { withMigratedStore } from './store.ts';
 import { oneLine } from './text.ts';
 import type { WorldOptions } from './world.ts';
 
@@ -30,7 +30,7 @@ export async function withRunSession<Result>(
   find: Find,
   use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const settled = await withStore(cli, async (store) => {
+  const settled = await withMigratedStore(cli, async (store) => {
     const run = store === null ? null : await find(store);
     return store === null || run === null ? withoutRecorded(options) : withRecorded(cli, store, run, options);
   });

@@ -1,4 +1,4 @@
-/** Opens the database for commands that only read. Reading never creates one. */
+/** Opens the database for the first look of a command. Reading never creates one. */
 import { existsSync } from 'node:fs';
 import { openStore } from '../../stores/open-store.ts';
 import { forTenant, recordIn } from '../../stores/tenant.ts';
@@ -15,9 +15,22 @@ import { identified } from '../../runtime/engine/identity.ts';
 import { graphIn, readRun, type ReadOptions } from '../../runtime/journal/read.ts';
 
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
-export async function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
+export function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
+  return withOpened(cli, true, look);
+}
+
+/** As `withStore`, for the first look of a command that writes later: a database of an older release is migrated. */
+export function withMigratedStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
+  return withOpened(cli, false, look);
+}
+
+async function withOpened<Result>(
+  cli: Cli,
+  readOnly: boolean,
+  look: (store: Store | null) => Promise<Result>,
+): Promise<Result> {
   if (isAbsent(cli)) return look(null);
-  const store = openFor(cli, true);
+  const store = openFor(cli, readOnly);
   try {
     return await look(store);
   } finally {

@@ -13,6 +13,7 @@ import { isRisky } from '../../lower/agent-turn/unknown.ts';
 import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
+import { reachableFrom } from '../../verify/components.ts';
 import type { Analysed } from './analyse.ts';
 import { scopeFrom, taken, visitsMaxOf } from './graph.ts';
 import { END } from './model.ts';
@@ -101,6 +102,7 @@ function createLowering(scope: Scope, prefix: string): Lowering {
     ending: endings.at,
     target,
     out: (value, mode) => (remembers ? [{ slot: SLOT.out, mode, value }] : []),
+    fresh: (head) => (canEndBeforeValue(head, parts) ? lowering.out('null', 'set') : []),
     routes: (from) => addRoutes(lowering, from, target),
     timeoutMs: ({ node: { value } }) => (value.timeout === undefined ? null : Math.ceil(value.timeout * 1000)),
     retry: ({ node: { value } }) => retryOf(value.retry),
@@ -274,13 +276,25 @@ function canEndWithoutValue({ id, value }: FlowNode, { edges }: Analysed['graph'
   return isLate || value.on_error.some(({ to }) => to === END);
 }
 
+/** True if a path from this node can reach `end` before a node on it has a value. */
+function canEndBeforeValue(head: string, { flow, graph }: Analysed): boolean {
+  if (flow.value.max_iterations > 0) return true;
+  const others = (id: string): readonly string[] =>
+    (graph.edges.get(id) ?? []).flatMap(({ kind, to }) => (kind === 'error' || kind === 'over' ? [to] : []));
+  const entered = [...reachableFrom([head], others)].flatMap((id) => flow.nodes.get(id) ?? []);
+  return entered.some((node) => isCapped(node) || canEndWithoutValue(node, graph));
+}
+
 /** True if a cap on visits can end a path of the flow or of its sub-flows. */
 function canBeCapped({ flow, subs }: Analysed): boolean {
-  const isCapped = ({ value }: FlowNode): boolean =>
-    value.max_visits !== undefined && (value.on_exhausted ?? END) === END;
   return (
     flow.value.max_iterations > 0 || [...flow.nodes.values()].some(isCapped) || [...subs.values()].some(canBeCapped)
   );
+}
+
+/** True if the cap on visits of the node ends a path. */
+function isCapped({ value }: FlowNode): boolean {
+  return value.max_visits !== undefined && (value.on_exhausted ?? END) === END;
 }
 
 function errorWays(

@@ -88,6 +88,8 @@ export interface Lowering {
   visitsMax(id: string): number;
   /** The writes after which a path that ends here returns the value. */
   out(value: Expr, mode: Write['mode']): readonly Write[];
+  /** The writes before the first node of a branch or an item: a part that ends before it has a value returns null. */
+  fresh(head: string): readonly Write[];
   /** The node that a route of an authored node leads to. */
   target(to: string, prepared: Prepared): NodeId;
   /** Where the routes of a node lead: to a node, or to a pick. */

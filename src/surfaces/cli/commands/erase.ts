@@ -9,11 +9,11 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { currentUser } from '../ask-person.ts';
 import { recordErased } from '../../erased.ts';
-import { findWholeRun, openFor, withStore } from '../store.ts';
+import { findWholeRun, openFor, withMigratedStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus> {
-  const { run, tokensOf } = await withStore(cli, async (store) => {
+  const { run, tokensOf } = await withMigratedStore(cli, async (store) => {
     const found = await findWholeRun(store, given, cli.db);
     const { state } = await readRun((store as Store).journal, found);
     return { run: found, tokensOf: state.origin.pins?.tokensOf ?? found };

@@ -16,7 +16,7 @@ import { compileFile, flowIn } from '../document.ts';
 import { FAILED, OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { withSession } from '../session.ts';
-import { demandDatabase, findRun, headOf, withStore } from '../store.ts';
+import { demandDatabase, findRun, headOf, withMigratedStore, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 import { defaultModel, type WorldOptions } from '../world.ts';
 
@@ -36,7 +36,8 @@ export async function migrateCommand(
   const compiled = await compileFile(file, defaultModel(options));
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
-  const { run: from, hash } = await withStore(cli, (store) => versionOf(cli, store, given, flow));
+  const look = options.dryRun === true ? withStore : withMigratedStore;
+  const { run: from, hash } = await look(cli, (store) => versionOf(cli, store, given, flow));
   if (options.dryRun === true)
     return printFit(
       cli,

@@ -10,7 +10,7 @@ import { SluiceError } from '../../../runtime/errors.ts';
 import { renderError, reportOf, type ErrorReport } from '../report-error.ts';
 import { withSession, type Session } from '../session.ts';
 import { withRecorded, type ContinueOptions } from '../recorded-script.ts';
-import { demandDatabase, findRun, headOf, withStore } from '../store.ts';
+import { demandDatabase, findRun, headOf, withMigratedStore, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 
 export async function resumeCommand(
@@ -19,7 +19,7 @@ export async function resumeCommand(
   options: ContinueOptions,
 ): Promise<ExitStatus> {
   if (given !== undefined) demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  const runs = await withStore(cli, async (store) => {
+  const runs = await withMigratedStore(cli, async (store) => {
     if (given !== undefined) return [await findRun(store, given, cli.db)];
     const listed = (await store?.roster.list({ status: ['pending', 'running', 'suspended'] })) ?? [];
     return listed

@@ -128,11 +128,10 @@ function addItems(
   });
   const meterId = `items:${lowering.name(node.id)}`;
   const meter = kit.visits(meterId, most, tooMany, `max_items of ${lowering.name(node.id)}`);
-  const head = kit.pick(
-    { ...part('item'), id: kit.builder.fresh(`${lowering.name(node.id)} item`), charges: [meter] },
-    [],
-    lowering.inner(prepared, items(node.value)),
-  );
+  const entry = { ...part('item'), id: kit.builder.fresh(`${lowering.name(node.id)} item`), charges: [meter] };
+  const first = lowering.inner(prepared, items(node.value));
+  const fresh = lowering.fresh(node.value.do);
+  const head = fresh.length === 0 ? kit.pick(entry, [], first) : kit.set(entry, fresh, first);
   const results = RESULTS[policy];
   const finish = kit.set(
     part('results'),

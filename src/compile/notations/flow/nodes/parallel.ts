@@ -128,7 +128,7 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
   const guards = branches.flatMap(({ when }) => when ?? []);
   const heads = branches.map(({ to, when }, index) => ({
     name: names[index] ?? to,
-    to: lowering.idOf(to),
+    to: headOf(lowering, prepared, to),
     ...(when === null ? {} : { when }),
   }));
   const fork = (step: Step, next: NodeId, ways: ErrorWays): NodeId =>
@@ -150,6 +150,14 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
       body: (done) => fork(lowering.part(prepared, 'fork'), done, ways),
     });
   } else fork(lowering.entered(prepared), lowering.routes(prepared), lowering.errors(prepared));
+}
+
+function headOf(lowering: Lowering, prepared: Prepared<Value, Parts>, to: string): NodeId {
+  const fresh = lowering.fresh(to);
+  const head = lowering.idOf(to);
+  return fresh.length === 0
+    ? head
+    : lowering.kit.set({ ...lowering.part(prepared, 'start'), at: undefined }, fresh, head);
 }
 
 /** Slots that later nodes read come back from the branches: of a node that ran in several, the first branch's. */
