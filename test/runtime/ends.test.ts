@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openSqlite } from '../../src/index.ts';
-import type { CompiledFlow } from '../../src/index.ts';
+import type { CompiledFlow, Store } from '../../src/index.ts';
 import { audit } from '../../src/runtime/journal/audit.ts';
 import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
 import { freshPaths } from '../journals/place.ts';
@@ -123,6 +123,52 @@ describe('a run that stopped in the middle of its work', () => {
   function CUT_TO_LISTING(): string {
     return `DELETE FROM log WHERE run = ${ROW} AND after >= (SELECT events FROM runs WHERE run = 'r')`;
   }
+
+  describe('a worker has claimed it with another run, whose check has read all ends', () => {
+    async function claimed(path: string): Promise<Store> {
+      const store = openSqlite(path);
+      onTestFinished(() => store.close());
+      const now = Date.now();
+      await store.roster.renew('w', now, now + 600_000);
+      expect(await store.roster.claim('w', now, { limit: 10 })).toEqual(['r', 'other']);
+      expect(await store.journal.broken?.('other')).toBeNull();
+      return store;
+    }
+    const ADDED = "INSERT INTO ends VALUES (99, 1, 'x', 0, 'x')";
+
+    test('the ends are not read again for it, and a second check reads them', async () => {
+      const path = await stopped();
+      const store = await claimed(path);
+      change(path, ADDED);
+      expect(await store.journal.broken?.('r')).toBeNull();
+      expect(await store.journal.broken?.('r')).toContain('do not add up');
+      expect(await store.journal.broken?.('other')).toContain('do not add up');
+      expect(await store.journal.broken?.()).toContain('do not add up');
+    });
+
+    test.each([
+      ['changed', [`UPDATE ends SET events = events + 1 WHERE run = ${ROW}`]],
+      ['changed to fit', [LAST, FITTING_END()]],
+      ['deleted', [NO_END]],
+      ['deleted with the events', [CUT_TO_LISTING(), NO_END]],
+      ['deleted with all others', [CUT_TO_LISTING(), 'DELETE FROM ends']],
+    ])('its end is %s after that: it is refused', async (_, statements) => {
+      const path = await stopped();
+      const store = await claimed(path);
+      change(path, ...statements);
+      expect(await store.journal.broken?.('r')).toEqual(expect.any(String));
+    });
+
+    test('another worker claims it and the end of a third run is changed: it is refused', async () => {
+      const path = await stopped();
+      const store = await claimed(path);
+      await store.roster.release('w', ['r']);
+      await store.roster.renew('v', Date.now(), Date.now() + 600_000);
+      expect(await store.roster.claim('v', Date.now(), { run: 'r' })).toEqual(['r']);
+      change(path, ADDED);
+      expect(await store.journal.broken?.('r')).toContain('do not add up');
+    });
+  });
 
   test('an end of a run that has ended is found', async () => {
     const path = await stopped();

@@ -75,7 +75,7 @@ export class Appends {
     const seal = sealOfEnd(this.#seals.store, run.sealed.run, run.end);
     this.#statements.putEnd.run(run.id, events, head, signed, seal);
     const weight = weightOf('end', seal);
-    this.#seals.changeEnds(weight - run.endWeight);
+    this.#seals.changeEnd(run.id, weight - run.endWeight);
     run.endWeight = weight;
   }
 
@@ -83,7 +83,7 @@ export class Appends {
   #dropEnd(run: KnownRun): void {
     if (run.endWeight === 0n) return;
     this.#statements.deleteEnd.run(run.id);
-    this.#seals.changeEnds(-run.endWeight);
+    this.#seals.changeEnd(run.id, -run.endWeight);
     run.endWeight = 0n;
   }
 

@@ -33,7 +33,7 @@ import {
   weightOfStore,
   weightOfTombstone,
 } from './sealed-run.ts';
-import type { SealedRow, StoreRow, Weight } from './sealed-run.ts';
+import type { ReadRow, SealedRow, StoreRow, Weight } from './sealed-run.ts';
 
 export class Seals {
   /** The id of the store. */
@@ -47,6 +47,8 @@ export class Seals {
   /** Buckets whose sums hold, until another connection writes. */
   readonly #intact = new Set<number>();
   #version = -1;
+  /** Runs of the worker whose run was checked last, as they were when all ends added up. By row id. */
+  readonly #covered = new Map<number, string>();
 
   constructor(connection: Connection, store: string) {
     this.store = store;
@@ -60,7 +62,9 @@ export class Seals {
     this.#add(bucketOf(run), difference);
   }
 
-  changeEnds(difference: Weight): void {
+  /** `id` is the row id of the run. */
+  changeEnd(id: number, difference: Weight): void {
+    this.#covered.delete(id);
     this.#endsChange += difference;
   }
 
@@ -200,7 +204,27 @@ export class Seals {
       return `event ${stored.events} is not the last one that was stored`;
     const [checkpoints] = this.#statements.checkpoints.get(id) as unknown as [number];
     if (checkpoints !== end.signed) return `it has ${checkpoints} signed checkpoints, but ${end.signed} were stored`;
-    return isWorking(sealed.status) ? this.#brokenEnds() : null;
+    return isWorking(sealed.status) ? this.#brokenEnd(read) : null;
+  }
+
+  /**
+   * A worker claims runs in batches, and no other process extends them after that. One pass over the ends therefore holds for every
+   * run of the batch that has not changed since, also if other processes write in between.
+   */
+  #brokenEnd({ id, owner, seal, endSeal }: ReadRow): string | null {
+    const isCovered = owner !== null && this.#covered.get(id) === stateOf(owner, seal, endSeal);
+    this.#covered.delete(id);
+    if (isCovered) return null;
+    const isNew = !this.#intact.has(ENDS);
+    const broken = this.#brokenEnds();
+    if (broken === null && isNew && owner !== null) this.#coverRunsOf(owner, id);
+    return broken;
+  }
+
+  #coverRunsOf(owner: number, except: number): void {
+    this.#covered.clear();
+    const rows = this.#statements.owned.all(owner, except) as unknown as [number, string, string | null][];
+    for (const [id, seal, endSeal] of rows) this.#covered.set(id, stateOf(owner, seal, endSeal));
   }
 
   #add(bucket: number, difference: Weight): void {
@@ -245,7 +269,12 @@ export class Seals {
     this.#storeChange = 0n;
     this.#endsChange = 0n;
     this.#intact.clear();
+    this.#covered.clear();
   }
+}
+
+function stateOf(owner: number, seal: string, endSeal: string | null): string {
+  return `${owner} ${seal} ${endSeal}`;
 }
 
 const NO_IDS: ReadonlySet<number> = new Set();
@@ -259,6 +288,8 @@ const SQL = {
   acts: 'UPDATE store SET acts = ?',
   // A sum whose other fields were changed counts as deleted.
   ends: `SELECT run, seal FROM ends WHERE run <> ${ENDS_SUM} OR (events = 0 AND head = '' AND signed = 0)`,
+  owned: `SELECT runs.id, runs.seal, ends.seal FROM runs LEFT JOIN ends ON ends.run = runs.id
+     WHERE runs.owner = ? AND runs.id <> ?`,
   endsSum: `SELECT seal FROM ends WHERE run = ${ENDS_SUM}`,
   setEndsSum: `UPDATE ends SET seal = ? WHERE run = ${ENDS_SUM}`,
   sum: 'SELECT sum FROM seals WHERE bucket = ?',
