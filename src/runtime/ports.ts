@@ -317,8 +317,18 @@ export interface Awaited {
  * const erase = (store: PiiStore, id: string) => store.erase(id);
  */
 export interface PiiStore {
-  /** The token with this lookup, or the one that is made now with the next free number of its type. */
-  add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken): string;
+  /** Null if no token of the run has this lookup. */
+  tokenOf(run: RunId, lookup: string): string | null;
+  /** The last number of a type that this store knows of; 0 without one. It stays after an erasure. */
+  lastNumber(run: RunId, type: string): number;
+  /** The token with this lookup, or the one that is made now, with `number` or the next free number of its type. */
+  add(
+    run: RunId,
+    type: string,
+    lookup: string,
+    make: (number: number) => SealedToken,
+    number?: number | undefined,
+  ): string;
   find(run: RunId, token: string): Uint8Array | null;
   /** Any token of a run with its value, to check the key; null if the run has none. */
   first?(run: RunId): SealedToken | null;
@@ -359,7 +369,7 @@ export interface StoredAttachment {
   readonly name: string;
   readonly origin: AttachmentOrigin;
 }
-interface SealedToken {
+export interface SealedToken {
   readonly token: string;
   readonly sealed: Uint8Array;
 }

@@ -1,11 +1,15 @@
 /** A vault that was changed from outside gives no value of another person. */
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { createVault } from '../../src/effects/pii/vault.ts';
 import { openPiiStore } from '../../src/stores/sqlite/pii-store.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { vaultBeside } from '../../src/surfaces/vault.ts';
 import { folder } from '../cli/cli.ts';
+import { sluice } from '../cli/in-process.ts';
 
 const SWAP = (column: string): string =>
   `CREATE TEMP TABLE was AS SELECT token, ${column} AS value FROM tokens;
@@ -19,27 +23,30 @@ test.each([
   ['a sealed value cut to one byte', "UPDATE tokens SET sealed = x'00'"],
   ['a sealed value cut inside its tag', 'UPDATE tokens SET sealed = substr(sealed, 1, 16)'],
   ['a sealed value deleted', "UPDATE tokens SET sealed = x''"],
-])('%s', (_, sql) => {
+])('%s', async (_, sql) => {
   const path = join(folder({}), 'v.pii');
   const store = openPiiStore(path);
   const vault = createVault(store, randomBytes(32));
   const values = ['ann@x.example', 'eve@x.example'];
-  const tokens = values.map((value) => vault.tokenFor('r', 'email', value));
-  expect(values.map((value) => vault.tokenFor('r', 'email', value))).toEqual(tokens);
+  const tokensNow = (): Promise<string[]> => Promise.all(values.map((value) => vault.tokenFor('r', 'email', value)));
+  const tokens = await tokensNow();
+  expect(await tokensNow()).toEqual(tokens);
   expect(tokens.map((token) => vault.valueOf('r', token))).toEqual(values);
   const db = new DatabaseSync(path);
   db.exec(sql);
   db.close();
   for (const value of values)
-    expect(() => vault.tokenFor('r', 'email', value)).toThrow(expect.objectContaining({ code: 'pii-key' }));
+    await expect(vault.tokenFor('r', 'email', value)).rejects.toThrow(expect.objectContaining({ code: 'pii-key' }));
   store.close();
 });
 
-test('a mark that a token was passed on counts only with the key, and only for its token', () => {
+test('a mark that a token was passed on counts only with the key, and only for its token', async () => {
   const path = join(folder({}), 'v.pii');
   const store = openPiiStore(path);
   const vault = createVault(store, randomBytes(32));
-  const [first, second] = ['ann@x.example', 'eve@x.example'].map((value) => vault.tokenFor('r', 'email', value));
+  const [first, second] = await Promise.all(
+    ['ann@x.example', 'eve@x.example'].map((value) => vault.tokenFor('r', 'email', value)),
+  );
   vault.release('r', first ?? '');
   expect([first, second].map((token) => vault.isReleased('r', token ?? ''))).toEqual([true, false]);
   const db = new DatabaseSync(path);
@@ -53,7 +60,7 @@ test('a mark that a token was passed on counts only with the key, and only for i
   store.close();
 });
 
-test('a vault of an earlier version gets the column', () => {
+test('a vault of an earlier version gets the column', async () => {
   const path = join(folder({}), 'v.pii');
   openPiiStore(path).close();
   const db = new DatabaseSync(path);
@@ -61,8 +68,54 @@ test('a vault of an earlier version gets the column', () => {
   db.close();
   const store = openPiiStore(path);
   const vault = createVault(store, randomBytes(32));
-  const token = vault.tokenFor('r', 'email', 'ann@x.example');
+  const token = await vault.tokenFor('r', 'email', 'ann@x.example');
   vault.release('r', token);
   expect(vault.isReleased('r', token)).toBe(true);
   store.close();
+});
+
+test.each([
+  ['its rows deleted and its counter reset', 'DELETE FROM tokens; DELETE FROM numbers'],
+  ['its counter set back', 'DELETE FROM tokens; UPDATE numbers SET last = 0'],
+  ['its counter set to the largest number', 'DELETE FROM tokens; UPDATE numbers SET last = 9223372036854775807'],
+])('a vault with %s gives no token of the run to another value', async (_, sql) => {
+  const journal = join(folder({}), 'runs.db');
+  await openStore(journal).close();
+  const tokenOf = async (value: string): Promise<string> => {
+    const open = vaultBeside({ journal });
+    const token = await open(undefined, undefined).tokenFor('r', 'email', value);
+    await open.close();
+    return token;
+  };
+  expect(await tokenOf('ann@x.example')).toBe('[PII_EMAIL_001]');
+  expect(await tokenOf('bob@x.example')).toBe('[PII_EMAIL_002]');
+  const db = new DatabaseSync(`${journal}.pii`);
+  db.exec(sql);
+  db.close();
+  expect(await tokenOf('eve@x.example')).toBe('[PII_EMAIL_003]');
+  expect(await tokenOf('eve@x.example')).toBe('[PII_EMAIL_003]');
+  expect(await tokenOf('kim@x.example')).toBe('[PII_EMAIL_004]');
+});
+
+test('a vault file that was deleted gives no token of the run to another value', async () => {
+  const cwd = folder({
+    'f.yaml': `pii: {}
+agents: [ { id: a } ]
+flow:
+  id: f
+  entry: n
+  nodes:
+    - { id: n, type: agent, agent: a, input: { m: "{{event.payload}}" }, routes: [ { to: gate } ] }
+    - { id: gate, type: approval, message: Go?, choices: [approve, reject], routes: [ { to: last } ] }
+    - { id: last, type: agent, agent: a, input: { m: "{{event.payload}}" } }
+`,
+    's.yaml': 'agents: { a: [ Hello., Bye. ] }\n',
+  });
+  const start = ['run', 'f.yaml', '--script', 's.yaml', '--run', 'r1', '--input', '{"m":"ann@x.example"}', '--json'];
+  const { waiting } = JSON.parse((await sluice(start, { cwd })).stdout) as { waiting: { id: string }[] };
+  for (const end of ['', '-wal', '-shm']) rmSync(join(cwd, `.sluice/sluice.db.pii${end}`), { force: true });
+  const answer = ['answer', waiting[0]?.id ?? '', 'approve', '--text', 'from eve@x.example', '--script', 's.yaml'];
+  const done = await sluice(answer, { cwd });
+  expect(done.status, done.stderr).toBe(0);
+  expect((await sluice(['trace', 'r1', '--json'], { cwd })).stdout).toContain('from [PII_EMAIL_002]');
 });

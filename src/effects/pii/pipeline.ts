@@ -182,7 +182,7 @@ class Pipeline {
       if (!kept.some((other) => span.start < other.end && other.start < span.end)) kept.push(span);
     if (this.policy.mode === 'block')
       return { value: name, blocked: kept.length === 0 ? null : kept.map(({ type }) => type) };
-    const value = this.#replace(run, name, kept, (token) => !this.#vault.isReleased(run, token));
+    const value = await this.#replace(run, name, kept, (token) => !this.#vault.isReleased(run, token));
     this.release(run, value);
     return { value, blocked: null };
   }
@@ -213,7 +213,12 @@ class Pipeline {
     return [...own, ...others.filter((other) => !own.some((each) => other.start < each.end && each.start < other.end))];
   }
 
-  #replace(run: RunId, text: string, found: readonly Found[], isForged: (token: string) => boolean): string {
+  async #replace(
+    run: RunId,
+    text: string,
+    found: readonly Found[],
+    isForged: (token: string) => boolean,
+  ): Promise<string> {
     const tokens = [...text.matchAll(TOKEN)].map((match) => ({
       start: match.index,
       end: match.index + match[0].length,
@@ -224,14 +229,13 @@ class Pipeline {
         .map((span) => ({ ...span, type: LOOKALIKE })),
       ...found.filter(({ start, end }) => !tokens.some((token) => start < token.end && token.start < end)),
     ].toSorted((a, b) => a.start - b.start);
-    let out = '';
-    let at = 0;
-    for (const { type, start, end } of spans) {
-      if (start < at) continue;
-      out += text.slice(at, start) + this.#vault.tokenFor(run, type, text.slice(start, end));
-      at = end;
-    }
-    return out + text.slice(at);
+    const kept: Found[] = [];
+    for (const span of spans) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span);
+    const made = await Promise.all(
+      kept.map(({ type, start, end }) => this.#vault.tokenFor(run, type, text.slice(start, end))),
+    );
+    const parts = kept.map(({ start }, index) => text.slice(kept[index - 1]?.end ?? 0, start) + (made[index] ?? ''));
+    return parts.join('') + text.slice(kept.at(-1)?.end ?? 0);
   }
 }
 

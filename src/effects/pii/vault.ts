@@ -4,11 +4,11 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { SluiceError } from '../../runtime/errors.ts';
-import type { PiiStore } from '../../runtime/ports.ts';
+import type { PiiStore, SealedToken } from '../../runtime/ports.ts';
 import type { RunId } from '../../ir/events.ts';
 
 export interface Vault {
-  tokenFor(run: RunId, type: string, value: string): string;
+  tokenFor(run: RunId, type: string, value: string): Promise<string>;
   /** Null if the run has no such token. */
   valueOf(run: RunId, token: string): string | null;
   /** Throws if a stored value of the run cannot be read with this key. */
@@ -17,6 +17,12 @@ export interface Vault {
   isReleased(run: RunId, token: string): boolean;
 }
 
+/**
+ * Takes the next number of a type from a counter that does not lie in the vault. `last` is the number that
+ * the vault knows.
+ */
+export type TakeNumber = (run: RunId, type: string, last: number) => Promise<number>;
+
 export const TOKEN = /\[PII_[A-Z][A-Z0-9_]*_\d{3,}\]/g;
 /** The type of text that only looks like a token. */
 export const LOOKALIKE = 'text';
@@ -24,7 +30,8 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-export function createVault(store: PiiStore, key: Uint8Array): Vault {
+/** Without `takeNumber`, the vault counts by itself. */
+export function createVault(store: PiiStore, key: Uint8Array, takeNumber?: TakeNumber): Vault {
   const sealing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii seal', KEY_BYTES));
   const finding = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii find', KEY_BYTES));
   const releasing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii release', KEY_BYTES));
@@ -37,18 +44,28 @@ export function createVault(store: PiiStore, key: Uint8Array): Vault {
     const sealed = store.find(run, token);
     return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
   };
+  const makeToken = async (run: RunId, type: string, value: string): Promise<string> => {
+    const lookup = createHmac('sha256', finding)
+      .update(JSON.stringify([run, type, value]))
+      .digest('base64url');
+    const known = store.tokenOf(run, lookup);
+    const number = known === null ? await takeNumber?.(run, type, store.lastNumber(run, type)) : undefined;
+    const make = (next: number): SealedToken => {
+      const made = tokenOf(type, next);
+      return { token: made, sealed: seal(sealing, `${run} ${made}`, value) };
+    };
+    const token = known ?? store.add(run, type, lookup, make, number);
+    // A hash that was moved to another token would give the value of another person.
+    if (valueOf(run, token) !== value) throw unreadable();
+    return token;
+  };
+  // One after another, so that a value takes one number and the numbers follow the text.
+  let latest: Promise<unknown> = Promise.resolve();
   return {
     tokenFor: (run, type, value) => {
-      const lookup = createHmac('sha256', finding)
-        .update(JSON.stringify([run, type, value]))
-        .digest('base64url');
-      const token = store.add(run, type, lookup, (number) => {
-        const made = tokenOf(type, number);
-        return { token: made, sealed: seal(sealing, `${run} ${made}`, value) };
-      });
-      // A hash that was moved to another token would give the value of another person.
-      if (valueOf(run, token) !== value) throw unreadable();
-      return token;
+      const made = latest.then(() => makeToken(run, type, value));
+      latest = made.catch(() => undefined);
+      return made;
     },
     valueOf,
     check: (run) => {
@@ -97,10 +114,12 @@ export function memoryPiiStore(): PiiStore {
   const of = (run: RunId) => rows.get(run) ?? [];
   const numbers = new Map<string, number>();
   return {
-    add: (run, type, lookup, make) => {
+    tokenOf: (run, lookup) => of(run).find((row) => row.lookup === lookup)?.token ?? null,
+    lastNumber: (run, type) => numbers.get(`${run} ${type}`) ?? 0,
+    add: (run, type, lookup, make, given) => {
       const known = of(run).find((row) => row.lookup === lookup);
       if (known !== undefined) return known.token;
-      const number = (numbers.get(`${run} ${type}`) ?? 0) + 1;
+      const number = given ?? (numbers.get(`${run} ${type}`) ?? 0) + 1;
       numbers.set(`${run} ${type}`, number);
       const made = make(number);
       rows.set(run, [...of(run), { ...made, lookup, type, release: null }]);

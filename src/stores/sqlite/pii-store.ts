@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS numbers (
 CREATE UNIQUE INDEX IF NOT EXISTS tokens_by_lookup ON tokens (run, lookup);
 `;
 
+const NUMBER_MAX = 1_000_000_000;
+
 /** The file of the sealed values that belong to a journal. */
 export function piiFileOf(journal: string): string {
   return `${journal}.pii`;
@@ -32,25 +34,39 @@ export function openPiiStore(path: string): PiiStore {
   const db = openErasable(path, SCHEMA);
   addReleaseColumn(db);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
-  const nextNumber = db.prepare(
-    `INSERT INTO numbers SELECT ?1, ?2, count(*) + 1 FROM tokens WHERE run = ?1 AND type = ?2 AND true
-     ON CONFLICT (run, type) DO UPDATE SET last = last + 1 RETURNING last`,
+  const lastNumber = db.prepare(
+    // A larger number was written by hand, and JavaScript could not count on from it.
+    `SELECT min(${NUMBER_MAX}, max(coalesce((SELECT last FROM numbers WHERE run = ?1 AND type = ?2), 0),
+                (SELECT count(*) FROM tokens WHERE run = ?1 AND type = ?2))) AS last`,
   );
+  const setNumber = db.prepare(
+    `INSERT INTO numbers VALUES (?1, ?2, ?3) ON CONFLICT (run, type) DO UPDATE SET last = max(last, excluded.last)`,
+  );
+  const lastOf = (run: string, type: string): number => Number(lastNumber.get(run, type)?.['last'] ?? 0);
   const insert = db.prepare('INSERT INTO tokens (run, token, type, lookup, sealed) VALUES (?, ?, ?, ?, ?)');
   const byToken = db.prepare('SELECT sealed, release FROM tokens WHERE run = ? AND token = ?');
   const anyOf = db.prepare('SELECT token, sealed FROM tokens WHERE run = ? LIMIT 1');
   const release = db.prepare('UPDATE tokens SET release = ?3 WHERE run = ?1 AND token = ?2 AND release IS NOT ?3');
   const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
   return {
-    add: (run, type, lookup, make) => {
+    tokenOf: (run, lookup) => {
+      const row = byLookup.get(run, lookup);
+      return row === undefined ? null : String(row['token']);
+    },
+    lastNumber: lastOf,
+    add: (run, type, lookup, make, given) => {
       const known = byLookup.get(run, lookup);
       if (known !== undefined) return String(known['token']);
       db.exec('BEGIN IMMEDIATE');
       try {
         // Another process may have added it since.
         const added = byLookup.get(run, lookup);
-        const made = added === undefined ? make(Number(nextNumber.get(run, type)?.['last'] ?? 1)) : null;
-        if (made !== null) insert.run(run, made.token, type, lookup, made.sealed);
+        const number = given ?? lastOf(run, type) + 1;
+        const made = added === undefined ? make(number) : null;
+        if (made !== null) {
+          setNumber.run(run, type, number);
+          insert.run(run, made.token, type, lookup, made.sealed);
+        }
         db.exec('COMMIT');
         return made?.token ?? String(added?.['token']);
       } catch (error) {

@@ -65,7 +65,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     cli.hint(partsLine(script, flow, options.model));
   const close = async (): Promise<void> => {
     await world.close();
-    vault.close();
+    await vault.close();
     attachments.close();
     await memory.close();
   };

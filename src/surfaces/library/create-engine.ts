@@ -221,17 +221,13 @@ function worldBeside(
   journal: string | Store,
   options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
 ): { readonly world: World; readonly attachments: AttachmentStore | undefined; close(): Promise<void> } {
-  const file = typeof journal === 'string' ? journal : undefined;
+  const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
   const vault =
     file === undefined || options.vault !== undefined
       ? undefined
       : vaultBeside({ journal: file, onNotice: options.onNotice });
-  const isStored = file !== undefined && file !== ':memory:' && options.attachments === undefined;
-  const attachments = isStored ? attachmentsBeside(file) : undefined;
-  const memory =
-    file === undefined || file === ':memory:' || options.toolOptions?.memory !== undefined
-      ? undefined
-      : memoryBeside(file);
+  const attachments = file === undefined || options.attachments !== undefined ? undefined : attachmentsBeside(file);
+  const memory = file === undefined || options.toolOptions?.memory !== undefined ? undefined : memoryBeside(file);
   const world = createWorld({
     ...options,
     ...(vault === undefined ? {} : { vault }),
@@ -240,7 +236,7 @@ function worldBeside(
   });
   const close = async (): Promise<void> => {
     await world.close();
-    vault?.close();
+    await vault?.close();
     attachments?.close();
     await memory?.close();
   };

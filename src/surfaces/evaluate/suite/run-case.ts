@@ -64,7 +64,8 @@ function recordedVault(): OpenVault {
   const isToken = (text: string): boolean => text.replace(TOKEN, '') === '';
   return () => ({
     ...vault,
-    tokenFor: (run, type, value) => (type === LOOKALIKE && isToken(value) ? value : vault.tokenFor(run, type, value)),
+    tokenFor: async (run, type, value) =>
+      type === LOOKALIKE && isToken(value) ? value : vault.tokenFor(run, type, value),
     valueOf: (run, token) => vault.valueOf(run, token) ?? token,
   });
 }
