@@ -322,13 +322,7 @@ export interface PiiStore {
   /** The last number of a type that this store knows of; 0 without one. It stays after an erasure. */
   lastNumber(run: RunId, type: string): number;
   /** The token with this lookup, or the one that is made now, with `number` or the next free number of its type. */
-  add(
-    run: RunId,
-    type: string,
-    lookup: string,
-    make: (number: number) => SealedToken,
-    number?: number | undefined,
-  ): string;
+  add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken, number?: number): string;
   find(run: RunId, token: string): Uint8Array | null;
   /** Any token of a run with its value, to check the key; null if the run has none. */
   first?(run: RunId): SealedToken | null;
