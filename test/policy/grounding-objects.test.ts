@@ -151,3 +151,55 @@ describe('claims where nothing was changed', () => {
     'Não fiz o push.',
   ])('but not %s', (text) => expect(kindsIn(text, flights)).toEqual([]));
 });
+
+describe('dates that a person half named, or for which nothing was found', () => {
+  const asked = { seen: [{ args: { from: 'JFK', date: '2026-05-06' }, result: [] }] };
+  const today = ['Today is 2026-05-01.'];
+
+  test('`the 6th` is that day of a known month', () => {
+    const setting = { seen: [], told: ['My flight is on the 5th. Please move it to the 6th.'], given: today };
+    expect(kindsIn('I will look for flights on May 6th.', setting)).toEqual([]);
+    expect(kindsIn('I will look for flights on May 7th.', setting)).toEqual(['value']);
+    expect(kindsIn('I will look for flights on June 6th.', setting)).toEqual(['value']);
+  });
+
+  test('nothing was found for a date: it was asked for', () => {
+    const other = { ...asked, seen: [...asked.seen, { result: FLIGHTS }], told: ['Move it to May 6.'] };
+    expect(kindsIn('There are no flights from JFK on May 6.', other)).toEqual([]);
+    expect(kindsIn('There are no flights from JFK on May 25.', other)).toEqual(['value']);
+    expect(kindsIn('I could not find one on May 6, but HA172 flies on May 25.', other)).toEqual([]);
+  });
+
+  test('the number before a name is no date', () => {
+    const setting = { seen: [{ result: [{ name: 'Anya Garcia' }, { name: 'Mei Lee' }] }] };
+    expect(kindsIn('The passengers:\n1. Anya Garcia\n2. Mei Lee', setting)).toEqual([]);
+  });
+});
+
+describe('labels, sentences and offers', () => {
+  test('a labelled price below a thing is one of its own', () => {
+    const seen = [{ result: FLIGHTS }, { result: { id: 'R1', price: 174 } }];
+    expect(kindsIn('1. Flight HA110\n   - Economy price: $105', { seen })).toEqual([]);
+    expect(kindsIn('1. Flight HA110\n   - Economy price: $174', { seen })).toEqual(['value']);
+  });
+
+  test('each sentence of a line has its own things', () => {
+    const text = 'Flight HA110 leaves on May 24. The way back is on May 25.';
+    expect(kindsIn(text, flights)).toEqual([]);
+    expect(kindsIn('Flight HA110 leaves on May 25. The way back is on May 24.', flights)).toEqual(['value']);
+  });
+
+  test('an offer claims no lookup', () => {
+    const setting = { seen: [], tools: { 'bookings.get': 'read', 'bookings.cancel': 'write' } } as const;
+    expect(kindsIn('I can cancel your booking since you have an insurance.', setting)).toEqual([]);
+    expect(kindsIn('Your booking is confirmed.', setting)).toEqual(['lookup']);
+  });
+
+  test('a call about another part of the thing does not show it', () => {
+    const tools = { 'bookings.update_flights': 'write', 'bookings.update_baggage': 'write' } as const;
+    const done = { tool: 'bookings.update_flights', args: { booking: 'B1' }, result: { booking: 'B1' } };
+    expect(kindsIn('One bag of baggage has been added to your booking.', { seen: [done], tools })).toEqual(['action']);
+    const both = [done, { ...done, tool: 'bookings.update_baggage' }];
+    expect(kindsIn('One bag of baggage has been added to your booking.', { seen: both, tools })).toEqual([]);
+  });
+});

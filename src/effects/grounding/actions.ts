@@ -10,7 +10,7 @@ import { isFresh, quoted } from './detector.ts';
 import type { Detector, Evidence, Finding, Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
 import { isBeyondText, requestsIn } from './requests.ts';
-import { fitting, speaksOf } from './tool-words.ts';
+import { fitting, isNamed, speaksOf } from './tool-words.ts';
 import type { Fit, ToolWords } from './tool-words.ts';
 import {
   GENERIC,
@@ -59,7 +59,11 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
   const names = tools.map(({ name }) => name);
   const succeeded = evidence.observations.filter(({ ok, tool }) => ok && names.includes(tool));
   if (succeeded.length === 0) {
-    const close = changing.filter((tool) => isState(clause) || (!fit.verb && speaksOf(tool, words)));
+    const named = stemsIn(clause.what).filter((word) => tools.some((tool) => isNamed(tool, [word])));
+    const close = changing.filter(
+      (tool) =>
+        isState(clause) || (!fit.verb && speaksOf(tool, words) && named.every((word) => speaksOf(tool, [word]))),
+    );
     const consequence = evidence.observations.some(
       (o) => o.ok && isFresh(o, evidence) && close.some(({ name }) => name === o.tool),
     );

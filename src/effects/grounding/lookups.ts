@@ -77,6 +77,6 @@ const KNOWING: readonly { readonly pattern: RegExp; readonly found: boolean }[] 
   {
     found: false,
     pattern:
-      /\byour\s+(?<what>(?:\p{L}+\s+){1,3}?)(?:[A-Z\d_]{4,}\s+|ID\s+|with\s+\S+\s+\S+\s+\S+\s+)?(?:is|are|was|were|has|have|includes?|does|do|did|shows?)\b/iu,
+      /\byour\s+(?<what>(?:(?!(?:you|I|we|they|it|since|once|when|if|as|because|until|after|before|that|which)\b)\p{L}+\s+){1,3}?)(?:[A-Z\d_]{4,}\s+|ID\s+|with\s+\S+\s+\S+\s+\S+\s+)?(?:is|are|was|were|has|have|includes?|does|do|did|shows?)\b/iu,
   },
 ];

@@ -8,6 +8,7 @@ import type { Evidence, Known, Line } from './detector.ts';
 import type { Stated } from './read-values.ts';
 import { recordsIn } from './records.ts';
 import type { Records } from './records.ts';
+import { TOTAL } from './sums.ts';
 import { isKnown, isNextDay, keysIn, keysTaughtBy } from './value-keys.ts';
 import type { Keys } from './value-keys.ts';
 import { stemsIn } from './words.ts';
@@ -17,6 +18,8 @@ interface Sources extends Pick<Evidence, 'given' | 'told' | 'observations'> {
   readonly nights: boolean;
   /** Keys of the results of calculators. */
   readonly calculated: Keys;
+  /** Keys of the days that people named without their month. */
+  readonly days: Keys;
 }
 
 /** The sources with the keys of their values. */
@@ -25,6 +28,8 @@ interface Sorted extends Sources {
   readonly byPeople: Keys;
   readonly byAuthor: Keys;
   readonly observed: Keys;
+  /** From the arguments of calls. */
+  readonly asked: Keys;
 }
 
 export function linesFrom(sources: Sources): Pick<Known, 'subjectsIn' | 'isOdd' | 'isMultiple' | 'isFare'> {
@@ -33,7 +38,8 @@ export function linesFrom(sources: Sources): Pick<Known, 'subjectsIn' | 'isOdd' 
   const sorted: Sorted = {
     ...sources,
     records,
-    byPeople: new Set(told.flatMap(keysIn)),
+    byPeople: new Set([...told.flatMap(keysIn), ...sources.days]),
+    asked: new Set(observations.flatMap(({ args }) => keysIn(flat(args)))),
     byAuthor: new Set(given.flatMap(keysIn)),
     observed: new Set(observations.flatMap(({ args, result = null }) => keysIn(`${flat(args)}\n${flat(result)}`))),
   };
@@ -65,12 +71,19 @@ function isOddAmount(stated: Stated, { line, heading }: Line, named: readonly st
   if (subjects.length === 0 || isKnown(stated, byPeople) || isKnown(stated, calculated)) return false;
   if (isKnown(stated, byAuthor) && !isKnown(stated, observed) && stated.within === undefined)
     return records.hasNumber(subjects, stemsIn(line)) && !isGivenFor(stated, line, given);
-  return [stated.key, ...(stated.others ?? [])].every((value) => records.isOthers(subjects, Number(value)));
+  const readings = [stated.key, ...(stated.others ?? [])].map(Number);
+  // `Economy price: $174` below a flight: one of its own prices.
+  const label = TOTAL.test(line) ? [] : labelOf(line, stated);
+  const own = label.length === 0 ? [] : records.labelled(subjects, label);
+  if (own.length > 0) return !readings.some((value) => own.includes(value));
+  return readings.every((value) => records.isOthers(subjects, value));
 }
 
 function isOddDate(stated: Stated, { line, heading, below }: Line, arrives: boolean, sorted: Sorted): boolean {
-  const { records, byPeople, byAuthor, observed, nights, given } = sorted;
+  const { records, byPeople, byAuthor, observed, asked, nights, given } = sorted;
   if (isKnown(stated, byPeople)) return false;
+  // Nothing was found for a date that a person named or a call asked for.
+  if (isMissing(stated, line) && !isKnown(stated, byAuthor) && !isKnown(stated, asked)) return true;
   // A date of the instructions, such as today's, is neither a date of an object that the line describes by several names, nor
   // the value of a label (`Departure: May 15`).
   if (isKnown(stated, byAuthor) && records.namesIn(line).length <= 1)
@@ -81,6 +94,15 @@ function isOddDate(stated: Stated, { line, heading, below }: Line, arrives: bool
     (below.length > 0 && isForeignTo(datesOfAny(records, below, records.namesIn(line))))
   );
 }
+
+/** The words before the value say that something was not found for it. */
+function isMissing({ text }: Stated, line: string): boolean {
+  const before = line.slice(0, Math.max(0, line.indexOf(text)));
+  return NOT_FOUND.test(before.split(/\b(?:but|however|aber)\b/iu).at(-1) ?? '');
+}
+
+const NOT_FOUND =
+  /\b(?:could|can|did|was|were)(?:n['’]t|not| not)\b.{0,12}\b(?:find|found|locate|see)\b|\bunable to (?:find|locate)\b|\bthere (?:is|are|was|were) no\b|\bno\b.{0,40}\b(?:found|available)\b|\bkeine?n? .{0,40}gefunden\b/iu;
 
 /** An amount of the author times the length of an observed list: `$50 per bag`, and two bags. */
 function isRated(value: number, line: string, given: readonly string[], lengths: ReadonlySet<number>): boolean {

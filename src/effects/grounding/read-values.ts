@@ -37,7 +37,7 @@ export function valuesIn(text: string): readonly Stated[] {
 
 function readValues(text: string): readonly Stated[] {
   const found: Stated[] = [];
-  let rest = text.normalize('NFKC').replace(/[*`]/g, ' ');
+  let rest = text.normalize('NFKC').replace(/[*`]/g, ' ').replace(LISTED_NAME, '$1');
   // A reader removes what it read: the year of a date is not also a number.
   for (const { kind, pattern, read } of READERS)
     rest = rest.replace(pattern, (...args: unknown[]) => {
@@ -50,6 +50,9 @@ function readValues(text: string): readonly Stated[] {
     });
   return found;
 }
+
+/** The number of an item that is a name: `2. Mei Lee` is no date. */
+const LISTED_NAME = /^(\s*)\d{1,2}\.(?=\s+\p{Lu}\p{Ll}+\s+\p{Lu}\p{Ll})/gmu;
 
 const APPROXIMATE =
   /(?:[~≈]|(?<!\p{L})(?:about|around|roughly|approx(?:imately|\.)?|nearly|almost|etwa|rund|ungefähr|circa|ca\.?|environ|aproximadamente|unos|cerca de|ongeveer|około|omkring|около|примерно)|约|約)\s*$/iu;

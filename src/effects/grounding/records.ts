@@ -26,6 +26,8 @@ export interface Records {
   sumsOf(names: readonly string[]): readonly number[];
   /** The objects that have one of these names have a number in a field that one of the words names. */
   hasNumber(names: readonly string[], words: readonly string[]): boolean;
+  /** The numbers of the objects with these names in fields that all of the words name. */
+  labelled(names: readonly string[], words: readonly string[]): readonly number[];
   /** The number is not one of the objects with these names, but stands in the same field of another object. */
   isOthers(names: readonly string[], value: number): boolean;
 }
@@ -60,6 +62,10 @@ export function recordsIn(observations: readonly Observation[], keysTaughtBy: Ke
     numbersOf: (name) => numbersOf(name).map(([, value]) => value),
     sumsOf: (names) => sumsOf(names.map(numbersOf)),
     hasNumber: (names, words) => names.flatMap(numbersOf).some(([field]) => isField(field, words)),
+    labelled: (names, words) =>
+      names
+        .flatMap(numbersOf)
+        .flatMap(([field, value]) => (words.every((word) => isField(field, [word])) ? [value] : [])),
     isOthers: (names, value) => {
       const own = names.flatMap(numbersOf);
       if (own.some(([, each]) => Math.abs(each) === value)) return false;

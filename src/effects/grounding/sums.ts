@@ -10,7 +10,7 @@ import { NUMBER, readingsOf } from './numbers.ts';
 import { valuesIn } from './read-values.ts';
 
 const SUMMANDS_MAX = 12;
-const TOTAL =
+export const TOTAL =
   /\b(?:total|sum|subtotal|difference|combined|altogether|gesamt\w*|summe|insgesamt|totale|suma|soma|totaal)\b/i;
 const COST =
   /\b(?:costs?|prices?|fees?|fares?|charged?|refund(?:ed)?|amount|pay|payment|kosten|preis|prix|coût|precio|prezzo|preço|prijs)\b/i;

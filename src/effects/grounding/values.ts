@@ -57,10 +57,12 @@ function namedTwice(line: string): readonly string[] {
 
 const ITEM = /^\s*(?:[-*•–]|\d+[.)])\s|^\s{2,}\S/;
 
-/** The lines of a text. An item belongs to the last line above it that names one thing and is not indented more. */
+const SENTENCE_END = /(?<=\p{Ll}{2}[.!?])\s+(?=\p{Lu})|(?<=\d[.!?])\s+(?=\p{Lu}\p{Ll}+\s)/u;
+
+/** The lines of a text, and the sentences of those that are no items. An item belongs to the last line above it that names one thing and is not indented more. */
 function linesOf(text: string, known: Known): readonly Line[] {
   let above: readonly { readonly indent: number; readonly name: string }[] = [];
-  const lines = text.split('\n');
+  const lines = text.split('\n').flatMap((line) => (ITEM.test(line) ? [line] : line.split(SENTENCE_END)));
   return lines.map((line, at) => {
     const [subject, ...others] = known.subjectsIn(line);
     const isItem = ITEM.test(line);
@@ -170,14 +172,25 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
     // A successful answer confirms that the things named in the arguments exist.
     if (ok && !isEmpty(result)) read(flat(args));
   }
+  const days = daysTold(told, keys);
+  for (const key of days) keys.add(key);
   return {
     has: knows,
     isNear: (stated) => isNear(stated, numbers),
     isTotal: (value) => totals.has(value),
     hasWord: (word) => !complete || seen.has(word),
-    ...linesFrom({ given, told, observations, nights, calculated }),
+    ...linesFrom({ given, told, observations, nights, calculated, days }),
   };
 }
+
+/** `the 6th` of a person is that day of each month that the run knows. */
+function daysTold(told: readonly string[], known: ReadonlySet<string>): ReadonlySet<string> {
+  const days = told.flatMap((text) => [...text.matchAll(DAY_ALONE)].map(({ groups }) => Number(groups?.['d'])));
+  const months = new Set([...known].flatMap((key) => /^date (\d{1,2})\/\d/.exec(key)?.[1] ?? []));
+  return new Set(days.flatMap((day) => [...months].map((month) => `date ${month}/${day}`)));
+}
+
+const DAY_ALONE = /\b(?:the|am) (?<d>\d{1,2})(?:(?:st|nd|rd|th)\b|\.(?!\d))/giu;
 
 /** An observation that shows the next day: `07:05+1`. */
 const NEXT_DAY = /\d:\d{2}(?::\d{2})?\s?\+1\b|\bnext[- ]day\b/i;
