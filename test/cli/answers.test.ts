@@ -1,4 +1,6 @@
 /** A person's answer counts before anything else happens to the run. An answer that cannot be used changes nothing. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { folder, json, report } from './cli.ts';
 import { sluice } from './in-process.ts';
@@ -26,9 +28,35 @@ test("a person's answer is judged before a script gives its own", async () => {
   await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--json'], { cwd });
   const bogus = await sluice(['answer', 'a_r.0.0', 'maybe', '--script', 'eager.yaml', '--json'], { cwd });
   expect([bogus.status, json(bogus)]).toMatchObject([1, { error: { code: 'not-a-choice' } }]);
-  expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ state: 'suspended', approvals: {} });
+  const { state, approvals } = report(await sluice(['show', 'r', '--json'], { cwd }));
+  expect({ state, approvals }).toEqual({ state: 'suspended', approvals: {} });
   const no = await sluice(['answer', 'a_r.0.0', 'no', '--script', 'eager.yaml', '--json'], { cwd });
   expect(report(no)).toMatchObject({ state: 'completed', approvals: { gate: 'no' }, usage: { toolCalls: 0 } });
+});
+
+test('commands that write migrate a database of an older release, and others name one of them', async () => {
+  const cwd = folder(files);
+  const older = (db: string): void => {
+    const file = new DatabaseSync(join(cwd, db));
+    file.exec(
+      'ALTER TABLE tombstones DROP COLUMN tenant; ALTER TABLE tombstones DROP COLUMN file; PRAGMA user_version = 6',
+    );
+    file.close();
+  };
+  for (const [db, args] of [
+    ['answer.db', ['answer', 'a_r.0.0', 'no', '--script', 'tools.yaml']],
+    ['resume.db', ['resume', 'r', '--script', 'tools.yaml']],
+    ['cancel.db', ['cancel', 'r', '--no-script']],
+    ['erase.db', ['erase', 'r']],
+  ] as const) {
+    await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--db', db, '--json'], { cwd });
+    older(db);
+    const shown = await sluice(['show', 'r', '--db', db, '--json'], { cwd });
+    expect([db, json(shown)]).toMatchObject([db, { error: { code: 'journal-read-only' } }]);
+    const done = await sluice([...args, '--db', db, '--json'], { cwd });
+    expect([db, json(done)]).not.toHaveProperty([1, 'error', 'code']);
+    expect([db, report(await sluice(['show', 'r', '--db', db, '--json'], { cwd })).run]).toEqual([db, 'r']);
+  }
 });
 
 test('an answer that the run could not go on from is not recorded', async () => {

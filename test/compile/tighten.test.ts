@@ -69,3 +69,14 @@ test('a budget takes the hint away', () => {
   expect(keysOf({ agents, flow }).modelCalls).toEqual(['max_iterations', 'budgets.model_calls']);
   expect(keysOf({ agents, flow, budgets: { model_calls: 20 } }).modelCalls).toBeUndefined();
 });
+
+test.each([
+  [{ MaxTotalTokens: 30 }, {}, 'MaxTotalTokens'],
+  [{ MaxTotalTokens: 30 }, { budgets: { tokens: 20 } }, 'budgets.tokens'],
+  [{ MaxTotalTokens: 30 }, { budgets: { tokens: 40 } }, 'MaxTotalTokens'],
+  [{ Termination: { Type: 'tokenbudget', MaxTokens: 20 }, MaxTotalTokens: 30 }, {}, 'MaxTokens of Termination'],
+])('the tokens of a team are limited by %j and %j, which is %s', (keys, sections, label) => {
+  const team = { Name: 't', Agents: [{ Name: 'A', Instructions: 'Go.' }], Selection: { Type: 'sequential' } };
+  const { flow } = compileText({ Orchestration: { ...team, ...keys }, ...sections });
+  expect(flow?.meters['budget.tokens']?.label).toBe(label);
+});

@@ -123,14 +123,10 @@ class Model {
       const attempt = { ...thread };
       try {
         const done = this.#done(flow, node, attempt, name);
-        mark(thread, attempt);
+        leave(thread, attempt);
         return done;
       } catch (thrown) {
-        if (thrown instanceof Fault) {
-          mark(thread, attempt);
-          // The results of the branches of a failed join can be read.
-          thread.slots = attempt.slots;
-        }
+        if (thrown instanceof Fault) leave(thread, attempt);
         const cause = thrown instanceof Stuck && node.timeout !== undefined ? FAULTS.silent() : thrown;
         const again = left > 1 && cause instanceof Fault && cause.code !== 'BUDGET_EXHAUSTED';
         if (again && takes(node.retry?.match, cause)) continue;
@@ -272,6 +268,12 @@ interface Inner {
   readonly inner: Thread;
   readonly outer: Thread;
   readonly prefix: string;
+}
+
+/** After a join, also after a failed one, the results of the branches can be read. */
+function leave(thread: Thread, attempt: Thread): void {
+  mark(thread, attempt);
+  thread.slots = attempt.slots;
 }
 
 function mark(thread: Thread, { partial, capped }: Thread): void {

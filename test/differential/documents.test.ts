@@ -20,7 +20,7 @@ import { expectedOf } from './authored-model.ts';
 import type { Expected, Made, Surroundings } from './authored-model.ts';
 import { compare, usageOf } from './compare.ts';
 import { documentPlans } from './document-plan.ts';
-import type { DocumentPlan } from './document-plan.ts';
+import type { DocumentPlan, MapPlan, ParallelPlan, ToolPlan } from './document-plan.ts';
 import { createDocumentWorld } from './document-world.ts';
 import { authoredOf } from './documents.ts';
 import type { Authored } from './documents.ts';
@@ -45,29 +45,26 @@ test(`L2, L3, L5, L6: authored nodes run as they are described, seed ${seed}`, {
       if (authored.free) compareWithModel(authored, plan, ran, path);
       for (const kind of kindsIn(authored, ran)) seen.set(kind, (seen.get(kind) ?? 0) + 1);
     }),
-    { seed, numRuns, examples: [[CAPPED]] },
+    { seed, numRuns, examples: [[CAPPED], [BRANCHES_AGAIN]] },
   );
   console.log(`documents: seed ${seed}, ${JSON.stringify(Object.fromEntries(seen))}`);
   for (const kind of KINDS) expect({ kind, found: (seen.get(kind) ?? 0) > 0 }).toEqual({ kind, found: true });
 });
 
 test('a branch or an item that ends before it has a value returns null, also in a second attempt', async () => {
-  const call = { is: 'tool', agent: false, retry: null, timed: false, guard: null } as const;
-  const rescued = { ...call, rescue: 'all' } as const;
-  const twice = { retry: { attempts: 2, match: null }, timed: false, rescue: 'none' } as const;
-  const branches = [[{ is: 'set' }], [rescued], [{ ...call, rescue: 'none' }]] as const;
-  const parallel = { is: 'parallel', ...twice, branches, join: 'all' } as const;
-  const map = {
+  const twice = { attempts: 2, match: null };
+  const branches = [[{ is: 'set' } as const], [call('all')], [call('none')]];
+  const items = {
     is: 'map',
-    ...twice,
     items: 2,
     written: true,
     spare: 0,
     width: 1,
     policy: 'fail',
-    body: [rescued],
+    body: [call('all')],
   } as const;
-  for (const part of [parallel, { ...parallel, retry: null }, map, { ...map, retry: null }])
+  const map: MapPlan = { ...items, retry: twice, timed: false, rescue: 'none' };
+  for (const part of [parallelOf(branches), parallelOf(branches, twice), map, { ...map, retry: null }])
     for (let world = 0; world < 10; world++) {
       const loop = { is: 'loop', visits: 1, over: 'end', body: [part] } as const;
       const plan: DocumentPlan = { body: [loop], sequential: true, maxIterations: 0, world };
@@ -96,6 +93,22 @@ test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, a
 
 /** Too rare among random documents to be found with every seed. */
 const CAPPED: DocumentPlan = { body: [{ is: 'set' }, { is: 'set' }], sequential: true, maxIterations: 1, world: 0 };
+
+/** The second visit of a branch reads the result of the first, because its own call fails. */
+const BRANCHES_AGAIN: DocumentPlan = {
+  body: [{ is: 'loop', visits: 2, over: 'end', body: [parallelOf([[call('none')], [call('all'), call('none')]])] }],
+  sequential: true,
+  maxIterations: 0,
+  world: 1794262169,
+};
+
+function call(rescue: 'none' | 'all'): ToolPlan {
+  return { is: 'tool', agent: false, retry: null, timed: false, rescue, guard: null };
+}
+
+function parallelOf(branches: ParallelPlan['branches'], retry: ParallelPlan['retry'] = null): ParallelPlan {
+  return { is: 'parallel', retry, timed: false, rescue: 'none', branches, join: 'all' };
+}
 
 const KINDS = [
   'agent',

@@ -197,6 +197,9 @@ class Author {
       together,
       bounded: place.bounded || timed,
     };
+    // An item that fails would stop the others at a moment that depends on time.
+    const onItemError = together && policy === 'fail' ? 'collect' : policy;
+    const after = onItemError === 'collect' && place.depth > 0 ? this.#withoutWords(next, place) : next;
     place.nodes.push({
       id,
       type: 'map',
@@ -204,13 +207,19 @@ class Author {
       as: item,
       width,
       ...(together ? {} : { max_items: Math.max(1, count + spare) }),
-      // An item that fails would stop the others at a moment that depends on time.
-      on_item_error: together && policy === 'fail' ? 'collect' : policy,
+      on_item_error: onItemError,
       do: this.#block(body, 'end', inner),
-      ...tried(plan, next),
+      ...tried(plan, after),
       ...(timed ? { timeout: patience(place.depth) } : {}),
-      routes: [{ to: next }],
+      routes: [{ to: after }],
     });
+  }
+
+  /** Collected errors have messages, whose words are not described. No node of the path around may read them. */
+  #withoutWords(next: string, place: Place): string {
+    const id = this.#id();
+    place.nodes.push({ id, type: 'set', values: { a: 4 }, routes: [{ to: next }] });
+    return id;
   }
 
   /** With a share of a budget the branches follow one another. */

@@ -50,6 +50,8 @@ export interface Definitions {
   /** The tools of those servers, if they are known. */
   readonly mcpLock: McpLock | undefined;
   readonly budgets: Budgets | undefined;
+  /** The key of a budget that the document has under another name than in `budgets`. */
+  readonly budgetKeys?: { readonly [field in keyof Budgets]?: string };
   /** The boundary of all agents, and the stricter boundaries of single agents. */
   readonly boundary: Boundary | undefined;
   readonly agentBoundaries: { readonly [agent: string]: Boundary };

@@ -14,6 +14,8 @@ export const EFFECT_DIMENSIONS = BUDGET_ROWS.filter(({ charged }) => charged !==
 
 export interface MeterOptions {
   readonly budgets: Budgets | undefined;
+  /** The keys of budgets that the document has under another name. */
+  readonly budgetKeys?: { readonly [field in keyof Budgets]?: string } | undefined;
   readonly agentBudgets: { readonly [agent: string]: Budgets };
   /** The time of the run; null if it has no deadline. */
   readonly timeMs: number | null;
@@ -33,8 +35,8 @@ export interface CommonMeters {
 }
 
 export function commonMeters(options: MeterOptions): CommonMeters {
-  const { budgets, agentBudgets, extendable, exhausted, late } = options;
-  const budget = { ...budgetMeters(budgets, exhausted), ...clockMeter(options) };
+  const { budgets, budgetKeys, agentBudgets, extendable, exhausted, late } = options;
+  const budget = { ...budgetMeters(budgets, exhausted, budgetKeys), ...clockMeter(options) };
   const counted = Object.keys(budget).filter((id) => id !== STEPS && (id !== CLOCK || extendable));
   return {
     meters: { ...budget, ...agentMeters(agentBudgets, exhausted, late) },
@@ -70,14 +72,19 @@ function rateMeter(tool: string): MeterId {
   return `rate:${tool}`;
 }
 
-function budgetMeters(budgets: Budgets | undefined, over: NodeId): { readonly [id: MeterId]: Meter } {
+function budgetMeters(
+  budgets: Budgets | undefined,
+  over: NodeId,
+  keys: MeterOptions['budgetKeys'] = {},
+): { readonly [id: MeterId]: Meter } {
   const meters: { [id: MeterId]: Meter } = {
     [STEPS]: { unit: 'steps', max: budgets?.steps ?? null, over, label: 'budgets.steps' },
   };
   for (const { key, name, scale } of EFFECT_DIMENSIONS) {
     const limit = budgets?.[key];
     if (limit === undefined) continue;
-    meters[`budget.${name}`] = { unit: name, max: Math.round(limit * scale), over, label: `budgets.${key}` };
+    const label = keys[key] ?? `budgets.${key}`;
+    meters[`budget.${name}`] = { unit: name, max: Math.round(limit * scale), over, label };
   }
   return meters;
 }

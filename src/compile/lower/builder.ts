@@ -107,14 +107,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const { extendable = false, monitored = true, complete = (_, node) => node, stage = () => null, returns } = options;
   const fresh = createIds();
   const end = createEnds(nodes, fresh);
-  const common = commonMeters({
-    budgets: definitions.budgets,
-    agentBudgets: definitions.agentBudgets,
-    timeMs: definitions.deadlineMs,
-    extendable,
-    exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns }),
-    late: end({ state: 'failed', code: 'TIMEOUT', output: returns }),
-  });
+  const common = metersOf(definitions, { extendable, returns }, end);
   const meters = new Map<MeterId, Meter>(Object.entries(common.meters));
   const open = createShares(meters);
   const stopped = (node?: string): NodeId => stoppedEnd(end, nodes, fresh, { ...options, node });
@@ -159,6 +152,20 @@ export function createBuilder(notation: string, definitions: Definitions, option
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares, unwatched };
     },
   };
+}
+
+function metersOf(
+  definitions: Definitions,
+  { extendable, returns: output }: { readonly extendable: boolean; readonly returns: BuilderOptions['returns'] },
+  end: ReturnType<typeof createEnds>,
+): CommonMeters {
+  return commonMeters({
+    ...definitions,
+    timeMs: definitions.deadlineMs,
+    extendable,
+    exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output }),
+    late: end({ state: 'failed', code: 'TIMEOUT', output }),
+  });
 }
 
 /** Adds the nodes that depend on the whole graph: ends for marked answers, and memory. */

@@ -251,7 +251,8 @@ export class Worker {
     // Stopped during the commit: the events are stored, and the next owner acts on them.
     if (state === null || this.#stopped) return acknowledge(turn);
     if (owned.begun) this.#dispatcher.performNew(owned, state, events);
-    else if (events.length > 0 && owned.passing !== true) this.begin(owned);
+    // A refused answer changes nothing, so a run that waits stays released.
+    else if (owned.passing !== true && events.some(({ type }) => type !== 'answer.refused')) this.begin(owned);
     if (events.length > 0) this.#options.onTurn(owned, events, previousHead);
     acknowledge(turn);
     this.#dispatcher.arm(owned, state, this.runs.get(owned.run) === owned);

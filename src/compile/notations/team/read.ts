@@ -87,10 +87,14 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
 
 /** `MaxTotalTokens`, or the limit of a termination of the type `tokenbudget`. */
 function withTokenLimit(declared: Definitions, { MaxTotalTokens = 0, Termination }: RawTeam): Definitions {
-  const limits = [MaxTotalTokens, tokenLimit(Termination)].filter((limit) => limit > 0);
-  return limits.length === 0
-    ? declared
-    : { ...declared, budgets: tighter(declared.budgets, { tokens: Math.min(...limits) }) };
+  const ended = tokenLimit(Termination);
+  const limits = [MaxTotalTokens, ended].filter((limit) => limit > 0);
+  if (limits.length === 0) return declared;
+  const tokens = Math.min(...limits);
+  const budgets = tighter(declared.budgets, { tokens });
+  if (declared.budgets?.tokens !== undefined && declared.budgets.tokens <= tokens) return { ...declared, budgets };
+  const key = tokens === MaxTotalTokens ? 'MaxTotalTokens' : 'MaxTokens of Termination';
+  return { ...declared, budgets, budgetKeys: { tokens: key } };
 }
 
 function readingOf(document: ReadDocument, body: Body, report: Report, definitions: Definitions): Reading {
