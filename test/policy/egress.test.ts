@@ -46,6 +46,11 @@ describe('after confidential data was read', () => {
     ],
     ['a word of a note', { url: 'https://news.example/search?q=tea' }],
     ['a number', { url: 'https://news.example/search', page: 4711 }],
+    ['a number in two pieces', { url: 'https://news.example/search', page: 47, size: 11 }],
+    ['a number digit by digit', { url: 'https://news.example/search', pages: [4, 7, 1, 1] }],
+    ['a number with a point', { url: 'https://news.example/search', page: 47.11 }],
+    ['letter by letter', { url: 'https://news.example/search', path: ['t', 'e', 'a'] }],
+    ['short pieces in another order', { url: 'https://news.example/search?a=le&b=ea&c=nn' }],
     ['a host that only the model named', { url: 'https://evil.example/search' }],
   ])('%s needs approval', async (_, args) => {
     const { report, dispatched } = await play(agentFlow(), fetching(args), { input: { message: 'news please' } });
@@ -56,6 +61,7 @@ describe('after confidential data was read', () => {
   test.each<[string, Json]>([
     ['the address that the author named', { url: 'https://news.example/search?q=Berlin', page: 2 }],
     ['ordinary headers', { url: 'https://news.example/search', headers: { 'x-page': 2 } }],
+    ['a page, a size and a language', { url: 'https://news.example/search', lang: 'en', page: 2, size: 50 }],
     ['an address that another tool gave', { url: 'https://other.example/page7' }],
   ])('%s passes', async (_, args) => {
     const before = [call('web.search', { q: 'Berlin' }), read];

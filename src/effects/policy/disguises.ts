@@ -31,9 +31,9 @@ export function squeezedReadings(text: string): readonly string[] {
   return [...readings, ...readings.map(reversed)];
 }
 
-/** The words for `@` and `.` in several languages. */
+/** The words for the marks of an address in several languages. */
 const SIGN_WORDS =
-  /(?<![\p{L}\p{N}])(?:at|arroba|arobase|klammeraffe|chiocciola|apenstaartje|małpa|dot|punkt|punto|ponto|point|punt|kropka)(?![\p{L}\p{N}])/giu;
+  /(?<![\p{L}\p{N}])(?:at|arroba|arobase|klammeraffe|chiocciola|apenstaartje|małpa|dot|dash|hyphen|minus|underscore|slash|colon|bindestrich|unterstrich|tiret|guion|guión|trattino|hífen|streepje|punkt|punto|ponto|point|punt|kropka)(?![\p{L}\p{N}])/giu;
 const HEX_LIST = /(?:\b(?:0x|\\x)?[0-9a-f]{2}[\s,;:-]*){6,}/gi;
 const CODE_LIST = /(?:\b\d{2,3}[\s,;-]+){5,}\d{2,3}\b/g;
 

@@ -8,14 +8,19 @@ import type { Call } from '../../runtime/ports.ts';
 import type { Observation } from './provenance.ts';
 import { checkProvenance, fieldNamesOf, isCovered, leavesOf } from './provenance.ts';
 import type { Leaf } from './provenance.ts';
-import { even, flat, taintOf } from './sources.ts';
+import { even, flat, squeezed, taintOf } from './sources.ts';
 import type { TaintSource, TextSource } from './sources.ts';
 import { squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 
-/** Words up to this length, and numbers below `NUMBER_FREE`, are not judged. */
+/** Words up to this length, and whole numbers below `NUMBER_FREE`, are judged together. */
 const WORD_FREE = 2;
 const NUMBER_FREE = 100;
+/** A call may have so many characters in short words that no source has. */
+const PIECES_MAX = 5;
+/** So many characters of pieces in a row are a find in confidential data. */
+const PIECES_FOUND = 3;
+const FUNCTION_WORDS = new Set('a an of to in on at by is it or as be do i my we us me up so no if'.split(' '));
 const SCHEME: ReadonlySet<string> = new Set(['http', 'https', 'www']);
 
 export function checkEgress(call: Call): Json {
@@ -48,9 +53,10 @@ function checkSecrets({ command, flow }: Call): Json {
   const { before = null, fixed = null } = command.input;
   const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
   const isSecret = ({ tool }: Observation): boolean => flow.tools[tool]?.confidential === true;
-  const secrets = seen.filter(isSecret).map(({ tool, result = null }) => taintOf(`\`${tool}\``, [result]));
+  const data = seen.filter(isSecret).map(({ tool, result = null }) => ({ tool, values: [result] }));
   const nodes = confidentialNodes(flow);
-  if (nodes !== null) secrets.push(taintOf(`\`${nodes}\``, [prompt, before]));
+  if (nodes !== null) data.push({ tool: nodes, values: [prompt, before] });
+  const secrets = data.map(({ tool, values }) => taintOf(`\`${tool}\``, values));
   if (secrets.length === 0) return { ok: true, exposed: false };
   const known = knownWords([
     ...vouchingInput(user, untrustedInput(command, flow)).vouching,
@@ -62,9 +68,12 @@ function checkSecrets({ command, flow }: Call): Json {
   const approved = seen
     .filter(({ tool, approved: choice }) => tool === name && (choice === 'approve' || choice === 'edit'))
     .flatMap((each) => leavesOf(each.args));
-  const problems = leavesOf(args)
-    .filter((leaf) => !isCovered(leaf, approved))
-    .flatMap((leaf) => problemOf(leaf, known, secrets));
+  const leaves = leavesOf(args).filter((leaf) => !isCovered(leaf, approved));
+  const problems = leaves.flatMap((leaf) => problemOf(leaf, known, secrets));
+  if (problems.length === 0)
+    problems.push(
+      ...problemOfPieces(leaves, known, data.map(({ values }) => squeezed(flat(values))).join('\n'), secrets),
+    );
   problems.push(...fieldNamesOf(args).flatMap((leaf) => namedSecret(leaf, known, secrets)));
   return problems.length === 0
     ? { ok: true, exposed: true }
@@ -72,8 +81,8 @@ function checkSecrets({ command, flow }: Call): Json {
 }
 
 function problemOf({ path, value }: Leaf, known: ReadonlySet<string>, secrets: readonly TextSource[]): string[] {
-  if (typeof value === 'boolean' || (typeof value === 'number' && Math.abs(value) < NUMBER_FREE)) return [];
-  const word = wordsOf(String(value)).find((each) => !known.has(each));
+  if (typeof value === 'boolean' || isShortNumber(value)) return [];
+  const word = wordsOf(String(value)).find((each) => each.length > WORD_FREE && !known.has(each));
   if (word === undefined) return [];
   return [
     explain(
@@ -85,10 +94,32 @@ function problemOf({ path, value }: Leaf, known: ReadonlySet<string>, secrets: r
   ];
 }
 
+/** Short words and numbers that carry a value in pieces. A page number or a language alone does not. */
+function problemOfPieces(
+  leaves: readonly Leaf[],
+  known: ReadonlySet<string>,
+  confidential: string,
+  secrets: readonly TextSource[],
+): string[] {
+  const pieces = leaves.flatMap(({ value }) =>
+    typeof value === 'boolean' ? [] : wordsOf(String(value)).filter((word) => word.length <= WORD_FREE),
+  );
+  const joined = pieces.join('');
+  const length = pieces.filter((word) => !known.has(word) && !FUNCTION_WORDS.has(word)).join('').length;
+  const isFound = pieces.length > 1 && joined.length >= PIECES_FOUND && confidential.includes(joined);
+  return isFound || length > PIECES_MAX ? [explain('args', joined, undefined, secrets)] : [];
+}
+
+function isShortNumber(value: Leaf['value']): boolean {
+  return Number.isInteger(value) && Math.abs(Number(value)) < NUMBER_FREE;
+}
+
 /** The name of a field that is a word of the confidential data, as it stands or in code. */
 function namedSecret({ path, value }: Leaf, known: ReadonlySet<string>, secrets: readonly TaintSource[]): string[] {
   const name = String(value);
-  const word = wordsOf(name).find((each) => !known.has(each) && secrets.some((source) => source.has(each)));
+  const word = wordsOf(name).find(
+    (each) => each.length > WORD_FREE && !known.has(each) && secrets.some((source) => source.has(each)),
+  );
   const hidden = secrets.flatMap((source) => source.namesWithin(squeezedReadings(name)))[0];
   const found = word ?? hidden;
   return found === undefined
@@ -112,7 +143,7 @@ function wordsOf(value: string): readonly string[] {
   const words = even(decoded(value))
     .split(/[^\p{L}\p{N}@._-]+/u)
     .map((word) => word.replace(/^[._-]+|[._-]+$/g, ''));
-  return words.filter((word) => word.length > WORD_FREE && !SCHEME.has(word));
+  return words.filter((word) => word !== '' && !SCHEME.has(word));
 }
 
 function decoded(value: string): string {

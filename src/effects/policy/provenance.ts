@@ -7,10 +7,11 @@ import type { Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
+import { flagOf, flagWords, isDeciding, isFree, kindOfField, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
-import { bare, even, flat, isName, structured, taintOf } from './sources.ts';
+import { bare, even, flat, isName, squeezed, structured, taintOf } from './sources.ts';
 import type { TaintSource } from './sources.ts';
-import { isToday, kindOfField, sourceOf } from './vouching.ts';
+import { isToday, sourceOf } from './vouching.ts';
 import type { VouchingSource } from './vouching.ts';
 
 /** `today`: the present date. `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
@@ -28,7 +29,7 @@ const DEMANDS: { readonly [effect in ToolDef['effect']]: readonly Origin[] } = {
   read: [],
   egress: ['untrusted', 'composed-name'],
   write: ['untrusted'],
-  communication: ['untrusted', 'composed-key', 'composed-name'],
+  communication: ['untrusted', 'composed-key', 'composed-name', 'composed-number'],
   financial: ['untrusted', 'composed-key', 'composed-name', 'composed-number'],
   infrastructure: ['untrusted', 'composed-key', 'composed-name', 'composed-number', 'composed-text'],
 };
@@ -64,14 +65,16 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   ];
   const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
   const sources = [...outside, ...quarantined];
-  const found = leavesOf(args).map((leaf) => ({
+  const schema = flow.tools[String(name)]?.input ?? null;
+  const judged = leavesOf(args).map((leaf) => ({
     path: leaf.path,
     ...(isCovered(leaf, approved)
       ? vouchedFor(leaf.value)
       : isToday(leaf.value, clock.now())
         ? { origin: 'today' as const, value: leaf.value }
-        : judge(leaf, vouching, sources, effect)),
+        : judge(leaf, vouching, sources, { effect, schema })),
   }));
+  const found = timesOfKnownDates(judged);
   found.push(...fieldNamesOf(args).flatMap((leaf) => namedOutside(leaf, vouching, sources)));
   // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
   // from outside only a value that it has is suspicious.
@@ -82,6 +85,21 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
         demands.filter((origin) => origin === 'untrusted'),
         { exposed, isAuthored: true },
       );
+}
+
+const TIME = /^\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]m)?$/i;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** A time is vouched for if the date beside it is. */
+function timesOfKnownDates<T extends Judged & { readonly path: string }>(found: readonly T[]): T[] {
+  const parentOf = (path: string): string => path.split('.').slice(0, -1).join('.');
+  const dated = found.filter(
+    ({ origin, value }) => (origin === 'vouched' || origin === 'today') && DATE.test(String(value)),
+  );
+  const parents = new Set(dated.map(({ path }) => parentOf(path)));
+  return found.map((each) =>
+    TIME.test(String(each.value)) && parents.has(parentOf(each.path)) ? { ...each, origin: 'vouched' } : each,
+  );
 }
 
 function authorSource(flow: Call['flow'], { tool, agent, fixed = null }: Input): VouchingSource {
@@ -140,11 +158,20 @@ function fieldOf(path: string): string {
   return path.replace(/\.\d+/g, '');
 }
 
-/** A trusted tool does not vouch for what stood in the arguments of its own call. */
+/** A trusted tool does not vouch for what stood in the arguments of its own call, in whole, in code or in parts. */
 function withoutEcho({ args = null }: Observation, own: readonly Json[]): VouchingSource {
   const result = sourceOf('trusted tools', own);
-  const given = sourceOf('the arguments', [args]);
-  return { name: result.name, has: (value, kind) => result.has(value, kind) && !given.has(value) };
+  const given = taintOf('the arguments', [args]);
+  const texts = leavesOf(args).map(({ value }) => String(value));
+  const readings = [...texts, texts.join('')].flatMap(squeezedReadings);
+  const isEcho = (value: string | number): boolean => {
+    if (given.has(value)) return true;
+    if (typeof value === 'number' || !isName(value)) return false;
+    const plain = squeezed(value);
+    const parts = value.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '');
+    return readings.some((reading) => reading.includes(plain)) || parts.every((part) => given.has(part));
+  };
+  return { name: result.name, has: (value, kind) => result.has(value, kind) && !isEcho(value) };
 }
 
 interface Parts {
@@ -189,24 +216,35 @@ function judge(
   leaf: Leaf,
   vouching: readonly VouchingSource[],
   outside: readonly TaintSource[],
-  effect: string,
+  { effect, schema }: { readonly effect: string; readonly schema: Json },
 ): Judged {
-  const { value } = leaf;
-  const kind = KEYED.has(effect) ? kindOfField(fieldName(leaf.path)) : null;
+  const { path, value } = leaf;
+  const isKeyed = KEYED.has(effect);
+  const kind = isKeyed ? kindOfField(fieldName(path)) : null;
   const vouched = (each: string | number): boolean => vouching.some((source) => source.has(each, kind));
   const from = (each: string | number): string | undefined => outside.find((source) => source.has(each))?.name;
-  const isKey = KEYED.has(effect) && KEY_FIELD.test(fieldName(leaf.path));
-  if (typeof value === 'boolean') return flag(leaf, value, vouched, isKey || KEYED.has(effect));
+  const flag = flagOf(path, value);
+  if (flag !== null && isKeyed) return judgeFlag(leaf, flag, vouched, schema);
+  if (typeof value === 'boolean') return { origin: 'composed-text', value };
   if (vouched(value)) return vouchedFor(value);
-  if (typeof value === 'number') {
-    const source = from(value);
-    if (source !== undefined) return { origin: 'untrusted', value, source };
-    return { origin: isKey ? 'composed-key' : 'composed-number', value };
-  }
-  const judged = judgeText(value, vouched, from, isKey);
+  const isKey = isKeyed && isDeciding(path);
+  if (typeof value === 'number')
+    return judgeNumber(value, from(value), isKey, effect === 'communication' && isFree(path));
+  const judged = judgeText(value, vouched, from, isKey || (isKeyed && isCode(leaf)));
   return judged.origin === 'vouched' || judged.origin === 'untrusted'
     ? judged
     : (hidden(value, vouched, outside) ?? judged);
+}
+
+function judgeNumber(value: number, source: string | undefined, isKey: boolean, isOwn: boolean): Judged {
+  if (source !== undefined) return { origin: 'untrusted', value, source };
+  if (isKey) return { origin: 'composed-key', value };
+  return { origin: isOwn ? 'composed-text' : 'composed-number', value };
+}
+
+/** A single word with a digit outside free text, such as `u7`: it selects something. */
+function isCode({ path, value }: Leaf): boolean {
+  return !isFree(path) && /^\S*\d\S*$/.test(String(value).trim());
 }
 
 /** The name of a field, if it is a name from outside. */
@@ -218,11 +256,15 @@ function namedOutside(
   const name = String(value);
   const vouched = (each: string): boolean => vouching.some((source) => source.has(each));
   if (vouched(name)) return [];
-  const source = isName(name) ? outside.find((each) => each.has(name)) : undefined;
+  const isValue = isName(name) || (isDeciding(path.split('.').slice(0, -1).join('.')) && !NAME_PARTS.has(name));
+  const source = isValue ? outside.find((each) => each.has(name)) : undefined;
   const judged: Judged | undefined =
     source === undefined ? hidden(name, vouched, outside) : { origin: 'untrusted', value: name, source: source.name };
   return judged === undefined ? [] : [{ path, ...judged }];
 }
+
+/** Names of fields that a recipient has. */
+const NAME_PARTS: ReadonlySet<string> = new Set(['name', 'email', 'address', 'id', 'type', 'first', 'last', 'number']);
 
 /** A name from outside that the text contains in pieces or in code. */
 function hidden(
@@ -238,13 +280,10 @@ function hidden(
   return undefined;
 }
 
-/** A flag is vouched for by the words of its name; a flag that is off changes nothing. */
-function flag(leaf: Leaf, value: boolean, vouched: (each: string) => boolean, needed: boolean): Judged {
-  const words = fieldName(leaf.path)
-    .split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u)
-    .filter((word) => word.length > 2);
-  if (!needed || !value || words.some((word) => vouched(word.toLowerCase()))) return { origin: 'composed-text', value };
-  return { origin: 'composed-key', value };
+/** A flag is vouched for by all words of its name. A flag in the state that has no effect needs no source. */
+function judgeFlag({ path, value }: Leaf, flag: boolean, vouched: (each: string) => boolean, schema: Json): Judged {
+  const isNamed = restingFlag(path, schema) === flag || flagWords(path).every((word) => vouched(word));
+  return { origin: isNamed ? 'composed-text' : 'composed-key', value };
 }
 
 function judgeText(
@@ -268,10 +307,6 @@ function judgeText(
 
 /** Classes in which the fields below must be vouched for, in any form of value. */
 const KEYED: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
-/** Fields that decide who receives, which thing, how much, and when. */
-const KEY_FIELD =
-  /^(?:to|cc|bcc|recipients?|channel|e?mail|address(?:es)?|attendees|participants|payee|vendor|supplier|customer|account|iban|user|phone|number|host|service|id|.*_?id|amount|total|price|sum|date|due|.*_date|start|end|when|until)$/i;
-
 function fieldName(path: string): string {
   return fieldOf(path).split('.').at(-1) ?? '';
 }

@@ -6,24 +6,13 @@ import type { Json } from '../../expr/json.ts';
 import { monthOf } from '../grounding/months.ts';
 import { valuesIn } from '../grounding/read-values.ts';
 import type { Stated } from '../grounding/read-values.ts';
+import { kindOfField, kindOfWords, takes } from './field-kinds.ts';
+import type { FieldKind } from './field-kinds.ts';
 import { even, flat, hasToken, structured } from './sources.ts';
-
-/** Null where a field, or the place of a number in a text, does not tell. */
-type FieldKind = 'amount' | 'identity' | null;
 
 export interface VouchingSource {
   readonly name: string;
   has(value: string | number, kind?: FieldKind): boolean;
-}
-
-const AMOUNT_FIELD =
-  /(?:^|_)(?:amount|total|subtotal|price|sum|cost|fee|balance|budget|limit|usd|eur|gbp|cents)$|[a-z](?:Amount|Total|Price|Cost|Fee)$/i;
-const IDENTITY_FIELD =
-  /(?:^|_)(?:id|no|nr|number|account|iban|customer|user|invoice|order|ticket|booking|reservation|ref|reference|phone|card|recipients?|payee|to|cc|bcc|vendor|supplier|host|channel)$|[a-z](?:Id|Number|Account)$/;
-
-export function kindOfField(name: string): FieldKind {
-  if (AMOUNT_FIELD.test(name)) return 'amount';
-  return IDENTITY_FIELD.test(name) ? 'identity' : null;
 }
 
 export function sourceOf(name: string, values: readonly Json[]): VouchingSource {
@@ -36,19 +25,36 @@ export function sourceOf(name: string, values: readonly Json[]): VouchingSource 
       if (typeof value === 'number') return hasKind(read().numbers.get(value), kind);
       // Digits in a text may be a part of a date: they count as the number that they are.
       if (/^\d+$/.test(value)) return hasToken(text, value) && hasKind(read().numbers.get(Number(value)), kind);
-      return hasToken(text, value) || isKnownDate(value, read().dates);
+      return (
+        (hasToken(text, value) && hasTokenOfKind(read().texts, value, kind)) ||
+        isKnownDate(value, read().dates) ||
+        isKnownTime(value, read().times)
+      );
     },
   };
 }
 
 interface Known {
+  /** The texts, with the kind of their field. */
+  readonly texts: readonly { readonly text: string; readonly field: FieldKind }[];
   readonly numbers: ReadonlyMap<number, ReadonlySet<FieldKind>>;
+  readonly times: ReadonlySet<string>;
   /** The years of each day; undefined where it was named without one. */
   readonly dates: ReadonlyMap<string, ReadonlySet<number | undefined>>;
 }
 
 function hasKind(kinds: ReadonlySet<FieldKind> | undefined, kind: FieldKind): boolean {
-  return kinds !== undefined && (kind === null || kinds.has(null) || kinds.has(kind));
+  return kinds !== undefined && (kind === null || [...kinds].some((each) => takes(kind, each)));
+}
+
+/** An identifier counts for the kind of its field, or for the kind that the word before it tells. */
+function hasTokenOfKind(texts: Known['texts'], value: string, kind: FieldKind): boolean {
+  if (kind === null || !/^\S*\d\S*$/.test(value)) return true;
+  const token = even(value);
+  const kinds = texts.flatMap(({ text, field }) =>
+    hasToken(`\n${text}\n`, token) ? (field === null ? kindsAt(text, token) : [field]) : [],
+  );
+  return kinds.length === 0 || kinds.some((each) => takes(kind, each));
 }
 
 /** The same date, written another way; a time of a known date is known. */
@@ -57,6 +63,12 @@ function isKnownDate(value: string, dates: Known['dates']): boolean {
   if (stated?.kind !== 'date' || others.some(({ kind }) => kind !== 'time')) return false;
   const years = dates.get(stated.key);
   return years !== undefined && (stated.year === undefined || years.has(undefined) || years.has(stated.year));
+}
+
+/** The same time, written another way: `14:00` and `2 pm`. */
+function isKnownTime(value: string, times: ReadonlySet<string>): boolean {
+  const [stated, ...others] = valuesIn(value);
+  return stated?.kind === 'time' && stated.text.trim() === value.trim() && others.length === 0 && times.has(stated.key);
 }
 
 const HOUR_MS = 3_600_000;
@@ -72,21 +84,25 @@ export function isToday(value: unknown, now: number): boolean {
 function knownIn(values: readonly Json[]): Known {
   const numbers = new Map<number, Set<FieldKind>>();
   const dates = new Map<string, Set<number | undefined>>();
+  const times = new Set<string>();
+  const texts: { readonly text: string; readonly field: FieldKind }[] = [];
   const walk = (value: Json, field: FieldKind): void => {
     const data = structured(value);
     if (data !== null && typeof data === 'object') {
       if (Array.isArray(data)) for (const each of data) walk(each, field);
-      else for (const [key, each] of Object.entries(data)) walk(each, kindOfField(key));
+      else for (const [key, each] of Object.entries(data)) walk(each, key === 'value' ? null : kindOfField(key));
       return;
     }
     const text = String(data);
+    texts.push({ text: even(text), field });
     for (const stated of valuesIn(text)) {
       if (stated.kind === 'date') add(dates, stated.key, [stated.year]);
+      else if (stated.kind === 'time') times.add(stated.key);
       else if (isNumber(stated)) add(numbers, Number(stated.key), field === null ? kindsIn(text, stated) : [field]);
     }
   };
   for (const value of values) walk(value, null);
-  return { numbers, dates };
+  return { texts, numbers, dates, times };
 }
 
 function add<K, V>(map: Map<K, Set<V>>, key: K, values: readonly V[]): void {
@@ -101,22 +117,38 @@ function isNumber({ kind, key }: Stated): boolean {
 }
 
 const BEFORE = 40;
-const IDENTITY_BEFORE =
-  /(?:#|(?<!\p{L})(?:id|no|nr|number|account|acct|iban|customer|client|user|invoice|bill|order|ticket|booking|reservation|ref|reference|case|contract|transaction|phone|card|room|host|server|konto|kunde|rechnung|bestellung|auftrag|compte|facture|commande|cuenta|cliente|factura|pedido|conto|fattura|ordine|conta|fatura|rekening|klant|factuur))\.?\s*(?:(?:id|no|nr|number|is|with)\b\.?\s*)*[:#=]*\s*$/iu;
+/** A noun such as `order`, with or without `number` after it. The noun tells the kind. */
+const NOUN_BEFORE =
+  /(?:#|(?<!\p{L})(?<noun>\p{L}+))\.?\s*(?<general>(?:(?:id|no|nr|number|is|with)\b\.?\s*)*)[:#=]*\s*$/iu;
 const AMOUNT_BEFORE =
   /(?<!\p{L})(?:pay|pays|paid|refund|transfer|send|wire|charge|deposit|withdraw|amount|total|sum|price|costs?|fee|budget|limit|rent|zahle|überweise|betrag|payez|paie|virez|montant|paga|importe|importo|valor|betaal|bedrag)\s*(?:(?:back|of|is|just|only|about|exactly|up to|at most)\s*)*[:=]?\s*$/iu;
 
 /** The kinds of the places at which a number stands in a text. */
 function kindsIn(text: string, { kind, text: written }: Stated): readonly FieldKind[] {
   if (kind === 'amount' || /^\d+[.,]\d{2}$/.test(written)) return ['amount'];
+  return kindsAt(text, written);
+}
+
+function kindsAt(text: string, written: string): readonly FieldKind[] {
   const kinds: FieldKind[] = [];
   for (let at = text.indexOf(written); at >= 0; at = text.indexOf(written, at + 1)) {
     const before = text.slice(Math.max(0, at - BEFORE), at);
     const after = text.slice(at + written.length);
     if (/[\p{L}\p{N}]$/u.test(before) || /^[\p{L}\p{N}]/u.test(after) || isInDate(before, after)) continue;
-    kinds.push(IDENTITY_BEFORE.test(before) ? 'identity' : AMOUNT_BEFORE.test(before) ? 'amount' : null);
+    kinds.push(kindBefore(before));
   }
   return kinds.length === 0 ? [null] : kinds;
+}
+
+function kindBefore(before: string): FieldKind {
+  if (AMOUNT_BEFORE.test(before)) return 'amount';
+  const match = NOUN_BEFORE.exec(before);
+  if (match === null) return null;
+  const { noun, general = '' } = match.groups ?? {};
+  const kind = noun === undefined ? 'identity' : kindOfWords([noun.toLowerCase()]);
+  // `to 250` does not tell an account from an amount.
+  if (kind === 'payee' || kind === 'count') return null;
+  return kind === null && /\b(?:id|no|nr|number)\b/i.test(general) ? 'identity' : kind;
 }
 
 function isInDate(before: string, after: string): boolean {
