@@ -235,10 +235,24 @@ function compose(options: WorldOptions, attachments: AttachmentStore, pipelines:
       if (script !== undefined) throw unscripted(call);
       return onMissing(call, noImplementation(call.command));
     },
+    ...scriptedCalls(options),
     ...(scripted?.answer === undefined ? { notify } : { answer: scripted.answer }),
     ...(scripted?.expires === undefined ? {} : { expires: scripted.expires }),
     ...(scripted?.signal === undefined ? {} : { signal: scripted.signal }),
     close: () => tools.close(),
+  };
+}
+
+/** Beside real models, a call is scripted if the script names its agent or tool. */
+function scriptedCalls(options: WorldOptions): Pick<Performer, 'isScripted'> {
+  const { script } = options;
+  if (script === undefined) return {};
+  if (!usesRealModels(options)) return { isScripted: () => true };
+  return {
+    isScripted: ({ command: { kind, name, input }, flow }) => {
+      const agent = String(input['agent'] ?? input['name'] ?? '');
+      return isScripted(script, flow, kind === 'check' ? { kind: 'model', name: agent } : { kind, name });
+    },
   };
 }
 

@@ -281,6 +281,8 @@ export interface Performer {
   protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown): Promise<Json>;
   /** Throws if the stored personal data of a run cannot be read with the key that is set. */
   checkKey?(flow: CompiledFlow, run: RunId, documentDir?: string): Promise<void>;
+  /** True if a script plays this call. Such calls have breakers and a retry budget of their own. Absent: all calls are real. */
+  isScripted?(call: Call): boolean;
   /** Answers a question at once, as a script does. Null leaves the question to a person. */
   answer?(question: Asked): ScriptedAnswer | null;
   /** On a virtual clock: true if time passes up to the deadline of this open question. Absent: it always does. */

@@ -148,5 +148,7 @@ test('heads are posted to a webhook, and a receiver that fails is an error', asy
   const failed = await send('/down');
   server.close();
   expect([failed.status, failed.stderr]).toEqual([1, expect.stringContaining('error[not-delivered]')]);
+  const unreachable = await sluice(['audit', 'heads', '--webhook', 'http://127.0.0.1:1/'], { cwd });
+  expect(unreachable.stderr).toContain('fetch failed (bad port)');
   expect((await sluice(['audit', 'heads'], { cwd })).status).toBe(2);
 });

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { PROTOCOLS } from '../models/protocols.ts';
 import { folder, json, report, sluice as spawned } from './cli.ts';
 import { sluice } from './in-process.ts';
 
@@ -103,6 +104,49 @@ describe('budget', () => {
     expect(stdout).toMatch(/^retries denied +1$/m);
     expect(stdout).toMatch(/^agent bot +200 +200 +\$0.002 +\$0.002$/m);
   });
+});
+
+test('a rehearsal opens no breaker of real runs, and an outage stops no rehearsal', async () => {
+  const answers: (readonly [status: number, text: string])[] = [];
+  const server = createServer((_, response) => {
+    const [status, content] = answers.shift() ?? [503, ''];
+    const failed = { error: { message: 'overloaded' } };
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(status === 200 ? (PROTOCOLS[0]?.body({ text: content }) ?? '') : JSON.stringify(failed));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `base_url: "http://127.0.0.1:${port}/v1", api_key_env: NO_KEY`;
+  const cwd = folder({ ...files, 'ask.flow.yaml': FLOW.replace('model: big,', `model: big, ${url},`) });
+  const real = () => sluice(['run', 'ask.flow.yaml', '--input', 'x', '--json'], { cwd, env: { NO_KEY: 'k' } });
+  const listed = async () =>
+    (json(await sluice(['breakers', '--json'], { cwd })) as { breakers: { scripted: boolean; state: string }[] })
+      .breakers;
+
+  expect(report(await run(cwd, 'down.yaml'))).toMatchObject({ state: 'failed' });
+  expect(report(await run(cwd, 'fine.yaml'))).toMatchObject({ error: { type: 'BreakerOpenError' } });
+  expect(await listed()).toMatchObject([{ scripted: true, state: 'open' }]);
+  expect((await sluice(['breakers'], { cwd })).stdout).toMatch(/^bot@openai\/big .* scripted$/m);
+  answers.push([200, 'real']);
+  expect(report(await real())).toMatchObject({ state: 'completed', output: 'real' });
+
+  await sluice(['breakers', 'close', ID, '--as', 'anna'], { cwd });
+  // The retry of the rehearsal took its own token, so the outage still has one.
+  expect(report(await real())).toMatchObject({ state: 'failed', usage: { retries: 1 } });
+  expect(report(await real())).toMatchObject({ error: { type: 'BreakerOpenError' } });
+  expect(await listed()).toMatchObject([
+    { scripted: false, state: 'open' },
+    { scripted: true, state: 'closed' },
+  ]);
+  expect(report(await run(cwd, 'fine.yaml'))).toMatchObject({ state: 'completed', output: 'fine' });
+  expect(json(await sluice(['budget', '--json'], { cwd }))).toMatchObject({
+    retryBudget: { scripted: false, retries: 1, denied: 0 },
+  });
+
+  await run(cwd, 'down.yaml');
+  await sluice(['breakers', 'close', ID, '--as', 'anna'], { cwd });
+  expect((await listed()).map(({ state }) => state)).toEqual(['closed', 'closed']);
 });
 
 test('two processes at the same time on one database share the breaker', async () => {

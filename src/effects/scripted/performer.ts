@@ -29,6 +29,7 @@ export function scriptedPerformer(script: Script, otherwise?: Performer): Perfor
       if (otherwise !== undefined) return otherwise.perform(call);
       throw scriptError(`the script has no entry for the ${command.kind} \`${command.name}\``);
     },
+    isScripted: () => true,
     answer: (asked) => answer(script, asked),
     expires: (asked) => isExpiry(approvalEntry(script, asked)),
     signal: (waiting) => signal(script, waiting),

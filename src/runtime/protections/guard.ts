@@ -16,7 +16,7 @@ import type { Call, Performer, Shared } from '../ports.ts';
 import { CLOSED, enter, leave, probeAt } from './breaker.ts';
 import type { BreakerState, Outcome } from './breaker.ts';
 import { withinWindow } from './failure-rate.ts';
-import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, spend } from './retry-budget.ts';
+import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY, spend } from './retry-budget.ts';
 import type { BudgetState } from './retry-budget.ts';
 
 export interface Performed {
@@ -28,12 +28,14 @@ export interface Performed {
 export class NotStarted extends Error {}
 
 export const BREAKER_PREFIX = 'breaker:';
+/** Breakers of scripted calls: a rehearsal opens no breaker of real runs, and a real outage none of a rehearsal. */
+export const SCRIPTED_PREFIX = 'breaker.scripted:';
 
 export class Guard {
   readonly #performer: Performer;
   readonly #shared: Shared;
   /** Calls that the shared retry budget does not know of yet. A write per call would be expensive. */
-  #calls = 0;
+  readonly #calls = { real: 0, scripted: 0 };
 
   constructor(performer: Performer, shared: Shared) {
     this.#performer = performer;
@@ -69,7 +71,7 @@ export class Guard {
     // Another model, or a request to repair or continue a reply, does not repeat a request that failed.
     const isOther = target !== undefined || input['repair'] !== undefined || input['partial'] !== undefined;
     if (attempt === 1 || isOther) {
-      this.#calls += 1;
+      this.#calls[this.#sideOf(call)] += 1;
       return null;
     }
     return this.#takeToken(call, rules, call.command.name);
@@ -84,10 +86,11 @@ export class Guard {
   }
 
   async #takeToken(call: Call, rules: RetryBudgetRules, name: string): Promise<Performed | null> {
-    const calls = this.#calls;
-    this.#calls = 0;
+    const side = this.#sideOf(call);
+    const calls = this.#calls[side];
+    this.#calls[side] = 0;
     const now = call.clock.now();
-    const { granted, state } = await this.#shared.update(RETRY_BUDGET_KEY, (value) => {
+    const { granted, state } = await this.#shared.update(BUDGET_KEYS[side], (value) => {
       const spent = spend(value as unknown as BudgetState | null, rules, calls, true, now);
       return [spent.state as unknown as Json, spent];
     });
@@ -110,7 +113,7 @@ export class Guard {
       const breaker = breakerOf(call, String(command.input['agent']));
       const outcome = command.input['ok'] === true ? 'invariant_kept' : 'invariant_violation';
       const now = clock.now();
-      const change = await this.#shared.update(`${BREAKER_PREFIX}${breaker}`, (value) => {
+      const change = await this.#shared.update(`${PREFIXES[this.#sideOf(call)]}${breaker}`, (value) => {
         const before = stateOf(value);
         // Nothing to forget: a healthy breaker is not written.
         if (outcome === 'invariant_kept' && before.violations === 0) return [value, null];
@@ -124,9 +127,12 @@ export class Guard {
 
   async #withBreaker(call: Call, rules: BreakerRules, mayStart: () => boolean): Promise<Performed> {
     const breaker = breakerOf(call);
-    const key = `${BREAKER_PREFIX}${breaker}`;
+    const side = this.#sideOf(call);
+    const key = `${PREFIXES[side]}${breaker}`;
     const id = `${call.command.run} ${call.command.key}`;
     const notes: ProtectionNote[] = [];
+    const byHand = side === 'scripted' ? await this.#openedByHand(breaker) : null;
+    if (byHand !== null) return denied(breaker, byHand, rules, notes);
     const before = stateOf(await this.#shared.get(key));
     if (before.status !== 'closed') {
       const now = call.clock.now();
@@ -148,7 +154,21 @@ export class Guard {
     if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
     return { result, notes };
   }
+
+  /** An operator stops the calls of all runs, also of scripted ones. */
+  async #openedByHand(breaker: string): Promise<BreakerState | null> {
+    const state = stateOf(await this.#shared.get(`${BREAKER_PREFIX}${breaker}`));
+    return state.status === 'open' && state.by !== null ? state : null;
+  }
+
+  #sideOf(call: Call): Side {
+    return this.#performer.isScripted?.(call) === true ? 'scripted' : 'real';
+  }
 }
+
+type Side = 'real' | 'scripted';
+const PREFIXES: { readonly [side in Side]: string } = { real: BREAKER_PREFIX, scripted: SCRIPTED_PREFIX };
+const BUDGET_KEYS: { readonly [side in Side]: string } = { real: RETRY_BUDGET_KEY, scripted: SCRIPTED_BUDGET_KEY };
 
 interface Rules {
   readonly breaker: BreakerRules | null;

@@ -6,6 +6,8 @@ import type { Instant } from '../../ir/facts.ts';
 import type { RetryBudgetRules } from '../../ir/protections.ts';
 
 export const RETRY_BUDGET_KEY = 'retry_budget';
+/** The budget of scripted calls. */
+export const SCRIPTED_BUDGET_KEY = 'retry_budget.scripted';
 export const DEFAULT_RETRY_BUDGET: RetryBudgetRules = { share: 0.15, burst: 10 };
 
 export interface BudgetState {

@@ -67,7 +67,11 @@ async function post(url: string, heads: object): Promise<void> {
     if (ok) return;
     reason = `status ${status}`;
   } catch (error) {
-    reason = (error as Error).message;
+    const { message, cause } = error as Error;
+    reason =
+      cause instanceof Error
+        ? `${message} (${cause.message || String((cause as NodeJS.ErrnoException).code)})`
+        : message;
   }
   throw new SluiceError('not-delivered', `the heads were not delivered to \`${url}\`: ${reason}`, 'Send them again.');
 }

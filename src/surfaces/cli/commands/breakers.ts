@@ -4,7 +4,7 @@ import type { Json } from '../../../expr/json.ts';
 import type { OperatorAct, Shared } from '../../../runtime/ports.ts';
 import { probeAt, setByHand } from '../../../runtime/protections/breaker.ts';
 import type { BreakerState } from '../../../runtime/protections/breaker.ts';
-import { BREAKER_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
+import { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
@@ -20,6 +20,8 @@ export interface BreakersOptions {
 
 interface Breaker {
   readonly id: string;
+  /** True for the breaker of scripted calls. */
+  readonly scripted: boolean;
   readonly state: BreakerState;
 }
 
@@ -29,17 +31,19 @@ export async function breakersCommand(cli: Cli): Promise<ExitStatus> {
       ? { breakers: [], acts: [] }
       : {
           breakers: await listed(store.shared),
-          acts: (await store.shared.acts()).filter(({ key }) => key.startsWith(BREAKER_PREFIX)),
+          acts: (await store.shared.acts()).filter(({ key }) => idIn(key) !== null),
         },
   );
-  const own = acts.filter(({ key }) => key.startsWith(BREAKER_PREFIX));
-  if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: own.map(actJson) });
+  if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
   else if (breakers.length === 0) cli.hint('no breaker has counted a failure yet');
-  else cli.screen.print(table([['BREAKER', 'STATE', 'CAUSE', 'TRIPS', 'PROBE'], ...breakers.map(rowOf)]));
+  else cli.screen.print(table([['BREAKER', 'STATE', 'CAUSE', 'TRIPS', 'PROBE', 'CALLS'], ...breakers.map(rowOf)]));
   return OK;
 }
 
-/** Opens or closes a breaker by hand. A breaker that no run has used yet can be opened in advance. */
+/**
+ * Opens or closes a breaker by hand. A breaker that no run has used yet can be opened in advance. The breaker of real calls stops
+ * scripted calls too while it is open by hand, so only closing changes both.
+ */
 export async function setBreakerCommand(
   cli: Cli,
   to: 'open' | 'closed',
@@ -54,16 +58,19 @@ export async function setBreakerCommand(
     if (to === 'closed' && !known.some((each) => each.id === id)) throw unknown(id, known);
     const at = Date.now();
     const by = options.as ?? currentUser();
-    const key = `${BREAKER_PREFIX}${id}`;
-    await store.shared.operate(
-      { at, by, what: to === 'open' ? 'breaker.opened' : 'breaker.closed', key, why: options.why ?? '' },
-      (value) => setByHand(stateOf(value), to, by, at) as unknown as Json,
-    );
-    const state = stateOf(await store.shared.get(key));
-    if (cli.json) cli.printJson(jsonOf({ id, state }));
+    const own = known.filter((each) => each.id === id);
+    const what = to === 'open' ? 'breaker.opened' : 'breaker.closed';
+    const sides = to === 'open' ? [false] : own.map(({ scripted }) => scripted);
+    for (const scripted of sides)
+      await store.shared.operate(
+        { at, by, what, key: `${scripted ? SCRIPTED_PREFIX : BREAKER_PREFIX}${id}`, why: options.why ?? '' },
+        (value) => setByHand(stateOf(value), to, by, at) as unknown as Json,
+      );
+    const [changed] = (await listed(store.shared)).filter((each) => each.id === id);
+    if (cli.json && changed !== undefined) cli.printJson(jsonOf(changed));
     else {
       cli.hint(`${id} is ${to}${to === 'open' ? ' until it is closed by hand' : ''}`);
-      if (!known.some((each) => each.id === id)) cli.hint(unused(id, known));
+      if (own.length === 0) cli.hint(unused(id, known));
     }
     return OK;
   } finally {
@@ -79,8 +86,18 @@ function unused(id: string, known: readonly Breaker[]): string {
 }
 
 async function listed(shared: Shared): Promise<readonly Breaker[]> {
-  const found = await shared.list(BREAKER_PREFIX);
-  return found.map(({ key, value }) => ({ id: key.slice(BREAKER_PREFIX.length), state: stateOf(value) }));
+  const found = [...(await shared.list(BREAKER_PREFIX)), ...(await shared.list(SCRIPTED_PREFIX))];
+  return found.map(({ key, value }) => ({
+    id: idIn(key) ?? '',
+    scripted: key.startsWith(SCRIPTED_PREFIX),
+    state: stateOf(value),
+  }));
+}
+
+/** Null if the key is not that of a breaker. */
+function idIn(key: string): string | null {
+  const prefix = [BREAKER_PREFIX, SCRIPTED_PREFIX].find((each) => key.startsWith(each));
+  return prefix === undefined ? null : key.slice(prefix.length);
 }
 
 function unknown(id: string, known: readonly Breaker[]): Error {
@@ -94,13 +111,14 @@ function unknown(id: string, known: readonly Breaker[]): Error {
   );
 }
 
-function jsonOf({ id, state }: Breaker): object {
+function jsonOf({ id, scripted, state }: Breaker): object {
   const [agent = '', ...model] = id.split('@');
   const until = probeAt(state);
   return {
     breaker: id,
     agent,
     model: model.join('@'),
+    scripted,
     state: state.status,
     cause: state.cause,
     trips: state.trips,
@@ -115,14 +133,21 @@ function jsonOf({ id, state }: Breaker): object {
   };
 }
 
-function rowOf({ id, state }: Breaker): string[] {
+function rowOf({ id, scripted, state }: Breaker): string[] {
   const at = probeAt(state);
   const probe = state.status === 'closed' ? '-' : at === null ? 'by hand' : iso(at);
-  return [oneLine(id, 60), state.status, state.by ?? state.cause ?? '-', String(state.trips), probe];
+  return [
+    oneLine(id, 60),
+    state.status,
+    state.by ?? state.cause ?? '-',
+    String(state.trips),
+    probe,
+    scripted ? 'scripted' : 'real',
+  ];
 }
 
 function actJson({ at, by, what, key, why }: OperatorAct): object {
-  return { at: iso(at), by, what, breaker: key.slice(BREAKER_PREFIX.length), why };
+  return { at: iso(at), by, what, breaker: idIn(key), why };
 }
 
 function iso(at: number): string {

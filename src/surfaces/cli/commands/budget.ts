@@ -1,8 +1,13 @@
 /** `sluice budget`: the retry budget that all runs of a database share, and how fast its latest runs spend. */
+import type { Json } from '../../../expr/json.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { streamRun } from '../../../runtime/journal/read.ts';
 import type { BudgetState } from '../../../runtime/protections/retry-budget.ts';
-import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY } from '../../../runtime/protections/retry-budget.ts';
+import {
+  DEFAULT_RETRY_BUDGET,
+  RETRY_BUDGET_KEY,
+  SCRIPTED_BUDGET_KEY,
+} from '../../../runtime/protections/retry-budget.ts';
 import { HOUR_MS, spendingOf, velocities } from '../../../runtime/report/velocity.ts';
 import type { Spending, Velocity } from '../../../runtime/report/velocity.ts';
 import type { Cli } from '../context.ts';
@@ -21,15 +26,15 @@ const UNUSED: BudgetState = {
 
 export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
   const now = Date.now();
-  const { stored, spent } = await withStore(cli, async (store) =>
+  const { stored, scripted, spent } = await withStore(cli, async (store) =>
     store === null
-      ? { stored: null, spent: [] }
-      : { stored: await store.shared.get(RETRY_BUDGET_KEY), spent: await spentIn(store, now - HOUR_MS) },
+      ? { stored: null, scripted: false, spent: [] }
+      : { ...(await budgetIn(store)), spent: await spentIn(store, now - HOUR_MS) },
   );
   const { tokens, share, burst, calls, retries, denied, lastRetryAt } =
     stored === null ? UNUSED : (stored as unknown as BudgetState);
   const last = lastRetryAt === 0 ? null : new Date(lastRetryAt).toISOString();
-  const retryBudget = { tokens, share, burst, calls, retries, denied, lastRetryAt: last };
+  const retryBudget = { tokens, share, burst, calls, retries, denied, lastRetryAt: last, scripted };
   const velocity = {
     runs: velocities(spent, 'run', now),
     agents: velocities(spent, 'agent', now),
@@ -45,12 +50,20 @@ export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
         ['retries made', String(retries)],
         ['retries denied', String(denied)],
         ['last retry', last ?? '-'],
+        ...(scripted ? [['counted in', 'scripted runs only']] : []),
       ]),
     );
     if (spent.length === 0) cli.hint('no model call has spent anything in the last hour');
     else cli.screen.print(`\n${velocityTable(velocity)}`);
   }
   return OK;
+}
+
+/** The budget of real calls, or that of scripted ones if no real call was repeated yet. */
+async function budgetIn({ shared }: Store): Promise<{ readonly stored: Json; readonly scripted: boolean }> {
+  const real = await shared.get(RETRY_BUDGET_KEY);
+  const stored = real ?? (await shared.get(SCRIPTED_BUDGET_KEY));
+  return { stored, scripted: real === null && stored !== null };
 }
 
 /** The spending of runs that were active after this instant. */
