@@ -17,7 +17,7 @@ const chance = createChance(7);
 class Space {
   readonly applied = new Map<string, Applied>();
   readonly #asked = new Map<string, string>();
-  readonly #heard = new Set<string>();
+  readonly #heard = new Map<string, { readonly worker: string; readonly attempt: number; readonly at: number }[]>();
   readonly violations: string[] = [];
   calls = 0;
   repeats = 0;
@@ -30,10 +30,11 @@ class Space {
       this.violations.push(`key ${key} of ${run} came with other arguments: ${said}`);
     this.#asked.set(key, said);
     // A process may repeat what another one did before it died, but never its own call.
-    const heard = `${worker} ${key} ${attempt}`;
-    if (this.#heard.has(heard))
-      this.violations.push(`${worker} made the same call of ${run} at ${node} twice (attempt ${attempt})`);
-    this.#heard.add(heard);
+    const before = this.#heard.get(key) ?? [];
+    const calls = [...before, { worker, attempt, at: Date.now() }];
+    if (before.some((each) => each.worker === worker && each.attempt === attempt))
+      this.violations.push(`${worker} made the same call of ${run} at ${node} twice: ${JSON.stringify(calls)}`);
+    this.#heard.set(key, calls);
     if (args['fatal'] === true) return { error: 'fatal' };
     if (attempt <= Number(args['fails'] ?? 0)) return { error: 'transient' };
     if (this.applied.has(key)) this.repeats += 1;
