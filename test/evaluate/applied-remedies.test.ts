@@ -109,7 +109,7 @@ const onNode =
   () =>
     Object.entries(fields).map(([key, value]) => [['flow', 'nodes', node, key], value]);
 
-/** What each fragment of a remedy changes. An empty list: it only names a place that the base document has. */
+/** The changes that each part of a remedy makes to the document. The list is empty if the part only names a place. */
 const NAMED: Edit = () => [];
 const EDITS: { readonly [fragment: string]: Edit } = {
   instructions: onAgent('instructions', 'Stop when you are done.'),

@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow, Store } from '../../src/index.ts';
-import { audit } from '../../src/runtime/journal/audit.ts';
 import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
 import { freshPaths } from '../journals/place.ts';
+import { change, findings } from './changed-rows.ts';
 
 const freshPath = freshPaths();
 const ROW = "(SELECT id FROM runs WHERE run = 'r')";
@@ -20,27 +20,6 @@ const { flow: steps } = compile({
 
 function step(id: string, to: string): object {
   return { id, type: 'agent', agent: 'worker', input: { task: 'go' }, routes: [{ to }] };
-}
-
-function change(path: string, ...statements: readonly string[]): void {
-  const db = new DatabaseSync(path);
-  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
-  for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
-  for (const sql of statements) expect([sql, db.prepare(sql).run().changes]).not.toEqual([sql, 0]);
-  for (const { sql } of triggers) db.exec(String(sql));
-  db.close();
-}
-
-async function findings(path: string): Promise<readonly string[]> {
-  const store = openSqlite(path);
-  try {
-    const found = [await store.journal.broken?.()];
-    for (const entry of await store.roster.list())
-      found.push((await audit(store.journal, entry.run, entry)).broken?.message);
-    return found.filter((each) => typeof each === 'string');
-  } finally {
-    await store.close();
-  }
 }
 
 describe('a run that stopped in the middle of its work', () => {

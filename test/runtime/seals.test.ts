@@ -12,6 +12,7 @@ import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { openPayments, PAYMENTS as flow } from '../chaos/payments.ts';
 import { freshPaths } from '../journals/place.ts';
+import { change, findings } from './changed-rows.ts';
 
 const freshPath = freshPaths();
 const { flow: steps } = compile({ steps: [{ name: 'one', agent_name: 'worker' }] });
@@ -55,27 +56,6 @@ function rememberEnd(path: string): void {
   const db = new DatabaseSync(path);
   db.exec('CREATE TABLE asked AS SELECT max(after + count) AS seq FROM log WHERE run = (SELECT max(id) FROM runs)');
   db.close();
-}
-
-function change(path: string, ...statements: readonly string[]): void {
-  const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
-  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
-  for (const { name } of triggers) db.exec(`DROP TRIGGER ${String(name)}`);
-  for (const sql of statements) expect([sql, db.prepare(sql).run().changes]).not.toEqual([sql, 0]);
-  for (const { sql } of triggers) db.exec(String(sql));
-  db.close();
-}
-
-async function findings(path: string): Promise<readonly string[]> {
-  const store = openSqlite(path);
-  try {
-    const found = [await store.journal.broken?.()];
-    for (const entry of await store.roster.list())
-      found.push((await audit(store.journal, entry.run, entry)).broken?.message);
-    return found.filter((each) => typeof each === 'string');
-  } finally {
-    await store.close();
-  }
 }
 
 const ROW = "(SELECT id FROM runs WHERE run = 'r')";

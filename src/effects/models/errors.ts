@@ -203,7 +203,7 @@ interface ErrorFacts {
   readonly hints: string;
   readonly disconnected: boolean;
   readonly aborted: boolean;
-  /** True if the provider reports in a response, whatever its status, that it is busy or that the reply broke off. */
+  /** True if a response of any status says that the provider is busy, or that the reply broke off. */
   readonly reported: boolean;
   /** True if a response arrived that could not be parsed. */
   readonly malformed: boolean;
