@@ -21,6 +21,17 @@ describe('a declared command', () => {
     expect(await ask('t', { deep: { a: [1] } }, shell('cat'))).toEqual({ ok: true, value: { deep: { a: [1] } } });
   });
 
+  test('takes no NUL, which would add options to the sandbox', async () => {
+    const { ask } = tools();
+    const evil = 'x\0--dir\0/tmp/host\0--bind\0/\0/tmp/host\0--share-net';
+    const refused = { ok: false, type: 'ArgumentError', message: expect.stringContaining('NUL') };
+    for (const place of [{ env: { TO: '{{to}}' } }, { env: { 'A\0--share-net': 'x' } }])
+      expect(await ask('t', { to: evil }, shell('ls /tmp/host', place))).toMatchObject(refused);
+    const argv: Asking = { tool: { implementation: { shell: { argv: ['echo', '{{to}}'] } } } };
+    expect(await ask('t', { to: evil }, argv)).toMatchObject(refused);
+    expect(await ask('shell_run', { command: `ls\0${evil}` })).toMatchObject(refused);
+  });
+
   test('never runs what an argument says', async () => {
     const { ask } = tools();
     for (const evil of [

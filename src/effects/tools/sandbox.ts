@@ -170,6 +170,9 @@ export function sandboxed(
 ): Pick<ProcessRequest, 'argv' | 'feeds'> {
   const filter = seccompFilter();
   const all = [...(filter === null ? [] : ['--seccomp', String(FEED_FD)]), ...args];
+  // Bubblewrap would read the text after a NUL as an option of its own, such as one that mounts the whole machine.
+  if ([...all, ...command].some((each) => each.includes('\0')))
+    throw fail('semantic', 'ArgumentError', 'an argument of the command contains a NUL character');
   const text = Buffer.from(all.map((arg) => `${arg}\0`).join(''));
   return { argv: [path, '--args', String(FEED_FD + 1), ...command], feeds: [filter, text] };
 }
