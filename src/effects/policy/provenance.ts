@@ -6,6 +6,7 @@
 import type { Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
+import { codesOf, isCurrencyField } from './currencies.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
 import { flagOf, flagWords, isDeciding, isFree, kindOfField, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
@@ -171,7 +172,11 @@ function withoutEcho({ args = null }: Observation, own: readonly Json[]): Vouchi
     const parts = value.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '');
     return readings.some((reading) => reading.includes(plain)) || parts.every((part) => given.has(part));
   };
-  return { name: result.name, has: (value, kind) => result.has(value, kind) && !isEcho(value) };
+  return {
+    name: result.name,
+    has: (value, kind) => result.has(value, kind) && !isEcho(value),
+    currencies: () => new Set([...result.currencies()].filter((code) => !isEcho(code))),
+  };
 }
 
 interface Parts {
@@ -184,19 +189,20 @@ function partsOf({ result = null, error = null }: Observation, tool: ToolDef | u
   const failed = error === null ? [] : [error];
   if (tool?.trust === 'trusted') return { own: [result], others: failed };
   if (tool?.trust === 'neutral') return { own: [], others: failed };
-  const fields = tool?.trustedFields ?? [];
   const own: Json[] = [];
   const others: Json[] = [...failed];
-  const walk = (value: Json, trusted: boolean): void => {
+  const walk = (value: Json, trusted: boolean, names: readonly string[]): void => {
     const data = structured(value);
+    // The fields of JSON that stands in a field of the result are not fields of the tool: an outsider may have written the text.
+    const known = data === value || value === result ? names : [];
     if (data === null || typeof data !== 'object') void (trusted ? own : others).push(data);
-    else if (Array.isArray(data)) for (const each of data) walk(each, trusted);
+    else if (Array.isArray(data)) for (const each of data) walk(each, trusted, known);
     // A trusted field vouches for its own value, not for what is nested below it.
     else
       for (const [key, each] of Object.entries(data))
-        walk(each, fields.includes(key) && (each === null || typeof each !== 'object'));
+        walk(each, known.includes(key) && (each === null || typeof each !== 'object'), known);
   };
-  if (result !== null) walk(result, false);
+  if (result !== null) walk(result, false, tool?.trustedFields ?? []);
   return { own, others };
 }
 
@@ -222,18 +228,30 @@ function judge(
   const isKeyed = KEYED.has(effect);
   const kind = isKeyed ? kindOfField(fieldName(path)) : null;
   const vouched = (each: string | number): boolean => vouching.some((source) => source.has(each, kind));
-  const from = (each: string | number): string | undefined => outside.find((source) => source.has(each))?.name;
   const flag = flagOf(path, value);
   if (flag !== null && isKeyed) return judgeFlag(leaf, flag, vouched, schema);
   if (typeof value === 'boolean') return { origin: 'composed-text', value };
-  if (vouched(value)) return vouchedFor(value);
-  const isKey = isKeyed && isDeciding(path);
+  if (vouched(value) || (isKeyed && isNamedCurrency(leaf, vouching))) return vouchedFor(value);
+  const isKey = isKeyed && (isDeciding(path) || isOtherCurrency(leaf, vouching));
   if (typeof value === 'number')
-    return judgeNumber(value, from(value), isKey, effect === 'communication' && isFree(path));
-  const judged = judgeText(value, vouched, from, isKey || (isKeyed && isCode(leaf)));
-  return judged.origin === 'vouched' || judged.origin === 'untrusted'
-    ? judged
-    : (hidden(value, vouched, outside) ?? judged);
+    return judgeNumber(value, nameOf(value, outside), isKey, effect === 'communication' && isFree(path));
+  return judgeText(value, vouched, outside, isKey || (isKeyed && isCode(leaf)));
+}
+
+function isNamedCurrency({ path, value }: Leaf, vouching: readonly VouchingSource[]): boolean {
+  if (!isCurrencyField(path)) return false;
+  const codes = codesOf(String(value));
+  return vouching.some((source) => codes.some((code) => source.currencies().has(code)));
+}
+
+/** The sources name a currency, and not this one. Where they name none, the model may choose. */
+function isOtherCurrency({ path }: Leaf, vouching: readonly VouchingSource[]): boolean {
+  return isCurrencyField(path) && vouching.some((source) => source.currencies().size > 0);
+}
+
+/** The first source from outside that has the value. */
+function nameOf(value: string | number, outside: readonly TaintSource[]): string | undefined {
+  return outside.find((source) => source.has(value))?.name;
 }
 
 function judgeNumber(value: number, source: string | undefined, isKey: boolean, isOwn: boolean): Judged {
@@ -257,9 +275,9 @@ function namedOutside(
   const vouched = (each: string): boolean => vouching.some((source) => source.has(each));
   if (vouched(name)) return [];
   const isValue = isName(name) || (isDeciding(path.split('.').slice(0, -1).join('.')) && !NAME_PARTS.has(name));
-  const source = isValue ? outside.find((each) => each.has(name)) : undefined;
+  const source = isValue ? nameOf(name, outside) : undefined;
   const judged: Judged | undefined =
-    source === undefined ? hidden(name, vouched, outside) : { origin: 'untrusted', value: name, source: source.name };
+    source === undefined ? hidden(name, vouched, outside) : { origin: 'untrusted', value: name, source };
   return judged === undefined ? [] : [{ path, ...judged }];
 }
 
@@ -289,7 +307,7 @@ function judgeFlag({ path, value }: Leaf, flag: boolean, vouched: (each: string)
 function judgeText(
   value: string,
   vouched: (each: string) => boolean,
-  from: (each: string) => string | undefined,
+  outside: readonly TaintSource[],
   isKey: boolean,
 ): Judged {
   const words = even(value).split(' ');
@@ -297,9 +315,11 @@ function judgeText(
   const names = words.map(bare).filter((word) => isName(word) && !vouched(word));
   const copied = runsOf(words).filter((run) => !vouched(run));
   for (const part of [value, ...names, ...copied, ...disguisesOf(value)]) {
-    const source = from(part);
+    const source = nameOf(part, outside);
     if (source !== undefined) return { origin: 'untrusted', value: part, source };
   }
+  const found = hidden(value, vouched, outside);
+  if (found !== undefined) return found;
   if (isKey) return { origin: 'composed-key', value };
   if (names[0] !== undefined) return { origin: 'composed-name', value: names[0] };
   return { origin: 'composed-text', value };

@@ -18,7 +18,8 @@ export interface TaintSource extends TextSource {
 
 /** A source that taints values: also by a part of a token, and for every number in it. */
 export function taintOf(name: string, values: readonly Json[]): TaintSource {
-  const original = values.map(flat).join('\n');
+  const written = values.map(flat).join('\n');
+  const original = written.includes('\\') ? `${written}\n${unescaped(written)}` : written;
   const text = `\n${even(original)}\n`;
   const numbers = new Set<number>();
   let names: ReadonlyMap<string, string> | null = null;
@@ -34,6 +35,13 @@ export function taintOf(name: string, values: readonly Json[]): TaintSource {
       return [...names].flatMap(([plain, each]) => (readings.some((reading) => reading.includes(plain)) ? [each] : []));
     },
   };
+}
+
+/** The text with the escapes of JSON read: a value that stands after `\n` in JSON text is a word of its own. */
+function unescaped(text: string): string {
+  return text.replace(/\\(?:u([0-9a-f]{4})|[bfnrt])/gi, (_, code?: string) =>
+    code === undefined ? ' ' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
 
 /** Shorter names occur in other texts by chance. */

@@ -6,6 +6,7 @@ import type { Json } from '../../expr/json.ts';
 import { monthOf } from '../grounding/months.ts';
 import { valuesIn } from '../grounding/read-values.ts';
 import type { Stated } from '../grounding/read-values.ts';
+import { currenciesIn } from './currencies.ts';
 import { kindOfField, kindOfWords, takes } from './field-kinds.ts';
 import type { FieldKind } from './field-kinds.ts';
 import { even, flat, hasToken, structured } from './sources.ts';
@@ -13,6 +14,8 @@ import { even, flat, hasToken, structured } from './sources.ts';
 export interface VouchingSource {
   readonly name: string;
   has(value: string | number, kind?: FieldKind): boolean;
+  /** The codes of the currencies that the source names. */
+  currencies(): ReadonlySet<string>;
 }
 
 export function sourceOf(name: string, values: readonly Json[]): VouchingSource {
@@ -21,6 +24,7 @@ export function sourceOf(name: string, values: readonly Json[]): VouchingSource 
   const read = (): Known => (known ??= knownIn(values));
   return {
     name,
+    currencies: () => currenciesIn(values.map(flat).join('\n')),
     has: (value, kind = null) => {
       if (typeof value === 'number') return hasKind(read().numbers.get(value), kind);
       // Digits in a text may be a part of a date: they count as the number that they are.
@@ -120,6 +124,8 @@ const BEFORE = 40;
 /** A noun such as `order`, with or without `number` after it. The noun tells the kind. */
 const NOUN_BEFORE =
   /(?:#|(?<!\p{L})(?<noun>\p{L}+))\.?\s*(?<general>(?:(?:id|no|nr|number|is|with)\b\.?\s*)*)[:#=]*\s*$/iu;
+/** A field of JSON or of a list of settings inside a text: `"invoice_id": 7`, `'to': 'u7'`. */
+const FIELD_BEFORE = /(?<quote>["'`])(?<field>[\p{L}\p{N}_.-]+)\k<quote>\s*[:=]>?\s*["'`]?$/u;
 const AMOUNT_BEFORE =
   /(?<!\p{L})(?:pay|pays|paid|refund|transfer|send|wire|charge|deposit|withdraw|amount|total|sum|price|costs?|fee|budget|limit|rent|zahle|überweise|betrag|payez|paie|virez|montant|paga|importe|importo|valor|betaal|bedrag)\s*(?:(?:back|of|is|just|only|about|exactly|up to|at most)\s*)*[:=]?\s*$/iu;
 
@@ -141,6 +147,8 @@ function kindsAt(text: string, written: string): readonly FieldKind[] {
 }
 
 function kindBefore(before: string): FieldKind {
+  const field = FIELD_BEFORE.exec(before)?.groups?.['field'];
+  if (field !== undefined) return field === 'value' ? null : kindOfField(field);
   if (AMOUNT_BEFORE.test(before)) return 'amount';
   const match = NOUN_BEFORE.exec(before);
   if (match === null) return null;
