@@ -113,6 +113,14 @@ describe('what cannot be recorded throws', () => {
     );
   });
 
+  test.each([
+    ['date', new Date(0)],
+    ['map', new Map()],
+    ['promise', Promise.resolve()],
+  ])('a %s inside a value', (kind, value) => {
+    expect(() => judged.set('odd', () => ({ value }))).toThrow(`returned a ${kind}, which cannot be recorded`);
+  });
+
   test('a result that no earlier step has, with the nearest name', () => {
     expect(() => judged.step(worker, (scope) => (scope as unknown as { judeg: string }).judeg)).toThrow(
       expect.objectContaining({ help: 'Did you mean `judge`?' }) as Error,

@@ -116,8 +116,8 @@ test('a server without /responses: the message suggests openai.chat', async () =
   );
 });
 
-test('calls with the same id each get their own', async () => {
-  const one = { id: 'x', type: 'function', function: { name: 'web_search', arguments: '{"q":1}' } };
+test.each([[['x', 'x']], [['xc2', 'x', 'x']], [['c1', '']]])('calls with the ids %j each get their own', async (ids) => {
+  const calls = ids.map((id) => ({ id, type: 'function', function: { name: 'web_search', arguments: '{"q":1}' } }));
   const settled = await ask(
     json(200, {
       id: 'c',
@@ -127,7 +127,7 @@ test('calls with the same id each get their own', async () => {
       choices: [
         {
           index: 0,
-          message: { role: 'assistant', content: null, tool_calls: [one, one] },
+          message: { role: 'assistant', content: null, tool_calls: calls },
           finish_reason: 'tool_calls',
         },
       ],
@@ -135,7 +135,7 @@ test('calls with the same id each get their own', async () => {
     }),
   );
   const { toolCalls } = (settled as unknown as { value: { toolCalls: { id: string }[] } }).value;
-  expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(2);
+  expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(ids.length);
 });
 
 /** A streamed reply with reasoning, text and a call. */

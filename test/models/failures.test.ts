@@ -42,6 +42,12 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     expect(await failing(protocol, text(429, 'no JSON', {}), streamed)).not.toHaveProperty('retryAfterMs');
   });
 
+  test('429 that counts tokens is a rate limit, not a prompt that is too long', async () => {
+    const body = protocol.error('throttling', 'Too many tokens, please wait before trying again.');
+    expect(await failing(protocol, text(429, body), false)).toMatchObject({ type: 'RateLimitError' });
+    expect(await failing(protocol, text(400, body), false)).toMatchObject({ type: 'ContextLengthError' });
+  });
+
   test.each([500, 502, 503, 529])('%d is transient', async (status) => {
     for (const streamed of [false, true])
       expect(

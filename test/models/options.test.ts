@@ -163,14 +163,25 @@ describe('the limit of a reply', () => {
     ['anthropic', 'max_tokens'],
     ['openai', 'max_output_tokens'],
     ['openai.chat', 'max_completion_tokens'],
+    ['openai.chat', 'maxCompletionTokens'],
+    ['google', 'maxOutputTokens'],
   ])('%s: the option %s cannot raise it', async (provider, option) => {
     await using served = await serve();
-    const models = { m: { provider, model: 'm', base_url: served.url, options: { [option]: 5000 } } };
+    const raised = { [option]: 5000 };
+    const options = provider === 'google' ? { generationConfig: raised } : raised;
+    const models = { m: { provider, model: 'm', base_url: served.url, options } };
     const settled = await call({ models, agent: { maxOutputTokens: 4000 } });
     expect(settled).toMatchObject({ ok: false, error: { class: 'fatal', type: 'OptionError' } });
     expect(settled).toHaveProperty('error.message', expect.stringContaining(`\`${option}\``));
     expect(served.asked).toEqual([]);
   });
+});
+
+test('a timeout of a model that no timer can hold is refused', () => {
+  const models = (timeout: number): string => `models: { m: { provider: openai, model: g, timeout: ${timeout} } }\n`;
+  const found = (timeout: number) => compile(`${models(timeout)}agents: [{ id: a, model: m }]\nloop: { id: l, agent: a }`);
+  expect(found(86_400).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  expect(found(3_000_000).diagnostics).toContainEqual(expect.objectContaining({ code: 'bad-value', line: 1 }));
 });
 
 describe('in documents', () => {

@@ -222,3 +222,19 @@ describe('a private key of 1,700 characters is removed', () => {
     ).toBe(text);
   });
 });
+
+test('a key at the place where the text of an error is cut', async () => {
+  const key = 'cut-secret-0123456789-0123456789';
+  await using served = await serve(text(401, `${'x'.repeat(290)}${key}`));
+  const { ask } = tools({ env: { CUT_KEY: key } });
+  const http = { url: served.url, headers: { authorization: 'Bearer {{env.CUT_KEY}}' } };
+  const shell = { command: `printf '%s%s' "$KEY" ${'x'.repeat(490)}; exit 1`, env: { KEY: '{{env.CUT_KEY}}' } };
+  const slow = { ...shell, command: shell.command.replace('exit 1', 'sleep 600') };
+  const failures = [
+    await ask('t', {}, { tool: { implementation: { http } } }),
+    await ask('t', {}, { tool: { implementation: { shell } } }),
+    await ask('t', {}, { tool: { implementation: { shell: slow }, timeoutMs: 2_000 } }),
+  ];
+  expect(failures).toMatchObject([{ type: 'HttpError' }, { type: 'ExitError' }, { type: 'TimeoutError' }]);
+  for (const part of [key.slice(0, 8), key.slice(-8)]) expect(JSON.stringify(failures)).not.toContain(part);
+});

@@ -138,6 +138,8 @@ describe('arithmetic', () => {
     'constructor',
     '1/0',
     'sqrt(-1)',
+    'log(8, 2)',
+    'pow(2, 3, 4)',
     'sqrt',
     '2 ^',
     `${'('.repeat(300)}1${')'.repeat(300)}`,

@@ -230,3 +230,41 @@ describe('no path leads out', () => {
     });
   });
 });
+
+describe('a search', () => {
+  test('finds lines and paths, and names a folder that does not exist', async () => {
+    const { dir, ask } = tools();
+    mkdirSync(join(dir, 'src'));
+    writeFileSync(join(dir, 'src', 'a.ts'), 'one\nTwo words\n');
+    expect(await ask('search_content', { pattern: 'two' })).toEqual({
+      ok: true,
+      value: { matches: [{ path: 'src/a.ts', line: 2, text: 'Two words' }], truncated: false },
+    });
+    expect(await ask('search_files', { pattern: 'A.TS', path: 'src' })).toEqual({
+      ok: true,
+      value: { files: ['src/a.ts'], truncated: false },
+    });
+    for (const tool of ['search_content', 'search_files'])
+      expect(await ask(tool, { pattern: 'x', path: 'scr' })).toMatchObject({ ok: false, type: 'NotFoundError' });
+  });
+
+  test('says that it did not read a long file to its end', async () => {
+    const { dir, ask } = tools();
+    writeFileSync(join(dir, 'long.txt'), `${'x'.repeat(1024 * 1024)}\nneedle\n`);
+    expect(await ask('search_content', { pattern: 'needle' })).toEqual({
+      ok: true,
+      value: { matches: [], truncated: true },
+    });
+  });
+
+  test('says that it did not look at all files', async () => {
+    const { dir, ask } = tools();
+    for (const folder of ['a', 'b']) mkdirSync(join(dir, folder));
+    execFileSync('sh', ['-c', 'touch $(seq 5000)'], { cwd: join(dir, 'b') });
+    writeFileSync(join(dir, 'a', 'needle'), '');
+    expect(await ask('search_files', { pattern: 'needle' })).toEqual({
+      ok: true,
+      value: { files: [], truncated: true },
+    });
+  });
+});

@@ -21,6 +21,7 @@ export interface Places {
   readonly workDir: string;
   readonly attach: Attach;
   readonly holdsSecret?: HoldsSecret;
+  readonly clean: (text: string) => string;
 }
 
 /** The structured content, otherwise the text. With other kinds of content: all parts as a list. */
@@ -36,7 +37,7 @@ export async function valueOf(
     throw fail(
       'fatal',
       'McpToolError',
-      `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${texts.join('\n').slice(0, 1_000)}`,
+      `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${places.clean(texts.join('\n')).slice(0, 1_000)}`,
     );
   const structured = structuredContent as Json | undefined;
   if (texts.length === content.length) return structured ?? texts.join('\n');

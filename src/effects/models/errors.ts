@@ -16,7 +16,8 @@ const CAUSES_MAX = 8;
 const RULES: readonly Rule[] = [
   { when: ({ aborted }) => aborted, class: 'timeout', type: 'TimeoutError' },
   {
-    when: ({ status, hints }) => status === 413 || TOO_LONG.test(hints),
+    // A rate limit counts tokens too: "Too many tokens, please wait before trying again."
+    when: ({ status, hints }) => status === 413 || (status !== 429 && TOO_LONG.test(hints)),
     class: 'fatal',
     type: 'ContextLengthError',
   },

@@ -46,7 +46,7 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
   const parallel = hasTools ? settings.parallelToolCalls : undefined;
   const { topP, seed, stop, reasoningEffort } = settings;
   const given = present({ temperature: temperature ?? undefined, topP, seed });
-  if (maxOutputTokens !== null) refuseLargerCap(raw, maxOutputTokens, target);
+  if (maxOutputTokens !== null) refuseLargerCap(target, maxOutputTokens);
   const isSerial = protocol === 'anthropic' && parallel !== undefined ? !parallel : undefined;
   return {
     call: {
@@ -74,13 +74,22 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
 }
 
 /** An option that raises the limit of a reply would spend more than is reserved for it. */
-function refuseLargerCap(options: Fields, cap: number, { name }: Target): void {
-  const found = Object.entries(options).find(([key, value]) => OUTPUT_CAPS.has(key) && Number(value) > cap);
+function refuseLargerCap({ name, options }: Target, cap: number): void {
+  const { generationConfig = {} } = options;
+  const found = Object.entries({ ...options, ...(generationConfig as Fields) }).find(
+    ([key, value]) => OUTPUT_CAPS.has(key) && Number(value) > cap,
+  );
   if (found === undefined) return;
   const message = `${name}: the option \`${found[0]}\` is above the limit of ${cap} output tokens; set \`max_output_tokens\` on the agent instead`;
   throw new PerformError({ class: 'fatal', type: 'OptionError', message });
 }
-const OUTPUT_CAPS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_tokens', 'max_output_tokens']);
+const OUTPUT_CAPS: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'maxCompletionTokens',
+  'maxOutputTokens',
+]);
 
 /** Settings whose loss cannot be corrected in the request. */
 function requiredSettings({ toolChoice, reasoningEffort }: CallSettings, protocol: Protocol): readonly string[] {

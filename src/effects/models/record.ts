@@ -124,7 +124,8 @@ function argumentsOf(input: string): { readonly args: Json; readonly raw?: strin
 function withUniqueIds(calls: readonly CallPart[]): CallPart[] {
   const taken = new Set<string>();
   return calls.map((call, index) => {
-    const id = call.id === '' || taken.has(call.id) ? `${call.id}c${index}` : call.id;
+    let { id } = call;
+    while (id === '' || taken.has(id)) id = `${id}c${index}`;
     taken.add(id);
     return { ...call, id };
   });

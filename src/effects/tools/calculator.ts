@@ -21,6 +21,8 @@ const FUNCTIONS: { readonly [name: string]: (...values: number[]) => number } = 
   pow: Math.pow,
   round: (value, digits = 0) => Math.round(value * 10 ** digits) / 10 ** digits,
 };
+/** The most arguments of functions that take more than one. */
+const ARGUMENTS_MAX: { readonly [name: string]: number } = { min: Infinity, max: Infinity, pow: 2, round: 2 };
 
 export function calculate(source: string): number {
   return new Calculation(source).result();
@@ -91,7 +93,10 @@ class Calculation {
     const name = token.toLowerCase();
     if (Object.hasOwn(CONSTANTS, name) && this.#next !== '(') return CONSTANTS[name] as number;
     if (!Object.hasOwn(FUNCTIONS, name)) throw invalid(`\`${token}\` is not known`);
-    return (FUNCTIONS[name] as (...values: number[]) => number)(...this.#arguments());
+    const values = this.#arguments();
+    const most = ARGUMENTS_MAX[name] ?? 1;
+    if (values.length > most) throw invalid(`\`${name}\` takes at most ${most} argument${most === 1 ? '' : 's'}`);
+    return (FUNCTIONS[name] as (...values: number[]) => number)(...values);
   }
 
   #arguments(): number[] {

@@ -10,7 +10,7 @@ import type { LookupFunction } from 'node:net';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Readable } from 'node:stream';
 import type { FailureClass } from '../../ir/codes.ts';
-import type { HttpOptions } from './tool.ts';
+import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
 import { fail, reasonOf } from './tool.ts';
 import { addressesOf } from './hosts.ts';
@@ -45,13 +45,17 @@ const STATUS_CLASSES: { readonly [status: number]: FailureClass } = {
   504: 'timeout',
 };
 
-type SendOptions = HttpOptions & { readonly signal: AbortSignal };
+interface SendOptions extends HttpOptions {
+  readonly signal: AbortSignal;
+  /** Removes secrets from the text of an error. */
+  readonly clean?: ToolCall['clean'];
+}
 
 export async function send(first: HttpRequest, allowed: Allowed, options: SendOptions): Promise<HttpResponse> {
   return follow(first, allowed, options, async (url, response) => {
     const { data, truncated } = await bytesOf(response, options.responseMax ?? RESPONSE_MAX);
     const body = decode(truncated ? wholeCharacters(data) : data).text;
-    return checked(url, response, { body, truncated });
+    return checked(url, response, { body, truncated }, options);
   });
 }
 
@@ -60,7 +64,7 @@ export async function download(url: string, allowed: Allowed, options: SendOptio
   return follow({ method: 'GET', url, headers: {}, body: null }, allowed, options, async (final, response) => {
     const { data, truncated } = await bytesOf(response, options.responseMax ?? RESPONSE_MAX);
     const isFound = (response.statusCode ?? 0) >= 200 && (response.statusCode ?? 0) < 300;
-    if (!isFound) checked(final, response, { body: decode(data.subarray(0, 300)).text, truncated });
+    if (!isFound) checked(final, response, { body: decode(data).text, truncated }, options);
     return data;
   });
 }
@@ -163,6 +167,7 @@ function checked(
   url: URL,
   response: IncomingMessage,
   { body, truncated }: { body: string; truncated: boolean },
+  { clean = (text) => text }: SendOptions,
 ): HttpResponse {
   const status = response.statusCode ?? 0;
   const headers = Object.fromEntries(
@@ -172,7 +177,7 @@ function checked(
   );
   if (status >= 200 && status < 300) return { status, url: url.href, headers, body, truncated };
   const wait = headers['retry-after'] === undefined ? '' : ` (retry after ${headers['retry-after']})`;
-  const excerpt = body.trim().slice(0, 300);
+  const excerpt = clean(body).trim().slice(0, 300);
   throw fail(
     STATUS_CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
     status === 429 ? 'RateLimitError' : 'HttpError',

@@ -234,8 +234,8 @@ function hasHeader(headers: Headers, name: string): boolean {
   return Object.keys(headers).some((each) => each.toLowerCase() === name);
 }
 
-function limits({ signal, timeoutMs }: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
-  return { ...http, timeoutMs: Math.min(timeoutMs, http.timeoutMs ?? Infinity), signal };
+function limits({ signal, timeoutMs, clean }: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
+  return { ...http, timeoutMs: Math.min(timeoutMs, http.timeoutMs ?? Infinity), signal, clean };
 }
 
 function bodyOf({ headers, body, truncated }: HttpResponse): Json {

@@ -154,6 +154,7 @@ async function toolCallOf(call: Call, args: Args, def: ToolDef | undefined, opti
     signal: call.signal,
     call,
     attach: (source, holdsSecret) => (options.attach ?? noStore)(call, workDir, source, holdsSecret),
+    clean: (text) => text,
   };
 }
 

@@ -23,6 +23,8 @@ export interface ProcessRequest {
   /** The folder whose growth is limited. */
   readonly watchedDir?: string | null;
   readonly signal?: AbortSignal | undefined;
+  /** Removes secrets from the output in an error. */
+  readonly clean?: ((text: string) => string) | undefined;
 }
 export interface ProcessResult {
   /** Null if a signal ended the program. */
@@ -39,7 +41,7 @@ const MARK = 'sluice-child';
 
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   endLeftovers();
-  const { argv, stdin, timeoutMs, limits, signal } = request;
+  const { argv, stdin, timeoutMs, limits, signal, clean = (text) => text } = request;
   const [program = '', ...args] = argv;
   const child = start(program, args, request);
   const streams = collect(child, request);
@@ -52,7 +54,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     failure ??= reason();
     killGroup(child);
   };
-  const timer = setTimeout(() => kill(() => timedOut(timeoutMs, streams)), timeoutMs);
+  const lastOutput = (): string => {
+    const output = clean(`${streams.stdout.text()}${streams.stderr.text()}`).trim().slice(-500);
+    return output === '' ? '' : `; its last output: ${output}`;
+  };
+  const late = `the command did not end within ${timeoutMs} ms and was killed`;
+  const timer = setTimeout(() => kill(() => fail('timeout', 'TimeoutError', `${late}${lastOutput()}`)), timeoutMs);
   const onAbort = (): void => kill(() => fail('timeout', 'AbortError', 'the command was stopped'));
   if (signal?.aborted === true) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
@@ -60,7 +67,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     () => sandboxInit(streams.status) ?? child.pid ?? null,
     request.watchedDir ?? null,
     limits,
-    (message) => kill(() => fail('semantic', 'LimitError', `the command was killed: ${message}${lastOutput(streams)}`)),
+    (message) => kill(() => fail('semantic', 'LimitError', `the command was killed: ${message}${lastOutput()}`)),
   );
   try {
     const code = await closed(child);
@@ -118,16 +125,6 @@ function killGroup({ pid }: ChildProcess): void {
   } catch {
     // The group has already ended.
   }
-}
-
-function timedOut(timeoutMs: number, streams: { readonly stdout: Output; readonly stderr: Output }): Error {
-  const message = `the command did not end within ${timeoutMs} ms and was killed${lastOutput(streams)}`;
-  return fail('timeout', 'TimeoutError', message);
-}
-
-function lastOutput({ stdout, stderr }: { readonly stdout: Output; readonly stderr: Output }): string {
-  const output = `${stdout.text()}${stderr.text()}`.trim().slice(-500);
-  return output === '' ? '' : `; its last output: ${output}`;
 }
 
 /** The first process of the sandbox, as bubblewrap reports it. */

@@ -23,6 +23,7 @@ export interface ShellRequest {
   readonly stdin?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  readonly clean?: ProcessRequest['clean'];
 }
 interface ShellResult {
   readonly exitCode: number;
@@ -104,6 +105,7 @@ export function shellRunner(options: ShellOptions = {}): ShellRunner {
       limits,
       watchedDir: request.workDir,
       signal: request.signal,
+      clean: request.clean,
     });
     return resultOf(result);
   };

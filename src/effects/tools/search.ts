@@ -18,23 +18,27 @@ export function searchTools(): ToolKind {
 async function searchContent(call: ToolCall): Promise<Json> {
   const pattern = patternOf(call);
   const matches: Json[] = [];
-  for (const path of await filesUnder(call)) {
+  const { files, isCut } = await filesUnder(call);
+  let truncated = isCut;
+  for (const path of files) {
     const file = await readBeneath(call.workDir, path, FILE_BYTES_MAX);
     const text = file?.data.toString('utf8') ?? '';
     if (text.includes('\0')) continue;
+    truncated ||= (file?.size ?? 0) > FILE_BYTES_MAX;
     for (const [index, line] of text.split('\n').entries()) {
       if (!pattern.matcher(line).find()) continue;
       if (matches.length === MATCHES_MAX) return { matches, truncated: true };
       matches.push({ path, line: index + 1, text: line.slice(0, LINE_MAX) });
     }
   }
-  return { matches, truncated: false };
+  return { matches, truncated };
 }
 
 async function searchFiles(call: ToolCall): Promise<Json> {
   const part = String(call.args['pattern']).toLowerCase();
-  const found = (await filesUnder(call)).filter((path) => path.toLowerCase().includes(part));
-  return { files: found.slice(0, MATCHES_MAX), truncated: found.length > MATCHES_MAX };
+  const { files, isCut } = await filesUnder(call);
+  const found = files.filter((path) => path.toLowerCase().includes(part));
+  return { files: found.slice(0, MATCHES_MAX), truncated: isCut || found.length > MATCHES_MAX };
 }
 
 function patternOf({ args }: ToolCall): RE2JS {
@@ -45,15 +49,21 @@ function patternOf({ args }: ToolCall): RE2JS {
   }
 }
 
-async function filesUnder({ workDir, args }: ToolCall): Promise<readonly string[]> {
+/** `isCut`: there are more files than are searched. */
+async function filesUnder({ workDir, args }: ToolCall): Promise<{ files: readonly string[]; isCut: boolean }> {
   const files: string[] = [];
-  const folders = [typeof args['path'] === 'string' && args['path'] !== '' ? args['path'] : '.'];
-  for (let folder = folders.pop(); folder !== undefined && files.length < FILES_MAX; folder = folders.pop()) {
-    for (const { name, type } of (await listBeneath(workDir, folder)) ?? []) {
+  const start = typeof args['path'] === 'string' && args['path'] !== '' ? args['path'] : '.';
+  const folders = [start];
+  while (folders.length > 0 && files.length < FILES_MAX) {
+    const folder = folders.pop() as string;
+    const entries = await listBeneath(workDir, folder);
+    if (entries === null && folder === start && start !== '.')
+      throw fail('semantic', 'NotFoundError', `\`${start}\` does not exist`);
+    for (const { name, type } of entries ?? []) {
       const path = folder === '.' ? name : `${folder}/${name}`;
       if (type === 'file') files.push(path);
       else if (type === 'directory' && !SKIPPED.has(name)) folders.push(path);
     }
   }
-  return files.toSorted();
+  return { files: files.toSorted(), isCut: folders.length > 0 };
 }

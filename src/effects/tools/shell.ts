@@ -59,9 +59,9 @@ function gitTools(run: ShellRunner): { readonly [name: string]: ToolWork } {
 
 /** A command that fails is a result, not a failed call: gates look at its exit code. */
 function shellRun(run: ShellRunner): ToolWork {
-  return async ({ args, workDir, timeoutMs, signal, call }) => {
+  return async ({ args, workDir, timeoutMs, signal, call, clean }) => {
     const env = callVariables(call);
-    const done = await run(args['command'] as string, { workDir, timeoutMs, signal, env });
+    const done = await run(args['command'] as string, { workDir, timeoutMs, signal, env, clean });
     const { exitCode, stdout, stderr, truncated } = done;
     return { exitCode, stdout, stderr, truncated };
   };
@@ -86,7 +86,7 @@ function declaredShell(
   run: ShellRunner,
   environment: Scope['env'],
 ): ToolWork {
-  return async ({ name, args, result, workDir, timeoutMs, signal, call }) => {
+  return async ({ name, args, result, workDir, timeoutMs, signal, call, clean }) => {
     const scope: Scope = { args, result, env: environment };
     const variables = {
       ...Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expandText(value, scope)])),
@@ -102,9 +102,10 @@ function declaredShell(
       stdin,
       timeoutMs,
       signal,
+      clean,
     });
     if (done.exitCode !== 0) {
-      const output = (done.stderr || done.stdout).trim().slice(-500);
+      const output = clean(done.stderr || done.stdout).trim().slice(-500);
       throw fail('fatal', 'ExitError', `exit code ${done.exitCode}: ${output}`);
     }
     if (done.stdoutTruncated)

@@ -56,7 +56,7 @@ export function withoutSecrets(work: ToolWork, definition: unknown, env: NonNull
   return async (call): Promise<Json> => {
     try {
       const attach: ToolCall['attach'] = (source) => call.attach(source, refused);
-      return clean(await work({ ...call, attach, holdsSecret: refused }));
+      return clean(await work({ ...call, attach, clean, holdsSecret: refused }));
     } catch (error) {
       throw new PerformError(clean(failureOf(error)));
     }

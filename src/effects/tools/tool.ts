@@ -122,6 +122,8 @@ export interface ToolCall {
   readonly attach: (source: AttachmentSource, holdsSecret?: HoldsSecret) => Promise<AttachmentRef>;
   /** True for data that contains a secret of the tool or a key of a provider. */
   readonly holdsSecret?: HoldsSecret;
+  /** Removes these secrets. A text is cut after this, because a part of a secret is not found. */
+  readonly clean: (text: string) => string;
 }
 export type ToolWork = (call: ToolCall) => Promise<Json>;
 

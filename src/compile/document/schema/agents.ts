@@ -32,7 +32,7 @@ export const models = map(
     }).optional(),
     base_url: name().optional().describe('Another address of the same protocol.'),
     api_key_env: name().optional().describe('The environment variable that holds the key.'),
-    timeout: number({ min: 0.001 }).optional().describe('Seconds that one call may take. Default: 120.'),
+    timeout: number({ min: 0.001, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 120.'),
     retries: int({ min: 0 })
       .optional()
       .describe('How often a request is repeated after a connection error, 429 or 5xx. Default: 2.'),

@@ -180,8 +180,8 @@ export function templateOf(value: unknown, about: string): unknown {
   if (typeof value === 'string') return literalText(value);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
   if (Array.isArray(value)) return value.map((item) => templateOf(item, about));
-  if (typeof value !== 'object' || value instanceof Promise) throw notRecorded(about, value);
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  if (!isPlainObject(value)) throw notRecorded(about, value);
+  const entries = Object.entries(value as object).filter(([, item]) => item !== undefined);
   return Object.fromEntries(entries.map(([key, item]) => [key, templateOf(item, about)]));
 }
 
@@ -289,9 +289,15 @@ function literal(value: unknown): string {
 function plain(value: unknown): unknown {
   const isPlain = value === null || ['string', 'number', 'boolean'].includes(typeof value);
   if (isPlain && !Number.isNaN(value)) return value;
-  if (Array.isArray(value) || (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype))
-    return value;
+  if (Array.isArray(value) || isPlainObject(value)) return value;
   throw notRecorded('an operation', value);
+}
+
+/** False for a date, a map or another class: a document has no such values. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function recordedOf(value: unknown): Recorded | undefined {
@@ -333,7 +339,8 @@ const CONVERTED = 'is a reference and has no value yet, so `>`, `+` and `${…}`
 const HELP = 'Write operations as methods, such as `.eq(…)`, `.gt(…)` and `.and(…)`, and text as text`…`.';
 
 function notRecorded(about: string, value: unknown): SluiceError {
+  const isOwnClass = typeof value === 'object' && value !== null && !isPlainObject(value);
   const kind = value === undefined || value === null ? String(value) : `a ${typeof value}`;
-  const found = value instanceof Promise ? 'a promise' : kind === 'a object' ? 'an object' : kind;
+  const found = isOwnClass ? `a ${value.constructor.name.toLowerCase()}` : kind === 'a object' ? 'an object' : kind;
   return new SluiceError('not-recorded', `the function of ${about} returned ${found}, which cannot be recorded`, HELP);
 }

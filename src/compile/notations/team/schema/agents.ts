@@ -19,7 +19,7 @@ const modelFields = record(() => ({
   ParallelToolCalls: bool().optional().describe('False: the model calls at most one tool in a reply.'),
   Headers: map(text()).optional().describe('Headers of every request.'),
   Organization: name().optional().describe('The OpenAI organization.'),
-  TimeoutSeconds: number({ min: 0.001 }).optional().describe('Seconds that one call may take. Default: 120.'),
+  TimeoutSeconds: number({ min: 0.001, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 120.'),
   Retries: int({ min: 0 }).optional().describe('How often a request is repeated that did not get through. Default: 2.'),
   MaxTokens: int({ min: 1 }).optional().describe('The most tokens of a reply.'),
   Accepts: list(oneOf(ATTACHMENT_KINDS)).optional().describe('The attachments that the model takes.'),
