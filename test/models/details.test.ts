@@ -116,27 +116,30 @@ test('a server without /responses: the message suggests openai.chat', async () =
   );
 });
 
-test.each([[['x', 'x']], [['xc2', 'x', 'x']], [['c1', '']]])('calls with the ids %j each get their own', async (ids) => {
-  const calls = ids.map((id) => ({ id, type: 'function', function: { name: 'web_search', arguments: '{"q":1}' } }));
-  const settled = await ask(
-    json(200, {
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: null, tool_calls: calls },
-          finish_reason: 'tool_calls',
-        },
-      ],
-      usage,
-    }),
-  );
-  const { toolCalls } = (settled as unknown as { value: { toolCalls: { id: string }[] } }).value;
-  expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(ids.length);
-});
+test.each([[['x', 'x']], [['xc2', 'x', 'x']], [['c1', '']]])(
+  'calls with the ids %j each get their own',
+  async (ids) => {
+    const calls = ids.map((id) => ({ id, type: 'function', function: { name: 'web_search', arguments: '{"q":1}' } }));
+    const settled = await ask(
+      json(200, {
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: null, tool_calls: calls },
+            finish_reason: 'tool_calls',
+          },
+        ],
+        usage,
+      }),
+    );
+    const { toolCalls } = (settled as unknown as { value: { toolCalls: { id: string }[] } }).value;
+    expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(ids.length);
+  },
+);
 
 /** A streamed reply with reasoning, text and a call. */
 function streamedCall(): string {

@@ -179,7 +179,8 @@ describe('the limit of a reply', () => {
 
 test('a timeout of a model that no timer can hold is refused', () => {
   const models = (timeout: number): string => `models: { m: { provider: openai, model: g, timeout: ${timeout} } }\n`;
-  const found = (timeout: number) => compile(`${models(timeout)}agents: [{ id: a, model: m }]\nloop: { id: l, agent: a }`);
+  const found = (timeout: number) =>
+    compile(`${models(timeout)}agents: [{ id: a, model: m }]\nloop: { id: l, agent: a }`);
   expect(found(86_400).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   expect(found(3_000_000).diagnostics).toContainEqual(expect.objectContaining({ code: 'bad-value', line: 1 }));
 });

@@ -105,7 +105,9 @@ function declaredShell(
       clean,
     });
     if (done.exitCode !== 0) {
-      const output = clean(done.stderr || done.stdout).trim().slice(-500);
+      const output = clean(done.stderr || done.stdout)
+        .trim()
+        .slice(-500);
       throw fail('fatal', 'ExitError', `exit code ${done.exitCode}: ${output}`);
     }
     if (done.stdoutTruncated)
