@@ -171,12 +171,12 @@ function addRejectedBefore(gate: Gate): Case {
 }
 
 function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fail: NodeId): NodeId {
-  const { input, recalled, withheld } = gate.turn;
+  const { input, user = 'input', recalled, withheld } = gate.turn;
   return check(gate, {
     id: gate.kit.builder.fresh(name(gate, 'provenance')),
     check: which,
     input: {
-      user: 'input',
+      user,
       observations: OBSERVATIONS,
       ...(input['prompt'] === undefined ? {} : { prompt: input['prompt'] }),
       ...(recalled === undefined ? {} : { recalled }),

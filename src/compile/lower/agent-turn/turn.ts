@@ -49,6 +49,8 @@ export interface AgentTurn {
   readonly opening?: readonly Write[];
   /** The input of the model call, except `messages`, which the turn supplies. */
   readonly input: Input;
+  /** The input that vouches for arguments; `input` unless given. */
+  readonly user?: Expr;
   /** The tools that the agent may call. */
   readonly tools: readonly string[];
   /** A tool whose call ends the turn at once; later calls of the same reply are not made. */

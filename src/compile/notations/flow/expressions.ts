@@ -40,6 +40,8 @@ export interface Expressions {
   kind(node: string, expr: string): Kind;
   /** The paths of those templates in a structure that only read a value. */
   reads(node: string, value: Json): readonly (readonly string[])[];
+  /** What the names in the templates of a structure mean. */
+  meanings(node: string, value: Json): readonly Found[];
   /** The problem if the type of the expression is known and can never equal `wanted`; null otherwise. */
   matches(node: string, expr: string, wanted: string): Problem | null;
   /** True if an expression reads a field of what the node, or the latest agent, replied. */
@@ -93,6 +95,10 @@ export function createExpressions(parts: Parts): Expressions {
       }
       return [...paths.values()];
     },
+    meanings: (node, value) =>
+      embedded(value).flatMap((expr) =>
+        meaningsOf(checker, node, slots.readable(expr), recents.before(node), false),
+      ),
     matches(node, expr, wanted) {
       const text = slots.readable(stripBraces(expr));
       const recent = recents.before(node);

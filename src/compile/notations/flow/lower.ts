@@ -5,7 +5,6 @@
 import type { Case, Expr, MeterId, NodeId, Retry } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { tighter } from '../../document/definitions.ts';
-import type { Budgets } from '../../document/schema/bounds.ts';
 import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder.ts';
 import { addAttempts } from '../../lower/attempt.ts';
@@ -18,7 +17,7 @@ import type { Analysed } from './analyse.ts';
 import { scopeFrom, taken, visitsMaxOf } from './graph.ts';
 import { END } from './model.ts';
 import type { FlowNode } from './model.ts';
-import type { ErrorWays, Lowering, Prepared } from './node-type.ts';
+import type { Caller, ErrorWays, Lowering, Prepared } from './node-type.ts';
 import { nodeTypeOf } from './nodes/registry.ts';
 import { SLOT } from './slots.ts';
 import type { Merged } from './sub-definitions.ts';
@@ -26,7 +25,7 @@ import type { Merged } from './sub-definitions.ts';
 export function lowerGraph(main: Analysed, { definitions, agentId }: Merged): Lowered {
   const { flow, graph } = main;
   const kit = createKit(createBuilder('flow', definitions));
-  const scope = { kit, parts: main, agentId, all: taken(graph, flow), path: '', times: 1 };
+  const scope = { kit, parts: main, agentId, all: taken(graph, flow), path: '', times: 1, caller: null };
   const entry = lowerScope(scope, '', flow.value.entry);
   return kit.builder.build({ id: flow.value.id, entry: addStart(kit, entry, readsEvent(main)) });
 }
@@ -45,6 +44,7 @@ interface Scope {
   readonly path: string;
   /** How often the flow itself can begin. */
   readonly times: number;
+  readonly caller: Caller | null;
   /** The place of every node, if the flow stands in another file. */
   readonly at?: Range;
 }
@@ -62,7 +62,7 @@ function lowerScope(scope: Scope, prefix: string, head: string): NodeId {
 }
 
 function createLowering(scope: Scope, prefix: string): Lowering {
-  const { kit, parts, path, times } = scope;
+  const { kit, parts, path, times, caller } = scope;
   const { flow, graph, slots, expressions } = parts;
   const endings = createEndings(scope);
   const { remembers } = endings;
@@ -75,6 +75,9 @@ function createLowering(scope: Scope, prefix: string): Lowering {
   const lowering: Lowering = {
     kit,
     flow,
+    nested: parts,
+    caller,
+    user: caller?.user ?? 'input',
     graph,
     slots,
     expressions,
@@ -83,7 +86,7 @@ function createLowering(scope: Scope, prefix: string): Lowering {
     name,
     idOf,
     agent: (id) => scope.agentId(parts, id),
-    subFlow: (from, budget) => lowerSubFlow(scope, lowering, from, budget),
+    subFlow: (from, given) => lowerSubFlow(scope, lowering, from, given),
     inner: ({ node }, { head }) => lowerScope(scope, `${name(node.id)}/`, head),
     entered: ({ node, expects }) => ({
       id: idOf(node.id),
@@ -192,7 +195,7 @@ function lowerSubFlow(
   scope: Scope,
   lowering: Lowering,
   prepared: Prepared,
-  budget: Budgets | undefined,
+  { budget, ...given }: Parameters<Lowering['subFlow']>[1],
 ): ReturnType<Lowering['subFlow']> {
   const { kit } = scope;
   const { node } = prepared;
@@ -206,6 +209,7 @@ function lowerSubFlow(
     parts: sub,
     all: taken(sub.graph, sub.flow),
     path: `${name}/`,
+    caller: { ...given, lowering, node },
     times: lowering.visitsMax(node.id) * (node.value.retry?.max_attempts ?? 1),
     ...(at === undefined ? {} : { at }),
   };

@@ -111,8 +111,10 @@ export interface FlowEdge {
 
 export interface Items {
   readonly head: string;
-  /** Names that the nodes of the branch can read. */
-  readonly locals: readonly string[];
+  /** The list, as written. */
+  readonly over: Json;
+  /** The name of the item in the branch; its number is `<as>_index`. */
+  readonly as: string;
   readonly most: number;
 }
 

@@ -8,8 +8,8 @@ import type { Slots } from './slots.ts';
 import type { FlowGraph } from './graph.ts';
 
 export type Meaning =
-  /** `warning`: the name can be read, but gives nothing. */
-  | { readonly is: 'context'; readonly warning?: string; readonly help?: string }
+  /** `warning`: the name can be read, but gives nothing. `itemOf`: the name is an item of this map. */
+  | { readonly is: 'context'; readonly warning?: string; readonly help?: string; readonly itemOf?: string }
   | { readonly is: 'node'; readonly id: string }
   /** The latest agent's output itself, read as `output`. */
   | { readonly is: 'latest' }
@@ -74,9 +74,11 @@ function contextMeaning(
   root: string,
   field: string | undefined,
   recent: Recent,
-  locals: ReadonlySet<string>,
+  locals: ReadonlyMap<string, Meaning>,
 ): Meaning | null {
-  if (locals.has(root) || root === 'error') return { is: 'context' };
+  const local = locals.get(root);
+  if (local !== undefined) return local;
+  if (root === 'error') return { is: 'context' };
   if (root === 'approvals') return approvalMeaning(flow, field);
   if (root === 'event') {
     if (field === undefined || field === 'payload') return { is: 'context' };
@@ -151,12 +153,18 @@ function outputSchema({ agents }: Definitions, agent: string): Json {
 }
 
 /** The names of items, for the nodes that run once per item. */
-function localNames(flow: Flow, graph: FlowGraph): (reader: string) => ReadonlySet<string> {
+function localNames(flow: Flow, graph: FlowGraph): (reader: string) => ReadonlyMap<string, Meaning> {
   const scopes = [...flow.nodes.values()].flatMap(({ id, value, facts }) => {
     const items = facts.items?.(value);
-    return items === undefined ? [] : [{ members: graph.inBranches.get(id), names: items.locals }];
+    if (items === undefined) return [];
+    const { as } = items;
+    const names: readonly [string, Meaning][] = [
+      [as, { is: 'context', itemOf: id }],
+      [`${as}_index`, { is: 'context' }],
+    ];
+    return [{ members: graph.inBranches.get(id), names }];
   });
-  return (reader) => new Set(scopes.flatMap(({ members, names }) => (members?.has(reader) === true ? names : [])));
+  return (reader) => new Map(scopes.flatMap(({ members, names }) => (members?.has(reader) === true ? names : [])));
 }
 
 const ERROR_SCHEMA: Json = {

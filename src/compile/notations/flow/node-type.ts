@@ -57,10 +57,32 @@ interface Raised {
   readonly code: TerminalCode;
 }
 
+/** A flow with the sub-flows that its nodes call. */
+export interface Nested {
+  readonly flow: Flow;
+  readonly definitions: Definitions;
+  readonly subs: ReadonlyMap<string, Nested>;
+}
+
+/** The node that runs a flow as its sub-flow. */
+export interface Caller {
+  readonly lowering: Lowering;
+  readonly node: FlowNode;
+  /** Undefined if the sub-flow gets the input of the flow that calls it. */
+  readonly input: { readonly [field: string]: Json } | undefined;
+  /** Sources that vouch for arguments inside the sub-flow. */
+  readonly user: Expr;
+}
+
 /** Functions that the lowering of every node type uses. */
 export interface Lowering {
   readonly kit: Kit;
   readonly flow: Flow;
+  readonly nested: Nested;
+  /** Null in the main flow. */
+  readonly caller: Caller | null;
+  /** The input that vouches for arguments. */
+  readonly user: Expr;
   readonly graph: FlowGraph;
   readonly slots: Slots;
   readonly expressions: Expressions;
@@ -76,7 +98,7 @@ export interface Lowering {
   /** Lowers the sub-flow of a node, and returns its first node and the time that it has. */
   subFlow(
     prepared: Prepared,
-    budget: Budgets | undefined,
+    given: Pick<Caller, 'input' | 'user'> & { readonly budget: Budgets | undefined },
   ): { readonly head: NodeId; readonly timeoutMs: number | null };
   /** Lowers the branch of a node with items, and returns its first node. */
   inner(prepared: Prepared, items: Items): NodeId;

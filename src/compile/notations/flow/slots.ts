@@ -16,6 +16,8 @@ export const SLOT = {
   join: '_join',
   /** A person's answer about a tool call. */
   allowed: '_allowed',
+  /** In a sub-flow: the sources that vouch for arguments, if not all of its input does. */
+  user: '_user',
   /** Calls of tool nodes whose outcome is not known: `{ tool, args }`. */
   unknown: '_unknown',
 } as const;

@@ -159,6 +159,7 @@ function addAgentTurn(
     ...(id === undefined ? {} : { begin: id }),
     opening: [set('turn', quote(node.id))],
     input: { prompt: parts.prompt },
+    user: lowering.user,
     tools,
     ...fitOf(lowering, node.value, output),
     ...(expects.length === 0 ? {} : { expects }),

@@ -9,6 +9,7 @@ import { set, setField } from '../../../lower/kit.ts';
 import type { Step } from '../../../lower/kit.ts';
 import { nodeSchema } from '../model.ts';
 import { nodeType } from '../node-type.ts';
+import { vouchingInput } from '../provenance.ts';
 import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
@@ -79,8 +80,14 @@ function addSubFlow(
   const { kit, slots } = lowering;
   const { node, parts } = prepared;
   const part = (hint: string): Step => ({ ...lowering.part(prepared, hint), at: undefined });
-  const { head, timeoutMs } = lowering.subFlow(prepared, node.value.budget);
-  const given = parts.input === null ? [] : [set('input', parts.input), set('event', `{"payload": ${parts.input}}`)];
+  const { budget, input } = node.value;
+  const vouching = input === undefined ? null : vouchingInput(lowering, node, input);
+  const user = vouching !== null ? SLOT.user : input === undefined ? lowering.user : 'input';
+  const { head, timeoutMs } = lowering.subFlow(prepared, { budget, input, user });
+  const given = [
+    ...(vouching === null ? [] : [set(SLOT.user, vouching)]),
+    ...(parts.input === null ? [] : [set('input', parts.input), set('event', `{"payload": ${parts.input}}`)]),
+  ];
   const fresh = [set('approvals', '{}'), set('error', 'null'), set(SLOT.agent, 'null'), set(SLOT.out, 'null')];
   const output = `${SLOT.join}["0"].output`;
   const done = kit.set(

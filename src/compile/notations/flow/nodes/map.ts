@@ -55,7 +55,7 @@ export const mapNode = nodeType<typeof schema, Parts>({
 });
 
 function items({ over, do: head, as, max_items: most }: Value): Items {
-  return { head, locals: [as, `${as}_index`], most: Array.isArray(over) ? Math.min(over.length, most) : most };
+  return { head, over, as, most: Array.isArray(over) ? Math.min(over.length, most) : most };
 }
 
 function checkMap(node: FlowNode<Value>, { flow, graph, report }: Checking): void {

@@ -22,7 +22,7 @@ import { nodeType } from '../node-type.ts';
 import type { Checking, Lowering, Prepared, Preparing } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import { checkParams, inputOf } from './tool-params.ts';
-import { doubtMessage, provenanceOf } from './tool-provenance.ts';
+import { doubtMessage, provenanceOf } from '../provenance.ts';
 import { addRiskyCall } from './tool-unknown.ts';
 import type * as z from 'zod';
 

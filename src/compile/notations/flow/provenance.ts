@@ -1,0 +1,184 @@
+/**
+ * The provenance of values in a flow. A template may pass on what an agent wrote after it had read something from outside.
+ * Such arguments of a tool node are traced to their sources, as those of an agent's own calls. A template that reads the input
+ * or the result of a tool is the author's decision. A person who was asked after the agent, on every path, has approved the call.
+ */
+import type { Json } from '../../../expr/json.ts';
+import type { Expr, Input, ToolDef } from '../../../ir/nodes.ts';
+import { literal, object, quote } from '../../expressions/cel-text.ts';
+import { provenanceCheck } from '../../lower/provenance-check.ts';
+import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
+import { reachableFrom } from '../../verify/components.ts';
+import type { FlowNode } from './model.ts';
+import type { Caller, Lowering, Nested } from './node-type.ts';
+
+/** The check that the arguments need, with the sources it reads; null if they need none. */
+export function provenanceOf(
+  lowering: Lowering,
+  node: FlowNode,
+  tool: string,
+  params: { readonly [name: string]: Json },
+  args: Input,
+): { readonly check: string; readonly input: Input; readonly denies: boolean } | null {
+  const { definitions, ...builder } = lowering.kit.builder;
+  const { untrusted = 'ask', untrusted_input: foreign } = definitions.boundary ?? {};
+  const check = provenanceCheck({ ...builder, definitions }, tool, { untrusted, profile: null });
+  if (check === null || definitions.toolApprovals.has(tool) || !isExposed(lowering, node)) return null;
+  const traces = Object.entries(params).map(([key, param]) => [key, traceOf(lowering, node.id, param)] as const);
+  const written = traces.flatMap(([key, trace]) => (isWritten(trace) ? [key] : []));
+  const approved = traces.every(([, trace]) => isApproved(lowering, node, trace));
+  if (written.length === 0 || approved) return null;
+  const own = Object.keys(args).filter((key) => !written.includes(key));
+  return {
+    check,
+    denies: untrusted === 'deny',
+    input: {
+      user: lowering.user,
+      observations: OBSERVATIONS,
+      before: `[${resultsBefore(lowering, node).join(', ')}]`,
+      args: object(written.map((key) => [key, args[key] ?? 'null'])),
+      fixed: `[${[...own.map((key) => args[key] ?? 'null'), ...fixedTexts(params).map(quote)].join(', ')}]`,
+      ...(foreign === undefined ? {} : { foreign: literal(foreign) }),
+    },
+  };
+}
+
+/**
+ * What vouches for arguments inside a sub-flow: the input of the run, and the fields that neither a model nor a tool that
+ * others feed has written. Null if the whole input of the sub-flow vouches.
+ */
+export function vouchingInput(lowering: Lowering, node: FlowNode, input: { readonly [name: string]: Json }): Expr | null {
+  if (!isExposed(lowering, node)) return null;
+  const isOwn = (key: string): boolean => {
+    const trace = traceOf(lowering, node.id, input[key] ?? null);
+    return !isWritten(trace) && !trace.foreign;
+  };
+  const own = Object.keys(input).filter(isOwn);
+  if (own.length === Object.keys(input).length) return null;
+  return object([
+    ['run', lowering.user],
+    ['given', object(own.map((key) => [key, lowering.expressions.template(node.id, undefined, input[key] ?? null)]))],
+  ]);
+}
+
+interface Trace {
+  /** The nodes that pass on what a model wrote. */
+  readonly writers: readonly string[];
+  /** A model of a flow outside wrote it, and the input of this flow brought it. */
+  readonly given: boolean;
+  /** A tool that others feed returned it. */
+  readonly foreign: boolean;
+}
+
+const AUTHORED: Trace = { writers: [], given: false, foreign: false };
+
+function isWritten({ writers, given }: Trace): boolean {
+  return given || writers.length > 0;
+}
+
+/** The sources of a value with templates that a node reads. */
+function traceOf(lowering: Lowering, reader: string, value: Json): Trace {
+  const traces = lowering.expressions.meanings(reader, value).map(({ read, meaning }): Trace => {
+    if (meaning.is === 'bare' || meaning.is === 'latest') return { ...AUTHORED, writers: agentsOf(lowering) };
+    if (meaning.is === 'node') return traceOfNode(lowering, meaning.id);
+    if (meaning.is !== 'context') return AUTHORED;
+    if (meaning.itemOf !== undefined) return traceOfItem(lowering, meaning.itemOf);
+    return read.path[0] === 'event' ? traceOfInput(lowering, read.path[2]) : AUTHORED;
+  });
+  return {
+    writers: traces.flatMap(({ writers }) => writers),
+    given: traces.some(({ given }) => given),
+    foreign: traces.some(({ foreign }) => foreign),
+  };
+}
+
+function agentsOf({ flow }: Lowering): readonly string[] {
+  return [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.lastAgent === undefined ? [] : [id]));
+}
+
+function traceOfNode({ kit, flow }: Lowering, id: string): Trace {
+  const node = flow.nodes.get(id);
+  if (node === undefined || node.facts.choices !== undefined) return AUTHORED;
+  const tool = node.facts.tool?.(node.value);
+  return tool === undefined
+    ? { ...AUTHORED, writers: [id] }
+    : { ...AUTHORED, foreign: isForeign(kit.builder.toolDef(tool)) };
+}
+
+function traceOfItem(lowering: Lowering, map: string): Trace {
+  const node = lowering.flow.nodes.get(map);
+  const items = node?.facts.items?.(node.value);
+  return items === undefined ? AUTHORED : traceOf(lowering, map, items.over);
+}
+
+/** A field of the input of a sub-flow, or all of it, as the flow that calls it gives it. */
+function traceOfInput({ caller }: Lowering, field: string | undefined): Trace {
+  if (caller === null) return AUTHORED;
+  const trace = traceOfGiven(caller, field);
+  return { writers: [], given: isWritten(trace), foreign: trace.foreign };
+}
+
+/** The same in the flow that calls the sub-flow. */
+function traceOfGiven({ lowering, node, input }: Caller, field?: string): Trace {
+  if (input === undefined) return traceOfInput(lowering, field);
+  return traceOf(lowering, node.id, field === undefined ? input : (input[field] ?? null));
+}
+
+/** The literal text of the parameters, without the templates. */
+function fixedTexts(params: { readonly [name: string]: Json }): readonly string[] {
+  return Object.values(params).flatMap((param) =>
+    typeof param === 'string' && param.includes('{{') ? [param.replace(/\{\{.*?\}\}/gs, ' ')] : [],
+  );
+}
+
+/** True if something from outside can reach a model: a tool that others feed, or an input that others wrote. */
+function isExposed({ kit, nested, caller }: Lowering, self: FlowNode): boolean {
+  const { untrusted_input: foreign = false } = kit.builder.definitions.boundary ?? {};
+  if (foreign !== false) return true;
+  const others = [...nested.flow.nodes.values()].filter(({ id }) => id !== self.id);
+  if (others.some((node) => bringsForeign(kit, nested, node))) return true;
+  return caller !== null && isExposed(caller.lowering, caller.node);
+}
+
+/** True if the node, or a node of its sub-flow, calls a tool that others feed. */
+function bringsForeign(kit: Lowering['kit'], { definitions, subs }: Nested, { id, value, facts }: FlowNode): boolean {
+  const sub = subs.get(id);
+  if (sub !== undefined) return [...sub.flow.nodes.values()].some((node) => bringsForeign(kit, sub, node));
+  const agent = facts.lastAgent?.(value) ?? '';
+  const granted = Object.hasOwn(definitions.agents, agent) ? (definitions.agents[agent]?.tools ?? []) : [];
+  return [facts.tool?.(value) ?? [], ...granted].flat().some((tool) => isForeign(kit.builder.toolDef(tool)));
+}
+
+function isForeign(def: ToolDef | undefined): boolean {
+  return def?.trust === undefined || def.confidential === true;
+}
+
+/** True if a person was asked on every path from the nodes that wrote the value to the node that reads it. */
+function isApproved({ flow, graph, caller }: Lowering, node: FlowNode, trace: Trace): boolean {
+  const reaches = (starts: readonly string[]): boolean =>
+    reachableFrom(starts, (id) => (flow.nodes.get(id)?.facts.choices === undefined ? graph.targets(id) : [])).has(
+      node.id,
+    );
+  if (reaches(trace.writers)) return false;
+  if (!trace.given || caller === null || !reaches([flow.value.entry])) return true;
+  return isApproved(caller.lowering, caller.node, traceOfGiven(caller));
+}
+
+/** The values from outside that nodes of this flow, and of the flows that call it, have read. */
+function resultsBefore(lowering: Lowering, self: FlowNode): readonly Expr[] {
+  const { kit, flow, graph, slots, nested, caller } = lowering;
+  const brings = (node: FlowNode): boolean => bringsForeign(kit, nested, node);
+  const own = [...flow.nodes.values()].filter((node) => {
+    if (node.id === self.id || graph.inBranches.get(node.id)?.has(self.id) === true) return false;
+    const inner = [...(graph.inBranches.get(node.id) ?? [])].flatMap((id) => flow.nodes.get(id) ?? []);
+    const isAgent = node.facts.shape === 'agent';
+    return (!isAgent && brings(node)) || inner.some(brings);
+  });
+  const outer = caller === null ? [] : resultsBefore(caller.lowering, caller.node);
+  return [...own.map((node) => node.facts.output(slots, node.id)), ...outer];
+}
+
+/** The words of the question. */
+export function doubtMessage(tool: string, verdict: string): Expr {
+  return `text(${quote(`Call ${tool}? Careful: `)}, ${verdict}.reason, ".")`;
+}
