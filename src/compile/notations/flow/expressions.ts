@@ -96,9 +96,7 @@ export function createExpressions(parts: Parts): Expressions {
       return [...paths.values()];
     },
     meanings: (node, value) =>
-      embedded(value).flatMap((expr) =>
-        meaningsOf(checker, node, slots.readable(expr), recents.before(node), false),
-      ),
+      embedded(value).flatMap((expr) => meaningsOf(checker, node, slots.readable(expr), recents.before(node), false)),
     matches(node, expr, wanted) {
       const text = slots.readable(stripBraces(expr));
       const recent = recents.before(node);

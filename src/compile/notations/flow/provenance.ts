@@ -47,7 +47,11 @@ export function provenanceOf(
  * What vouches for arguments inside a sub-flow: the input of the run, and the fields that neither a model nor a tool that
  * others feed has written. Null if the whole input of the sub-flow vouches.
  */
-export function vouchingInput(lowering: Lowering, node: FlowNode, input: { readonly [name: string]: Json }): Expr | null {
+export function vouchingInput(
+  lowering: Lowering,
+  node: FlowNode,
+  input: { readonly [name: string]: Json },
+): Expr | null {
   if (!isExposed(lowering, node)) return null;
   const isOwn = (key: string): boolean => {
     const trace = traceOf(lowering, node.id, input[key] ?? null);
