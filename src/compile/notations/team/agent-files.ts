@@ -37,7 +37,7 @@ function withFile(agent: LocatedMap, readText: ReadText, report: Report): Locate
 
 /** All fields have the place of `AgentFile`, so that a mistake in the file is reported there. */
 function fieldsOf(text: string, file: string, range: Range): LocatedMap | null {
-  const [, front, instructions] = /^(?:---\r?\n([\s\S]*?)\r?\n---\r?\n)?([\s\S]*)$/.exec(text) ?? [];
+  const [, front, instructions] = /^\uFEFF?(?:---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$))?([\s\S]*)$/.exec(text) ?? [];
   const isMarkdown = /\.(?:md|markdown|txt)$/i.test(file);
   const source = isMarkdown ? (front ?? '{}') : text;
   const { doc, report } = parseSource(source, file);

@@ -16,7 +16,7 @@ import { calledModel, declareModels } from './models.ts';
 import type { RawAgent } from './schema/agents.ts';
 import type { RawTeam } from './schema/sections.ts';
 import { withProfiles } from './api-profiles.ts';
-import { limitTools } from './security.ts';
+import { limitTools, pluginNamed } from './security.ts';
 
 export const HANDOFF = 'handoff';
 const OWN_TURNS = 6;
@@ -169,7 +169,7 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
   };
   const named = agent.FunctionChoice === 'none' || agent.RemoteAgent !== undefined ? [] : agent.Plugins;
   for (const [at, written] of named.entries()) {
-    const plugin = Object.keys(PLUGINS).find((each) => each.toLowerCase() === written.toLowerCase()) ?? written;
+    const plugin = pluginNamed(written);
     const builtin = Object.hasOwn(PLUGINS, plugin) ? PLUGINS[plugin] : undefined;
     const declared = Object.hasOwn(definitions.tools, written) ? definitions.tools[written] : undefined;
     if (declared !== undefined) grant(written, declared, written);

@@ -37,6 +37,12 @@ export function siteOf(l: Lowering, agent: string): Site {
   return { agent, hint: agent, origin: agent, again: l.builder.idOf(agent), limit: badTurns(l) };
 }
 
+/** The site of a turn without a keyword or signal: `MaxConsecutiveTurnsWithoutSignal` can stop the session earlier. */
+export function silentSite({ team }: Lowering, site: Site): Site {
+  const most = team.raw.FailureHandling.MaxConsecutiveTurnsWithoutSignal;
+  return most > 0 ? { ...site, limit: Math.min(site.limit, most) } : site;
+}
+
 /** One kind of correction. The first whose condition holds is given; the last has no condition. */
 export interface Correction {
   readonly type: string;

@@ -40,7 +40,7 @@ export function withBrownfield<Raw extends RawTeam>(
   return { ...body, value };
 }
 
-/** The `in_scope_files` of the brief. Without them nothing limits the changes, which is a warning. */
+/** The `in_scope_files` of the brief. Without any, nothing limits the changes, which is a warning. */
 function inScope(
   brief: string | undefined,
   body: Shaped<RawTeam>,
@@ -61,6 +61,8 @@ function inScope(
     report.error('bad-value', at, `\`${brief ?? ''}\` has no list \`in_scope_files\``, {
       help: 'Write a JSON object such as `{"in_scope_files": ["src/billing.ts"]}`.',
     });
+  else if (files.length === 0)
+    report.warning('not-enforced', at, `\`in_scope_files\` is empty, so \`Brownfield\` limits no changes`, { help });
   return files ?? [];
 }
 

@@ -4,11 +4,12 @@ import type { Shaped } from '../../document/shape/shape.ts';
 import type { McpServers } from '../../document/schema/tools.ts';
 import type { RawServer, RawTeam } from './schema/sections.ts';
 
-export function serversOf(body: Shaped<RawTeam>, report: Report): McpServers {
+/** `declared` are the servers of `mcp:`. */
+export function serversOf(body: Shaped<RawTeam>, declared: McpServers, report: Report): McpServers {
   const servers: { [name: string]: McpServers[string] } = {};
   for (const [index, server] of (body.value.McpServers ?? []).entries()) {
-    const { Name, Command, Url } = server;
-    if (Object.hasOwn(servers, Name))
+    const { Name, Command, Url, Transport } = server;
+    if (Object.hasOwn(servers, Name) || Object.hasOwn(declared, Name))
       report.error('duplicate-id', body.at('McpServers', index, 'Name'), `there are two MCP servers \`${Name}\``, {
         help: 'Give each a name of its own.',
       });
@@ -18,6 +19,13 @@ export function serversOf(body: Shaped<RawTeam>, report: Report): McpServers {
         body.at('McpServers', index),
         `the MCP server \`${Name}\` needs either \`Command\` or \`Url\``,
         { help: 'A program on this machine has a `Command`, a server on the network a `Url`.' },
+      );
+    else if (Transport !== undefined && (Transport === 'stdio') !== (Command !== undefined))
+      report.error(
+        'bad-value',
+        body.at('McpServers', index, 'Transport'),
+        `the MCP server \`${Name}\` has the transport \`${Transport}\` and no \`${Transport === 'stdio' ? 'Command' : 'Url'}\``,
+        { help: 'A program on this machine has the transport `stdio`, a server on the network `http`.' },
       );
     servers[Name] = serverOf(server);
   }

@@ -28,7 +28,7 @@ import { checkModules } from './checks.ts';
 import { poison } from './poison.ts';
 import { STRATEGIES } from './strategies/registry.ts';
 import type { Plan, Strategy } from './strategies/strategy.ts';
-import { readTermination, tokenLimit } from './termination.ts';
+import { checkPattern, readTermination, tokenLimit } from './termination.ts';
 import { isCompacted } from './turn.ts';
 
 /** The log of changes that the tools keep. */
@@ -54,7 +54,7 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   if (read === null) return null;
   const body: Body = withBrownfield(read, declared.readText, report);
   const limited = withTokenLimit(declared, body.value);
-  const definitions = { ...limited, servers: { ...limited.servers, ...serversOf(body, report) } };
+  const definitions = { ...limited, servers: { ...limited.servers, ...serversOf(body, limited.servers, report) } };
   const reading = readingOf(document, body, report, definitions);
   if (reading.names.all.size === 0 && body.sound)
     report.error('missing-field', document.at, 'a team needs at least one agent', {
@@ -72,6 +72,8 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
   checkModules(reading);
+  for (const [index, pattern] of (raw.Validation.TestAssertionPatterns ?? []).entries())
+    checkPattern(pattern, ['Validation', 'TestAssertionPatterns', index], reading);
   const team: Team = {
     id: raw.Name ?? 'team',
     raw,
@@ -138,8 +140,9 @@ function checkAgents(reading: Reading): void {
   const { body, report } = reading;
   for (const [index, { Name, Context, ContextWindow }] of body.value.Agents.entries()) {
     checkSources(Context ?? [], ['Agents', index, 'Context'], true, reading);
-    for (const [at, name] of (ContextWindow?.ExcludeAgents ?? []).entries())
-      reading.agent(name, ['Agents', index, 'ContextWindow', 'ExcludeAgents', at]);
+    for (const key of ['ExcludeAgents', 'IncludeAgents'] as const)
+      for (const [at, name] of (ContextWindow?.[key] ?? []).entries())
+        reading.agent(name, ['Agents', index, 'ContextWindow', key, at]);
     if (Context !== undefined && ContextWindow !== undefined)
       report.warning(
         'unused-field',
@@ -179,8 +182,18 @@ function warnOfUnused(body: Body, report: Report, strategy: Strategy): void {
     report.warning('unused-field', body.key('Verifier'), `\`Verifier\` has no effect with the strategy \`${type}\``, {
       help: 'Only `statemachine` has an agent that verifies.',
     });
+  if (raw.FailureHandling.MaxConsecutiveTurnsWithoutSignal > 0 && !SIGNALLED.includes(type))
+    report.warning(
+      'unused-field',
+      body.key('FailureHandling', 'MaxConsecutiveTurnsWithoutSignal'),
+      `\`MaxConsecutiveTurnsWithoutSignal\` has no effect with the strategy \`${type}\``,
+      { help: 'Leave it out: its agents give no signals.' },
+    );
   warnOfCompaction(body, report, type);
 }
+
+/** The strategies whose agents say keywords or signals. */
+const SIGNALLED = ['keyword', 'statemachine', 'graph'];
 
 /** Compaction never asks a model. */
 function warnOfCompaction({ value: raw, key }: Body, report: Report, strategy: string): void {

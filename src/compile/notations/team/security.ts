@@ -2,6 +2,7 @@
  * The limits of `Security`, `Capabilities` and `TrustScore`, as data: a tool that an agent may not use is not granted, and
  * the arguments of the others are limited by their schemas. A limit that cannot be enforced is an error.
  */
+import { PLUGINS } from '../../../catalog/builtin-tools.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolDef } from '../../../ir/nodes.ts';
@@ -100,30 +101,35 @@ function refuseOpenShell(
 
 function limitByCapabilities(
   granted: Granted,
-  { Name, Capabilities }: RawAgent,
+  { Name, Capabilities, Plugins }: RawAgent,
   index: number,
   pluginOf: (tool: string) => string,
   { body, report }: Reading,
 ): Granted {
   if (Capabilities === undefined) return granted;
   const names = [...granted.keys()];
-  for (const [plugin, tags] of Object.entries(Capabilities)) {
+  const plugins = Plugins.map(pluginNamed);
+  const limits = new Map<string, readonly string[]>();
+  for (const [written, tags] of Object.entries(Capabilities)) {
+    const plugin = pluginNamed(written);
+    limits.set(plugin, tags);
     const own = names.filter((name) => pluginOf(name) === plugin);
-    if (own.length === 0)
+    if (!plugins.includes(plugin))
       report.error(
         'unknown-tool',
-        body.key('Agents', index, 'Capabilities', plugin),
-        `\`Capabilities\` of agent \`${Name}\` names \`${plugin}\`, which is not one of its \`Plugins\``,
+        body.key('Agents', index, 'Capabilities', written),
+        `\`Capabilities\` of agent \`${Name}\` names \`${written}\`, which is not one of its \`Plugins\``,
         { help: 'Add it to `Plugins`, or leave it out.' },
       );
+    if (own.length === 0) continue;
     for (const [at, tag] of tags.entries()) {
       const known = [...TAGS, ...own, ...(own.includes(REQUEST) ? VERBS : [])];
       if (known.includes(tag)) continue;
       const near = nearest(tag, known);
       report.error(
         'bad-value',
-        body.at('Agents', index, 'Capabilities', plugin, at),
-        `\`${tag}\` is not a capability of \`${plugin}\``,
+        body.at('Agents', index, 'Capabilities', written, at),
+        `\`${tag}\` is not a capability of \`${written}\``,
         {
           help:
             near === undefined
@@ -135,14 +141,18 @@ function limitByCapabilities(
   }
   return new Map(
     [...granted].flatMap(([name, def]) => {
-      const plugin = pluginOf(name);
-      const tags = Object.hasOwn(Capabilities, plugin) ? (Capabilities[plugin] ?? []) : null;
-      if (tags === null || tags.includes(name) || tagsOf(name, def).some((tag) => tags.includes(tag)))
+      const tags = limits.get(pluginOf(name));
+      if (tags === undefined || tags.includes(name) || tagsOf(name, def).some((tag) => tags.includes(tag)))
         return [[name, def] as const];
       const verbs = name === REQUEST ? VERBS.filter((verb) => tags.includes(verb)) : [];
       return verbs.length === 0 ? [] : [[name, withVerbs(def, verbs)] as const];
     }),
   );
+}
+
+/** The plugin that a name stands for, in any letter case; any other name as it is. */
+export function pluginNamed(written: string): string {
+  return Object.keys(PLUGINS).find((each) => each.toLowerCase() === written.toLowerCase()) ?? written;
 }
 
 function withVerbs(def: ToolDef, verbs: readonly string[]): ToolDef {

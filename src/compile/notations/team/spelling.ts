@@ -1,72 +1,81 @@
-/** Other spellings of type names: documents of the source system write `StateMachine`, `LLMBased` or `Combined`. */
+/** Other spellings: documents of the source system write `StateMachine`, `LLMBased` or `Is: true`. */
 import type { Located } from '../../source/located.ts';
 
-/** For each key: the names in lower case, with the name that the schema knows. */
-const SPELLINGS: { readonly [key: string]: { readonly [spelling: string]: string } } = {
-  Type: {
-    sequential: 'sequential',
-    roundrobin: 'roundrobin',
-    keyword: 'keyword',
-    keywordbased: 'keyword',
-    structured: 'structured',
-    statemachine: 'statemachine',
-    graph: 'graph',
-    scattergather: 'scattergather',
-    mapreduce: 'mapreduce',
-    llm: 'llm',
-    llmbased: 'llm',
-    magentic: 'magentic',
-    adversarial: 'adversarial',
-    regex: 'regex',
-    maxiterations: 'maxiterations',
-    maxturns: 'maxiterations',
-    tokenbudget: 'tokenbudget',
-    composite: 'composite',
-    combined: 'composite',
-  },
-  Mode: { lossless: 'lossless', window: 'window', lossy: 'lossy', llm: 'llm', intent: 'intent', hybrid: 'hybrid' },
-  Strategy: {
-    union: 'union',
-    consensus: 'consensus',
-    vote: 'vote',
-    ranked: 'ranked',
-    semanticdiff: 'semantic_diff',
-  },
-  FunctionChoice: { auto: 'auto', required: 'required', none: 'none' },
-  Isolation: { shared: 'Shared', fresh: 'Fresh', fork: 'Fork' },
-  Action: {
-    reinstruct: 'Reinstruct',
-    activaterecovery: 'ActivateRecovery',
-    escalatetohuman: 'EscalateToHuman',
-    abort: 'Abort',
-    skip: 'Skip',
-  },
+/** For each key: its names as the schema writes them. */
+const NAMES: { readonly [key: string]: readonly string[] } = {
+  Type: [
+    'sequential',
+    'roundrobin',
+    'keyword',
+    'structured',
+    'statemachine',
+    'graph',
+    'scattergather',
+    'mapreduce',
+    'llm',
+    'magentic',
+    'adversarial',
+    'regex',
+    'maxiterations',
+    'tokenbudget',
+    'composite',
+  ],
+  Mode: ['lossless', 'window', 'lossy', 'llm', 'intent', 'hybrid'],
+  Strategy: ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'],
+  FunctionChoice: ['auto', 'required', 'none'],
+  Isolation: ['Shared', 'Fresh', 'Fork'],
+  Action: ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort', 'Skip'],
+  ReasoningEffort: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+  Transport: ['stdio', 'http', 'sse'],
 };
+const SYNONYMS: { readonly [word: string]: string } = {
+  keywordbased: 'keyword',
+  llmbased: 'llm',
+  maxturns: 'maxiterations',
+  combined: 'composite',
+};
+/** Keys that take the names of another key. */
+const SAME_NAMES: { readonly [key: string]: string } = { ConflictResolution: 'Strategy' };
+/** Maps whose values are text. */
+const TEXT_MAPS: ReadonlySet<string> = new Set(['Env', 'Headers', 'DefaultHeaders']);
+/** Keys of text that is also written without quotes where YAML then reads a whole number, or true or false. */
+const TEXTS: ReadonlySet<string> = new Set(['Is', 'IsNot', 'Contains', 'Args', ...TEXT_MAPS]);
 
-/** The same tree with every known spelling replaced by the schema's own. */
+/** The same tree with every known spelling replaced by the schema's own. The items of a list have the key of the list. */
 export function normalised(located: Located, key = ''): Located {
-  if (located.kind === 'list') return { ...located, items: located.items.map((item) => normalised(item)) };
+  if (located.kind === 'list') return { ...located, items: located.items.map((item) => normalised(item, key)) };
   if (located.kind === 'map') {
     const entries = [...located.entries].map(
-      ([name, entry]) => [name, { ...entry, value: normalised(entry.value, name) }] as const,
+      ([name, entry]) => [name, { ...entry, value: normalised(entry.value, TEXT_MAPS.has(key) ? key : name) }] as const,
     );
     return { ...located, entries: new Map(entries) };
   }
-  const known = Object.hasOwn(SPELLINGS, key) ? SPELLINGS[key] : undefined;
-  if (known === undefined || typeof located.value !== 'string') return located;
-  const plain = located.value.toLowerCase().replace(/[\s_-]/g, '');
-  const name = Object.hasOwn(known, plain) ? known[plain] : undefined;
-  return name === undefined ? located : { ...located, value: name };
+  const { value } = located;
+  if (typeof value === 'string') return { ...located, value: named(value, key) ?? value };
+  const isPlain = typeof value === 'boolean' || Number.isSafeInteger(value);
+  return TEXTS.has(key) && isPlain ? { ...located, value: String(value) } : located;
+}
+
+function named(written: string, key: string): string | undefined {
+  const own = Object.hasOwn(SAME_NAMES, key) ? (SAME_NAMES[key] ?? key) : key;
+  const names = Object.hasOwn(NAMES, own) ? NAMES[own] : undefined;
+  if (names === undefined) return undefined;
+  const word = plain(written);
+  const meant = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : word;
+  return names.find((name) => plain(name) === meant);
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replace(/[\s_-]/g, '');
 }
 
 /** The published forms of names, for editors. */
 const PUBLISHED =
-  'Sequential RoundRobin Keyword KeywordBased Structured StateMachine Graph ScatterGather MapReduce LLM LLMBased Magentic Adversarial Regex TokenBudget MaxIterations MaxTurns Composite Combined Lossless Window Lossy Intent Hybrid Union Consensus Vote Ranked SemanticDiff Auto Required None Fresh Shared Fork'.split(
+  'Sequential RoundRobin Keyword KeywordBased Structured StateMachine Graph ScatterGather MapReduce LLM LLMBased Magentic Adversarial Regex TokenBudget MaxIterations MaxTurns Composite Combined Lossless Window Lossy Intent Hybrid Union Consensus Vote Ranked SemanticDiff Auto Required None Fresh Shared Fork Minimal Low Medium High XHigh Max Stdio Http Sse'.split(
     ' ',
   );
 
 /** All accepted spellings of some names of a key. */
 export function spellings(key: string, names: readonly string[]): string[] {
-  const known = SPELLINGS[key] ?? {};
-  return [...names, ...PUBLISHED.filter((form) => names.includes(known[form.toLowerCase()] ?? ''))];
+  return [...names, ...PUBLISHED.filter((form) => !names.includes(form) && names.includes(named(form, key) ?? ''))];
 }

@@ -13,7 +13,6 @@ import { addGate } from './gate.ts';
 import { success } from './lowering.ts';
 import type { Gated, Lowering } from './lowering.ts';
 import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
-import type { RawCondition } from './schema/conditions.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
 import { SAID, SIGNAL, TURNS } from './slots.ts';
@@ -21,87 +20,124 @@ import { SAID, SIGNAL, TURNS } from './slots.ts';
 export function readTermination(reading: Reading): Termination {
   const raw = reading.body.value.Termination;
   if (raw === undefined) return { rules: [], cap: null, sound: reading.body.sound };
-  const rules: Rule[] = [];
-  const caps: number[] = [];
-  const complete = readPart(raw, ['Termination'], reading, rules, caps);
+  const found: Found = { rules: [], caps: [] };
+  const complete = readPart(raw, ['Termination'], reading, found, { agents: null, checks: [] });
+  const { rules, caps } = found;
   return { rules, cap: caps.length === 0 ? null : Math.min(...caps), sound: complete && reading.body.sound };
 }
 
+interface Found {
+  readonly rules: Rule[];
+  readonly caps: number[];
+}
+/** The messages that a rule looks at, and what must pass before it ends the session. A composite limits its children. */
+type Limits = Pick<Rule, 'agents' | 'checks'>;
+
 /** Collects the rules and caps of one termination and its children. False if something is missing. */
-function readPart(raw: RawTermination, path: Path, reading: Reading, rules: Rule[], caps: number[]): boolean {
+function readPart(raw: RawTermination, path: Path, reading: Reading, found: Found, above: Limits): boolean {
   const type = typeOf(raw);
-  let complete = true;
-  const lacks = (key: string, help: string): void => {
-    complete = false;
-    if (isFaulty(reading, path, key) || (raw.Type === undefined && isFaulty(reading, path, 'Type'))) return;
-    const message = `a termination of type \`${type}\` needs \`${key}\``;
-    reading.report.error('missing-field', reading.at(...path), message, { help });
-  };
-  if ((raw.MaxIterations ?? 0) > 0) caps.push(raw.MaxIterations ?? 0);
-  else if (type === 'maxiterations') lacks('MaxIterations', 'Say after how many agent turns the session ends.');
-  const missing = MISSING[type]?.(raw);
-  if (missing !== undefined) lacks(...missing);
-  rules.push(...readRules(raw, type, path, reading));
-  if (type === 'composite') {
-    const children = raw.Strategies ?? [];
-    if (children.length === 0) lacks('Strategies', 'List what may end the session.');
-    for (const [index, each] of children.entries())
-      complete = readPart(each, [...path, 'Strategies', index], reading, rules, caps) && complete;
-  }
+  if ((raw.MaxIterations ?? 0) > 0) found.caps.push(raw.MaxIterations ?? 0);
+  let complete = checkNeed(raw, type, path, reading);
+  warnOfUnused(raw, type, path, reading);
+  const matches = matchOf(raw, type, path, reading);
+  if (matches === null && type !== 'composite') return complete;
+  const limits = limitsOf(raw, path, reading, above);
+  if (matches !== null) found.rules.push({ ...matches, ...limits });
+  for (const [index, each] of (type === 'composite' ? (raw.Strategies ?? []) : []).entries())
+    complete = readPart(each, [...path, 'Strategies', index], reading, found, limits) && complete;
   return complete;
 }
 
-function readRules(raw: RawTermination, type: string, path: Path, reading: Reading): readonly Rule[] {
-  if (type === 'regex' && raw.Pattern !== undefined) return [readRule(raw, raw.Pattern, path, reading)];
-  if (type === 'structured' && raw.Condition !== undefined) return [readCondition(raw, raw.Condition, path, reading)];
-  return [];
+/** Reports the key that the type needs, if it is absent, 0 or an empty list. A faulty key is already reported. */
+function checkNeed(raw: RawTermination, type: string, path: Path, reading: Reading): boolean {
+  const [key, help] = NEEDS[type] ?? ['Type', ''];
+  const value = raw[key] ?? 0;
+  if (value !== 0 && !(Array.isArray(value) && value.length === 0)) return true;
+  if (!isFaulty(reading, path, key) && !(raw.Type === undefined && isFaulty(reading, path, 'Type')))
+    reading.report.error('missing-field', reading.at(...path), `a termination of type \`${type}\` needs \`${key}\``, {
+      help,
+    });
+  return false;
 }
 
-/** For each type: the key that it lacks, and what to write. */
-const MISSING: { readonly [type: string]: (raw: RawTermination) => readonly [string, string] | undefined } = {
-  regex: ({ Pattern }) => (Pattern === undefined ? ['Pattern', 'Say what a message must match.'] : undefined),
-  structured: ({ Condition }) =>
-    Condition === undefined ? ['Condition', 'Say which field of a message ends the session.'] : undefined,
-  tokenbudget: ({ MaxTokens }) =>
-    MaxTokens === undefined ? ['MaxTokens', 'Say after how many tokens the session ends.'] : undefined,
+/** The pattern or the condition that ends the session. */
+function matchOf(raw: RawTermination, type: string, path: Path, reading: Reading): Omit<Rule, keyof Limits> | null {
+  const { Pattern, Condition } = raw;
+  if (type === 'regex' && Pattern !== undefined) {
+    checkPattern(Pattern, [...path, 'Pattern'], reading);
+    return { pattern: Pattern };
+  }
+  if (type !== 'structured' || Condition === undefined) return null;
+  checkCondition(Condition, [...path, 'Condition'], reading);
+  return { pattern: '', condition: { holds: conditionOf(Condition), words: wordsOf(Condition) } };
+}
+
+function limitsOf({ AgentNames, ...raw }: RawTermination, path: Path, reading: Reading, above: Limits): Limits {
+  for (const [index, name] of (AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
+  const agents = AgentNames?.filter((name) => above.agents?.includes(name) ?? true) ?? above.agents;
+  const checks = [...above.checks, ...readChecks(raw, path, reading)];
+  return { agents, checks: [...new Map(checks.map((check) => [check.name, check])).values()] };
+}
+
+/** Reports a pattern that the regex engine cannot read. */
+export function checkPattern(pattern: string, path: Path, { report, at }: Reading): void {
+  const problem = regexProblem(pattern);
+  if (problem !== null)
+    report.error('bad-regex', at(...path), `the pattern ${problem.message}`, { help: problem.help });
+}
+
+const LIMITED = ['regex', 'structured', 'composite'];
+/** For each key: the types that read it. Every type reads `MaxIterations` and `MaxTokens`. */
+const READERS: { readonly [key in keyof RawTermination]: readonly string[] } = {
+  Pattern: ['regex'],
+  Condition: ['structured'],
+  Strategies: ['composite'],
+  AgentNames: LIMITED,
+  Validator: LIMITED,
+  Validators: LIMITED,
+  RequiredCommandPattern: LIMITED,
+  ShellFallbackPattern: LIMITED,
+};
+
+function warnOfUnused(raw: RawTermination, type: string, path: Path, reading: Reading): void {
+  const { body, report } = reading;
+  if (isFaulty(reading, path, 'Type')) return;
+  for (const [key, readers] of Object.entries(READERS))
+    if (raw[key as keyof RawTermination] !== undefined && !readers.includes(type))
+      report.warning(
+        'unused-field',
+        body.key(...path, key),
+        `\`${key}\` has no effect in a termination of type \`${type}\``,
+        { help: `Put it into one of type ${readers.map((each) => `\`${each}\``).join(', ')}, or leave it out.` },
+      );
+}
+
+/** For each type: the key that it needs, and what to write there. */
+const NEEDS: { readonly [type: string]: readonly [keyof RawTermination, string] } = {
+  regex: ['Pattern', 'Say what a message must match.'],
+  structured: ['Condition', 'Say which field of a message ends the session.'],
+  tokenbudget: ['MaxTokens', 'Say after how many tokens the session ends.'],
+  maxiterations: ['MaxIterations', 'Say after how many agent turns the session ends.'],
+  composite: ['Strategies', 'List what may end the session.'],
 };
 
 /** The smallest `MaxTokens` of a termination and its children. 0 means no limit. */
 export function tokenLimit(raw: RawTermination | undefined): number {
-  const own = raw?.Type === 'tokenbudget' ? (raw.MaxTokens ?? 0) : 0;
-  const limits = [own, ...(raw?.Strategies ?? []).map(tokenLimit)].filter((limit) => limit > 0);
+  const limits = [raw?.MaxTokens ?? 0, ...(raw?.Strategies ?? []).map(tokenLimit)].filter((limit) => limit > 0);
   return limits.length === 0 ? 0 : Math.min(...limits);
 }
 
-function typeOf({ Type, Strategies, Pattern }: RawTermination): string {
+/** The written type, or the one that reads the given keys. */
+function typeOf({ Type, Strategies, Pattern, Condition, MaxTokens, MaxIterations }: RawTermination): string {
   if (Type !== undefined) return Type;
   if (Strategies !== undefined) return 'composite';
-  return Pattern !== undefined ? 'regex' : 'maxiterations';
+  if (Pattern !== undefined) return 'regex';
+  if (Condition !== undefined) return 'structured';
+  return MaxTokens !== undefined && MaxIterations === undefined ? 'tokenbudget' : 'maxiterations';
 }
 
 function isFaulty({ body }: Reading, path: Path, key: string): boolean {
   return body.poisoned(...path, key) || body.damaged(...path, key);
-}
-
-function readRule(raw: RawTermination, pattern: string, path: Path, reading: Reading): Rule {
-  const problem = regexProblem(pattern);
-  if (problem !== null)
-    reading.report.error('bad-regex', reading.at(...path, 'Pattern'), `the pattern ${problem.message}`, {
-      help: problem.help,
-    });
-  for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
-  return { pattern, agents: raw.AgentNames ?? null, checks: readChecks(raw, path, reading) };
-}
-
-function readCondition(raw: RawTermination, condition: RawCondition, path: Path, reading: Reading): Rule {
-  checkCondition(condition, [...path, 'Condition'], reading);
-  for (const [index, name] of (raw.AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
-  return {
-    pattern: '',
-    condition: { holds: conditionOf(condition), words: wordsOf(condition) },
-    agents: raw.AgentNames ?? null,
-    checks: readChecks(raw, path, reading),
-  };
 }
 
 /** Reports a session that goes round and that neither a message nor a number of turns can end. */

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../../ir/nodes.ts';
 import { spellings } from '../spelling.ts';
+import { plainText } from './conditions.ts';
 import { bool, duration, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
 
 const modelFields = record(() => ({
@@ -11,13 +12,16 @@ const modelFields = record(() => ({
   Endpoint: name().optional().describe('Another address of the same protocol.'),
   ApiKeyEnv: name().optional().describe('The environment variable that holds the key.'),
   ApiKeyEnvVar: name().optional().describe('The same as ApiKeyEnv.'),
-  ReasoningEffort: oneOf(REASONING_EFFORTS).optional().describe('How much the model thinks before it replies.'),
+  ReasoningEffort: oneOf(REASONING_EFFORTS)
+    .meta({ enum: spellings('ReasoningEffort', REASONING_EFFORTS) })
+    .optional()
+    .describe('How much the model thinks before it replies.'),
   Temperature: number({ min: 0, max: 2 }).optional(),
   TopP: number({ min: 0, max: 1 }).optional(),
   Seed: int().optional(),
   Stop: list(name()).optional().describe('Texts at which the model stops.'),
   ParallelToolCalls: bool().optional().describe('False: the model calls at most one tool in a reply.'),
-  Headers: map(text()).optional().describe('Headers of every request.'),
+  Headers: map(plainText()).optional().describe('Headers of every request.'),
   Organization: name().optional().describe('The OpenAI organization.'),
   TimeoutSeconds: number({ min: 0.001, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 120.'),
   Retries: int({ min: 0 }).optional().describe('How often a request is repeated that did not get through. Default: 2.'),

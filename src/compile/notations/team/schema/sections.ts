@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { PREDICATES } from '../../../../catalog/validators.ts';
 import type { PredicateName } from '../../../../catalog/validators.ts';
 import { bool, fault, int, json, list, map, name, number, once, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
-import { condition } from './conditions.ts';
+import { condition, plainText } from './conditions.ts';
 import type { RawCondition } from './conditions.ts';
 import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
@@ -50,7 +50,7 @@ const terminationFields = () => ({
     .optional(),
   Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
   Condition: condition.optional().describe('Of the type structured: a field of the JSON in a message that ends the session.'),
-  MaxTokens: int({ min: 1 }).optional().describe('Of the type tokenbudget: the most input and output tokens of the session.'),
+  MaxTokens: int({ min: 1 }).optional().describe('The most input and output tokens of the session.'),
   AgentNames: some(name()).describe('Only messages of these agents are matched.'),
   MaxIterations: int({ min: 0 }).optional().describe('The session ends after this many agent turns.'),
   ...evidenceFields(),
@@ -226,7 +226,7 @@ export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
 const apiProfiles = map(
   record(() => ({
     BaseUrl: name().describe('Addresses of the Http plugin with this profile start here. `${NAME}` is read from the environment.'),
-    DefaultHeaders: map(text()).optional().describe('Headers of every request. `${NAME}` is read from the environment.'),
+    DefaultHeaders: map(plainText()).optional().describe('Headers of every request. `${NAME}` is read from the environment.'),
     TimeoutSeconds: number({ above: 0 }).optional().describe('Seconds that a request may take. Default: 30.'),
   })),
 );
@@ -245,16 +245,19 @@ const brownfield = record(() => ({
   SeedEnvelopeFromBrief: bool().default(true),
 }));
 
+const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 const mcpServers = list(
   record(() => ({
     Name: name().describe('The name under which `Plugins` grants the server.'),
-    Transport: oneOf(['stdio', 'http', 'sse']).optional(),
+    Transport: oneOf(TRANSPORTS)
+      .meta({ enum: spellings('Transport', TRANSPORTS) })
+      .optional(),
     Command: name().optional().describe('The program that serves over standard input and output.'),
-    Args: list(text()).optional(),
-    Env: map(text()).optional(),
+    Args: list(plainText()).optional(),
+    Env: map(plainText()).optional(),
     WorkingDirectory: name().optional(),
     Url: name().optional().describe('The address of a server that speaks HTTP.'),
-    Headers: map(text()).optional(),
+    Headers: map(plainText()).optional(),
     TimeoutSeconds: number({ above: 0 }).optional(),
     Tools: list(name()).optional().describe('The only tools of the server that may be used.'),
   })),

@@ -7,7 +7,7 @@ import type { NodeId } from '../../../../ir/nodes.ts';
 import { list, name, once, phrase, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
-import { addBadTurn, siteOf } from '../bad-turn.ts';
+import { addBadTurn, silentSite, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { readChecks, readContracts } from '../checks.ts';
 import { choiceOf, heard, silenceOf } from '../corrections.ts';
@@ -208,7 +208,7 @@ function addSilence(l: Lowering, site: Site, routes: readonly Route[], fallback:
     type: 'no_keyword_generic',
     text: quote(`No handoff keyword emitted by ${site.agent}.${turn} ${choice}`),
   };
-  return addBadTurn(l, site, {
+  return addBadTurn(l, silentSite(l, site), {
     what: 'no keyword',
     ...silenceOf(member(l, site.agent), generic, choice),
     to: fallback,

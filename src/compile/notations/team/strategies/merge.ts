@@ -21,7 +21,9 @@ export const mergeSchema = record(() => ({
     .meta({ enum: spellings('Strategy', MERGES) })
     .default('union'),
   Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
-  ConflictResolution: list(oneOf(MERGES)).default([]).describe('Tried in order if the strategy reaches no decision.'),
+  ConflictResolution: list(oneOf(MERGES).meta({ enum: spellings('Strategy', MERGES) }))
+    .default([])
+    .describe('Tried in order if the strategy reaches no decision.'),
 }));
 type RawMerge = z.output<typeof mergeSchema>;
 

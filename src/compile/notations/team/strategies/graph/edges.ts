@@ -2,7 +2,7 @@
 import type { Reading } from '../../model.ts';
 import { isPoison } from '../../../../document/shape/poison.ts';
 import { same, sameTrigger } from '../routing.ts';
-import { leadsOn, mergeOf } from './model.ts';
+import { isOpen, leadsOn, mergeOf } from './model.ts';
 import type { Edge, Graph, GraphNode } from './model.ts';
 
 export function checkEdges(node: GraphNode, graph: Graph, reading: Reading): void {
@@ -76,11 +76,6 @@ function earlierOf(node: GraphNode, graph: Graph, edges: readonly Edge[], edge: 
     .find(
       ({ raw: before }) => before.Keyword === undefined || (Keyword !== undefined && same(before.Keyword, Keyword)),
     );
-}
-
-/** True if an agent that speaks in the node may take the edge. */
-function isOpen({ speakers }: GraphNode, { raw: { SourceAgents } }: Edge): boolean {
-  return SourceAgents === undefined || speakers.some((agent) => SourceAgents.includes(agent));
 }
 
 /** A parallel group starts with one keyword and joins at the first node that one of its members leads on to. */

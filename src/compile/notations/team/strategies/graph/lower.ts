@@ -1,7 +1,7 @@
 /** Lowers a graph: one place for each node, one gate for each edge, one fork for each parallel group. */
 import type { Case, NodeId } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { addBadTurn } from '../../bad-turn.ts';
+import { addBadTurn, silentSite } from '../../bad-turn.ts';
 import type { Correction, Site } from '../../bad-turn.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
@@ -13,7 +13,7 @@ import { APPROVED, addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addEnding, addFork, branchOf } from '../fan-out.ts';
 import { distinct, same, sameTrigger } from '../routing.ts';
-import { groupOf, mergeOf } from './model.ts';
+import { groupOf, isOpen, mergeOf } from './model.ts';
 import type { Edge, Graph, GraphNode } from './model.ts';
 import { addInner } from './sub-graph.ts';
 
@@ -86,9 +86,7 @@ function addEdges(
   take: (edge: Edge) => NodeId,
   among: readonly Edge[] = node.edges,
 ): NodeId {
-  const open = among.filter(
-    ({ raw }) => raw.SourceAgents === undefined || node.speakers.some((agent) => raw.SourceAgents?.includes(agent)),
-  );
+  const open = among.filter((edge) => isOpen(node, edge));
   const words = distinct(open.flatMap(({ raw }) => raw.Keyword ?? []));
   const cases: Case[] = [];
   for (const edge of open) {
@@ -118,17 +116,16 @@ function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): N
     text: quote(`No keyword of ${node.id} emitted. ${choice}`),
   };
   const silence = node.inner === null ? silenceOf(member(l, site.agent), generic, choice) : { corrections: [generic] };
-  return addBadTurn(l, site, { what: 'no keyword of this node', ...silence });
+  return addBadTurn(l, silentSite(l, site), { what: 'no keyword of this node', ...silence });
 }
 
 /** Evidence, then a person, then the next node, a parallel group, or an earlier node in a new phase. */
-function addEdge(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, site: Site): NodeId {
+function addEdge(l: Lowering, graph: Graph, node: GraphNode, taken: Edge, site: Site): NodeId {
+  const merge = mergeOf(graph, node, taken.raw.Keyword);
+  const isGroup = merge !== null && graph.nodes.get(taken.raw.To)?.raw.Parallel === true;
+  const edge = isGroup ? joint(taken, groupOf(graph, node, taken.raw.Keyword)) : taken;
   const { raw, back } = edge;
-  const group = mergeOf(graph, node, raw.Keyword);
-  const onward =
-    group === null || graph.nodes.get(raw.To)?.raw.Parallel !== true
-      ? idOf(l, raw.To)
-      : addGroup(l, graph, node, edge, idOf(l, group));
+  const onward = isGroup ? addGroup(l, graph, node, edge, idOf(l, merge)) : idOf(l, raw.To);
   const fired = [...clean(), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
   const fire = l.kit.set(
     { hint: `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`, origin: site.origin },
@@ -136,6 +133,15 @@ function addEdge(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, site: S
     addTermination(l, site, onward, passedOn(edge)),
   );
   return addEdgeGate(l, site, edge, fire);
+}
+
+/** The first edge of a parallel group, with the gates of all its edges: one keyword takes them together. */
+function joint(first: Edge, group: readonly Edge[]): Edge {
+  const checks = group.flatMap((edge) => edge.checks);
+  const distinct = new Map(checks.map((check) => [JSON.stringify(check), check]));
+  const RequireHumanApproval = group.some(({ raw }) => raw.RequireHumanApproval);
+  const RecoveryAgent = group.find(({ raw }) => raw.RecoveryAgent !== undefined)?.raw.RecoveryAgent;
+  return { ...first, checks: [...distinct.values()], raw: { ...first.raw, RequireHumanApproval, RecoveryAgent } };
 }
 
 function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Edge, pass: NodeId): NodeId {
@@ -165,7 +171,7 @@ function passedOn({ raw, checks }: Edge): ReadonlySet<string> {
 function addGroup(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, next: NodeId): NodeId {
   const origin = `${l.prefix}${node.id}`;
   const hint = `${origin}.group${edge.index}`;
-  const members = groupOf(graph, node, edge.raw.Keyword);
+  const members = groupOf(graph, node, edge.raw.Keyword).map(({ raw }) => graph.nodes.get(raw.To) as GraphNode);
   const branch = branchOf(l, hint, origin);
   const heads = members.map((each) => ({
     name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`,

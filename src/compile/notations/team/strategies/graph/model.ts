@@ -6,7 +6,7 @@ import type { Check } from '../../model.ts';
 import { gateFields } from '../../schema/sections.ts';
 import { mapReduceSchema } from '../mapreduce.ts';
 import type { RawMapReduce } from '../mapreduce.ts';
-import { sameTrigger } from '../routing.ts';
+import { mayTake, sameTrigger } from '../routing.ts';
 import { scatterGatherSchema } from '../scattergather.ts';
 import type { RawScatterGather } from '../scattergather.ts';
 
@@ -131,16 +131,23 @@ export function leadsOn({ raw, edges }: GraphNode): boolean {
   return edges.length > 0 || raw.Terminal || raw.Parallel;
 }
 
-/** The parallel nodes that a keyword of a node starts, in the order of the document. */
-export function groupOf(graph: Graph, node: GraphNode, keyword: string | undefined): readonly GraphNode[] {
-  return node.edges.flatMap(({ raw }) => {
-    const target = graph.nodes.get(raw.To);
-    return target?.raw.Parallel === true && sameTrigger(raw.Keyword, keyword) ? [target] : [];
-  });
+/** True if an agent that speaks in the node may take the edge. */
+export function isOpen({ speakers }: GraphNode, { raw }: Edge): boolean {
+  return raw.SourceAgents === undefined || speakers.some((agent) => mayTake(raw, agent));
+}
+
+/** The edges to parallel nodes that a keyword of a node takes together, in the order of the document. */
+export function groupOf(graph: Graph, node: GraphNode, keyword: string | undefined): readonly Edge[] {
+  return node.edges.filter(
+    (edge) =>
+      graph.nodes.get(edge.raw.To)?.raw.Parallel === true &&
+      sameTrigger(edge.raw.Keyword, keyword) &&
+      isOpen(node, edge),
+  );
 }
 
 /** The node where a parallel group joins: the first that one of its members leads on to. */
 export function mergeOf(graph: Graph, node: GraphNode, keyword: string | undefined): string | null {
-  for (const each of groupOf(graph, node, keyword)) for (const { raw, back } of each.edges) if (!back) return raw.To;
-  return null;
+  const members = groupOf(graph, node, keyword).flatMap(({ raw }) => graph.nodes.get(raw.To) ?? []);
+  return members.flatMap(({ edges }) => edges).find(({ back }) => !back)?.raw.To ?? null;
 }

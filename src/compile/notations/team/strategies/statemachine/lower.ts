@@ -1,7 +1,7 @@
 /** Lowers a state machine: one place for each state, one gate for each transition. */
 import type { NodeId, Write } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { badTurns, addBadTurn } from '../../bad-turn.ts';
+import { badTurns, addBadTurn, silentSite } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
@@ -87,8 +87,7 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
 }
 
 function addNudge(l: Lowering, site: Site, choice: string): NodeId {
-  const most = l.team.raw.FailureHandling.MaxConsecutiveTurnsWithoutSignal;
-  const strict = most > 0 ? { ...site, limit: Math.min(site.limit, most) } : site;
+  const strict = silentSite(l, site);
   const generic = {
     type: 'no_signal',
     text: `text("No signal (", ${BAD} + 1, ${quote(`/${strict.limit}). The work stays with ${site.agent}. ${choice}`)})`,
