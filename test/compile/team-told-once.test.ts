@@ -50,7 +50,7 @@ describe('one mistake gives one error', () => {
       structured('{ Agent: B, Condition: { Field: x, Equals: y } }'),
       'unknown-key: unknown key `Equals`',
     ],
-    ['an operator of another type', structured('{ Agent: B, Condition: { Field: x, Is: true } }'), 'wrong-type: `Is`'],
+    ['an operator of another type', structured('{ Agent: B, Condition: { Field: x, Is: [y] } }'), 'wrong-type: `Is`'],
     ['a flag in quotes', structured('{ Agent: B, Condition: { Field: x, Exists: "true" } }'), 'wrong-type: `Exists`'],
     ['no field', structured('{ Agent: B, Condition: { Is: y } }'), 'missing-field: `Condition` needs `Field`'],
     ['an empty field', structured('{ Agent: B, Condition: { Field: "", Is: y } }'), 'bad-value: `Field`'],
