@@ -14,6 +14,16 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   );
 }
 
+/** The help for an unknown name: the one that was probably meant, or else the other words. */
+export function didYouMean<Other extends string | undefined>(
+  word: string,
+  candidates: Iterable<string>,
+  otherwise: Other,
+): string | Other {
+  const near = nearest(word, candidates);
+  return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
+}
+
 /** Shorter parts are in too many names to mean one of them. */
 const PART_MIN = 3;
 /** Shorter names are in too many words. */

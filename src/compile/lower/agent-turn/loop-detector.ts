@@ -23,9 +23,9 @@ const ANSWER = '_loop';
 
 /** Adds the meter that every tool call of the turn charges. `done` ends the branch of a call. */
 export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): readonly MeterId[] {
-  const common = kit.builder.definitions.protections.loop;
-  if (common === null || turn.tools.length === 0) return [];
-  const { identical, window, cycle, failures, sameFailure, rephrased, ignore, onTrip } = { ...common, ...turn.loop };
+  const { loop: rules = kit.builder.definitions.protections.loop } = turn;
+  if (rules === null || turn.tools.length === 0) return [];
+  const { identical, window, cycle, failures, sameFailure, rephrased, ignore, onTrip } = rules;
   const { hint, origin } = turn;
   const decide = (action: Decision['action'], id: string): Step =>
     decided({ hint: `${hint}.${id}`, origin }, 'tool_loop', action);

@@ -57,8 +57,8 @@ export interface AgentTurn {
   readonly closing?: string;
   /** Rounds of tool calls. A turn that needs more has failed. */
   readonly roundsMax?: number;
-  /** Rules of the loop detector that differ from the document's. */
-  readonly loop?: Partial<LoopRules>;
+  /** Rules of the loop detector, if they are not the document's; null if it is off. */
+  readonly loop?: LoopRules | null;
   /** True if the caller handles the failure of a loop by the decision table: the turn then records no abort of its own. */
   readonly recovers?: boolean;
   /** True if calls of different turns are compared with each other: the turns are rounds of one task. */

@@ -88,6 +88,7 @@ export function addInvocation(l: Lowering): NodeId {
     quote('there were too many rounds of tool calls'),
     'budget',
   );
+  const { loop: watch } = loop.definitions.protections;
   const calls = addCalls(
     l.kit,
     {
@@ -102,7 +103,7 @@ export function addInvocation(l: Lowering): NodeId {
       roundsMax: ROUNDS_MAX,
       begin: idOf(l, 'action_selection'),
       roundsEach: 1,
-      loop: loop.breaker,
+      loop: watch === null ? null : { ...watch, ...loop.breaker },
       acrossTurns: true,
       visitsMax: 1,
       refused: failedTrace(l),

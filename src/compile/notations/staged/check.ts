@@ -1,32 +1,16 @@
 /** The checks of a `staged` section: its topology, its agents, its expressions, and the names that it requires. */
-import type { Tier } from '../../../ir/protections.ts';
-import type { Report } from '../../diagnose/diagnostics.ts';
-import { nearest } from '../../diagnose/nearest.ts';
-import type { Definitions } from '../../document/definitions.ts';
-import type { ReadDocument } from '../../document/document.ts';
+import { didYouMean } from '../../diagnose/nearest.ts';
 import { declareIds } from '../../document/names.ts';
-import { checkProtections } from '../../document/protections-check.ts';
-import type { RawProtections } from '../../document/schema/protections.ts';
 import { checkApprovers } from '../../document/people.ts';
-import type { Shaped } from '../../document/shape/shape.ts';
 import { checkExpression } from '../../expressions/expression.ts';
 import { reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
+import { checkDocumentProtections, checkStageProtections } from './check-protections.ts';
 import { topologyOf } from './model.ts';
 import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
 import type { RawInvariant, RawStage, RawStaged, Topology, WorkKey } from './schema.ts';
-
-export interface Section {
-  readonly body: Shaped<RawStaged>;
-  readonly document: ReadDocument;
-  readonly definitions: Definitions;
-  readonly report: Report;
-  readonly tier: Tier;
-  /** Where the section is inside `staged`: empty, or the path of a team. */
-  readonly path: Path;
-  /** 1 for the section itself, 2 for its teams. */
-  readonly depth: number;
-}
+import { stagesOf } from './section.ts';
+import type { Section } from './section.ts';
 
 export function checkStaged(section: Section, raw: RawStaged): void {
   const topology = topologyOf(raw);
@@ -38,9 +22,7 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   checkConfidence(section, raw);
   if (section.depth === 1) {
     checkPolicies(section, raw, topology);
-    const { sections } = section.document;
-    checkOtherModel(section, sections.value.protections, (...rest) => sections.at('protections', ...rest));
-    checkMonitor(section, raw);
+    checkDocumentProtections(section, raw);
   }
   checkIds(section, raw);
   checkTeams(section, raw);
@@ -111,15 +93,28 @@ function checkAgents(section: Section, raw: RawStaged): void {
   for (const key of ['workers', 'peers', 'debate', 'board'] as const) many(raw[key]?.agents, key, 'agents');
   raw.sop?.forEach(({ agent }, index) => one(agent, 'sop', index, 'agent'));
   checkWorkers(section, raw);
-  const { start, agents = [] } = raw.peers ?? {};
+  for (const key of ['peers', 'debate', 'board'] as const) checkTwice(section, key, raw[key]?.agents ?? []);
+  checkStart(section, raw);
+}
+
+function checkStart(section: Section, { peers }: RawStaged): void {
+  const { start, agents = [] } = peers ?? {};
   if (start === undefined || agents.includes(start)) return;
-  const near = nearest(start, agents);
   section.report.error(
     'unknown-agent',
     section.body.at(...section.path, 'peers', 'start'),
     `\`start\` names \`${start}\`, which is not one of the peers`,
-    { help: near === undefined ? `The peers are ${agents.join(', ')}.` : `Did you mean \`${near}\`?` },
+    { help: didYouMean(start, agents, `The peers are ${agents.join(', ')}.`) },
   );
+}
+
+/** Members read each other's words by name. */
+function checkTwice({ body, report, path }: Section, key: WorkKey, agents: readonly string[]): void {
+  for (const [index, agent] of agents.entries())
+    if (agents.indexOf(agent) < index)
+      report.error('duplicate-id', body.at(...path, key, 'agents', index), `\`${agent}\` is twice in \`${key}\``, {
+        help: 'Declare a second agent with the same instructions.',
+      });
 }
 
 function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): void {
@@ -142,31 +137,14 @@ function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): 
 
 function isAgent({ body, definitions, document, report, path }: Section, id: string | undefined, at: Path): void {
   if (id === undefined || Object.hasOwn(definitions.agents, id) || document.names.agents.poisoned) return;
-  const near = nearest(id, Object.keys(definitions.agents));
   const where = at.filter((each) => typeof each === 'string').join('.');
   report.error('unknown-agent', body.at(...path, ...at), `unknown agent \`${id}\` on \`${where}\``, {
-    help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
+    help: didYouMean(id, Object.keys(definitions.agents), 'Declare it under `agents`.'),
   });
-}
-
-interface Placed {
-  readonly at: Path;
-  readonly stage: RawStage;
-}
-
-/** Every map with stage keys. */
-function stagesOf(raw: RawStaged, topology: Topology): readonly Placed[] {
-  const keys = ['plan', 'workers', 'debate', 'peers', 'board', 'swarm', 'aggregate', 'validate', 'finalize'] as const;
-  const stages = keys.flatMap((key): Placed[] => {
-    const stage = raw[key];
-    return stage === undefined ? [] : [{ at: [key], stage }];
-  });
-  if (topology !== 'sop') return stages;
-  return [...stages, ...(raw.sop ?? []).map((stage, index): Placed => ({ at: ['sop', index], stage }))];
 }
 
 function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Path, stage: RawStage): void {
-  const { body, report, path, tier } = section;
+  const { body, report, path } = section;
   checkRules(section, stage.guards, [...at, 'guards'], GUARD_NAMES);
   checkRequires(section, raw, topology, at, stage.requires ?? []);
   checkStageProtections(section, topology, at, stage);
@@ -176,87 +154,19 @@ function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Pa
     timeout: section.definitions.boundary?.approval_timeout,
   };
   checkApprovers(stage.approvers, section.definitions.people, approvers, report);
-  if (stage.safe_fallback === undefined) return;
-  const place = body.key(...path, ...at, 'safe_fallback');
-  if ((stage.guards ?? []).length === 0)
-    report.warning('unused-field', place, '`safe_fallback` has no effect without `guards`', {
-      help: 'Add `guards: [{ when: …, reason: … }]`, or remove it.',
-    });
-  else if (tier !== 'interactive')
-    report.warning('unused-field', place, `\`safe_fallback\` has no effect in the tier \`${tier}\``, {
-      help:
-        tier === 'batch'
-          ? 'An unsafe output halts a batch run. Use `tier: interactive`, or remove it.'
-          : 'A person decides about an unsafe output. Use `tier: interactive`, or remove it.',
-    });
+  checkIdle(section, raw, at, stage);
 }
 
-/** Protections of a stage: the same checks as for a document, and each belongs to a stage that it can act in. */
-function checkStageProtections(section: Section, topology: Topology, at: Path, { protections }: RawStage): void {
-  if (protections === undefined) return;
-  const { body, document, report, path } = section;
-  const place = [...path, ...at, 'protections'];
-  const has = (name: string): boolean => document.doc.entries.has(name);
-  checkProtections(protections, {
-    shaped: body,
-    path: place,
-    models: has('models') ? document.names.models : null,
-    agents: has('agents') ? document.names.agents : null,
-    report,
-  });
-  checkOtherModel(section, protections, (...rest) => body.at(...place, ...rest));
-  const isWork = at[0] === WORK_KEYS[topology];
-  const misplaced: readonly (readonly [key: keyof RawProtections, allowed: boolean, help: string])[] = [
-    ['tier', false, 'Write `tier` in `staged`: it is that of the whole run.'],
-    ['depth', false, 'Write it under `protections` of the document: it limits teams inside teams.'],
-    ['hops', isWork && topology === 'handoff', 'Only `peers` hand a task on.'],
-    ['spawn', (isWork && topology !== 'sop') || at[0] === 'plan', 'Write it under `plan` or under the work.'],
-  ];
-  for (const [key, allowed, help] of misplaced)
-    if (protections[key] !== undefined && !allowed)
-      report.error('bad-value', body.key(...place, key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
-}
-
-/** A monitor that the document declares, and that can never act. */
-function checkMonitor({ document: { sections }, report }: Section, raw: RawStaged): void {
-  const { hops, deadlock } = sections.value.protections ?? {};
-  const some = (of: (each: RawStaged) => boolean, each: RawStaged): boolean =>
-    of(each) || (each.teams ?? []).some(({ staged }) => some(of, staged));
-  const hasPeers = some(({ peers }) => peers !== undefined, raw);
-  const hasTimeout = some(
-    (each) => stagesOf(each, topologyOf(each)).some(({ stage }) => stage.timeout !== undefined),
-    raw,
-  );
-  const idle: readonly (readonly ['hops' | 'deadlock', boolean, string])[] = [
-    ['hops', typeof hops === 'number' && !hasPeers, 'Only `peers` hand a task on. Remove it.'],
-    [
-      'deadlock',
-      typeof deadlock === 'object' && !hasPeers && !hasTimeout,
-      'Only `peers`, and stages with a `timeout`, can be stuck. Remove it, or set a `timeout`.',
-    ],
-  ];
-  for (const [key, isIdle, help] of idle)
-    if (isIdle)
-      report.warning('unused-field', sections.at('protections', key), `\`protections.${key}\` watches nothing here`, {
-        help,
+/** A stage that the engine itself performs has no calls that a limit could stop. */
+function checkIdle({ body, report, path }: Section, raw: RawStaged, [key]: Path, stage: RawStage): void {
+  if (key !== 'aggregate' && key !== 'validate' && key !== 'finalize') return;
+  if (raw[key]?.agent !== undefined || body.poisoned(...path, key, 'agent')) return;
+  if (key === 'validate' && raw.validate?.invariants?.some(({ tool }) => tool !== undefined)) return;
+  for (const limit of ['budget', 'timeout'] as const)
+    if (stage[limit] !== undefined)
+      report.warning('unused-field', body.key(...path, key, limit), `\`${limit}\` has no effect without an agent`, {
+        help: `Add \`agent: …\` to \`${key}\`, or remove it.`,
       });
-}
-
-/** In the regulated tier no other model takes over, so a document that names one is misleading. */
-function checkOtherModel(
-  { report, tier }: Section,
-  protections: RawProtections | undefined,
-  at: (...path: Path) => ReturnType<Shaped<unknown>['at']>,
-): void {
-  const { breaker } = protections ?? {};
-  if (tier !== 'regulated' || typeof breaker !== 'object') return;
-  if (breaker.fallback === undefined || !('model' in breaker.fallback)) return;
-  report.warning(
-    'unused-field',
-    at('breaker', 'fallback', 'model'),
-    '`breaker.fallback.model` has no effect in the tier `regulated`: no other model takes over',
-    { help: 'Write `fallback: { escalate: true }`, so that a person decides, or remove it.' },
-  );
 }
 
 /** A name is a stage before this one, or a field of the input. */
@@ -273,11 +183,9 @@ function checkRequires(section: Section, raw: RawStaged, topology: Topology, at:
         help: here === 0 ? 'Require a field of the input.' : `Stages before it: ${order.slice(0, here).join(', ')}.`,
       });
     else if (stage < 0 && !fields.includes(name)) {
-      const near = nearest(name, [...order.slice(0, here), ...fields]);
-      if (near !== undefined || fields.length > 0)
-        report.error('bad-value', place, `unknown name \`${name}\` in \`requires\``, {
-          help: near === undefined ? `Fields of the input: ${fields.join(', ')}.` : `Did you mean \`${near}\`?`,
-        });
+      const others = fields.length === 0 ? undefined : `Fields of the input: ${fields.join(', ')}.`;
+      const help = didYouMean(name, [...order.slice(0, here), ...fields], others);
+      if (help !== undefined) report.error('bad-value', place, `unknown name \`${name}\` in \`requires\``, { help });
     }
   }
 }
@@ -301,10 +209,9 @@ function checkInvariants(section: Section, invariants: readonly RawInvariant[]):
       });
     else if (tool !== undefined) {
       const effect = definitions.tools[tool]?.effect;
-      const near = nearest(tool, Object.keys(definitions.tools));
       if (effect === undefined && !document.names.tools.poisoned)
         report.error('unknown-tool', body.at(...place, 'tool'), `unknown tool \`${tool}\` on \`validate.invariants\``, {
-          help: near === undefined ? 'Declare it under `tools`.' : `Did you mean \`${near}\`?`,
+          help: didYouMean(tool, Object.keys(definitions.tools), 'Declare it under `tools`.'),
         });
       else if (effect !== undefined && effect !== 'read')
         report.error(
@@ -340,13 +247,12 @@ function checkPolicies({ definitions, document, report }: Section, raw: RawStage
   for (const [id, text] of Object.entries(definitions.policies))
     for (const [, stage = ''] of text.matchAll(/\bStage::"([^"]*)"/g)) {
       if (stages.includes(stage) || raw.teams !== undefined) continue;
-      const near = nearest(stage, stages);
       report.error(
         'bad-policy',
         document.sections.at('policies', id),
         `policy \`${id}\`: there is no stage \`${stage}\``,
         {
-          help: near === undefined ? `The stages are ${stages.join(', ')}.` : `Did you mean \`${near}\`?`,
+          help: didYouMean(stage, stages, `The stages are ${stages.join(', ')}.`),
         },
       );
     }

@@ -1,5 +1,5 @@
 /** The stages after the work: aggregate, validate and finalize. */
-import type { NodeId } from '../../../ir/nodes.ts';
+import type { NodeId, Write } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { receiptsIn } from '../../lower/agent-turn/turn.ts';
@@ -10,11 +10,23 @@ import type { Gate, Names } from './gates.ts';
 import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
-import type { Stage } from './model.ts';
+import { hasJudge } from './model.ts';
+import type { Stage, Staged } from './model.ts';
 import { aggregatePrompt, finalizePrompt, validatePrompt } from './prompts.ts';
 import type { Recovery } from './recover.ts';
-import { AGGREGATE, FEEDBACK, OUTPUT, PARTIAL, PLAN, RESULT, ROUNDS, SUMMARIES, TASKS, VERDICT } from './slots.ts';
-import { hasOneResult } from './work.ts';
+import {
+  AGGREGATE,
+  FEEDBACK,
+  OUTPUT,
+  PARTIAL,
+  PEER,
+  PLAN,
+  RESULT,
+  ROUNDS,
+  SUMMARIES,
+  TASKS,
+  VERDICT,
+} from './slots.ts';
 import { addStage, addStageTurn } from './stage.ts';
 import type { StageParts } from './stage.ts';
 
@@ -24,26 +36,35 @@ export function addFinish(l: Lowering): void {
     stage: aggregate,
     value: SUMMARIES,
     result: AGGREGATE,
-    ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(), [
-      set(AGGREGATE, hasOneResult(l.staged) ? RESULT : SUMMARIES),
-    ]),
+    opening: [...summaryOf(l.staged), ...(aggregate.agent === null ? [set(AGGREGATE, resultOf(l.staged))] : [])],
+    ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(l.staged)),
     next: entryOf(l, 'validate'),
   });
   addValidate(l);
   addFinalize(l);
 }
 
-/** The agent of the stage performs it, or the engine writes the result. */
+/** Without a judge, the one result of the work is the only summary, also after a person edited it. */
+function summaryOf({ work }: Staged): readonly Write[] {
+  if (work.is !== 'peers' && work.is !== 'board') return [];
+  return [set(SUMMARIES, `[{"id": ${work.is === 'peers' ? PEER : quote('board')}, "summary": ${RESULT}}]`)];
+}
+
+/** The slot of the result: some work has one, other work has one summary per task. */
+function resultOf({ work }: Staged): string {
+  return work.is === 'peers' || work.is === 'board' || hasJudge(work) ? RESULT : SUMMARIES;
+}
+
+/** The agent of the stage performs it, if it has one. */
 function performed(
   l: Lowering,
   stage: Stage,
   place: 'aggregate' | 'finalize',
   result: string,
   prompt: string,
-  opening: NonNullable<StageParts['opening']>,
-): Pick<StageParts, 'opening' | 'body'> {
+): Pick<StageParts, 'body'> {
   const { agent } = stage;
-  if (agent === null) return { opening };
+  if (agent === null) return {};
   const runs = l.visits[place] * l.startsMax;
   return {
     body: (done, fail) =>
@@ -209,7 +230,8 @@ function addFinalize(l: Lowering): void {
     stage: finalize,
     value: AGGREGATE,
     result: OUTPUT,
-    ...performed(l, finalize, 'finalize', OUTPUT, finalizePrompt(), [set(OUTPUT, AGGREGATE)]),
+    ...(finalize.agent === null ? { opening: [set(OUTPUT, AGGREGATE)] } : {}),
+    ...performed(l, finalize, 'finalize', OUTPUT, finalizePrompt()),
     checks: (gate, _, next) => addInvariants(gate, oracle, namesOf(l, OUTPUT), next, 'oracle'),
     next: l.finished,
   });

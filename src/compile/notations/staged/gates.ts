@@ -141,8 +141,13 @@ export function addInvariants(
 
 const RULE_ERRORS = { invariant: 'InvariantError', oracle: 'OracleError' } as const;
 
-/** No guard may hold. A guard that cannot be evaluated counts as one that holds. */
-export function addGuards(gate: Gate, rules: readonly Rule[], names: Names, next: NodeId): NodeId {
+/** No guard may hold over the output, or over one of a list of outputs. A guard that cannot be evaluated counts as one that holds. */
+export function addGuards(
+  gate: Gate,
+  rules: readonly Rule[],
+  output: Expr | { readonly anyOf: Expr },
+  next: NodeId,
+): NodeId {
   if (rules.length === 0) return next;
   const unsafe = (hint: string, reason: string): NodeId =>
     addObjection(gate, hint, {
@@ -152,7 +157,11 @@ export function addGuards(gate: Gate, rules: readonly Rule[], names: Names, next
       code: 'UNSAFE_DETECTION',
       reason: quote(reason),
     });
-  const conditions = rules.map(({ when }) => condition(when, names));
+  const conditions = rules.map(({ when }) =>
+    typeof output === 'string'
+      ? condition(when, { output })
+      : `${output.anyOf}.exists(_each, ${condition(when, { output: '_each' })})`,
+  );
   const holding = rules.map(({ reason }, index): Case => ({
     when: conditions[index] ?? 'true',
     to: unsafe(`guard.${index + 1}`, reason),

@@ -2,17 +2,16 @@
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
-import { set } from '../../lower/kit.ts';
 import { VERDICT_CHECK } from '../../../ir/protections.ts';
 import { addObjection } from './gates.ts';
 import type { Gate } from './gates.ts';
 import { nameOf, stepOf } from './lowering.ts';
 import type { Invariants } from './model.ts';
+import { stageMeters } from './stage-budget.ts';
 import { AGGREGATE, CHECKED, PLAN, REQUEST, SUMMARIES } from './slots.ts';
 
 const UNTRUE = { check: 'invariant', type: 'InvariantError' } as const;
 const UNGROUNDED = { check: 'invariant', type: 'GroundingError' } as const;
-const RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
 
 /** Tells the breaker of the agent whether its result kept the invariants; then the run goes on as without a breaker. */
 export function addVerdicts(
@@ -51,13 +50,14 @@ export function addFunction(
     reason: `text(${quote(`\`${tool}\` cannot judge the result: `)}, error.message)`,
   });
   const holds = `${CHECKED} == true || (type(${CHECKED}) == map && ${CHECKED}.ok == true)`;
+  const { validate } = l.staged;
+  const limits = [l.builder.toolDef(tool)?.timeoutMs ?? null, validate.timeoutMs].filter((limit) => limit !== null);
   return l.kit.call(
-    { ...step('call'), origin: nameOf(l, stage) },
+    { ...step('call'), charges: stageMeters(l, validate) },
     {
       effect: l.builder.tool(tool, { aggregate: AGGREGATE, plan: PLAN, summaries: SUMMARIES, input: REQUEST }),
-      writes: [set(CHECKED, 'it')],
-      timeoutMs: l.builder.toolDef(tool)?.timeoutMs ?? null,
-      retry: RETRY,
+      into: CHECKED,
+      timeoutMs: limits.length === 0 ? null : Math.min(...limits),
       next: l.kit.pick(step('judged'), [{ when: holds, to: next }], refused),
       fail: broken,
     },

@@ -6,16 +6,13 @@ import type { Stage, Staged } from './model.ts';
 
 export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
   const agents = agentsOf(staged, stage);
-  const { agents: defs, budgets } = staged.definitions;
-  const hasTools = agents.some((agent) => (defs[agent]?.tools ?? []).length > 0);
-  const { work } = staged;
+  const { work, definitions } = staged;
   const isWork = stage.id === staged.working.id;
-  const hasPolicies = stagesIn(staged.definitions.policies).length > 0;
-  const limited = budgets !== undefined || stage.budget !== undefined || stage.protections.velocity !== null;
+  const hasPolicies = stagesIn(definitions.policies).length > 0;
   const kinds: readonly (readonly [FailureKind, boolean])[] = [
-    ['tool_loop', hasTools],
+    ['tool_loop', haveTools(staged, agents)],
     ['deadlock', (isWork && work.is === 'peers') || stage.timeoutMs !== null],
-    ['cost_overrun', (limited && agents.length > 0) || (isWork && work.is === 'swarm')],
+    ['cost_overrun', canOverspend(staged, stage, agents) || (isWork && work.is === 'swarm')],
     ['provider_error', agents.length > 0],
     ['malformed_plan', stage.id === 'plan'],
     ['no_progress', (isWork && work.is === 'board') || (stage.id === 'validate' && watchesRounds(staged))],
@@ -25,14 +22,25 @@ export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
   return kinds.filter(([, possible]) => possible).map(([kind]) => kind);
 }
 
+function haveTools({ definitions }: Staged, agents: readonly string[]): boolean {
+  return agents.some((agent) => (definitions.agents[agent]?.tools ?? []).length > 0);
+}
+
+/** True if the stage makes calls that a budget limits. */
+function canOverspend({ validate, definitions }: Staged, stage: Stage, agents: readonly string[]): boolean {
+  const calls = agents.length > 0 || (stage.id === 'validate' && validate.invariants.tools.length > 0);
+  const { budget, protections } = stage;
+  return calls && (definitions.budgets !== undefined || budget !== undefined || protections.velocity !== null);
+}
+
 /** Failures of the row `schema_or_grounding` whose cause is known better, by the type of their error. */
 export function causesOf(staged: Staged, stage: Stage): readonly { readonly type: string; readonly cause: string }[] {
   if (stage.id === 'plan') return [];
-  const { work, working, validate, oracle, definitions } = staged;
-  const hasTools = agentsOf(staged, stage).some((agent) => (definitions.agents[agent]?.tools ?? []).length > 0);
+  const { work, working, validate, oracle } = staged;
+  const hasTools = haveTools(staged, agentsOf(staged, stage));
   const causes: readonly (readonly [type: string, cause: string, isPossible: boolean])[] = [
     ['RequiredError', 'missing_artifact', stage.requires.length > 0],
-    ['EmptySummaryError', 'empty_summary', stage.id === working.id && work.is === 'workers'],
+    ['EmptySummaryError', 'empty_summary', stage.id === working.id && (work.is === 'workers' || work.is === 'swarm')],
     ['GroundingError', 'grounding', hasTools || (stage.id === 'validate' && validate.invariants.cites.length > 0)],
     // The output fails the conditions of success: a critic accepted its result, or no one looked.
     ['OracleError', validate.agent === null ? 'incomplete' : 'overruled', stage.id === 'finalize' && oracle.length > 0],

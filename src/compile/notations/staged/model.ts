@@ -205,6 +205,11 @@ export function topologyOf(raw: RawStaged): Topology {
   return raw.swarm === undefined ? 'supervisor' : 'swarm';
 }
 
+/** True for a debate with a judge, whose decision is its result. */
+export function hasJudge(work: Work): boolean {
+  return work.is === 'debate' && work.judge !== null;
+}
+
 /** How many tasks a plan may have: the limit of the work, and that of the plan if it has its own. */
 export function spawnMax({ plan, working, work, definitions }: Staged): number | null {
   const own = plan.protections !== definitions.protections && plan.protections.declared.has('spawn');

@@ -7,7 +7,7 @@ import type { Json } from '../../../expr/json.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { set } from '../../lower/kit.ts';
 import { addObjection, addSchema } from './gates.ts';
-import type { Gate, Objection } from './gates.ts';
+import type { Gate } from './gates.ts';
 import { nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import { spawnMax } from './model.ts';
@@ -16,21 +16,29 @@ import { criticPrompt, planPrompt } from './prompts.ts';
 import { CHECKED, CRITIQUE, PLAN, REQUEST, TASKS } from './slots.ts';
 import { addStage, addStageTurn } from './stage.ts';
 
-const MALFORMED: Partial<Objection> = { check: 'plan', type: 'PlanError' };
+const MALFORMED = { check: 'plan', type: 'PlanError' } as const;
 const PROBLEM = '_plan_problem';
 
 export function addPlan(l: Lowering, next: NodeId): NodeId {
   const { plan } = l.staged;
   const { agent } = plan;
+  const approved = l.builder.fresh(nameOf(l, 'plan.approved'));
   return addStage(l, {
     stage: plan,
     value: REQUEST,
     result: PLAN,
+    approved,
     ...(agent === null
       ? { opening: [set(PLAN, `{"tasks": [{"id": "task", "brief": ${REQUEST}}]}`)] }
       : { body: (done, fail) => addPlanner(l, agent, done, fail) }),
     ...(plan.critic === null ? {} : { gather: [{ slot: CRITIQUE, mode: 'last' }] }),
-    checks: (gate, _, then) => addPlanChecks(l, gate, then),
+    checks: (gate, _, then) => {
+      // A person cannot approve a plan without tasks, or with too many.
+      const taken = addTasks(l, 'approved.accept', next);
+      l.kit.pick({ ...stepOf(l, 'plan', 'approved'), id: approved }, [], addWellFormed(l, gate, 'approved.', taken));
+      const accepted = addTasks(l, 'accept', then);
+      return addWellFormed(l, gate, '', addBriefs(l, gate, addCriticised(l, gate, accepted)));
+    },
     next,
   });
 }
@@ -78,25 +86,27 @@ const CRITIQUE_SCHEMA: Json = {
 /** A reply that is not an object by itself may have one in it. */
 const READ: Expr = `type(${PLAN}) == string ? cel.bind(found, jsonIn(${PLAN}), found == null ? ${PLAN} : found) : ${PLAN}`;
 
-/** The plan as an object, the rules of a plan, and the schema of its briefs. */
-function addPlanChecks(l: Lowering, gate: Gate, next: NodeId): NodeId {
-  const step = (what: string) => stepOf(l, 'plan', what);
-  const accepted = l.kit.set(step('accept'), [set(TASKS, `${PLAN}.tasks`)], next);
-  const briefs = addBriefs(l, gate, addCriticised(l, gate, accepted));
-  const malformed = addObjection(gate, 'malformed', { ...MALFORMED, check: 'plan', reason: PROBLEM });
-  const tooMany = addObjection(gate, 'spawn', {
+function addTasks(l: Lowering, what: string, next: NodeId): NodeId {
+  return l.kit.set(stepOf(l, 'plan', what), [set(TASKS, `${PLAN}.tasks`)], next);
+}
+
+/** The plan as an object, and the rules of a plan. */
+function addWellFormed(l: Lowering, gate: Gate, hint: '' | 'approved.', next: NodeId): NodeId {
+  const step = (what: string) => stepOf(l, 'plan', `${hint}${what}`);
+  const spawn = spawnMax(l.staged);
+  const malformed = addObjection(gate, `${hint}malformed`, { ...MALFORMED, reason: PROBLEM });
+  const tooMany = addObjection(gate, `${hint}spawn`, {
     check: 'plan',
     type: 'SpawnError',
-    reason: `text("the plan has ", size(${PLAN}.tasks), ${quote(` tasks, and at most ${spawnMax(l.staged) ?? 0} may be started`)})`,
+    reason: `text("the plan has ", size(${PLAN}.tasks), ${quote(` tasks, and at most ${spawn ?? 0} may be started`)})`,
   });
-  const spawn = spawnMax(l.staged);
   const judged = l.kit.pick(
     step('judge'),
     [
       { when: `${PROBLEM} != null`, to: malformed },
       ...(spawn === null ? [] : [{ when: `size(${PLAN}.tasks) > ${spawn}`, to: tooMany }]),
     ],
-    briefs,
+    next,
   );
   const look = l.kit.set(step('problem'), [set(PROBLEM, problem(l.staged))], judged);
   return l.kit.set(step('read'), [set(PLAN, READ)], look);

@@ -1,9 +1,9 @@
 /** The prompts of the stages. An agent reads the task, its part of it, and the objection to its last reply. */
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { spawnMax } from './model.ts';
+import { hasJudge, spawnMax } from './model.ts';
 import type { Staged } from './model.ts';
-import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, SUMMARIES, TASK, TASKS } from './slots.ts';
+import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, RESULT, SUMMARIES, TASK, TASKS } from './slots.ts';
 
 export function textOf(...parts: readonly Expr[]): Expr {
   return `text(${parts.join(', ')})`;
@@ -66,10 +66,11 @@ function results(): Expr {
   return `${quote('\n\nResults:\n')}, ${list}, ${lost}`;
 }
 
-export function aggregatePrompt(): Expr {
+export function aggregatePrompt({ work }: Staged): Expr {
   return textOf(
     TASK_PART,
     results(),
+    ...(hasJudge(work) ? [part('Decision of the judge', RESULT)] : []),
     quote('\n\nCombine the results into one. Add nothing that they do not contain.'),
     optional('Your last result was not accepted. The reason', FEEDBACK),
   );

@@ -8,10 +8,9 @@ import type { CellChange } from '../../../catalog/failures.ts';
 import { FAILURE_KINDS } from '../../../ir/protections.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
-import type { Case, DoNode, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
+import type { Case, Expr, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import { givenApprovers } from '../../document/people.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
-import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { chose, set } from '../../lower/kit.ts';
 import { dropAnswers } from '../../lower/memory/memory.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
@@ -31,9 +30,9 @@ import {
   RESULT,
   ROUND,
   SUMMARIES,
-  TRIPPED,
+  TASKS,
 } from './slots.ts';
-import { stageMeters } from './stage-budget.ts';
+import { grantsOf } from './stage-budget.ts';
 import { ESCALATIONS_MAX } from './visits.ts';
 
 export interface Recovering {
@@ -42,6 +41,8 @@ export interface Recovering {
   readonly result: string;
   /** Where an accepted result goes. */
   readonly next: NodeId;
+  /** Where an approved result goes, if the next stage needs more than the result. */
+  readonly approved?: NodeId;
   /** Where an edited result is checked again. */
   readonly again: NodeId;
   /** Where the stage begins. Another try of a rejected result may begin earlier. */
@@ -141,7 +142,13 @@ function addAgain(l: Lowering, { stage, repeats = [stage.id] }: Recovering, what
   const { undoes, writes } = rollbackOf(l, repeats);
   return l.kit.set(
     { ...stepOf(l, stage.id, what), undoes },
-    [set(FEEDBACK, 'text(error.message)'), set('error', 'null'), ...writes],
+    [
+      set(FEEDBACK, 'text(error.message)'),
+      set('error', 'null'),
+      // Tasks that were lost are worked on again.
+      ...(repeats.includes(l.staged.working.id) ? [set(PARTIAL, 'false')] : []),
+      ...writes,
+    ],
     to,
   );
 }
@@ -164,10 +171,16 @@ function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): No
   );
 }
 
+/** The safe text takes the place of the result, in the form that the next stage reads. */
 function addSafe(l: Lowering, { stage, result, next }: Recovering, text: string): NodeId {
+  const task: Expr = `{"id": "task", "brief": ${quote(text)}}`;
+  const forms: { readonly [result: string]: readonly Write[] } = {
+    [PLAN]: [set(PLAN, `{"tasks": [${task}]}`), set(TASKS, `[${task}]`)],
+    [SUMMARIES]: [set(SUMMARIES, `[{"id": ${quote(stage.id)}, "summary": ${quote(text)}}]`)],
+  };
   return l.kit.set(
     stepOf(l, stage.id, 'safe'),
-    [set(result, quote(text)), set(PARTIAL, 'true'), set('error', 'null')],
+    [...(forms[result] ?? [set(result, quote(text))]), set(PARTIAL, 'true'), set('error', 'null')],
     next,
   );
 }
@@ -210,14 +223,14 @@ function abortOf(l: Lowering): NodeId {
  * runs once more.
  */
 function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LOW_CONFIDENCE'): NodeId {
-  const { stage, result, next } = r;
+  const { stage, result, next, approved = next } = r;
   const what = code === 'LOW_CONFIDENCE' ? 'doubt' : 'escalation';
   const step = (part: string) => stepOf(l, stage.id, `${what}.${part}`);
   const clear = set('error', 'null');
-  const taken = l.kit.set(step('approved'), [clear], next);
+  const taken = l.kit.set(step('approved'), [clear], approved);
   const { undoes, writes } = rollbackOf(l, [stage.id]);
   const once = l.kit.set({ ...step('again'), undoes }, [set(FEEDBACK, 'null'), clear, ...writes], r.begin);
-  const approved = l.kit.pick(
+  const agreed = l.kit.pick(
     step('approve'),
     [{ when: `${result} != null && ${result} != [] && ${FAILED}.failure != "cost_overrun"`, to: taken }],
     once,
@@ -229,7 +242,7 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   const decided = l.kit.pick(
     step('decided'),
     [
-      { when: chose(HEARD, 'approve'), to: approved },
+      { when: chose(HEARD, 'approve'), to: agreed },
       { when: chose(HEARD, 'edit'), to: edited },
       { when: chose(HEARD, 'respond'), to: told },
     ],
@@ -273,19 +286,4 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
 /** Charged before a question is asked, so that the decision to ask is made only if the question is. */
 function questionsOf(l: Lowering): MeterId {
   return l.kit.visits(`escalations:${l.prefix}`, ESCALATIONS_MAX, abortOf(l), 'escalations');
-}
-
-/** Approving after a budget was used up grants that budget once more. */
-function grantsOf(l: Lowering, stage: Stage): NonNullable<DoNode['grant']> {
-  const budgets = l.staged.definitions.budgets ?? {};
-  const run = EFFECT_DIMENSIONS.flatMap(({ key, name, scale }) => {
-    const limit = budgets[key];
-    return limit === undefined ? [] : [{ id: `budget.${name}`, max: Math.round(limit * scale) }];
-  });
-  const steps = budgets.steps === undefined ? [] : [{ id: STEPS, max: budgets.steps }];
-  const all = [...run, ...steps, ...stageMeters(l, stage)];
-  const granted = `it.choice == "approve" && ${FAILED}.failure == "cost_overrun"`;
-  return Object.fromEntries(
-    all.map(({ id, max }) => [id, `${granted} && ${TRIPPED}.meter == ${quote(id)} ? ${max} : 0`]),
-  );
 }

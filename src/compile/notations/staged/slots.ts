@@ -21,6 +21,8 @@ export const SUMMARIES = 'summaries';
 export const LOST = 'lost';
 /** The one result of work that has one: a judge's verdict, the last handoff, the board. */
 export const RESULT = 'result';
+/** The peer that has the task. */
+export const PEER = 'peer';
 export const AGGREGATE = 'aggregate';
 export const VERDICT = 'verdict';
 export const OUTPUT = 'output';

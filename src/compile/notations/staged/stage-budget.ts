@@ -1,65 +1,71 @@
-/** The budget of a stage: one meter per limited dimension. Every call of the stage charges it. */
+/** The budgets that a stage can use up: those of the stage, of the run, and of single agents. */
 import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
-import type { Expr, MeterId } from '../../../ir/nodes.ts';
+import type { DoNode, Expr, MeterId } from '../../../ir/nodes.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
-import { literal } from '../../expressions/cel-text.ts';
-import { EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
+import { literal, quote } from '../../expressions/cel-text.ts';
+import { STEPS } from '../../lower/budget-meters.ts';
+import { FAILED } from '../../lower/recovery.ts';
 import { nameOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Stage } from './model.ts';
 import { TRIPPED } from './slots.ts';
 
-export interface StageMeter {
-  readonly id: MeterId;
-  readonly max: number;
-}
-
-/** Adds the meters, if they are not there yet. A call without room goes where its node says, not to the end given here. */
-export function stageMeters(l: Lowering, stage: Stage): readonly StageMeter[] {
-  const { budget } = stage;
-  if (budget === undefined) return [];
+/** Adds one meter per limited dimension, if they are not there yet. Every call of the stage charges them. */
+export function stageMeters(l: Lowering, stage: Stage): readonly MeterId[] {
+  // A call without room goes where its node says, not to this end.
   const over = l.builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
-  const name = nameOf(l, stage.id);
-  return EFFECT_DIMENSIONS.flatMap((row) => {
-    const limit = budget[row.key];
-    if (limit === undefined) return [];
-    const max = Math.round(limit * row.scale);
-    const id = l.builder.meter(`budget.${row.name}@stage:${name}`, {
-      unit: row.name,
-      max,
-      over,
-      label: `${name}.budget.${row.key}`,
-    });
-    return [{ id, max }];
-  });
+  return stageBudget(l, stage).map(({ id, unit, max, label }) => l.builder.meter(id, { unit, max, over, label }));
 }
 
 /** The budget that had no room, as the document spells it, with the amounts in its unit. */
-export function overspentMessage(l: Lowering): Expr {
-  const { staged } = l;
-  const { budgets = {}, agentBudgets } = staged.definitions;
-  const stages = [staged.plan, staged.working, staged.aggregate, staged.validate, staged.finalize];
-  const rows = [
-    ...rowsOf(budgets, 'budgets', ''),
-    ...stages.flatMap(({ id, budget = {} }) => rowsOf(budget, `${nameOf(l, id)}.budget`, `@stage:${nameOf(l, id)}`)),
-    ...Object.entries(agentBudgets).flatMap(([agent, own]) => rowsOf(own, `${agent}.budgets`, `@${agent}`)),
-  ];
+export function overspentMessage(l: Lowering, stage: Stage): Expr {
+  const rows = budgetsOf(l, stage).map(({ id, unit, scale, label }) => [
+    id,
+    [label, unit === 'costMicros' ? '$' : '', scale],
+  ]);
   const known = literal(Object.fromEntries(rows));
-  const other = literal(['the budget of an outer stage', '', 1]);
+  const other = literal(['a budget', '', 1]);
   const row = `cel.bind(all, ${known}, ${TRIPPED}.meter in all ? all[${TRIPPED}.meter] : ${other})`;
   const [left, needs] = [`b[1], ${TRIPPED}.left / b[2]`, `b[1], ${TRIPPED}.needs / b[2]`];
   return `cel.bind(b, ${row}, text(b[0], " has ", ${left}, " left, and ", ${needs}, " is needed"))`;
 }
 
-/** For each meter: the budget in the document, the sign before an amount, and the scale. */
-function rowsOf(
-  budgets: Budgets,
-  path: string,
-  scope: string,
-): readonly (readonly [MeterId, [string, string, number]])[] {
+/** Approving after a budget was used up grants that budget once more. */
+export function grantsOf(l: Lowering, stage: Stage): NonNullable<DoNode['grant']> {
+  const granted = `it.choice == "approve" && ${FAILED}.failure == "cost_overrun"`;
+  return Object.fromEntries(
+    budgetsOf(l, stage).map(({ id, max }) => [id, `${granted} && ${TRIPPED}.meter == ${quote(id)} ? ${max} : 0`]),
+  );
+}
+
+interface LimitedBudget {
+  readonly id: MeterId;
+  readonly unit: (typeof BUDGET_ROWS)[number]['name'];
+  readonly max: number;
+  readonly scale: number;
+  /** The key in the document. */
+  readonly label: string;
+}
+
+function budgetsOf(l: Lowering, stage: Stage): readonly LimitedBudget[] {
+  const { budgets = {}, agentBudgets } = l.staged.definitions;
+  return [
+    ...limitsOf(budgets, 'budgets', ''),
+    ...stageBudget(l, stage),
+    ...Object.entries(agentBudgets).flatMap(([agent, own]) => limitsOf(own, `${agent}.budgets`, `@${agent}`)),
+  ];
+}
+
+function stageBudget(l: Lowering, { id, budget = {} }: Stage): readonly LimitedBudget[] {
+  const name = nameOf(l, id);
+  return limitsOf(budget, `${name}.budget`, `@stage:${name}`);
+}
+
+function limitsOf(budgets: Budgets, path: string, scope: string): readonly LimitedBudget[] {
   return BUDGET_ROWS.flatMap(({ key, name, scale, charged }) => {
-    if (budgets[key] === undefined) return [];
+    const limit = budgets[key];
+    if (limit === undefined) return [];
     const id = charged === 'visit' ? STEPS : `budget.${name}`;
-    return [[`${id}${scope}`, [`${path}.${key}`, name === 'costMicros' ? '$' : '', scale]]];
+    return [{ id: `${id}${scope}`, unit: name, max: Math.round(limit * scale), scale, label: `${path}.${key}` }];
   });
 }

@@ -30,6 +30,8 @@ export interface StageParts {
   readonly result: string;
   /** The slot of the result that people approve or edit, if it is another one. */
   readonly judged?: string;
+  /** Where an approved result goes, if the next stage needs more than the result. */
+  readonly approved?: NodeId;
   /** Where an edited result goes, unless through the gate of this stage. */
   readonly edited?: NodeId;
   /** Where another try of a refused result begins, unless at this stage. */
@@ -62,10 +64,11 @@ export function addStage(l: Lowering, parts: StageParts): NodeId {
     next,
     again: parts.edited ?? after,
     begin,
+    ...(parts.approved === undefined ? {} : { approved: parts.approved }),
     ...(parts.retry === undefined ? {} : { retry: parts.retry }),
     ...(parts.repeats === undefined ? {} : { repeats: parts.repeats }),
   });
-  return within(l, { meters: [], overspent: () => overspentOf(l, stage.id, recovery.failed) }, () => {
+  return within(l, { meters: [], overspent: () => overspentOf(l, stage, recovery.failed) }, () => {
     l.kit.pick({ ...stepOf(l, stage.id, 'after'), id: after }, [], addAfter(l, parts, recovery));
     const run = parts.body === undefined ? after : addBranch(l, parts, recovery, after, parts.body);
     const before = addBefore(l, parts, recovery, run);
@@ -89,7 +92,9 @@ function addBefore(l: Lowering, { stage, value, invariants }: StageParts, recove
   const gate: Gate = { l, stage: stage.id, at: 'before', refused: unfit ?? recovery.failed };
   const then = addPass(gate, next);
   const passed = addPolicy(gate, stage.agent, value, invariants?.(gate, then) ?? then);
-  const fitting = addSchema(gate, { schema: stage.input, value }, passed);
+  // The gate of the plan has checked what enters the work: every brief.
+  const schema = stage === l.staged.working ? null : stage.input;
+  const fitting = addSchema(gate, { schema, value }, passed);
   return addRequired(gate, stage.requires, fitting, () => unfit ?? recovery.unfit());
 }
 
@@ -98,7 +103,7 @@ function addAfter(l: Lowering, parts: StageParts, recovery: Recovery): NodeId {
   const { stage, result, next } = parts;
   const gate: Gate = { l, stage: stage.id, at: 'after', refused: recovery.failed };
   const passed = addPass(gate, next);
-  const guarded = addGuards(gate, stage.guards, { output: result }, passed);
+  const guarded = addGuards(gate, stage.guards, result, passed);
   const checked = addPolicy(gate, stage.agent, result, parts.checks?.(gate, recovery, guarded) ?? guarded);
   return addSchema(gate, { schema: stage.output, value: result, into: result }, checked);
 }
@@ -133,9 +138,9 @@ export const COMMON_GATHER: ForkNode['gather'] = [
 
 /** Adds nodes of a branch of the stage: its calls charge the budget of the stage. */
 export function inBranch<Result>(l: Lowering, stage: Stage, add: () => Result): Result {
-  const meters = stageMeters(l, stage).map(({ id }) => id);
   const own = ownProtections(l, stage);
-  return within(l, { meters, own, overspent: () => overspentOf(l, stage.id, l.builder.failedEnd()) }, add);
+  const overspent = () => overspentOf(l, stage, l.builder.failedEnd());
+  return within(l, { meters: stageMeters(l, stage), own, overspent }, add);
 }
 
 /** After a failed join: the failure of the first branch, or that the stage took too long. */
@@ -156,20 +161,12 @@ export function addLost(l: Lowering, stage: Stage, outcomes: string, next: NodeI
 }
 
 /** Where a call goes that a budget has no room for. */
-export function overspentOf(l: Lowering, stage: string, next: NodeId): NodeId {
-  const id = l.builder.idOf(`~${nameOf(l, stage)}.overspent>${next}`);
+export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
+  const origin = nameOf(l, stage.id);
+  const id = l.builder.idOf(`~${origin}.overspent>${next}`);
   if (l.builder.has(id)) return id;
-  return l.kit.fail(
-    { id, origin: nameOf(l, stage) },
-    {
-      class: 'budget',
-      type: 'BudgetError',
-      code: 'BUDGET_EXHAUSTED',
-      message: overspentMessage(l),
-      node: nameOf(l, stage),
-    },
-    next,
-  );
+  const message = overspentMessage(l, stage);
+  return l.kit.fail({ id, origin }, { class: 'budget', type: 'BudgetError', code: 'BUDGET_EXHAUSTED', message }, next);
 }
 
 export interface StageTurn {
@@ -200,7 +197,6 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
   const schemas = [def?.output ?? null, turn.schema ?? null] as const;
   const schema = bothOf(...schemas);
   const mode = schemas.some(isObjectSchema) ? 'object' : 'reply';
-  const rules = stage.protections.declared.has('loop') ? stage.protections.loop : null;
   const step: Step = { hint: `${hint}.said`, origin: nameOf(l, stage.id) };
   return addTurn(l.builder, {
     agent,
@@ -215,7 +211,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     input: { prompt },
     tools: def?.tools ?? [],
     ...(schema === null ? {} : { schema }),
-    ...(rules === null ? {} : { loop: rules }),
+    loop: stage.protections.loop,
     visitsMax: turn.visitsMax,
     retry: { ...MODEL_RETRY, max: providerRetries(l, stage) },
     next: l.kit.set(step, [{ slot: result, mode, value: `${REPLY}.text` }], next),

@@ -9,7 +9,6 @@ import { addWorkers } from './topologies/workers.ts';
 import { addTeams } from './topologies/teams.ts';
 import type { AddStages } from './topologies/teams.ts';
 import type { Lowering } from './lowering.ts';
-import type { Staged } from './model.ts';
 
 /** Adds the stage and returns its first node. The summaries are there at `next`. */
 export function addWork(l: Lowering, addStages: AddStages, next: NodeId): NodeId {
@@ -30,9 +29,4 @@ export function addWork(l: Lowering, addStages: AddStages, next: NodeId): NodeId
     case 'swarm':
       return addSwarm(l, work, next);
   }
-}
-
-/** True if the work has one result, and not one summary per task. */
-export function hasOneResult({ work }: Staged): boolean {
-  return work.is === 'peers' || work.is === 'board' || (work.is === 'debate' && work.judge !== null);
 }

@@ -12,7 +12,7 @@ import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { optional, part } from '../prompts.ts';
-import { RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
+import { RESULT, SUMMARY, TASKS } from '../slots.ts';
 import { addStage } from '../stage.ts';
 import { addRoundTurn } from './round-turn.ts';
 
@@ -37,10 +37,9 @@ export function addBoard(l: Lowering, board: Board, next: NodeId): NodeId {
   return addStage(l, {
     stage: l.staged.working,
     listed: false,
-    value: SUMMARIES,
+    value: TASKS,
     result: RESULT,
     gather: [
-      { slot: SUMMARIES, mode: 'last' },
       { slot: BOARD, mode: 'last' },
       { slot: CONFLICTS, mode: 'last' },
     ],
@@ -53,11 +52,7 @@ function addRounds(l: Lowering, { agents, rounds }: Board, done: NodeId, fail: N
   const { working } = l.staged;
   const step = (what: string) => stepOf(l, working.id, what);
   const begin = l.builder.fresh(nameOf(l, `${working.id}.round`));
-  const finished = l.kit.set(
-    step('done'),
-    [set(RESULT, `${BOARD}.data`), set(SUMMARIES, `[{"id": "board", "summary": ${BOARD}.data}]`)],
-    done,
-  );
+  const finished = l.kit.set(step('done'), [set(RESULT, `${BOARD}.data`)], done);
   const stuck = l.kit.fail(
     step('stuck'),
     {

@@ -9,7 +9,7 @@ import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
-import { RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
+import { RESULT, SUMMARIES, SUMMARY, TASKS } from '../slots.ts';
 import { COMMON_GATHER, addStage, addStageTurn } from '../stage.ts';
 import { addRoundTurn } from './round-turn.ts';
 
@@ -24,7 +24,7 @@ export function addDebate(l: Lowering, debate: Debate, next: NodeId): NodeId {
   return addStage(l, {
     stage: working,
     listed: false,
-    value: SUMMARIES,
+    value: TASKS,
     result: debate.judge === null ? SUMMARIES : RESULT,
     gather: [{ slot: SUMMARIES, mode: 'last' }],
     body: (done, fail) => addRounds(l, debate, done, fail),

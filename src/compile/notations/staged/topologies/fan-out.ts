@@ -3,15 +3,18 @@
  * later task fails. A failed branch undoes what it did. A lost task makes the result partial; the validation decides.
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../../ir/nodes.ts';
+import { mastOf } from '../../../../catalog/failures.ts';
+import type { Json } from '../../../../expr/json.ts';
+import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
-import { addObjection, addPass, addPolicy, addRequired } from '../gates.ts';
+import { addGuards, addObjection, addPass, addPolicy, addRequired, addSchema } from '../gates.ts';
 import type { Gate } from '../gates.ts';
 import { entryOf, nameOf, stepOf, within } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { addRecover } from '../recover.ts';
 import type { Recovery } from '../recover.ts';
 import { rollbackMark } from '../rollback.ts';
-import { LOST, OUTCOMES, PARTIAL, SUMMARIES, TASK } from '../slots.ts';
+import { LOST, OUTCOMES, PARTIAL, SUMMARIES, SUMMARY, TASK, TASK_ID } from '../slots.ts';
 import { COMMON_GATHER, addLost, inBranch, overspentOf } from '../stage.ts';
 
 export interface FanOut {
@@ -41,7 +44,7 @@ export function addFanOut(l: Lowering, fanOut: FanOut): NodeId {
   const again = l.builder.fresh(`${nameOf(l, working.id)}.edited`);
   const recovery = addRecover(l, { stage: working, result: SUMMARIES, next: fanOut.next, again, begin });
   const gate: Gate = { l, stage: working.id, at: 'after', refused: recovery.failed };
-  return within(l, { meters: [], overspent: () => overspentOf(l, working.id, recovery.failed) }, () => {
+  return within(l, { meters: [], overspent: () => overspentOf(l, working, recovery.failed) }, () => {
     const passed = addPolicy(gate, null, SUMMARIES, addPass(gate, fanOut.next));
     addEdited(l, gate, again, passed);
     const fork = addTasks(l, fanOut, recovery, fanOut.collected?.(passed, recovery) ?? passed);
@@ -103,12 +106,50 @@ function isTolerable({ staged: { tier } }: Lowering): Expr {
   return `size(${SUMMARIES}) > 0 && !(${grave})`;
 }
 
-/** Edited summaries are checked like those of workers. */
+/** The schema and the guards of a summary, in the branch of its task. */
+export function addSummaryChecks(l: Lowering, refused: NodeId, done: NodeId): NodeId {
+  const { working } = l.staged;
+  const gate: Gate = { l, stage: working.id, at: 'after', refused };
+  const { safeFallback, guards, output } = working;
+  const empty = addObjection(gate, 'empty', {
+    check: 'schema',
+    type: 'EmptySummaryError',
+    reason: `text("the summary of \`", ${TASK_ID}, "\` is empty")`,
+  });
+  const safe = safeFallback === null || l.staged.tier !== 'interactive' ? null : addSafeSummary(l, safeFallback, done);
+  const guarded = addGuards(safe === null ? gate : { ...gate, refused: safe }, guards, SUMMARY, done);
+  const filled = l.kit.pick(
+    stepOf(l, working.id, 'worker.filled'),
+    [{ when: `${SUMMARY} == null || ${SUMMARY} == ""`, to: empty }],
+    guarded,
+  );
+  return addSchema(gate, { schema: output, value: SUMMARY, into: SUMMARY }, filled);
+}
+
+/** The interactive tier blocks an unsafe summary and goes on with the safe text. */
+function addSafeSummary(l: Lowering, text: string, next: NodeId): NodeId {
+  const decided = (action: 'block' | 'fallback') => ({
+    ...stepOf(l, l.staged.working.id, `worker.${action}`),
+    decision: { failure: 'unsafe_output', action, mast: mastOf('unsafe_output') } as const,
+  });
+  const replaced = l.kit.set(
+    decided('fallback'),
+    [set(SUMMARY, quote(text)), set(PARTIAL, 'true'), set('error', 'null')],
+    next,
+  );
+  return l.kit.set(decided('block'), [], replaced);
+}
+
+/** Edited summaries pass the same checks as those of branches. */
 function addEdited(l: Lowering, gate: Gate, id: NodeId, next: NodeId): void {
+  const { output, guards } = l.staged.working;
+  const guarded = addGuards(gate, guards, { anyOf: `${SUMMARIES}.map(s, s.summary)` }, next);
+  const schema: Json = output === null ? null : { type: 'array', items: { properties: { summary: output } } };
+  const fitting = addSchema(gate, { schema, value: SUMMARIES, hint: 'edited.schema' }, guarded);
   const refused = addObjection(gate, 'edited.refused', {
     check: 'schema',
     reason: '"the edit is not a list of `{ id, summary }`"',
   });
   const fits = `type(${SUMMARIES}) == list && size(${SUMMARIES}) > 0 && ${SUMMARIES}.all(s, type(s) == map && s.id != null && s.summary != null)`;
-  l.kit.pick({ ...stepOf(l, l.staged.working.id, 'edited'), id }, [{ when: fits, to: next }], refused);
+  l.kit.pick({ ...stepOf(l, l.staged.working.id, 'edited'), id }, [{ when: fits, to: fitting }], refused);
 }

@@ -10,11 +10,10 @@ import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, optional, tasksPart, textOf } from '../prompts.ts';
-import { FEEDBACK, RESULT, SUMMARIES, SUMMARY } from '../slots.ts';
+import { FEEDBACK, PEER, RESULT, SUMMARY, TASKS } from '../slots.ts';
 import { addStage, addStageTurn } from '../stage.ts';
 
 type Peers = Extract<Work, { is: 'peers' }>;
-const CURRENT = 'peer';
 const MESSAGE = 'message';
 /** The handoffs of this round: `["a>b", "b>a"]`. */
 const HANDOFFS = 'handoffs';
@@ -33,9 +32,10 @@ export function addPeers(l: Lowering, peers: Peers, next: NodeId): NodeId {
   return addStage(l, {
     stage: l.staged.working,
     listed: false,
-    value: SUMMARIES,
+    value: TASKS,
     result: RESULT,
-    gather: [{ slot: SUMMARIES, mode: 'last' }],
+    opening: [set(PEER, quote(peers.start))],
+    gather: [{ slot: PEER, mode: 'last' }],
     body: (done, fail) => addChain(l, peers, done, fail),
     next,
   });
@@ -45,7 +45,7 @@ function hopsMax({ staged }: Lowering): number {
   return staged.working.protections.hops?.max ?? HOPS_MAX;
 }
 
-function addChain(l: Lowering, { agents, start }: Peers, done: NodeId, fail: NodeId): NodeId {
+function addChain(l: Lowering, { agents }: Peers, done: NodeId, fail: NodeId): NodeId {
   const { working } = l.staged;
   const step = (what: string) => stepOf(l, working.id, what);
   const dispatch = l.builder.fresh(nameOf(l, `${working.id}.dispatch`));
@@ -53,7 +53,7 @@ function addChain(l: Lowering, { agents, start }: Peers, done: NodeId, fail: Nod
   const runs = l.visits.work * l.startsMax * (hopsMax(l) + 1 + WRONG_MAX * (hopsMax(l) + 1));
   const meter = l.kit.visits(`runs:${nameOf(l, working.id)}`, runs, fail, 'turns of the peers');
   const cases = agents.map((agent) => ({
-    when: `${CURRENT} == ${quote(agent)}`,
+    when: `${PEER} == ${quote(agent)}`,
     to: addStageTurn(l, {
       stage: working,
       agent,
@@ -70,11 +70,7 @@ function addChain(l: Lowering, { agents, start }: Peers, done: NodeId, fail: Nod
     }),
   }));
   l.kit.pick({ ...step('dispatch'), id: dispatch }, cases, fail);
-  return l.kit.set(
-    step('opening'),
-    [set(CURRENT, quote(start)), set(HANDOFFS, '[]'), set(MESSAGE, 'null'), set(WRONG, '0')],
-    dispatch,
-  );
+  return l.kit.set(step('opening'), [set(HANDOFFS, '[]'), set(MESSAGE, 'null'), set(WRONG, '0')], dispatch);
 }
 
 function promptOf({ staged }: Lowering, agents: readonly string[]): Expr {
@@ -93,15 +89,11 @@ function addReplied(l: Lowering, agents: readonly string[], dispatch: NodeId, do
   const { working } = l.staged;
   const { deadlock } = working.protections;
   const step = (what: string) => stepOf(l, working.id, what);
-  const finished = l.kit.set(
-    step('done'),
-    [set(RESULT, `${SUMMARY}.done`), set(SUMMARIES, `[{"id": ${CURRENT}, "summary": ${SUMMARY}.done}]`)],
-    done,
-  );
+  const finished = l.kit.set(step('done'), [set(RESULT, `${SUMMARY}.done`)], done);
   const node = nameOf(l, working.id);
   const stopped = (what: string, type: string, message: Expr): NodeId =>
     l.kit.fail(step(what), { class: 'semantic', type, code: 'REPEATED_FAILURE', message, node }, fail);
-  const edge = `text(${CURRENT}, ">", ${SUMMARY}.handoff)`;
+  const edge = `text(${PEER}, ">", ${SUMMARY}.handoff)`;
   const chain = `join(${HANDOFFS} + [${edge}], ", ")`;
   const hops = stopped('hops', 'HopsError', `text("more than ${hopsMax(l)} handoffs: ", ${chain})`);
   const cycle = stopped('cycle', 'DeadlockError', `text("the peers hand the task round in a cycle: ", ${chain})`);
@@ -109,7 +101,7 @@ function addReplied(l: Lowering, agents: readonly string[], dispatch: NodeId, do
     step('handoff'),
     [
       append(HANDOFFS, edge),
-      set(CURRENT, `${SUMMARY}.handoff`),
+      set(PEER, `${SUMMARY}.handoff`),
       set(MESSAGE, `${SUMMARY}.message`),
       set(FEEDBACK, 'null'),
       set(WRONG, '0'),

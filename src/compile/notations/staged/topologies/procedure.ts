@@ -29,7 +29,7 @@ export function addProcedure(l: Lowering, { steps }: Extract<Work, { is: 'sop' }
 
 function addStep(l: Lowering, step: Stage, next: NodeId): void {
   const { agent, id } = step;
-  const name = id.split('/').at(-1) ?? id;
+  const name = id.slice('sop/'.length);
   const runs = l.visits.work * l.startsMax;
   addStage(l, {
     stage: step,

@@ -5,16 +5,18 @@
  */
 import type { Expr, NodeId, Write } from '../../../../ir/nodes.ts';
 import { decisionOf, mastOf } from '../../../../catalog/failures.ts';
+import type { Json } from '../../../../expr/json.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
+import { addSchema } from '../gates.ts';
 import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, textOf } from '../prompts.ts';
 import { failedBranch } from '../rollback.ts';
-import { LOST, OUTCOMES, PARTIAL, SUMMARIES, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
+import { CHECKED, LOST, OUTCOMES, PARTIAL, SUMMARIES, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
 import { addStageTurn } from '../stage.ts';
-import { addFanOut } from './fan-out.ts';
+import { addFanOut, addSummaryChecks } from './fan-out.ts';
 
 type Swarm = Extract<Work, { is: 'swarm' }>;
 const FRONTIER = 'frontier';
@@ -25,6 +27,8 @@ const SPAWNED = 'spawned';
 /** The ids of all members so far. */
 const MEMBERS = 'members';
 const WIDTH = 4;
+
+const SPAWN: Json = { type: 'object', required: ['spawn'], properties: { spawn: { type: 'array', minItems: 1 } } };
 
 export function addSwarm(l: Lowering, swarm: Swarm, next: NodeId): NodeId {
   const fork = l.builder.fresh(nameOf(l, `${l.staged.working.id}.level`));
@@ -159,10 +163,11 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
     ],
     end('null'),
   );
+  const checked = addSummaryChecks(l, failed, end(`{"id": ${TASK}.id, "summary": ${SUMMARY}}`));
   const replied = l.kit.pick(
     step('replied'),
     [{ when: `type(${SUMMARY}) == map && type(${SUMMARY}.spawn) == list && size(${SUMMARY}.spawn) > 0`, to: spawned }],
-    end(`{"id": ${TASK}.id, "summary": ${SUMMARY}}`),
+    checked,
   );
   const turn = addStageTurn(l, {
     stage: working,
@@ -174,6 +179,7 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
       `${LEVEL} >= ${depth} ? ${quote('\n\nReply with a short summary of the result.')} : ${quote('\n\nReply with a short summary of the result, or split it with JSON {"spawn": [{"id": "…", "brief": "…"}]}.')}`,
       OBJECTION,
     ),
+    ...(working.output === null ? {} : { schema: { anyOf: [SPAWN, working.output] } }),
     result: SUMMARY,
     turn: `text(${quote(`${working.id}/`)}, ${TASK_ID}, " ", ${LEVEL})`,
     charges: [l.kit.visits(`runs:${nameOf(l, working.id)}`, runs, failed, 'swarm.max')],
@@ -184,6 +190,15 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
   return l.kit.set(
     { ...step('task'), enters: nameOf(l, working.id), entersBy: TASK_ID },
     [set(TASK_ID, `text(${TASK}.id)`), set(SUMMARY, 'null')],
-    turn,
+    addBrief(l, failed, turn),
   );
+}
+
+/** The brief of a member fits the schema of the input, by itself or as a task. A member wrote it, so no gate has seen it. */
+function addBrief(l: Lowering, refused: NodeId, next: NodeId): NodeId {
+  const { id, input } = l.staged.working;
+  if (input === null) return next;
+  const schema: Json = { anyOf: [{ type: 'object', properties: { brief: input } }, input] };
+  const reason = `text("the brief of \`", ${TASK_ID}, "\` does not fit its schema: ", ${CHECKED}.reason)`;
+  return addSchema({ l, stage: id, at: 'before', refused }, { schema, value: TASK, hint: 'brief' }, next, { reason });
 }

@@ -3,16 +3,14 @@ import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { cellOf, mastOf } from '../../../../catalog/failures.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
-import { addFanOut } from './fan-out.ts';
-import { addGuards, addObjection, addSchema } from '../gates.ts';
-import type { Gate } from '../gates.ts';
+import { addFanOut, addSummaryChecks } from './fan-out.ts';
 import { nameOf, stepOf } from '../lowering.ts';
 import type { Lowering } from '../lowering.ts';
 import { spawnMax } from '../model.ts';
 import type { Work } from '../model.ts';
 import { workerPrompt } from '../prompts.ts';
 import { failedBranch, rollbackOf } from '../rollback.ts';
-import { FEEDBACK, PARTIAL, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
+import { FEEDBACK, SUMMARY, TASK, TASKS, TASK_ID } from '../slots.ts';
 import { addStageTurn } from '../stage.ts';
 
 /** Tasks of a plan if the limit is switched off. */
@@ -43,8 +41,7 @@ function addWorker(l: Lowering, agents: readonly string[]): NodeId {
   const turnsMax = runs * (1 + retriesOf(l));
   const begin = l.builder.fresh(`${nameOf(l, working.id)}.worker`);
   const refused = addTriedAgain(l, begin, failed);
-  const gate: Gate = { l, stage: working.id, at: 'after', refused };
-  const checked = addSummaryChecks(l, gate, done);
+  const checked = addSummaryChecks(l, refused, done);
   const turns = agents.map((agent, index) => ({
     when: `${TASK}.worker == ${quote(agent)} || (${TASK}.worker == null && int(${TASK}_index) % ${agents.length} == ${index})`,
     to: addStageTurn(l, {
@@ -73,39 +70,6 @@ function addWorker(l: Lowering, agents: readonly string[]): NodeId {
     [set(TASK_ID, `text(${TASK}.id)`), set(TRIES, '0'), set(SUMMARY, 'null')],
     choose,
   );
-}
-
-/** The schema and the guards of a summary, in the branch of its task. */
-function addSummaryChecks(l: Lowering, gate: Gate, done: NodeId): NodeId {
-  const { working } = l.staged;
-  const { safeFallback, guards, output } = working;
-  const empty = addObjection(gate, 'empty', {
-    check: 'schema',
-    type: 'EmptySummaryError',
-    reason: `text("the summary of \`", ${TASK_ID}, "\` is empty")`,
-  });
-  const safe = safeFallback === null || l.staged.tier !== 'interactive' ? null : addSafeSummary(l, safeFallback, done);
-  const guarded = addGuards(safe === null ? gate : { ...gate, refused: safe }, guards, { output: SUMMARY }, done);
-  const filled = l.kit.pick(
-    stepOf(l, working.id, 'worker.filled'),
-    [{ when: `${SUMMARY} == null || ${SUMMARY} == ""`, to: empty }],
-    guarded,
-  );
-  return addSchema(gate, { schema: output, value: SUMMARY, into: SUMMARY }, filled);
-}
-
-/** The interactive tier blocks an unsafe summary and goes on with the safe text. */
-function addSafeSummary(l: Lowering, text: string, next: NodeId): NodeId {
-  const decided = (action: 'block' | 'fallback') => ({
-    ...stepOf(l, l.staged.working.id, `worker.${action}`),
-    decision: { failure: 'unsafe_output', action, mast: mastOf('unsafe_output') } as const,
-  });
-  const replaced = l.kit.set(
-    decided('fallback'),
-    [set(SUMMARY, quote(text)), set(PARTIAL, 'true'), set('error', 'null')],
-    next,
-  );
-  return l.kit.set(decided('block'), [], replaced);
 }
 
 /** Where the table answers a schema failure with a retry, the worker tries again by itself. */
