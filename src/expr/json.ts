@@ -4,3 +4,8 @@
  * const value: Json = { order: 'A-1', amounts: [20, 5] };
  */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** The value is an object, and not a list. */
+export function isRecord(value: Json | undefined): value is { [field: string]: Json } {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

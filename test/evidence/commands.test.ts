@@ -34,9 +34,20 @@ const COUNT = [
   'source venv/bin/activate && python3 -m unittest',
   'export CI=1; python3 -m unittest',
   '$VENV/bin/python3 -m unittest',
+  'uv run python3 -m unittest',
+  'uv run --frozen python3 -m unittest',
 ];
 
 const DO_NOT_COUNT = [
+  'time ! python3 -m unittest',
+  'uv run echo python3 -m unittest',
+  'poetry run true python3 -m unittest',
+  'npx --yes echo python3 -m unittest',
+  'npm exec -- echo python3 -m unittest',
+  'uv run python3 -c "print(\'python3 -m unittest\')"',
+  'python3 -m unittest --co',
+  'python3 -m unittest <<E || true\nE',
+  'python3 -m unittest &\nwait',
   'echo "python3 -m unittest"',
   '/bin/echo python3 -m unittest',
   '\\echo python3 -m unittest',

@@ -1,6 +1,7 @@
 /** Reads the artifacts of a session: the brief, the test report, and the settings that say where they are. */
 import { createHash } from 'node:crypto';
 import { ARTIFACTS } from '../../catalog/validators.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
 import { normalPath, pathsChangedBy } from './records.ts';
@@ -19,7 +20,7 @@ export async function readObject(evidence: Evidence, path: string): Promise<Read
   if (text === null) return { ok: false, why: `\`${path}\` does not exist` };
   try {
     const value = JSON.parse(text) as Json;
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return { ok: true, value };
+    if (isRecord(value)) return { ok: true, value };
     return { ok: false, why: `\`${path}\` is not a JSON object` };
   } catch {
     return { ok: false, why: `\`${path}\` is not valid JSON` };
@@ -74,8 +75,7 @@ export function settingList(evidence: Evidence, field: string): readonly string[
 export function fieldAt(fields: Fields, path: string): Json | undefined {
   let at: Json | undefined = fields;
   for (const name of path.split('.')) {
-    if (at === null || at === undefined || typeof at !== 'object' || Array.isArray(at) || !Object.hasOwn(at, name))
-      return undefined;
+    if (!isRecord(at) || !Object.hasOwn(at, name)) return undefined;
     at = at[name];
   }
   return at;
@@ -85,12 +85,7 @@ export function fieldAt(fields: Fields, path: string): Json | undefined {
 export function pathsIn(list: Json | undefined): string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item) => {
-    const path =
-      typeof item === 'string'
-        ? item
-        : item !== null && typeof item === 'object' && !Array.isArray(item)
-          ? item['path']
-          : undefined;
+    const path = typeof item === 'string' ? item : isRecord(item) ? item['path'] : undefined;
     return typeof path === 'string' && path.trim() !== '' ? [path.trim()] : [];
   });
 }
@@ -101,7 +96,7 @@ export function listIn(fields: Fields, field: string): readonly Json[] {
 }
 
 export function textIn(value: Json | undefined, field: string): string {
-  const text = value !== null && typeof value === 'object' && !Array.isArray(value) ? value[field] : undefined;
+  const text = isRecord(value) ? value[field] : undefined;
   return typeof text === 'string' ? text.trim() : '';
 }
 
@@ -114,7 +109,7 @@ export function isFilled(value: Json | undefined): boolean {
 
 export function resultsIn(report: Fields): Result[] {
   return listIn(report, 'results').map((entry) => {
-    const code = entry !== null && typeof entry === 'object' && !Array.isArray(entry) ? entry['exit_code'] : undefined;
+    const code = isRecord(entry) ? entry['exit_code'] : undefined;
     return {
       criterion: textIn(entry, 'criterion'),
       status: textIn(entry, 'status').toUpperCase(),

@@ -1,14 +1,8 @@
 /** The files that a shell command line writes, as far as the line names them. */
 import { tokensOf } from './command-tokens.ts';
-import { isIdle, readCommandLine, unwrapped } from './commands.ts';
+import { READERS, isIdle, readCommandLine, unwrapped } from './commands.ts';
 import type { SimpleCommand } from './commands.ts';
 
-/** Commands that only read files. */
-const READERS = new Set(
-  'cat ls head tail less more grep egrep fgrep rg ag wc which type whereis man file stat du df sort uniq cut tr date whoami id diff cmp test [ [[ basename dirname realpath readlink history jq tree xxd od strings awk'.split(
-    ' ',
-  ),
-);
 const GIT_READS = new Set('status log diff show blame grep ls-files rev-parse branch remote config'.split(' '));
 const GIT_CHANGES = new Set('apply am restore revert cherry-pick merge pull rebase stash'.split(' '));
 const IN_PLACE = /^(?:-[a-zA-Z]*i|--in-place)/;

@@ -26,51 +26,57 @@ export interface CommandLine {
   readonly all: readonly SimpleCommand[];
 }
 
-/** Commands that print, wait or change the shell. They prove nothing. */
-const IDLE = new Set(
-  'echo printf true : false exit return sleep wait cd pushd popd pwd export set unset local declare readonly typeset shopt ulimit umask shift break continue read yes'.split(
-    ' ',
-  ),
+/** Commands that print, wait, change the shell or negate. They prove nothing. */
+const IDLE = setOf(
+  'echo printf true : false exit return sleep wait cd pushd popd pwd export set unset local declare readonly typeset shopt ulimit umask shift break continue read yes !',
+);
+/** Commands that only read files. */
+export const READERS = setOf(
+  'cat ls head tail less more grep egrep fgrep rg ag wc which type whereis man file stat du df sort uniq cut tr date whoami id diff cmp test [ [[ basename dirname realpath readlink history jq tree xxd od strings awk',
 );
 /** Commands that read, list or move files. They prove only themselves: `cat pytest.ini` is not a run of pytest. */
-const FILE_COMMANDS = new Set(
-  'cat ls head tail less more grep egrep fgrep rg ag wc which type whereis man file stat du df find sed awk sort uniq cut tr tee touch mkdir rmdir rm mv cp ln chmod chown git date whoami id diff cmp test [ [[ basename dirname realpath readlink history jq tree xxd od strings tar zip unzip curl wget'.split(
-    ' ',
-  ),
-);
-interface Wrapper {
-  /** The number of its own words before the command. */
-  readonly own: number;
-  /** Options that take the next word as their value. */
-  readonly valued: string;
-}
-/** Commands that run the command after them. */
-const WRAPPERS: { readonly [name: string]: Wrapper } = {
-  env: { own: 0, valued: '-u --unset -C --chdir' },
-  command: { own: 0, valued: '' },
-  builtin: { own: 0, valued: '' },
-  exec: { own: 0, valued: '-a' },
-  nohup: { own: 0, valued: '' },
-  nice: { own: 0, valued: '-n --adjustment' },
-  ionice: { own: 0, valued: '-c -n --class --classdata' },
-  time: { own: 0, valued: '-f -o --format --output' },
-  sudo: { own: 0, valued: '-u -g -C -D -h -p -R -T --user --group' },
-  doas: { own: 0, valued: '-u -C' },
-  stdbuf: { own: 0, valued: '-i -o -e' },
-  setsid: { own: 0, valued: '' },
-  busybox: { own: 0, valued: '' },
-  timeout: { own: 1, valued: '-k -s --kill-after --signal' },
+const FILE_COMMANDS = new Set([
+  ...READERS,
+  ...setOf('find sed tee touch mkdir rmdir rm mv cp ln chmod chown git tar zip unzip curl wget'),
+]);
+/** Commands that run the command after them, with the options that take the next word as their value. */
+const WRAPPERS: { readonly [name: string]: string } = {
+  env: '-u --unset -C --chdir',
+  command: '',
+  builtin: '',
+  exec: '-a',
+  nohup: '',
+  nice: '-n --adjustment',
+  ionice: '-c -n --class --classdata',
+  time: '-f -o --format --output',
+  sudo: '-u -g -C -D -h -p -R -T --user --group',
+  doas: '-u -C',
+  stdbuf: '-i -o -e',
+  setsid: '',
+  busybox: '',
+  timeout: '-k -s --kill-after --signal',
+  npx: '-p --package -w --workspace',
+  bunx: '-p --package',
+};
+/** Commands that run the command after this word: `uv run pytest`. */
+const RUNNING: { readonly [name: string]: string } = {
+  uv: 'run',
+  poetry: 'run',
+  pipenv: 'run',
+  bundle: 'exec',
+  npm: 'exec',
+  pnpm: 'exec',
 };
 /** Commands that may not run the command after them, or not wait for it. */
-const UNSURE = new Set('xargs coproc parallel watch at batch script'.split(' '));
+const UNSURE = setOf('xargs coproc parallel watch at batch script');
 /** Options with which a command only shows what it would do. */
-const SHOWING = new Set(
-  '--help --version --dry-run --collect-only --no-run --listTests --list-tests --just-print'.split(' '),
+const SHOWING = setOf(
+  '--help --version --dry-run --collect-only --co --setup-plan --fixtures --markers --no-run --listTests --list-tests --just-print',
 );
 /** Interpreters: the text after these options is code, and not a command. */
 const INTERPRETERS = /^(?:python[\d.]*|node|nodejs|ruby|perl|php|deno|bun)$/;
-const CODE_OPTIONS = new Set(['-c', '-e', '-p', '-r', '--eval', '--print', 'eval']);
-const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh']);
+const CODE_OPTIONS = setOf('-c -e -p -r --eval --print eval');
+const SHELLS = setOf('sh bash dash zsh ksh');
 const OPENERS: { readonly [word: string]: string } = {
   if: 'fi',
   for: 'done',
@@ -116,8 +122,7 @@ export function shows(command: SimpleCommand, part: string): boolean {
   if (isIdle(command)) return false;
   const wanted = squeezed(part);
   const [text, bare] = [squeezed(command.text), squeezed(command.words.join(' '))];
-  if (runsCode(command)) return bare.startsWith(wanted) || text.startsWith(wanted);
-  if (isFileCommand(command)) return bare.startsWith(wanted) || text.startsWith(wanted);
+  if (runsCode(command) || isFileCommand(command)) return bare.startsWith(wanted) || text.startsWith(wanted);
   // A pattern may begin with an assignment (`CI=1 npm test`), but the value of one alone runs nothing.
   return (
     bare.includes(wanted) || text.lastIndexOf(wanted) + wanted.length > Math.max(command.assigned, wanted.length - 1)
@@ -299,21 +304,34 @@ function innerOf(words: readonly string[], depth: number): CommandLine | null {
   if (line === undefined) return null;
   // `bash -n` reads commands and runs none.
   if (own.slice(1, option + 1).some((word) => /^-[a-z]*n/.test(word) || word === 'noexec')) return NOTHING;
-  const inner = readCommandLine(line, depth + 1);
-  return { all: inner.all, proven: inner.proven };
+  return readCommandLine(line, depth + 1);
 }
 
+/** The words without the commands that run the rest. */
 export function unwrapped(words: readonly string[]): readonly string[] {
-  const wrapper = WRAPPERS[basename(words[0] ?? '')];
-  if (wrapper === undefined) return words;
-  const valued = new Set(wrapper.valued.split(' '));
-  let at = 1;
-  while (/^-|^[A-Za-z_]\w*=/.test(words[at] ?? '')) at += valued.has(words[at] ?? '') ? 2 : 1;
-  return unwrapped(words.slice(at + wrapper.own));
+  const name = basename(words[0] ?? '');
+  if (Object.hasOwn(RUNNING, name) && words[1] === RUNNING[name]) return unwrapped(withoutOptions(words.slice(2), ''));
+  const valued = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  if (valued === undefined) return words;
+  const rest = withoutOptions(words.slice(1), valued);
+  // `timeout 5 npm test` has a word of its own.
+  return unwrapped(name === 'timeout' ? rest.slice(1) : rest);
+}
+
+/** The words after options and assignments. `valued` are the options that take the next word. */
+function withoutOptions(words: readonly string[], valued: string): readonly string[] {
+  const takesNext = valued.split(' ');
+  let at = 0;
+  while (/^-|^[A-Za-z_]\w*=/.test(words[at] ?? '')) at += takesNext.includes(words[at] ?? '') ? 2 : 1;
+  return words.slice(at);
 }
 
 function nameOf(words: readonly string[]): string {
   return basename(unwrapped(words)[0] ?? '');
+}
+
+function setOf(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '));
 }
 
 function basename(word: string): string {

@@ -1,11 +1,21 @@
 /** The predicates of contracts, which read the whole session: files, commands, reports, checklists, tests. */
 import type { PredicateName } from '../../catalog/validators.ts';
 import { ARTIFACTS } from '../../catalog/validators.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
-import { fieldAt, pathsIn, readBrief, readObject, readSourceObject, resultsIn, setting } from './artifacts.ts';
+import {
+  briefPath,
+  fieldAt,
+  pathsIn,
+  readBrief,
+  readObject,
+  readSourceObject,
+  resultsIn,
+  setting,
+} from './artifacts.ts';
 import type { Read } from './artifacts.ts';
 import { mayWrite } from './command-writes.ts';
-import { block, pass } from './evidence.ts';
+import { invalid, missing, pass } from './evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from './evidence.ts';
 import { coveredBy, mentions, normalPath } from './records.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
@@ -29,7 +39,7 @@ export async function contractHolds(name: string, requires: readonly Json[], evi
     const { Type, ...rest } = (entry ?? {}) as Requirement;
     const [predicate = '', fields = null] = typeof Type === 'string' ? [Type, rest] : (Object.entries(rest)[0] ?? []);
     const { Requires: _, ...config } = evidence.config;
-    const own = fields !== null && typeof fields === 'object' && !Array.isArray(fields) ? fields : {};
+    const own = isRecord(fields) ? fields : {};
     const verdict = await contractOf(predicate)({ ...evidence, config: { ...config, ...own, Contract: name } });
     if (!verdict.ok) return verdict;
     shown.push(...(verdict.evidence ?? []));
@@ -41,21 +51,16 @@ export function contractOf(name: string): Validator {
   const known: { readonly [name: string]: Validator } = CONTRACTS;
   return (
     (Object.hasOwn(known, name) ? known[name] : undefined) ??
-    (() =>
-      block('InvalidTransition', `unknown contract '${name}'. Verify it is declared under 'Orchestration.Contracts'.`))
+    (() => invalid(`unknown contract '${name}'. Verify it is declared under 'Orchestration.Contracts'.`))
   );
 }
 
 /** Each file must be on disk at its full path, and written in this session by a file tool or by a command. */
 async function filesWritten(evidence: Evidence): Promise<Verdict> {
-  const source = setting(evidence, 'Source', setting(evidence, 'BriefPath', ARTIFACTS.brief));
+  const source = setting(evidence, 'Source', briefPath(evidence));
   const field = setting(evidence, 'Field', 'files_to_change');
   const listed = await valueIn(evidence, source, field);
-  if (!listed.ok)
-    return block(
-      'MissingEvidence',
-      `${nameOf(evidence)} failed — the files from \`${source}\` are not known: ${listed.why}.`,
-    );
+  if (!listed.ok) return missing(failed(evidence, `the files from \`${source}\` are not known: ${listed.why}`));
   const written = new Set(evidence.filesWritten('session'));
   const byCommand = evidence.commands('session').some(({ passed, command }) => passed && mayWrite(command));
   const left: string[] = [];
@@ -65,19 +70,12 @@ async function filesWritten(evidence: Evidence): Promise<Verdict> {
   }
   return left.length === 0
     ? pass()
-    : block(
-        'MissingEvidence',
-        `${nameOf(evidence)} failed — files from \`${source}\` not written: ${left.join(', ')}.`,
-      );
+    : missing(failed(evidence, `files from \`${source}\` not written: ${left.join(', ')}`));
 }
 
 async function commandSucceeded(evidence: Evidence): Promise<Verdict> {
   const wanted = await patternsOf(evidence);
-  if (!wanted.ok)
-    return block(
-      'MissingEvidence',
-      `${nameOf(evidence)} failed — which command has to succeed is not known: ${wanted.why}.`,
-    );
+  if (!wanted.ok) return missing(failed(evidence, `which command has to succeed is not known: ${wanted.why}`));
   const runs = evidence.commands('session');
   const shown: CommandRun[] = [];
   for (const pattern of wanted.value) {
@@ -94,9 +92,13 @@ function notCovered(evidence: Evidence, pattern: string, runs: readonly CommandR
   const hint = tried.some(({ passed }) => passed)
     ? ' An exit code that is discarded, as by `|| true`, does not count.'
     : '';
-  return block(
-    tried.length === 0 ? 'MissingEvidence' : 'InvalidTransition',
-    `${nameOf(evidence)} failed — \`${pattern}\` ${how} in this session. Run it with shell_run until it ends with exit code 0.${hint}`,
+  const refuse = tried.length === 0 ? missing : invalid;
+  const why = failed(
+    evidence,
+    `\`${pattern}\` ${how} in this session. Run it with shell_run until it ends with exit code 0`,
+  );
+  return refuse(
+    `${why}${hint}`,
     tried.map(({ id }) => id),
   );
 }
@@ -104,20 +106,19 @@ function notCovered(evidence: Evidence, pattern: string, runs: readonly CommandR
 async function fileExists(evidence: Evidence): Promise<Verdict> {
   const path = setting(evidence, 'Path');
   if (path !== '' && (await evidence.readText(path)) !== null) return pass();
-  return block('MissingEvidence', `${nameOf(evidence)} failed — \`${path}\` does not exist.`);
+  return missing(failed(evidence, `\`${path}\` does not exist`));
 }
 
 async function testReport(evidence: Evidence): Promise<Verdict> {
   const path = setting(evidence, 'Path', setting(evidence, 'TestReportPath', ARTIFACTS.testReport));
   const report = await readObject(evidence, path);
-  if (!report.ok) return block('MissingEvidence', `${nameOf(evidence)} failed — ${report.why}.`);
+  if (!report.ok) return missing(failed(evidence, report.why));
   const results = resultsIn(report.value);
-  if (results.length === 0) return block('MissingEvidence', `${nameOf(evidence)} failed — \`${path}\` has no results.`);
-  const failed = results.filter(({ status }) => status !== 'PASS');
-  if (evidence.config['NoFailures'] !== false && failed.length > 0)
-    return block(
-      'InvalidTransition',
-      `${nameOf(evidence)} failed — \`${path}\` has failures: ${failed.map(({ criterion }) => criterion).join(', ')}.`,
+  if (results.length === 0) return missing(failed(evidence, `\`${path}\` has no results`));
+  const failures = results.filter(({ status }) => status !== 'PASS');
+  if (evidence.config['NoFailures'] !== false && failures.length > 0)
+    return invalid(
+      failed(evidence, `\`${path}\` has failures: ${failures.map(({ criterion }) => criterion).join(', ')}`),
     );
   const stale = staleReport(evidence, path, results);
   if (stale !== null || evidence.config['HasAssertions'] !== true) return stale ?? pass();
@@ -127,18 +128,16 @@ async function testReport(evidence: Evidence): Promise<Verdict> {
 
 /** Items of a JSON list, or the boxes of a Markdown file. There must be at least one. */
 async function checklistComplete(evidence: Evidence): Promise<Verdict> {
-  const source = setting(evidence, 'Source', setting(evidence, 'BriefPath', ARTIFACTS.brief));
+  const source = setting(evidence, 'Source', briefPath(evidence));
   const field = setting(evidence, 'Field');
   const items = await itemsOf(evidence, source, field);
-  if (!items.ok) return block('MissingEvidence', `${nameOf(evidence)} failed — ${items.why}.`);
+  if (!items.ok) return missing(failed(evidence, items.why));
   const open = items.value.filter(({ done }) => !done);
   if (items.value.length > 0 && open.length === 0) return pass();
   const what =
     items.value.length === 0 ? 'has no items' : `is not complete: ${open.map(({ text }) => text).join(', ')}`;
-  return block(
-    items.value.length === 0 ? 'MissingEvidence' : 'InvalidTransition',
-    `${nameOf(evidence)} failed — the checklist in \`${source}\` ${what}.`,
-  );
+  const refuse = items.value.length === 0 ? missing : invalid;
+  return refuse(failed(evidence, `the checklist in \`${source}\` ${what}`));
 }
 
 interface Item {
@@ -161,8 +160,7 @@ async function itemsOf(evidence: Evidence, source: string, field: string): Promi
 function itemOf(item: Json): Item {
   if (typeof item === 'string')
     return { text: item.replace(/^\s*([-*+]\s+)?\[[ xX]\]\s*/, ''), done: /^\s*([-*+]\s+)?\[[xX]\]/.test(item) };
-  if (item === null || typeof item !== 'object' || Array.isArray(item))
-    return { text: String(item), done: item === true };
+  if (!isRecord(item)) return { text: String(item), done: item === true };
   const text =
     [item['item'], item['text'], item['name'], item['criterion'], item['title']].find(
       (each) => typeof each === 'string',
@@ -178,7 +176,7 @@ async function patternsOf(evidence: Evidence): Promise<Read<string[]>> {
   const field = setting(evidence, 'PatternField');
   if (field === '') return { ok: false, why: 'neither `Pattern` nor `PatternField` is set' };
   const named = setting(evidence, 'PatternSource', 'brief');
-  const source = named === 'brief' ? setting(evidence, 'BriefPath', ARTIFACTS.brief) : named;
+  const source = named === 'brief' ? briefPath(evidence) : named;
   const value = await valueIn(evidence, source, field);
   if (!value.ok) return value;
   const patterns = (Array.isArray(value.value) ? value.value : [value.value]).filter(
@@ -196,7 +194,7 @@ async function valueIn(evidence: Evidence, source: string, field: string): Promi
   return value === undefined ? { ok: false, why: `\`${source}\` has no \`${field}\`` } : { ok: true, value };
 }
 
-function nameOf(evidence: Evidence): string {
+function failed(evidence: Evidence, why: string): string {
   const name = setting(evidence, 'Contract');
-  return name === '' ? 'The contract' : `Contract '${name}'`;
+  return `${name === '' ? 'The contract' : `Contract '${name}'`} failed — ${why}.`;
 }

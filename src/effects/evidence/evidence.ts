@@ -108,40 +108,28 @@ export function pass(evidence: readonly string[] = [], reason = ''): Verdict {
   return { ok: true, reason, evidence };
 }
 
-export function block(failure: EvidenceFailure, reason: string, evidence: readonly string[] = []): Verdict {
-  return { ok: false, reason, failure, evidence };
+/** A refusal for want of evidence. */
+export function missing(reason: string, evidence: readonly string[] = []): Verdict {
+  return { ok: false, reason, failure: 'MissingEvidence', evidence };
 }
 
-const CONFLICTING = [
-  'fake',
-  'hallucin',
-  'inconsistent',
-  'no evidence',
-  'never ran',
-  'never actually ran',
-  'not in change log',
-  'not recorded',
-  'command was not run',
-  'no record',
-  'fabricated',
-  'cannot be verified',
-  'unverifiable',
-];
-const MISSING = [
-  'not found',
-  'does not exist',
-  'no file',
-  'missing',
-  'could not read',
-  'failed to read',
-  'brief not',
-  'test report not',
-];
+/** A refusal because the evidence says something else. */
+export function conflicting(reason: string, evidence: readonly string[] = []): Verdict {
+  return { ok: false, reason, failure: 'ConflictingEvidence', evidence };
+}
+
+/** A refusal because the step is not allowed yet. */
+export function invalid(reason: string, evidence: readonly string[] = []): Verdict {
+  return { ok: false, reason, failure: 'InvalidTransition', evidence };
+}
+
+/** Words in the reason of a user's validator. */
+const CONFLICTING =
+  /fake|hallucin|inconsistent|no evidence|never (?:actually )?ran|not in change log|not recorded|command was not run|no record|fabricated|cannot be verified|unverifiable/i;
+const MISSING = /not found|does not exist|no file|missing|could not read|failed to read|brief not|test report not/i;
 
 /** The failure type of a user's validator that gives only a reason. */
 export function failureOf(reason: string): EvidenceFailure {
-  const text = reason.toLowerCase();
-  if (CONFLICTING.some((mark) => text.includes(mark))) return 'ConflictingEvidence';
-  if (MISSING.some((mark) => text.includes(mark))) return 'MissingEvidence';
-  return 'InvalidTransition';
+  if (CONFLICTING.test(reason)) return 'ConflictingEvidence';
+  return MISSING.test(reason) ? 'MissingEvidence' : 'InvalidTransition';
 }

@@ -12,7 +12,7 @@ import { loadCode } from '../code/load.ts';
 import { workDirOf } from '../pins.ts';
 import { contractHolds, contractOf } from './contracts.ts';
 import { listBeneath, readBeneath } from '../safe-path.ts';
-import { block, failureOf } from './evidence.ts';
+import { failureOf, invalid } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
 import { commandsOf, writtenBy } from './records.ts';
 import { storeEvidence } from './store.ts';
@@ -109,8 +109,7 @@ async function validatorOf(
   const known: { readonly [name: string]: Validator } = BUILTIN_VALIDATORS;
   const builtin = VALIDATOR_ALIASES[name] ?? name;
   return (
-    (Object.hasOwn(known, builtin) ? known[builtin] : undefined) ??
-    (() => block('InvalidTransition', `There is no validator '${name}'.`))
+    (Object.hasOwn(known, builtin) ? known[builtin] : undefined) ?? (() => invalid(`There is no validator '${name}'.`))
   );
 }
 

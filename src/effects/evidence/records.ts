@@ -1,4 +1,5 @@
 /** Reads observations: commands with their outcome, files written and deleted. */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { alternativesOf, contains, readCommandLine, shows } from './commands.ts';
 import { writesOf } from './command-writes.ts';
@@ -106,14 +107,14 @@ export function normalPath(path: string): string {
 /** A text result counts as success unless it begins with a failure mark; an object must have an exit code. */
 function exitCodeOf(result: Json): number | null {
   if (typeof result === 'string') return FAILED.test(result) ? 1 : 0;
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return null;
+  if (!isRecord(result)) return null;
   const code = result['exitCode'] ?? result['exit_code'];
   return typeof code === 'number' ? code : null;
 }
 
 function outputOf(result: Json): string {
   if (typeof result === 'string') return result;
-  if (result === null || typeof result !== 'object' || Array.isArray(result)) return '';
+  if (!isRecord(result)) return '';
   return [result['stdout'], result['stderr'], result['output']].filter((text) => typeof text === 'string').join('\n');
 }
 

@@ -2,6 +2,7 @@
  * Claims that something was done. Each claim is matched with the tools whose words fit it best. It is supported if one of
  * them succeeded: for the things that the sentence names, with the options it names, and since a person last spoke.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
 import { clausesOf } from './clauses.ts';
@@ -226,7 +227,7 @@ function shapeOf(id: string): string {
 }
 
 function entriesOf(args: Json): readonly (readonly [string, Json])[] {
-  return args !== null && typeof args === 'object' && !Array.isArray(args) ? Object.entries(args) : [];
+  return isRecord(args) ? Object.entries(args) : [];
 }
 
 function mentions({ args, result = null }: Observation, name: string): boolean {

@@ -2,6 +2,7 @@
  * `policy:cites`: does a result cite documents that the run really retrieved? Documents are in the results of successful calls that
  * read. A document is cited by an address, an id or a title that it has, or by the id of its observation.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 
@@ -36,7 +37,7 @@ const READS: ReadonlySet<string> = new Set(['read', 'egress']);
 function observationsIn(value: Json): readonly Observation[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((each) => {
-    if (typeof each !== 'object' || each === null || Array.isArray(each)) return [];
+    if (!isRecord(each)) return [];
     const { id, tool, ok, args = null, result = null } = each;
     return ok === true && typeof id === 'string' && typeof tool === 'string' ? [{ id, tool, args, result }] : [];
   });

@@ -2,6 +2,7 @@
  * `policy:grounding` compares what an agent says with what the run observed. The verdict names every unsupported statement;
  * the flow decides what follows. To add a detector, write one object and list it in `DETECTORS`.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { flat, structured } from '../policy/sources.ts';
@@ -93,10 +94,6 @@ function textOf(reply: Json): string {
   return READ_FIELDS.map((field) => flat(reply[field] ?? ''))
     .filter((text) => text !== '')
     .join('\n');
-}
-
-function isRecord(value: Json | undefined): value is { readonly [field: string]: Json } {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function listOf(value: unknown): readonly unknown[] {

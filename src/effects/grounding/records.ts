@@ -2,6 +2,7 @@
  * The objects that tools returned or took, each with the names in it and its dates. A line of an answer names some of them: a
  * reservation, a route, a flight. A date of the line must belong to the objects that the line names.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
 import type { Observation } from './detector.ts';
@@ -177,7 +178,7 @@ function once<T>(make: () => T): () => T {
 }
 
 function namesOf(args: Json): readonly string[] {
-  if (args === null || typeof args !== 'object' || Array.isArray(args)) return [];
+  if (!isRecord(args)) return [];
   return Object.values(args).flatMap(nameOf);
 }
 

@@ -3,6 +3,7 @@
  * all amounts with one label, and the total of one list by one field. Each summand must be known or shown itself. Other sums
  * need the result of a calculator.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { structured } from '../policy/sources.ts';
 import type { Known, Line } from './detector.ts';
@@ -162,7 +163,7 @@ export function listTotals(value: Json): readonly number[] {
 /** The numbers of an object by the path of their field, without those in lists. */
 function numbersIn(value: Json, path: string): ReadonlyMap<string, number> {
   if (typeof value === 'number' && path !== '') return new Map([[path, value]]);
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return new Map();
+  if (!isRecord(value)) return new Map();
   return new Map(Object.entries(value).flatMap(([key, each]) => [...numbersIn(each, `${path}.${key}`)]));
 }
 

@@ -2,6 +2,7 @@
  * Claims that tests pass. They need the exit code of the last command that ran tests, or a success of a test tool, after the
  * last change of a file. A number of tests must stand in the output of that run.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { isFileCommand, isIdle, readCommandLine } from '../evidence/commands.ts';
 import { flat, structured } from '../policy/sources.ts';
@@ -52,7 +53,7 @@ function problemOf(claim: string, { observations, tools }: Evidence): string | n
 }
 
 function hasPath(args: Json): boolean {
-  if (args === null || typeof args !== 'object' || Array.isArray(args)) return false;
+  if (!isRecord(args)) return false;
   return Object.keys(args).some((key) => /^(?:file|path|file_?name|file_?path)$/i.test(key));
 }
 
@@ -84,7 +85,7 @@ function isPassed({ ok, result = null }: Observation): boolean {
 }
 
 function exitCodeOf(data: Json): number | null {
-  if (data === null || typeof data !== 'object' || Array.isArray(data)) return null;
+  if (!isRecord(data)) return null;
   const code = data['exitCode'] ?? data['exit_code'] ?? data['exit'] ?? data['returncode'];
   return typeof code === 'number' ? code : null;
 }

@@ -3,6 +3,7 @@
  * that cannot be expressed in Cedar are denied. `policy:stage` asks them about a stage.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { argumentsType } from '../../catalog/policy-schema.ts';
 import type { PolicyType } from '../../catalog/policy-schema.ts';
@@ -81,7 +82,7 @@ function record(
   value: Json,
   attributes: Extract<PolicyType, { type: 'Record' }>['attributes'],
 ): Cedar.CedarValueJson | undefined {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const fields: { [name: string]: Cedar.CedarValueJson } = {};
   for (const [name, type] of Object.entries(attributes)) {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;

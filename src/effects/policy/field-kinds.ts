@@ -2,6 +2,7 @@
  * The kinds of fields. The name of a field, or the word before a number in a text, tells the kind of its value. In some effect
  * classes a field that decides who, which thing, how much or when needs a value that a source vouches for.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 
 /** Null if the name of a field, or the place of a number in a text, does not tell. */
@@ -132,10 +133,10 @@ export function flagWords(path: string): readonly string[] {
 }
 
 function defaultAt(schema: Json, [field, ...rest]: readonly string[]): Json {
-  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return null;
+  if (!isRecord(schema)) return null;
   if (field === undefined) return schema['default'] ?? null;
   const { properties = null, items = null } = schema;
   if (/^\d+$/.test(field)) return defaultAt(items, rest);
-  if (properties === null || typeof properties !== 'object' || Array.isArray(properties)) return null;
+  if (!isRecord(properties)) return null;
   return defaultAt(properties[field] ?? null, rest);
 }

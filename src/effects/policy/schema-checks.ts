@@ -6,6 +6,7 @@ import { onlyReads } from '../../ir/effect-classes.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import { writingStatement } from './statements.ts';
 import { oneObject, parsedJson, unfenced } from '../../core/reply.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
@@ -17,7 +18,7 @@ export function checkArguments({ command, flow }: Call): Json {
   // Text that could not be parsed is invalid; it is not a call without arguments.
   const received = args ?? (typeof raw === 'string' ? raw : null);
   const given = received === args || received === null ? parsed(received) : received;
-  if (!isObject(given))
+  if (!isRecord(given))
     return { ok: false, args: received, missing: [], reason: `they are not a JSON object: ${shown(given)}` };
   const normal = normalised(given, schema);
   const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
@@ -113,7 +114,7 @@ function requiredIn(schema: Json): readonly string[] {
 }
 
 function shapeOf(schema: Json | undefined): Shape {
-  return schema !== null && typeof schema === 'object' && !Array.isArray(schema) ? schema : {};
+  return isRecord(schema) ? schema : {};
 }
 
 /** The answer may be data, or JSON text with or without a fence; `value` is the data that fits the schema. */
@@ -124,14 +125,10 @@ export function checkOutput({ command }: Call): Json {
   const candidates = [
     answer,
     ...(data === null ? [] : [data]),
-    ...(isObject(said) ? [said] : []),
+    ...(isRecord(said) ? [said] : []),
     ...(object === answer ? [] : [object]),
   ];
   for (const value of candidates) if (pure.validate(schema, value) === null) return { ok: true, value };
   // The error in the parsed data is more useful than "expected object, got text".
   return { ok: false, reason: pure.validate(schema, data ?? answer) ?? 'does not satisfy its schema' };
-}
-
-function isObject(value: Json): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
  * Statements of query languages that write: SQL, and the common forms of MongoDB, Redis and Cypher. A database tool that only
  * reads refuses them. Comments and quoted texts are not read; where dialects disagree about them, both readings count.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { even, structured } from './sources.ts';
 
@@ -68,8 +69,4 @@ function textsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value];
   if (value === null || typeof value !== 'object') return [];
   return (Array.isArray(value) ? value : Object.values(value)).flatMap(textsIn);
-}
-
-function isRecord(value: Json): value is { readonly [field: string]: Json } {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -1,11 +1,12 @@
 /** The public event of a finished check. The decisions of memory have events of their own. */
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { InNode, StoryEvent } from './run-events.ts';
 
 type Fields = { readonly [field: string]: Json };
 
 export function checkEvent(check: string, result: Json, about: Omit<InNode, 'type'>): StoryEvent {
-  const fields: Fields = result !== null && typeof result === 'object' && !Array.isArray(result) ? result : {};
+  const fields: Fields = isRecord(result) ? result : {};
   if (check === 'memory.read') return recalled(fields, about);
   return check === 'memory.write' ? written(fields, about) : { type: 'check.finished', ...about, check, result };
 }

@@ -3,6 +3,7 @@
  * step in a loop is named with its iteration. The result of an agent with tools is the reply that ended its turn.
  */
 import type { CompiledFlow, NodeId } from '../../ir/nodes.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, Settled, ThreadId } from '../../ir/events.ts';
 import type { StepResult } from '../engine/types.ts';
@@ -107,5 +108,5 @@ function resultOf({ name, agent, at, settledAt, inputTokens, outputTokens, value
 }
 
 function fieldOf(value: Json, field: string): Json | undefined {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value[field] : undefined;
+  return isRecord(value) ? value[field] : undefined;
 }

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
 import { setting } from '../artifacts.ts';
 import type { Evidence, Validator } from '../evidence.ts';
-import { block, pass } from '../evidence.ts';
+import { invalid, pass } from '../evidence.ts';
 
 interface Layer {
   readonly name: string;
@@ -25,25 +25,14 @@ type Declared = {
 
 const SHOWN_MAX = 10;
 const FILES_MAX = 5_000;
-const SKIPPED = new Set([
-  'node_modules',
-  '.git',
-  '.fuseraft',
-  'dist',
-  'build',
-  'target',
-  'bin',
-  'obj',
-  '.venv',
-  '__pycache__',
-]);
+const SKIPPED = new Set('node_modules .git .fuseraft dist build target bin obj .venv __pycache__'.split(' '));
 
 export const architectureValidator: Validator = async (evidence) => {
   const path = setting(evidence, 'ArchitecturePath', ARTIFACTS.architecture);
   const text = await evidence.readText(path);
   if (text === null) return pass();
   const layers = layersIn(text);
-  if (layers === null) return block('InvalidTransition', `\`${path}\` cannot be read as a list of layers.`);
+  if (layers === null) return invalid(`\`${path}\` cannot be read as a list of layers.`);
   const found: string[] = [];
   for (const file of await filesIn(evidence)) {
     const layer = layers.find(({ owns }) => owns(file));
@@ -56,7 +45,7 @@ export const architectureValidator: Validator = async (evidence) => {
   }
   if (found.length === 0) return pass();
   const more = found.length > SHOWN_MAX ? [`and ${found.length - SHOWN_MAX} more`] : [];
-  return block('InvalidTransition', ['Layers are crossed:', ...found.slice(0, SHOWN_MAX), ...more].join('\n'));
+  return invalid(['Layers are crossed:', ...found.slice(0, SHOWN_MAX), ...more].join('\n'));
 };
 
 function layersIn(text: string): Layer[] | null {
@@ -123,33 +112,23 @@ interface Imported {
   readonly line: number;
 }
 
-const SCRIPT = [
-  /\bfrom\s+['"]([^'"]+)['"]/g,
-  /\bimport\s*\(?\s*['"]([^'"]+)['"]/g,
-  /\brequire\s*\(\s*['"]([^'"]+)['"]/g,
+/** The imports of a line, by the extension of the file. */
+const LANGUAGES: readonly (readonly [extension: RegExp, imports: readonly RegExp[]])[] = [
+  [
+    /^[cm]?[jt]s$|^[jt]sx$/,
+    [/\bfrom\s+['"]([^'"]+)['"]/g, /\bimport\s*\(?\s*['"]([^'"]+)['"]/g, /\brequire\s*\(\s*['"]([^'"]+)['"]/g],
+  ],
+  [/^py$/, [/^\s*from\s+([\w.]+)\s+import\b/g, /^\s*import\s+([\w.]+)/g]],
+  [/^cs$/, [/^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?([\w.]+)\s*;/g]],
+  [/^(?:java|kt|scala)$/, [/^\s*import\s+(?:static\s+)?([\w.]+)/g]],
+  [/^go$/, [/^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w./-]+)"\s*$/g]],
+  [/^rs$/, [/^\s*(?:pub\s+)?use\s+([\w:]+)/g]],
 ];
-const DOTTED = [/^\s*import\s+(?:static\s+)?([\w.]+)/g];
-const LANGUAGES: { readonly [extension: string]: readonly RegExp[] } = {
-  ts: SCRIPT,
-  tsx: SCRIPT,
-  mts: SCRIPT,
-  cts: SCRIPT,
-  js: SCRIPT,
-  jsx: SCRIPT,
-  mjs: SCRIPT,
-  cjs: SCRIPT,
-  py: [/^\s*from\s+([\w.]+)\s+import\b/g, /^\s*import\s+([\w.]+)/g],
-  cs: [/^\s*(?:global\s+)?using\s+(?:static\s+)?(?:\w+\s*=\s*)?([\w.]+)\s*;/g],
-  java: DOTTED,
-  kt: DOTTED,
-  scala: DOTTED,
-  go: [/^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w./-]+)"\s*$/g],
-  rs: [/^\s*(?:pub\s+)?use\s+([\w:]+)/g],
-};
 
 /** The names that a source file imports, found line by line. */
 function importsIn(path: string, source: string): Imported[] {
-  const patterns = LANGUAGES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? [];
+  const extension = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+  const [, patterns] = LANGUAGES.find(([of]) => of.test(extension)) ?? [null, []];
   return source.split('\n').flatMap((text, index) =>
     patterns.flatMap((pattern) =>
       [...text.slice(0, 1_000).matchAll(pattern)].map(([, name = '']) => ({

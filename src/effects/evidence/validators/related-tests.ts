@@ -1,7 +1,7 @@
 /** Runs the tests of the changed files, and reads their exit code. */
 import type { Evidence, Ran, Validator } from '../evidence.ts';
 import type { Fields } from '../artifacts.ts';
-import { block, pass } from '../evidence.ts';
+import { invalid, pass } from '../evidence.ts';
 import { PerformError } from '../../../runtime/failures.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -12,15 +12,13 @@ export const requireRelatedTestsPass: Validator = async (evidence) => {
   for (const command of commandsOf(evidence)) {
     const ran = await outcome(evidence, command);
     if (ran.exitCode !== 0)
-      return block(
-        'InvalidTransition',
+      return invalid(
         `The related tests do not pass: \`${command}\` ended with exit code ${ran.exitCode}.\n${tailOf(ran)}`,
       );
   }
   return commandsOf(evidence).length > 0
     ? pass()
-    : block(
-        'InvalidTransition',
+    : invalid(
         'There is no command to run the related tests with. Set `TestSelector.FindRelatedCommand` or `TestSelector.FullSuiteCommand`.',
       );
 };

@@ -1,6 +1,7 @@
 /** Validators of the test report, the review and the acceptance criteria, each checked against what really ran. */
 import { RE2JS } from 're2js';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import {
   briefPath,
@@ -17,7 +18,7 @@ import {
 import type { Fields, Result } from '../artifacts.ts';
 import { isIdle, readCommandLine, squeezed } from '../commands.ts';
 import type { SimpleCommand } from '../commands.ts';
-import { block, pass } from '../evidence.ts';
+import { conflicting, invalid, missing, pass } from '../evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from '../evidence.ts';
 import { mayWrite, writesOf } from '../command-writes.ts';
 import { changedFile, lineOf, normalPath, pathsChangedBy } from '../records.ts';
@@ -28,16 +29,16 @@ const TOOL_CALL =
 export const testReportValid: Validator = async (evidence) => {
   const path = setting(evidence, 'TestReportPath', ARTIFACTS.testReport);
   const report = await readObject(evidence, path);
-  if (!report.ok) return block('MissingEvidence', `The test report is not valid: ${report.why}.`);
+  if (!report.ok) return missing(`The test report is not valid: ${report.why}.`);
   const results = resultsIn(report.value);
-  if (results.length === 0) return block('MissingEvidence', `The test report \`${path}\` has no results.`);
+  if (results.length === 0) return missing(`The test report \`${path}\` has no results.`);
   const brief = await readBrief(evidence);
   const criteria = brief.ok ? listIn(brief.value, 'acceptance_criteria').length : 0;
   return (
     structural(results) ??
     fakes(report.value) ??
     (results.length < criteria
-      ? block('MissingEvidence', `The test report has ${results.length} results for ${criteria} acceptance criteria.`)
+      ? missing(`The test report has ${results.length} results for ${criteria} acceptance criteria.`)
       : null) ??
     (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ??
     staleReport(evidence, path, results) ??
@@ -55,10 +56,7 @@ export function staleReport(evidence: Evidence, path: string, results: readonly 
   const made = written === -1 ? (evidence.commands('session').findLast(makes)?.index ?? -1) : written;
   const changed = lastChange(evidence);
   if (changed === null || changed.index <= made) return null;
-  return block(
-    'ConflictingEvidence',
-    `The test report is stale: ${changed.what} after it. Run the tests again and write a new report.`,
-  );
+  return conflicting(`The test report is stale: ${changed.what} after it. Run the tests again and write a new report.`);
 }
 
 interface Change {
@@ -94,9 +92,9 @@ export async function withoutAssertions(evidence: Evidence, brief: Fields): Prom
   );
   for (const path of pathsIn(brief['files_to_change']).filter(isTestFile)) {
     const text = await evidence.readText(path);
-    if (text === null) return block('MissingEvidence', `The test file \`${path}\` does not exist.`);
+    if (text === null) return missing(`The test file \`${path}\` does not exist.`);
     if (!patterns.some((pattern) => pattern.matcher(text).find()))
-      return block('ConflictingEvidence', `The test file \`${path}\` asserts nothing, so it proves nothing.`);
+      return conflicting(`The test file \`${path}\` asserts nothing, so it proves nothing.`);
   }
   return null;
 }
@@ -105,18 +103,14 @@ export function fakes(report: Fields): Verdict | null {
   const named = listIn(report, 'fake_test_files').map(String);
   return named.length === 0
     ? null
-    : block(
-        'ConflictingEvidence',
-        `The test report lists fake test files: ${named.join(', ')}. Replace them with real tests.`,
-      );
+    : conflicting(`The test report lists fake test files: ${named.join(', ')}. Replace them with real tests.`);
 }
 
 /** The review needs an entry with evidence for every criterion of the brief, and a command that ran in this turn. */
 export const requireReviewJudgement: Validator = async (evidence) => {
   const review = reviewIn(evidence.response);
   if (review === null || review.length === 0)
-    return block(
-      'MissingEvidence',
+    return missing(
       'The review is missing. Answer with JSON: {"review": [{"criterion": …, "verdict": "PASS" or "FAIL", "evidence": …}]}.',
     );
   const entries = review.map((entry) => ({
@@ -126,16 +120,13 @@ export const requireReviewJudgement: Validator = async (evidence) => {
   }));
   const odd = entries.find(({ criterion, verdict }) => criterion === '' || (verdict !== 'PASS' && verdict !== 'FAIL'));
   if (odd !== undefined)
-    return block('InvalidTransition', 'Every entry of the review needs a `criterion` and a `verdict` of PASS or FAIL.');
+    return invalid('Every entry of the review needs a `criterion` and a `verdict` of PASS or FAIL.');
   const failed = entries.filter(({ verdict }) => verdict === 'FAIL');
   if (failed.length > 0)
-    return block(
-      'InvalidTransition',
-      `The review fails ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`,
-    );
+    return invalid(`The review fails ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`);
   const brief = await readBrief(evidence);
   if (!brief.ok && (setting(evidence, 'BriefPath') !== '' || (await evidence.readText(briefPath(evidence))) !== null))
-    return block('MissingEvidence', `The criteria of the review are not known: ${brief.why}.`);
+    return missing(`The criteria of the review are not known: ${brief.why}.`);
   if (!brief.ok) return unjudged(entries, []) ?? ranThisTurn(evidence);
   const criteria = listIn(brief.value, 'acceptance_criteria').map(criterionOf);
   return withoutCriteria(evidence, criteria) ?? unjudged(entries, criteria) ?? ranThisTurn(evidence);
@@ -149,7 +140,7 @@ function withoutCriteria(evidence: Evidence, criteria: readonly string[]): Verdi
     criteria.length === 0
       ? `${path} has no acceptance criteria, so there is nothing to judge`
       : `Criterion ${criteria.findIndex((criterion) => plain(criterion) === '') + 1} of ${path} has no text`;
-  return block('MissingEvidence', `${problem}. Its author must list them as texts under \`acceptance_criteria\`.`);
+  return missing(`${problem}. Its author must list them as texts under \`acceptance_criteria\`.`);
 }
 
 interface Entry {
@@ -160,23 +151,19 @@ interface Entry {
 function unjudged(entries: readonly Entry[], criteria: readonly string[]): Verdict | null {
   const bare = entries.find((entry) => entry.evidence === '');
   if (bare !== undefined)
-    return block(
-      'MissingEvidence',
+    return missing(
       `The entry for \`${bare.criterion}\` has no \`evidence\`. Name the command or the file that shows it.`,
     );
   const left = [...entries];
-  const missing = criteria.filter((criterion) => {
+  const open = criteria.filter((criterion) => {
     const index = left.findIndex((entry) => isSameCriterion(entry.criterion, criterion));
     if (index !== -1) left.splice(index, 1);
     return index === -1;
   });
-  if (missing.length === 0) return null;
-  const named = missing.map((criterion) => `\`${criterion}\``).join(', ');
-  const judged = `${criteria.length - missing.length} of ${criteria.length} acceptance criteria`;
-  return block(
-    'MissingEvidence',
-    `The review judges ${judged}. There is no entry for ${named}: use these words as \`criterion\`.`,
-  );
+  if (open.length === 0) return null;
+  const named = open.map((criterion) => `\`${criterion}\``).join(', ');
+  const judged = `${criteria.length - open.length} of ${criteria.length} acceptance criteria`;
+  return missing(`The review judges ${judged}. There is no entry for ${named}: use these words as \`criterion\`.`);
 }
 
 /** The same words, apart from letter case, punctuation and space; or one contains the other. */
@@ -207,15 +194,12 @@ function ranThisTurn(evidence: Evidence): Verdict {
   const runs = evidence.commands('turn');
   return runs.length > 0
     ? pass(runs.map(({ id }) => id))
-    : block(
-        'ConflictingEvidence',
-        'The review says PASS, but no command ran this turn. Check with shell_run before you judge.',
-      );
+    : conflicting('The review says PASS, but no command ran this turn. Check with shell_run before you judge.');
 }
 
 export const requireAcceptanceCriteriaPassed: Validator = async (evidence) => {
   const brief = await readBrief(evidence);
-  if (!brief.ok) return block('MissingEvidence', `The acceptance criteria are not known: ${brief.why}.`);
+  if (!brief.ok) return missing(`The acceptance criteria are not known: ${brief.why}.`);
   const passed = evidence.commands('session').filter((run) => run.passed);
   const found: string[] = [];
   for (const criterion of listIn(brief.value, 'acceptance_criteria')) {
@@ -223,8 +207,7 @@ export const requireAcceptanceCriteriaPassed: Validator = async (evidence) => {
     if (sentinel === '') continue;
     const run = passed.findLast((each) => printedBy(each, sentinel));
     if (run === undefined)
-      return block(
-        'MissingEvidence',
+      return missing(
         `No command that succeeded has shown \`${sentinel}\`, which the criterion \`${textIn(criterion, 'criterion')}\` expects${tryOf(criterion)}.`,
       );
     found.push(run.id);
@@ -242,51 +225,39 @@ function printedBy({ output, command }: CommandRun, sentinel: string): boolean {
 function structural(results: readonly Result[]): Verdict | null {
   const failed = results.filter(({ status }) => status === 'FAIL');
   if (failed.length > 0)
-    return block(
-      'InvalidTransition',
-      `The test report has failures: ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`,
-    );
+    return invalid(`The test report has failures: ${failed.map(({ criterion }) => `\`${criterion}\``).join(', ')}.`);
   const odd = results.find(({ status }) => status !== 'PASS');
-  if (odd !== undefined)
-    return block('InvalidTransition', `The result of \`${odd.criterion}\` is neither PASS nor FAIL.`);
+  if (odd !== undefined) return invalid(`The result of \`${odd.criterion}\` is neither PASS nor FAIL.`);
   const bare = results.find(({ command }) => command === '');
-  if (bare !== undefined)
-    return block('MissingEvidence', `The result of \`${bare.criterion}\` names no command that shows it.`);
+  if (bare !== undefined) return missing(`The result of \`${bare.criterion}\` names no command that shows it.`);
   const call = results.find(({ command }) => TOOL_CALL.test(command));
   if (call !== undefined)
-    return block(
-      'ConflictingEvidence',
+    return conflicting(
       `The command of \`${call.criterion}\` is a tool call written as text, not a command: \`${call.command}\`.`,
     );
   const code = results.find(({ exitCode }) => exitCode !== null && exitCode !== 0);
   return code === undefined
     ? null
-    : block('ConflictingEvidence', `The result of \`${code.criterion}\` says PASS with exit code ${code.exitCode}.`);
+    : conflicting(`The result of \`${code.criterion}\` says PASS with exit code ${code.exitCode}.`);
 }
 
 /** Every command of the report must have run like that, after the last change, and have succeeded. */
 function recorded(results: readonly Result[], evidence: Evidence): Verdict {
   const runs = evidence.commands('session');
-  if (runs.length === 0)
-    return block('ConflictingEvidence', 'The test report names commands, but no command ever ran.');
+  if (runs.length === 0) return conflicting('The test report names commands, but no command ever ran.');
   const changed = lastChange(evidence);
   const shown: string[] = [];
   for (const { criterion, command } of results) {
     if (readCommandLine(command).proven.length === 0)
-      return block(
-        'ConflictingEvidence',
+      return conflicting(
         `The command of \`${criterion}\` proves nothing: it only prints, or its exit code is discarded: \`${command}\`.`,
       );
     const last = runs.findLast((run) => isRun(command, run.command));
-    if (last === undefined)
-      return block('ConflictingEvidence', `The command of \`${criterion}\` was never run: \`${command}\`.`);
+    if (last === undefined) return conflicting(`The command of \`${criterion}\` was never run: \`${command}\`.`);
     if (!last.passed || !isProven(command, last.command))
-      return block('ConflictingEvidence', `The command of \`${criterion}\` was run and failed: \`${command}\`.`, [
-        last.id,
-      ]);
+      return conflicting(`The command of \`${criterion}\` was run and failed: \`${command}\`.`, [last.id]);
     if (changed !== null && last.index < changed.index)
-      return block(
-        'ConflictingEvidence',
+      return conflicting(
         `The command of \`${criterion}\` is out of date: ${changed.what} after it ran. Run it again: \`${command}\`.`,
         [last.id],
       );
@@ -323,8 +294,7 @@ function reviewIn(response: string): readonly Json[] | null {
     if (candidate === undefined) continue;
     try {
       const value = JSON.parse(candidate) as Json;
-      if (value !== null && typeof value === 'object' && !Array.isArray(value) && Array.isArray(value['review']))
-        return value['review'];
+      if (isRecord(value) && Array.isArray(value['review'])) return value['review'];
     } catch {
       continue;
     }

@@ -1,6 +1,6 @@
 /** Validators of the current turn: files written, commands passed, a summary left. */
 import { isFilled, pathsIn, readBrief, setting } from '../artifacts.ts';
-import { block, pass } from '../evidence.ts';
+import { conflicting, invalid, missing, pass } from '../evidence.ts';
 import type { Evidence, Observation, Validator } from '../evidence.ts';
 import { isWrite, mentions, normalPath, pathOf, proves, succeeded } from '../records.ts';
 
@@ -10,17 +10,13 @@ const TURNS = 3;
 export const requireBrief: Validator = async (evidence) => {
   const brief = await readBrief(evidence);
   if (!brief.ok)
-    return block(
-      'MissingEvidence',
+    return missing(
       `The brief is not there yet: ${brief.why}. Write it with \`goal\`, \`files_to_change\` and \`acceptance_criteria\`.`,
     );
   const empty = ['goal', 'files_to_change', 'acceptance_criteria'].filter((field) => !isFilled(brief.value[field]));
   return empty.length === 0
     ? pass()
-    : block(
-        'MissingEvidence',
-        `The brief is incomplete: ${list(empty)} ${empty.length === 1 ? 'is' : 'are'} missing or empty.`,
-      );
+    : missing(`The brief is incomplete: ${list(empty)} ${empty.length === 1 ? 'is' : 'are'} missing or empty.`);
 };
 
 /** A written file must still be on disk. */
@@ -38,19 +34,16 @@ export const requireWriteFile: Validator = async (evidence) => {
     .filter(({ command, passed }) => passed && parts.some((part) => command.toLowerCase().includes(part.trim())));
   if (shell.length > 0) return pass(ids(shell));
   if (done.length > 0)
-    return block(
-      'ConflictingEvidence',
+    return conflicting(
       `${list(done.map(pathOf))} ${done.length === 1 ? 'is' : 'are'} no longer on disk. Write the files again, then hand over.`,
       ids(done),
     );
   if (writes.length > 0)
-    return block(
-      'InvalidTransition',
+    return invalid(
       `Every write of this turn failed. Write the files with write_file, then hand over again.`,
       ids(writes),
     );
-  return block(
-    'MissingEvidence',
+  return missing(
     'No file was written this turn. Code in a message is not on disk: call write_file, then hand over again.',
   );
 };
@@ -58,15 +51,14 @@ export const requireWriteFile: Validator = async (evidence) => {
 /** Every file of the brief must be written in this session and be on disk at its full path. */
 export const requireAllFilesWritten: Validator = async (evidence) => {
   const brief = await readBrief(evidence);
-  if (!brief.ok) return block('MissingEvidence', `The files to write are not known: ${brief.why}.`);
+  if (!brief.ok) return missing(`The files to write are not known: ${brief.why}.`);
   const paths = pathsIn(brief.value['files_to_change']);
   const written = new Set(evidence.filesWritten('session'));
   const left: string[] = [];
   for (const path of paths)
     if (!written.has(normalPath(path)) || (await evidence.readText(path)) === null) left.push(path);
   if (left.length === 0) return pass(writesOf(evidence, paths));
-  return block(
-    'MissingEvidence',
+  return missing(
     `Not written yet: ${list(left)}. Write every file of \`files_to_change\` under its full path, then hand over again.`,
   );
 };
@@ -100,12 +92,11 @@ function shellVerdict(
 ) {
   if (passed.length > 0) return pass(ids(passed));
   if (tried.length > 0)
-    return block(
-      'InvalidTransition',
+    return invalid(
       `No command${wanted} ended with exit code 0 this turn.${hint} Fix the failure and run it again.`,
       ids(tried),
     );
-  return block('MissingEvidence', `No command${wanted} ran this turn. Run it with shell_run, then hand over again.`);
+  return missing(`No command${wanted} ran this turn. Run it with shell_run, then hand over again.`);
 }
 
 export const requireSessionContextWrite: Validator = (evidence) => {
@@ -114,7 +105,7 @@ export const requireSessionContextWrite: Validator = (evidence) => {
   );
   return done.length > 0
     ? pass(ids(done))
-    : block('MissingEvidence', 'No summary was left this turn. Call session_context_write, then hand over again.');
+    : missing('No summary was left this turn. Call session_context_write, then hand over again.');
 };
 
 /** Blocks after three turns in a row whose matching commands all failed. */
@@ -128,8 +119,7 @@ export const blockOnConsecutiveFail: Validator = (evidence) => {
   }
   const last = [...turns.values()].slice(-TURNS);
   if (last.length < TURNS || last.some(({ passed }) => passed)) return pass();
-  return block(
-    'InvalidTransition',
+  return invalid(
     `The commands of the last ${TURNS} turns all failed. Stop fixing and emit REPLAN REQUIRED.`,
     last.flatMap((turn) => turn.ids),
   );
