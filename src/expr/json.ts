@@ -5,6 +5,11 @@
  */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/** The list that a value is; otherwise an empty one. The caller knows the type of its entries. */
+export function listOf<T = Json>(value: unknown): readonly T[] {
+  return Array.isArray(value) ? (value as readonly T[]) : [];
+}
+
 /** The value is an object, and not a list. */
 export function isRecord(value: Json | undefined): value is { [field: string]: Json } {
   return value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
@@ -147,7 +148,7 @@ function broken(name: string, why: string): PerformError {
 /** The evidence for one check. */
 function gather({ command, signal }: Call, options: EvidenceOptions): Evidence {
   const { observations: all = [], turn = 0, agent = '', config = {}, message = '' } = command.input;
-  const observations = (Array.isArray(all) ? all : []) as unknown as readonly Observation[];
+  const observations = listOf<Observation>(all);
   const thisTurn = observations.filter(
     (each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent),
   );

@@ -10,7 +10,7 @@ import type { Clause } from './clauses.ts';
 import { isFresh, quoted } from './detector.ts';
 import type { Detector, Evidence, Finding, Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
-import { isBeyondText, requestsIn } from './requests.ts';
+import { BEYOND_TEXT, requestsIn } from './requests.ts';
 import { fitting, isNamed, speaksOf } from './tool-words.ts';
 import type { Fit, ToolWords } from './tool-words.ts';
 import {
@@ -28,23 +28,21 @@ import {
   stemsIn,
 } from './words.ts';
 
-export const actions: Detector = {
-  detect: ({ text, claims }, evidence) => {
-    const findings: Finding[] = [];
-    const confirmed = new Set<string>();
-    for (const clause of claims ? clausesOf(text) : []) {
-      const problem = problemOf(clause, evidence);
-      if (problem === null) continue;
-      if (problem === '') confirmed.add(clause.text);
-      else
-        findings.push({
-          kind: 'action',
-          text: clause.text,
-          reason: `says that something was done, but no observation shows it: ${quoted(clause.text)} (${problem})`,
-        });
-    }
-    return { findings, confirmed: [...confirmed] };
-  },
+export const actions: Detector = ({ text, claims }, evidence) => {
+  const findings: Finding[] = [];
+  const confirmed = new Set<string>();
+  for (const clause of claims ? clausesOf(text) : []) {
+    const problem = problemOf(clause, evidence);
+    if (problem === null) continue;
+    if (problem === '') confirmed.add(clause.text);
+    else
+      findings.push({
+        kind: 'action',
+        text: clause.text,
+        reason: `says that something was done, but no observation shows it: ${quoted(clause.text)} (${problem})`,
+      });
+  }
+  return { findings, confirmed: [...confirmed] };
 };
 
 /** The missing support; empty where the claim is supported, null where the clause claims nothing. */
@@ -77,7 +75,7 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
 /** The clause says that a requested action in the world was done: the verb of the request is its verb or its noun. */
 function isRequested({ verb, form }: Clause, words: readonly string[], { told }: Evidence): boolean {
   if (form === 'state') return false;
-  const asked = told.flatMap((each) => requestsIn(each).actions).filter((request) => isBeyondText(request.verb));
+  const asked = told.flatMap((each) => requestsIn(each).actions).filter((request) => BEYOND_TEXT.has(request.verb));
   return asked.some((request) => akin(request.verb, verb) || words.some((word) => isSame(request.verb, word)));
 }
 

@@ -3,6 +3,7 @@
  * claims of actions that no call performed and, where the turn must do its task, replies that are not a result. One verdict a
  * turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
  */
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -11,7 +12,7 @@ import { structured } from '../policy/sources.ts';
 import { askedIn, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
 import { checkGrounding } from './grounding.ts';
-import { wordsOf } from './tool-words.ts';
+import { toolWords } from './tool-words.ts';
 import type { ToolWords } from './tool-words.ts';
 
 type Verdict = { readonly kind: string; readonly text: string; readonly message: string };
@@ -21,9 +22,8 @@ const NONE: Verdict = { kind: 'none', text: '', message: '' };
 export function checkAnswer(call: Call): Json {
   const { command, flow } = call;
   const { input } = command;
-  const observations = (Array.isArray(input['observations']) ? input['observations'] : []) as unknown as Observation[];
-  const names = Array.isArray(input['tools']) ? input['tools'].map(String) : [];
-  const tools = names.flatMap((name) => (flow.tools[name] === undefined ? [] : [wordsOf(name, flow.tools[name])]));
+  const observations = listOf<Observation>(input['observations']);
+  const tools = toolWords(input['tools'], flow);
   const claim = claimIn(call, observations);
   if (claim !== null) return { ok: false, verdict: claim };
   const problem =
@@ -54,7 +54,7 @@ function openGoal(
   observations: readonly Observation[],
 ): string | null {
   const isChanged = observations.some(({ ok, tool }) => ok && !onlyReads(flow.tools[tool]?.effect));
-  const [goal = null] = Array.isArray(input['given']) ? input['given'] : [];
+  const [goal = null] = listOf(input['given']);
   return isChanged ? null : openTask({ said: input['said'] ?? null, prompt: goal }, tools, observations);
 }
 

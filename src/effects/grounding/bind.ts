@@ -2,6 +2,7 @@
  * `policy:bind`: fills in the references of an answer. `{{obs.2.total}}` is the field `total` of the second observation of the
  * run. Where values must be bound, a literal amount, date, identifier, name or number that no person gave is refused.
  */
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
@@ -15,7 +16,7 @@ const SMALL_MAX = 12;
 export function checkBound({ command }: Call): Json {
   const { text: given, observations, bound, told = null } = command.input;
   const text = typeof given === 'string' ? given : flat(given ?? null);
-  const seen = (Array.isArray(observations) ? observations : []) as readonly { readonly result?: Json }[];
+  const seen = listOf<{ readonly result?: Json }>(observations);
   const missing: string[] = [];
   const read = (written: string, number: string, path: string): Json => {
     const value = fieldOf(seen[Number(number) - 1]?.result, path.split('.').slice(1));

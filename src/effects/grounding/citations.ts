@@ -7,14 +7,12 @@ import type { Detector, Evidence, Finding, Utterance } from './detector.ts';
 import { valuesIn } from './read-values.ts';
 import { knownFrom } from './values.ts';
 
-export const citations: Detector = {
-  detect: ({ fields, text, cite }, evidence) => {
-    const cited = citedIds(fields, text).map((id) => observedId(id, evidence.observations));
-    const findings = [...unknownIds(cited, evidence), ...failedClaims(fields, evidence)];
-    if (!cite || findings.length > 0) return { findings };
-    if (cited.length === 0) return { findings: [{ kind: 'citation', text: '', reason: 'cites no observation' }] };
-    return { findings: uncitedValues(cited, text, evidence) };
-  },
+export const citations: Detector = ({ fields, text, cite }, evidence) => {
+  const cited = citedIds(fields, text).map((id) => observedId(id, evidence.observations));
+  const findings = [...unknownIds(cited, evidence), ...failedClaims(fields, evidence)];
+  if (!cite || findings.length > 0) return { findings };
+  if (cited.length === 0) return { findings: [{ kind: 'citation', text: '', reason: 'cites no observation' }] };
+  return { findings: uncitedValues(cited, text, evidence) };
 };
 
 /** An id in brackets inside a sentence: `[agent.1.2.0]`. */

@@ -2,15 +2,18 @@
  * `policy:cites`: does a result cite documents that the run really retrieved? Documents are in the results of successful calls that
  * read. A document is cited by an address, an id or a title that it has, or by the id of its observation.
  */
-import { isRecord } from '../../expr/json.ts';
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
+import type { Observation } from './detector.ts';
 
 export function checkCites({ command, flow }: Call): Json {
   const { answer = null, observations = null, least } = command.input;
   const needed = typeof least === 'number' ? least : 1;
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  const reads = observationsIn(observations).filter(({ tool }) => READS.has(flow.tools[tool]?.effect ?? ''));
+  const reads = listOf<Observation>(observations).filter(
+    ({ ok, tool }) => ok && READS.has(flow.tools[tool]?.effect ?? ''),
+  );
   const documents = reads.flatMap(documentsIn);
   const cited = documents.filter((names) => names.some((name) => occurs(name, text)));
   const distinct = new Set(cited.map((names) => names.join('\n'))).size;
@@ -24,24 +27,7 @@ export function checkCites({ command, flow }: Call): Json {
   };
 }
 
-interface Observation {
-  readonly id: string;
-  readonly tool: string;
-  readonly args: Json;
-  readonly result: Json;
-}
-
 const READS: ReadonlySet<string> = new Set(['read', 'egress']);
-
-/** The successful ones. */
-function observationsIn(value: Json): readonly Observation[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((each) => {
-    if (!isRecord(each)) return [];
-    const { id, tool, ok, args = null, result = null } = each;
-    return ok === true && typeof id === 'string' && typeof tool === 'string' ? [{ id, tool, args, result }] : [];
-  });
-}
 
 /** Fields that name a document. */
 const NAMING = /^(?:id|.*_id|url|uri|link|href|doi|isbn|path|file|title|name|source|key|slug)$/i;
@@ -51,7 +37,7 @@ const NAME_MIN = 3;
 const DOCUMENTS_MAX = 1000;
 
 /** The names of each document of a call: one for every object that has a name, and one for the call itself. */
-function documentsIn({ id, args, result }: Observation): readonly (readonly string[])[] {
+function documentsIn({ id, args, result = null }: Observation): readonly (readonly string[])[] {
   const documents: string[][] = [[id, ...addressesIn(args)]];
   const visit = (value: Json): void => {
     if (documents.length >= DOCUMENTS_MAX || typeof value !== 'object' || value === null) {

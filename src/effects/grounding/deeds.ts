@@ -3,6 +3,7 @@
  * not count, so its language does not matter. Where the task cannot be read, an answer without any change must state something
  * that was observed.
  */
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
@@ -12,7 +13,7 @@ import { isAfter, quoted } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
 import { isChange, requestsIn } from './requests.ts';
 import type { Request } from './requests.ts';
-import { speaksOf, wordsOf } from './tool-words.ts';
+import { speaksOf, toolWords } from './tool-words.ts';
 import type { ToolWords } from './tool-words.ts';
 import { isCommon, isSame } from './words.ts';
 
@@ -36,16 +37,12 @@ interface Task {
 
 export function checkDeeds({ command, flow }: Call): Json {
   const { input } = command;
-  const tools = listOf(input['tools']).flatMap((name) => {
-    const tool = flow.tools[String(name)];
-    return tool === undefined ? [] : [wordsOf(String(name), tool)];
-  });
   const reason = judgeDeeds({
     asked: askedIn(input),
     criteria: listOf(input['criteria']).map(String),
     answer: input['answer'] ?? null,
-    observations: listOf(input['observations']) as readonly Observation[],
-    tools,
+    observations: listOf<Observation>(input['observations']),
+    tools: toolWords(input['tools'], flow),
     lenient: false,
     planned: input['planned'] === true,
   });
@@ -93,7 +90,7 @@ function undoneCriterion({ criteria, observations, tools }: Task): string | null
   const evidence = evidenceOf({ observations, tools, told: [], given: [], since: null, confirmed: [] });
   for (const criterion of criteria) {
     const said = { fields: {}, text: criterion, answer: criterion, cite: false, claims: true, values: 'off' as const };
-    const [first] = actions.detect(said, evidence).findings;
+    const [first] = actions(said, evidence).findings;
     if (first !== undefined) return `no observation shows what a criterion states: ${quoted(criterion)}`;
   }
   return null;
@@ -133,17 +130,7 @@ function tokensIn(text: string): ReadonlySet<string> {
 
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 /** Words that confirm in any answer. */
-const CONFIRMING = new Set([
-  'done',
-  'completed',
-  'complete',
-  'finished',
-  'success',
-  'successful',
-  'true',
-  'yes',
-  'sent',
-]);
+const CONFIRMING = new Set('done completed complete finished success successful true yes sent'.split(' '));
 
 function isTelling(word: string): boolean {
   return /\d/.test(word) || (word.length >= 3 && !isCommon(word) && !CONFIRMING.has(word));
@@ -158,21 +145,13 @@ export function askedIn({ goal = null, input = null, heard = null }: Call['comma
   const task = isData(goal) ? requestOf(structured(goal)) : flat(goal);
   const { actions: asked, reads } = requestsIn(task);
   const texts = asked.length > 0 || reads || isData(goal) ? [task] : [task, requestOf(structured(input))];
-  const said = listOf(heard) as readonly Asked[];
-  return [...texts.map((text) => ({ turn: -1, text })), ...said.map(({ turn, text }) => ({ turn, text: flat(text) }))];
+  return [
+    ...texts.map((text) => ({ turn: -1, text })),
+    ...listOf<Asked>(heard).map(({ turn, text }) => ({ turn, text: flat(text) })),
+  ];
 }
 
-const REQUEST_FIELDS = [
-  'task',
-  'goal',
-  'request',
-  'message',
-  'question',
-  'query',
-  'prompt',
-  'instruction',
-  'instructions',
-];
+const REQUEST_FIELDS = 'task goal request message question query prompt instruction instructions'.split(' ');
 
 /** The text, or the fields of an object that hold a request. Other data asks for nothing. */
 function requestOf(input: Json): string {
@@ -186,8 +165,4 @@ function requestOf(input: Json): string {
 function isData(value: Json): boolean {
   const data = structured(value);
   return data !== null && typeof data === 'object';
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -3,9 +3,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Stated } from './read-values.ts';
 import type { ToolWords } from './tool-words.ts';
 
-export interface Detector {
-  detect(utterance: Utterance, evidence: Evidence): Detected;
-}
+export type Detector = (utterance: Utterance, evidence: Evidence) => Detected;
 
 export interface Detected {
   readonly findings: readonly Finding[];

@@ -8,21 +8,19 @@ import { isFresh, quoted } from './detector.ts';
 import type { Detector, Observation } from './detector.ts';
 import { requestsIn } from './requests.ts';
 
-export const failures: Detector = {
-  detect: ({ answer, fields, claims }, evidence) => {
-    const { observations, tools } = evidence;
-    const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
-    const last = observations.findLast(({ tool }) => changing.has(tool));
-    const isChanged = observations.some((o) => o.ok && changing.has(o.tool) && isFresh(o, evidence));
-    if (!claims || last === undefined || isChanged || !isFresh(last, evidence) || fields['status'] !== undefined)
-      return { findings: [] };
-    // An exit code of a command is a result that an answer may report in any words.
-    if (last.ok || last.error === undefined || last.refused !== undefined || isOnlyAsked(evidence.told))
-      return { findings: [] };
-    if (!isReadable(answer) || admits(answer, last)) return { findings: [] };
-    const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error))}`;
-    return { findings: [{ kind: 'action', text: answer.trim().split('\n')[0] ?? '', reason }] };
-  },
+export const failures: Detector = ({ answer, fields, claims }, evidence) => {
+  const { observations, tools } = evidence;
+  const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
+  const last = observations.findLast(({ tool }) => changing.has(tool));
+  const isChanged = observations.some((o) => o.ok && changing.has(o.tool) && isFresh(o, evidence));
+  if (!claims || last === undefined || isChanged || !isFresh(last, evidence) || fields['status'] !== undefined)
+    return { findings: [] };
+  // An exit code of a command is a result that an answer may report in any words.
+  if (last.ok || last.error === undefined || last.refused !== undefined || isOnlyAsked(evidence.told))
+    return { findings: [] };
+  if (!isReadable(answer) || admits(answer, last)) return { findings: [] };
+  const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error))}`;
+  return { findings: [{ kind: 'action', text: answer.trim().split('\n')[0] ?? '', reason }] };
 };
 
 /** People asked for information only: a call that failed beside it need not be mentioned. */

@@ -185,24 +185,19 @@ const NEGATED =
 /** A denial right before the verb. */
 const DENIED = /(?<!\p{L})(?:no|non|não|nie|n['’])\s*$/iu;
 
-const PARTICIPLES = new Map<string, string>();
-const PASTS = new Map<string, string>();
-for (const { english, forms } of VERBS) {
-  const [participles = '', pasts = ''] = forms.split('|');
-  for (const each of words(participles)) if (!PARTICIPLES.has(each)) PARTICIPLES.set(each, english);
-  for (const each of words(pasts)) if (!PASTS.has(each)) PASTS.set(each, english);
+/** The English verb of each form. A form of several verbs stands for the first of them. */
+function indexed(formsOf: (verb: Verb) => string | undefined): ReadonlyMap<string, string> {
+  const index = new Map<string, string>();
+  for (const verb of VERBS)
+    for (const form of formsOf(verb)?.match(/\S+/g) ?? []) if (!index.has(form)) index.set(form, verb.english);
+  return index;
 }
 
-const RUSSIAN = new Map<string, string>();
-const NOUNS = new Map<string, string>();
-for (const { english, russian = '', dense = '' } of VERBS) {
-  for (const each of words(russian)) if (!RUSSIAN.has(each)) RUSSIAN.set(each, english);
-  for (const each of dense.split(' ').filter((noun) => noun !== '')) if (!NOUNS.has(each)) NOUNS.set(each, english);
-}
-
-const ASKED = new Map<string, string>();
-for (const { english, asks = '' } of VERBS)
-  for (const each of asks.split(' ')) if (!ASKED.has(each)) ASKED.set(each, english);
+const PARTICIPLES = indexed(({ forms }) => forms.split('|')[0]);
+const PASTS = indexed(({ forms }) => forms.split('|')[1]);
+const RUSSIAN = indexed(({ russian }) => russian);
+const NOUNS = indexed(({ dense }) => dense);
+const ASKED = indexed(({ asks }) => asks);
 
 /** The English past form of the verb that a sentence asks for; null if it asks for none. */
 export function requestedVerb(sentence: string): string | null {

@@ -171,19 +171,9 @@ function word(form: string): string {
 const PATTERNS = LANGUAGES.map(({ column, matches, isVoid }) => ({
   isVoid,
   verbs: Object.entries(VERBS).flatMap(([english, { [column]: forms = '' }]) => {
-    const [first = '', second = ''] = forms.split('|');
-    const all = [
-      ...first
-        .trim()
-        .split(' ')
-        .filter(Boolean)
-        .map((form) => matches(form, true)),
-      ...second
-        .trim()
-        .split(' ')
-        .filter(Boolean)
-        .map((form) => matches(form, false)),
-    ];
+    const all = forms
+      .split('|')
+      .flatMap((part, at) => (part.match(/\S+/g) ?? []).map((form) => matches(form, at === 0)));
     return all.length === 0 ? [] : [{ english, pattern: new RegExp(all.join('|'), 'iu') }];
   }),
 }));

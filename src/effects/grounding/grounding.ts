@@ -1,8 +1,8 @@
 /**
  * `policy:grounding` compares what an agent says with what the run observed. The verdict names every unsupported statement;
- * the flow decides what follows. To add a detector, write one object and list it in `DETECTORS`.
+ * the flow decides what follows. To add a detector, write one function and list it in `DETECTORS`.
  */
-import { isRecord } from '../../expr/json.ts';
+import { isRecord, listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { flat, structured } from '../policy/sources.ts';
@@ -12,18 +12,18 @@ import type { Detected, Detector, Evidence, Observation, Utterance } from './det
 import { failures } from './failures.ts';
 import { lookups } from './lookups.ts';
 import { testClaims } from './test-claims.ts';
-import { wordsOf } from './tool-words.ts';
+import { toolWords } from './tool-words.ts';
 import { knownFrom, values } from './values.ts';
 
 const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims, values];
 
 export function judgeUtterance(utterance: Utterance, evidence: Evidence): Required<Detected> {
-  const detected = DETECTORS.map((detector) => detector.detect(utterance, evidence));
+  const detected = DETECTORS.map((detect) => detect(utterance, evidence));
   const findings = detected.flatMap((each) => each.findings);
   // A false claim about the failed call says it already.
   const isSaid = findings.some(({ kind }) => kind === 'action');
   return {
-    findings: isSaid ? findings : [...findings, ...failures.detect(utterance, evidence).findings],
+    findings: isSaid ? findings : [...findings, ...failures(utterance, evidence).findings],
     confirmed: detected.flatMap(({ confirmed = [] }) => confirmed),
   };
 }
@@ -32,27 +32,18 @@ export function evidenceOf(from: Omit<Evidence, 'known'>): Evidence {
   return { ...from, known: knownFrom({ ...from, told: [...from.told, ...from.confirmed] }) };
 }
 
-interface Heard {
-  readonly turn: number;
-  readonly text: Json;
-}
-
 export function checkGrounding({ command, flow }: Call): Json {
   const { input } = command;
-  const heard = listOf(input['heard']) as readonly Heard[];
-  const tools = listOf(input['tools']).flatMap((name) => {
-    const tool = flow.tools[String(name)];
-    return tool === undefined ? [] : [wordsOf(String(name), tool)];
-  });
+  const heard = listOf<{ readonly turn: number; readonly text: Json }>(input['heard']);
   const { findings, confirmed } = judgeUtterance(
     utteranceOf(input),
     evidenceOf({
-      observations: listOf(input['observations']) as readonly Observation[],
-      told: [...(listOf(input['given']) as readonly Json[]), ...heard.map((each) => each.text)].map(flat),
+      observations: listOf<Observation>(input['observations']),
+      told: [...listOf(input['given']), ...heard.map((each) => each.text)].map(flat),
       given: Object.values(flow.agents).map(({ instructions }) => instructions),
       since: heard.at(-1)?.turn ?? null,
       confirmed: listOf(input['claimed']).map(String),
-      tools,
+      tools: toolWords(input['tools'], flow),
     }),
   );
   const [first] = findings;
@@ -94,8 +85,4 @@ function textOf(reply: Json): string {
   return READ_FIELDS.map((field) => flat(reply[field] ?? ''))
     .filter((text) => text !== '')
     .join('\n');
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

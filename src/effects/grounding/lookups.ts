@@ -10,19 +10,17 @@ import { fitting, isNamed, speaksOf } from './tool-words.ts';
 import type { ToolWords } from './tool-words.ts';
 import { LOOKED, SOURCED, stemsIn } from './words.ts';
 
-export const lookups: Detector = {
-  detect: ({ text, claims }, evidence) => {
-    const reading = evidence.tools.filter(({ neutral }) => !neutral);
-    if (!claims || reading.length === 0) return { findings: [] };
-    const answered = new Set(evidence.observations.filter(({ ok }) => ok).map(({ tool }) => tool));
-    const blind = !reading.some(({ name }) => answered.has(name));
-    const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
-      const unsourced = blind && isAsserted(sentence, SOURCED.exec(sentence));
-      const missing = unsourced ? [] : missingAnswers(sentence, evidence, reading, answered);
-      return missing === null ? [] : [findingOf(sentence, missing)];
-    });
-    return { findings };
-  },
+export const lookups: Detector = ({ text, claims }, evidence) => {
+  const reading = evidence.tools.filter(({ neutral }) => !neutral);
+  if (!claims || reading.length === 0) return { findings: [] };
+  const answered = new Set(evidence.observations.filter(({ ok }) => ok).map(({ tool }) => tool));
+  const blind = !reading.some(({ name }) => answered.has(name));
+  const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
+    const unsourced = blind && isAsserted(sentence, SOURCED.exec(sentence));
+    const missing = unsourced ? [] : missingAnswers(sentence, evidence, reading, answered);
+    return missing === null ? [] : [findingOf(sentence, missing)];
+  });
+  return { findings };
 };
 
 /** Matched, and not part of a question, a condition or an intention. */

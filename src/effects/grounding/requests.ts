@@ -111,19 +111,10 @@ const BASE: ReadonlySet<string> = new Set(['run', 'set', 'put', 'cut', 'shut', '
 
 /** True for a verb that changes something, such as `create` or `cancel`. Names of tools do not matter. */
 export function isChange(verb: string): boolean {
-  return MAKING.has(verb) || CHANGES.has(verb);
+  return MAKING.has(verb) || BEYOND_TEXT.has(verb);
 }
 
 /** Actions in the world that no text can be: an agent without a tool that changes something cannot have performed them. */
-export function isBeyondText(verb: string): boolean {
-  return BEYOND_TEXT.has(verb);
-}
-
-const BEYOND_TEXT: ReadonlySet<string> = new Set(
+export const BEYOND_TEXT: ReadonlySet<string> = new Set(
   'order buy book cancel refund pay send email deploy restart publish push'.split(' ').map(stem),
-);
-const CHANGES: ReadonlySet<string> = new Set(
-  'order buy book cancel refund pay transfer send email delete remove deploy restart publish merge push'
-    .split(' ')
-    .map(stem),
 );

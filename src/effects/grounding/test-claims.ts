@@ -10,20 +10,18 @@ import { isSupposed, sentencesOf } from './clauses.ts';
 import { quoted } from './detector.ts';
 import type { Detector, Evidence, Observation } from './detector.ts';
 
-export const testClaims: Detector = {
-  detect: ({ text, claims }, evidence) => {
-    if (!claims || !evidence.tools.some(({ name }) => RUNNER.test(name))) return { findings: [] };
-    const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
-      const claim = PASSING.exec(sentence) ?? (evidence.observations.some(isTestRun) ? COMPLETE.exec(sentence) : null);
-      if (claim === null || isSupposed(sentence, claim.index) || NEGATED.test(sentence)) return [];
-      const problem = problemOf(claim[0], evidence);
-      if (problem === null) return [];
-      return [
-        { kind: 'claim' as const, text: sentence, reason: `says that tests pass, but ${problem}: ${quoted(sentence)}` },
-      ];
-    });
-    return { findings };
-  },
+export const testClaims: Detector = ({ text, claims }, evidence) => {
+  if (!claims || !evidence.tools.some(({ name }) => RUNNER.test(name))) return { findings: [] };
+  const findings = sentencesOf(text).flatMap(({ text: sentence }) => {
+    const claim = PASSING.exec(sentence) ?? (evidence.observations.some(isTestRun) ? COMPLETE.exec(sentence) : null);
+    if (claim === null || isSupposed(sentence, claim.index) || NEGATED.test(sentence)) return [];
+    const problem = problemOf(claim[0], evidence);
+    if (problem === null) return [];
+    return [
+      { kind: 'claim' as const, text: sentence, reason: `says that tests pass, but ${problem}: ${quoted(sentence)}` },
+    ];
+  });
+  return { findings };
 };
 
 const RUNNER = /test|shell|exec|command|terminal|bash|(?:^|[._])run|code/i;

@@ -3,8 +3,9 @@
  * description and the arguments. A word counts less the more tools share it.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
-import type { ToolDef } from '../../ir/nodes.ts';
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
+import type { CompiledFlow, ToolDef } from '../../ir/nodes.ts';
 import { akin, isSame, stem, stemsIn } from './words.ts';
 
 export interface ToolWords {
@@ -19,6 +20,11 @@ export interface ToolWords {
   /** Names of the arguments, and the values that their schemas allow. */
   readonly params: ReadonlySet<string>;
   readonly choices: readonly string[];
+}
+
+/** The words of the tools of a flow with these names. */
+export function toolWords(names: unknown, { tools }: Pick<CompiledFlow, 'tools'>): readonly ToolWords[] {
+  return listOf<string>(names).flatMap((name) => (tools[name] === undefined ? [] : [wordsOf(name, tools[name])]));
 }
 
 export function wordsOf(name: string, tool: ToolDef): ToolWords {

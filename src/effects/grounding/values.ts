@@ -17,31 +17,26 @@ const SHOWN_MAX = 5;
 /** Plain numbers from here on need a source, too. */
 const LARGE = 100;
 
-export const values: Detector = {
-  detect: ({ text, answer, claims, values: strictness }, evidence) => {
-    if (!claims || strictness === 'off' || evidence.tools.length === 0) return { findings: [] };
-    const unknown = new Set<string>();
-    const derived = new Set<string>();
-    const lines = linesOf(text, evidence.known);
-    const sums = shownSums(lines, evidence.known);
-    for (const at of lines) {
-      const { line } = at;
-      for (const each of [...namedTwice(line), ...wrongResults(line)]) unknown.add(each);
-      for (const each of valuesIn(line)) {
-        if (each.kind === 'number' && !isJudged(each, strictness) && !evidence.known.isNear(each)) continue;
-        const arrives = isArrival(each, line);
-        if (!evidence.known.isOdd(each, at, arrives) && evidence.known.has(each, arrives)) continue;
-        (sums.has(each.key) ? derived : unknown).add(each.text);
-      }
+export const values: Detector = ({ text, answer, claims, values: strictness }, evidence) => {
+  if (!claims || strictness === 'off' || evidence.tools.length === 0) return { findings: [] };
+  const unknown = new Set<string>();
+  const derived = new Set<string>();
+  const lines = linesOf(text, evidence.known);
+  const sums = shownSums(lines, evidence.known);
+  for (const at of lines) {
+    const { line } = at;
+    for (const each of [...namedTwice(line), ...wrongResults(line)]) unknown.add(each);
+    for (const each of valuesIn(line)) {
+      if (each.kind === 'number' && !isJudged(each, strictness) && !evidence.known.isNear(each)) continue;
+      const arrives = isArrival(each, line);
+      if (!evidence.known.isOdd(each, at, arrives) && evidence.known.has(each, arrives)) continue;
+      (sums.has(each.key) ? derived : unknown).add(each.text);
     }
-    return {
-      findings: [
-        ...unsupported('states', [...unknown], ', '),
-        ...(strictness === 'all' ? words(answer, evidence) : []),
-      ],
-      confirmed: [...derived],
-    };
-  },
+  }
+  return {
+    findings: [...unsupported('states', [...unknown], ', '), ...(strictness === 'all' ? words(answer, evidence) : [])],
+    confirmed: [...derived],
+  };
 };
 
 /** `on May 14 and May 14`: one of the two dates is wrong. */

@@ -52,23 +52,7 @@ export function isCommon(word: string): boolean {
 
 const STEM_MIN = 3;
 const PREFIX_MIN = 5;
-const SUFFIXES = [
-  'ations',
-  'ation',
-  'itions',
-  'ition',
-  'ments',
-  'ment',
-  'ings',
-  'ing',
-  'ied',
-  'ies',
-  'ed',
-  'es',
-  's',
-  'e',
-  'y',
-];
+const SUFFIXES = 'ations ation itions ition ments ment ings ing ied ies ed es s e y'.split(' ');
 
 /** Past forms that do not end in -ed. */
 const PAST: { readonly [form: string]: string } = {

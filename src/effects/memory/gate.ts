@@ -3,6 +3,7 @@
  * An entry needs successful observations that support it; text that outsiders could write keeps it in quarantine; the tenure
  * of its sources limits how long it lasts.
  */
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Instant } from '../../ir/events.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -11,7 +12,7 @@ import type { MemoryEntry, MemorySource } from '../../runtime/memory.ts';
 import type { Observation } from '../grounding/detector.ts';
 import { observedId } from '../grounding/citations.ts';
 import { evidenceOf, judgeUtterance } from '../grounding/grounding.ts';
-import { wordsOf } from '../grounding/tool-words.ts';
+import { toolWords } from '../grounding/tool-words.ts';
 import { TOKEN } from '../pii/vault.ts';
 import { untrustedInput, vouchingInput } from '../policy/input-trust.ts';
 
@@ -38,7 +39,7 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
   if (textOf(answer).trim() === '') return { state: 'refused', reason: 'there is no answer' };
   if (JSON.stringify(answer).length > ANSWER_MAX)
     return { state: 'refused', reason: `the answer has more than ${ANSWER_MAX} characters` };
-  const observations = listOf(input['observations']) as readonly Observation[];
+  const observations = listOf<Observation>(input['observations']);
   if (observations.length === 0 && listOf(input['known']).length > 0)
     return { state: 'refused', reason: 'the answer rests on what is remembered already' };
   const { sources, problem } = supportOf(call, observations);
@@ -99,7 +100,7 @@ function unshown({ command, flow }: Call, cited: readonly Observation[]): string
   const text = textOf(answer);
   const evidence = evidenceOf({
     observations: cited,
-    told: [textOf(asked), ...listOf(heard).map((each) => textOf(each as Json))],
+    told: [textOf(asked), ...listOf(heard).map(textOf)],
     // Words of the tool's own description and of field names are no news of the answer.
     given: cited.flatMap(({ tool, result = null }) => [
       flow.tools[tool]?.description ?? '',
@@ -107,10 +108,7 @@ function unshown({ command, flow }: Call, cited: readonly Observation[]): string
     ]),
     since: null,
     confirmed: [],
-    tools: [...new Set(cited.map(({ tool }) => tool))].flatMap((name) => {
-      const tool = flow.tools[name];
-      return tool === undefined ? [] : [wordsOf(name, tool)];
-    }),
+    tools: toolWords([...new Set(cited.map(({ tool }) => tool))], flow),
   });
   const { findings } = judgeUtterance(
     { fields: {}, text, answer: text, cite: false, claims: true, values: 'all' },
@@ -158,8 +156,4 @@ function quarantineReason({ quarantine }: MemoryRules, outside: string | null): 
   if (quarantine === 'all') return 'every entry of this memory needs a release';
   if (quarantine === 'off' || outside === null) return null;
   return `the run read text that outsiders can write: ${outside}`;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -3,6 +3,7 @@
  * confidential tool, each word of the arguments must come from the user, the author or another tool. A word that comes from
  * the confidential data, or that only the model has named, needs approval: it can be a value in any encoding.
  */
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import type { Observation } from './provenance.ts';
@@ -51,7 +52,7 @@ function checkAddresses({ command, flow, ...rest }: Call): Json | null {
 function checkSecrets({ command, flow }: Call): Json {
   const { tool: name, args = null, agent, user = null, prompt = null, observations } = command.input;
   const { before = null, fixed = null } = command.input;
-  const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
+  const seen = listOf<Observation>(observations);
   const isSecret = ({ tool }: Observation): boolean => flow.tools[tool]?.confidential === true;
   const data = seen.filter(isSecret).map(({ tool, result = null }) => ({ tool, values: [result] }));
   const nodes = confidentialNodes(flow);

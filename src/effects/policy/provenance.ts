@@ -3,6 +3,7 @@
  * a value as a whole token; anything else from outside taints it; a value without a source was composed by the model. Nothing
  * is demanded until the run has seen something from outside. The demands depend on the effect class.
  */
+import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -49,7 +50,7 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   const input = vouchingInput(user, untrustedInput(command, flow));
   const effect = flow.tools[String(name)]?.effect ?? 'write';
   const demands = DEMANDS[effect];
-  const seen = (Array.isArray(observations) ? observations : []) as unknown as readonly Observation[];
+  const seen = listOf<Observation>(observations);
   const split = seen.map((each) => ({ each, ...partsOf(each, flow.tools[each.tool]) }));
   const outside = [
     ...split.filter(({ others }) => others.length > 0).map(({ each, others }) => taintOf(`\`${each.tool}\``, others)),
