@@ -6,8 +6,8 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** The list that a value is; otherwise an empty one. The caller knows the type of its entries. */
-export function listOf<T = Json>(value: unknown): readonly T[] {
-  return Array.isArray(value) ? (value as readonly T[]) : [];
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The value is an object, and not a list. */

@@ -148,7 +148,7 @@ function broken(name: string, why: string): PerformError {
 /** The evidence for one check. */
 function gather({ command, signal }: Call, options: EvidenceOptions): Evidence {
   const { observations: all = [], turn = 0, agent = '', config = {}, message = '' } = command.input;
-  const observations = listOf<Observation>(all);
+  const observations = listOf(all) as readonly Observation[];
   const thisTurn = observations.filter(
     (each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent),
   );

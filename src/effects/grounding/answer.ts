@@ -22,7 +22,7 @@ const NONE: Verdict = { kind: 'none', text: '', message: '' };
 export function checkAnswer(call: Call): Json {
   const { command, flow } = call;
   const { input } = command;
-  const observations = listOf<Observation>(input['observations']);
+  const observations = listOf(input['observations']) as readonly Observation[];
   const tools = toolWords(input['tools'], flow);
   const claim = claimIn(call, observations);
   if (claim !== null) return { ok: false, verdict: claim };
@@ -54,7 +54,7 @@ function openGoal(
   observations: readonly Observation[],
 ): string | null {
   const isChanged = observations.some(({ ok, tool }) => ok && !onlyReads(flow.tools[tool]?.effect));
-  const [goal = null] = listOf(input['given']);
+  const [goal = null] = listOf(input['given']) as readonly Json[];
   return isChanged ? null : openTask({ said: input['said'] ?? null, prompt: goal }, tools, observations);
 }
 

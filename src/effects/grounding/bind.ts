@@ -16,7 +16,7 @@ const SMALL_MAX = 12;
 export function checkBound({ command }: Call): Json {
   const { text: given, observations, bound, told = null } = command.input;
   const text = typeof given === 'string' ? given : flat(given ?? null);
-  const seen = listOf<{ readonly result?: Json }>(observations);
+  const seen = listOf(observations) as readonly { readonly result?: Json }[];
   const missing: string[] = [];
   const read = (written: string, number: string, path: string): Json => {
     const value = fieldOf(seen[Number(number) - 1]?.result, path.split('.').slice(1));

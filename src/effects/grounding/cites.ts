@@ -11,7 +11,7 @@ export function checkCites({ command, flow }: Call): Json {
   const { answer = null, observations = null, least } = command.input;
   const needed = typeof least === 'number' ? least : 1;
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  const reads = listOf<Observation>(observations).filter(
+  const reads = (listOf(observations) as readonly Observation[]).filter(
     ({ ok, tool }) => ok && READS.has(flow.tools[tool]?.effect ?? ''),
   );
   const documents = reads.flatMap(documentsIn);

@@ -41,7 +41,7 @@ export function checkDeeds({ command, flow }: Call): Json {
     asked: askedIn(input),
     criteria: listOf(input['criteria']).map(String),
     answer: input['answer'] ?? null,
-    observations: listOf<Observation>(input['observations']),
+    observations: listOf(input['observations']) as readonly Observation[],
     tools: toolWords(input['tools'], flow),
     lenient: false,
     planned: input['planned'] === true,
@@ -147,7 +147,7 @@ export function askedIn({ goal = null, input = null, heard = null }: Call['comma
   const texts = asked.length > 0 || reads || isData(goal) ? [task] : [task, requestOf(structured(input))];
   return [
     ...texts.map((text) => ({ turn: -1, text })),
-    ...listOf<Asked>(heard).map(({ turn, text }) => ({ turn, text: flat(text) })),
+    ...(listOf(heard) as readonly Asked[]).map(({ turn, text }) => ({ turn, text: flat(text) })),
   ];
 }
 

@@ -34,12 +34,12 @@ export function evidenceOf(from: Omit<Evidence, 'known'>): Evidence {
 
 export function checkGrounding({ command, flow }: Call): Json {
   const { input } = command;
-  const heard = listOf<{ readonly turn: number; readonly text: Json }>(input['heard']);
+  const heard = listOf(input['heard']) as readonly { readonly turn: number; readonly text: Json }[];
   const { findings, confirmed } = judgeUtterance(
     utteranceOf(input),
     evidenceOf({
-      observations: listOf<Observation>(input['observations']),
-      told: [...listOf(input['given']), ...heard.map((each) => each.text)].map(flat),
+      observations: listOf(input['observations']) as readonly Observation[],
+      told: [...(listOf(input['given']) as readonly Json[]), ...heard.map((each) => each.text)].map(flat),
       given: Object.values(flow.agents).map(({ instructions }) => instructions),
       since: heard.at(-1)?.turn ?? null,
       confirmed: listOf(input['claimed']).map(String),

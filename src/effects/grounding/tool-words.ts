@@ -24,7 +24,9 @@ export interface ToolWords {
 
 /** The words of the tools of a flow with these names. */
 export function toolWords(names: unknown, { tools }: Pick<CompiledFlow, 'tools'>): readonly ToolWords[] {
-  return listOf<string>(names).flatMap((name) => (tools[name] === undefined ? [] : [wordsOf(name, tools[name])]));
+  return (listOf(names) as readonly string[]).flatMap((name) =>
+    tools[name] === undefined ? [] : [wordsOf(name, tools[name])],
+  );
 }
 
 export function wordsOf(name: string, tool: ToolDef): ToolWords {

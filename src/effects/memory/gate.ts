@@ -39,7 +39,7 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
   if (textOf(answer).trim() === '') return { state: 'refused', reason: 'there is no answer' };
   if (JSON.stringify(answer).length > ANSWER_MAX)
     return { state: 'refused', reason: `the answer has more than ${ANSWER_MAX} characters` };
-  const observations = listOf<Observation>(input['observations']);
+  const observations = listOf(input['observations']) as readonly Observation[];
   if (observations.length === 0 && listOf(input['known']).length > 0)
     return { state: 'refused', reason: 'the answer rests on what is remembered already' };
   const { sources, problem } = supportOf(call, observations);
@@ -100,7 +100,7 @@ function unshown({ command, flow }: Call, cited: readonly Observation[]): string
   const text = textOf(answer);
   const evidence = evidenceOf({
     observations: cited,
-    told: [textOf(asked), ...listOf(heard).map(textOf)],
+    told: [textOf(asked), ...(listOf(heard) as readonly Json[]).map(textOf)],
     // Words of the tool's own description and of field names are no news of the answer.
     given: cited.flatMap(({ tool, result = null }) => [
       flow.tools[tool]?.description ?? '',

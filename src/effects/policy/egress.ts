@@ -52,7 +52,7 @@ function checkAddresses({ command, flow, ...rest }: Call): Json | null {
 function checkSecrets({ command, flow }: Call): Json {
   const { tool: name, args = null, agent, user = null, prompt = null, observations } = command.input;
   const { before = null, fixed = null } = command.input;
-  const seen = listOf<Observation>(observations);
+  const seen = listOf(observations) as readonly Observation[];
   const isSecret = ({ tool }: Observation): boolean => flow.tools[tool]?.confidential === true;
   const data = seen.filter(isSecret).map(({ tool, result = null }) => ({ tool, values: [result] }));
   const nodes = confidentialNodes(flow);

@@ -50,7 +50,7 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   const input = vouchingInput(user, untrustedInput(command, flow));
   const effect = flow.tools[String(name)]?.effect ?? 'write';
   const demands = DEMANDS[effect];
-  const seen = listOf<Observation>(observations);
+  const seen = listOf(observations) as readonly Observation[];
   const split = seen.map((each) => ({ each, ...partsOf(each, flow.tools[each.tool]) }));
   const outside = [
     ...split.filter(({ others }) => others.length > 0).map(({ each, others }) => taintOf(`\`${each.tool}\``, others)),
