@@ -28,6 +28,18 @@ flow:
 const edge = (from: string, to: string) => picture.edges.filter((each) => each.from === from && each.to === to);
 
 describe('the picture of a flow', () => {
+  test('says when the way of a missed signal is taken', () => {
+    const { graph } = compileText(`
+flow:
+  id: late
+  entry: pause
+  nodes:
+    - { id: pause, type: wait, signal: go, timeout: 5, on_timeout: late, max_visits: 3, on_exhausted: late }
+    - { id: late, type: terminal }`);
+    const labels = graph?.edges.filter(({ from, to }) => from === 'pause' && to === 'late').map(({ label }) => label);
+    expect(labels).toEqual(['not in time', 'after 3 visits']);
+  });
+
   test('has what people wrote, with the join and the end beside it', () => {
     expect(picture.nodes.map(({ id, kind, detail }) => [id, kind, detail])).toEqual([
       ['~start', 'start', null],

@@ -70,6 +70,30 @@ flow:
     expect(found).not.toContain('guard-without-schema');
   });
 
+  const decided = (output: string): string => `
+agents: [{ id: reader, instructions: Read.${output} }]
+tools: { bank.pay: { effect: financial } }
+flow:
+  id: pay
+  entry: read
+  nodes:
+    - { id: read, type: agent, agent: reader, routes: [{ to: risk }] }
+    - { id: risk, type: decision, expr: kind, routes: [{ to: ask, when: high }, { to: pay }] }
+    - { id: ask, type: approval, message: Pay?, routes: [{ when: approvals.ask == 'approve', to: pay }] }
+    - { id: pay, type: tool, tool: bank.pay }`;
+
+  test('needs an output schema where a decision reads the reply', () => {
+    const found = compileText(decided('')).diagnostics.find(({ code }) => code === 'guard-without-schema');
+    expect(found).toMatchObject({ line: 9, column: 41, message: expect.stringContaining('`pay` without `ask`') });
+    const output = ', output: { type: object, properties: { kind: { enum: [high, low] } } }';
+    expect(codes(decided(output))).not.toContain('guard-without-schema');
+  });
+
+  test('needs no schema where it does not read the reply', () => {
+    const routes = '{ when: "event.payload.amount > 200", to: ask }, { to: pay }';
+    expect(codes(flow('', routes))).not.toContain('guard-without-schema');
+  });
+
   test('is fine where the other route reaches no side effect', () => {
     expect(codes(flow('', '{ when: "amount > 200", to: ask }, { to: look }'))).not.toContain('guard-without-schema');
   });

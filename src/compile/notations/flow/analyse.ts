@@ -57,11 +57,16 @@ export function analyse(standing: Standing): Analysed | null {
     recents: recentAgents(flow, graph),
     slots,
     report,
-    agents: new Set([...flow.nodes].flatMap(([id, { facts }]) => (facts.shape === 'agent' ? [id] : []))),
+    agents: new Map(
+      [...flow.nodes].flatMap(([id, { value, facts }]) => {
+        const agent = facts.lastAgent?.(value) ?? null;
+        return agent === null ? [] : [[id, agent] as const];
+      }),
+    ),
   });
   checkFlow(flow, graph, document, report);
   const prepared = prepare({ flow, expressions, slots, definitions, report });
-  checkGuards(flow, graph, definitions, report);
+  checkGuards({ flow, graph, definitions, expressions, report });
   warnOfTraps(flow, graph, report);
   const subs = subFlows(flow, standing);
   const drawn = drawFlow(flow, graph, (agent) => definitions.agents[agent]?.tools ?? []);

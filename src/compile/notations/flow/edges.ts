@@ -101,11 +101,12 @@ export function writtenGraph(body: Located): WrittenGraph {
   };
 }
 
-/** Cycles of nodes that no `max_visits` bounds. */
+/** Cycles of nodes that no `max_visits` bounds. A visit beyond it is not counted, and leads to `on_exhausted`. */
 function unboundedIn(nodes: ReadonlyMap<string, NamedEdges>): WrittenGraph['unbounded'] {
   const next = (id: string): readonly string[] => {
     const { bounded = false, edges = [] } = nodes.get(id) ?? {};
-    return bounded ? [] : edges.flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : []));
+    const followed = bounded ? edges.filter(({ kind }) => kind === 'over') : edges;
+    return followed.flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : []));
   };
   return componentsOf(nodes.keys(), next)
     .filter(({ cyclic }) => cyclic)

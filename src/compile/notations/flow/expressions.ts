@@ -40,6 +40,8 @@ export interface Expressions {
   kind(node: string, expr: string): Kind;
   /** The paths of those templates in a structure that only read a value. */
   reads(node: string, value: Json): readonly (readonly string[])[];
+  /** The agents whose replies a guard reads, or the expression of a decision. With `leaving`, the node itself has already run. */
+  agentsRead(node: string, guard: string, leaving: boolean): readonly string[];
   /** What the names in the templates of a structure mean. */
   meanings(node: string, value: Json): readonly Found[];
   /** The problem if the type of the expression is known and can never equal `wanted`; null otherwise. */
@@ -60,8 +62,8 @@ interface Parts {
   readonly recents: Recents;
   readonly slots: Slots;
   readonly report: Report;
-  /** The ids of the agent nodes. */
-  readonly agents: ReadonlySet<string>;
+  /** The agents by the ids of their nodes. */
+  readonly agents: ReadonlyMap<string, string>;
 }
 
 export function createExpressions(parts: Parts): Expressions {
@@ -94,6 +96,14 @@ export function createExpressions(parts: Parts): Expressions {
         if (path !== null) paths.set(JSON.stringify(path), path);
       }
       return [...paths.values()];
+    },
+    agentsRead(node, guard, leaving) {
+      const recent = leaving ? recents.after(node) : recents.before(node);
+      const found = meaningsOf(checker, node, slots.readable(stripBraces(guard)), recent, true);
+      return found.flatMap(({ meaning }) => {
+        if (meaning.is === 'node') return parts.agents.get(meaning.id) ?? [];
+        return meaning.is === 'bare' || meaning.is === 'latest' ? [...recent.agents] : [];
+      });
     },
     meanings: (node, value) =>
       embedded(value).flatMap((expr) => meaningsOf(checker, node, slots.readable(expr), recents.before(node), false)),
@@ -233,7 +243,7 @@ function rewritten(checker: Checker, node: string, expr: string): Expr {
 }
 
 /** The whole output of an agent. */
-function isReply(expr: string, agents: ReadonlySet<string>): boolean {
+function isReply(expr: string, agents: Parts['agents']): boolean {
   const [, id = ''] = /^\s*([A-Za-z_]\w*)\.output\s*$/.exec(expr) ?? [];
   return agents.has(id);
 }

@@ -8,25 +8,39 @@ import type { Definitions } from '../../document/definitions.ts';
 import { builtinTool } from '../../../catalog/builtin-tools.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
+import type { Expressions } from './expressions.ts';
 import { isCatchAll } from './model.ts';
 import type { Flow, FlowNode } from './model.ts';
 
-export function checkGuards(flow: Flow, graph: FlowGraph, definitions: Definitions, report: Report): void {
+interface Guarded {
+  readonly flow: Flow;
+  readonly graph: FlowGraph;
+  readonly definitions: Definitions;
+  readonly expressions: Expressions;
+  readonly report: Report;
+}
+
+export function checkGuards({ flow, graph, definitions, expressions, report }: Guarded): void {
+  const isOpen = (agent: string): boolean => (definitions.agents[agent]?.output ?? null) === null;
   for (const node of flow.nodes.values()) {
-    const agent = textField(node, 'agent');
-    if (node.value.type !== 'agent' || agent === null || (definitions.agents[agent]?.output ?? null) !== null) continue;
     const { routes } = node.value;
+    const decides = textField(node, 'expr');
     for (const [index, route] of routes.entries()) {
       if (isCatchAll(route) || !isProtection(flow.nodes.get(route.to), definitions)) continue;
-      const others = routes.slice(index + 1).map(({ to }) => to);
+      const guard = decides ?? route.when ?? '';
+      const agent = expressions.agentsRead(node.id, guard, decides === null).find(isOpen);
+      if (agent === undefined) continue;
+      const others = routes.filter((_, other) => other > index || decides !== null).map(({ to }) => to);
       const passed = reachableFrom(others, (id) => (id === route.to ? [] : graph.targets(id)));
       passed.delete(route.to);
       const effect = [...passed].find((id) => changesWorld(flow.nodes.get(id), definitions));
       if (effect === undefined) continue;
       report.warning(
         'guard-without-schema',
-        node.at('routes', index, 'when'),
-        `if this condition fails on an unexpected reply, \`${effect}\` runs without \`${route.to}\``,
+        decides === null ? node.at('routes', index, 'when') : node.at('expr'),
+        decides === null
+          ? `if this condition fails on an unexpected reply, \`${effect}\` runs without \`${route.to}\``
+          : `an unexpected reply can lead to \`${effect}\` without \`${route.to}\``,
         {
           help: `Declare an \`output\` schema for agent \`${agent}\`, so that its reply has the fields of the condition.`,
         },

@@ -16,7 +16,7 @@ import { reachableFrom } from '../../verify/components.ts';
 import type { Analysed } from './analyse.ts';
 import { scopeFrom, taken, visitsMaxOf } from './graph.ts';
 import { END } from './model.ts';
-import type { FlowNode } from './model.ts';
+import type { FlowEdge, FlowNode } from './model.ts';
 import type { Caller, ErrorWays, Lowering, Prepared } from './node-type.ts';
 import { nodeTypeOf } from './nodes/registry.ts';
 import { SLOT } from './slots.ts';
@@ -101,6 +101,7 @@ function createLowering(scope: Scope, prefix: string): Lowering {
       origin: name(node.id),
       at: scope.at ?? node.at('id'),
     }),
+    times,
     visitsMax: (id) => visitsMax(id) * times,
     ending: endings.at,
     target,
@@ -274,17 +275,20 @@ function createEndings({ kit, parts, all, path }: Scope): Endings {
   };
 }
 
-/** True if an error route or a missed signal leads from the node straight to `end`. */
-function canEndWithoutValue({ id, value }: FlowNode, { edges }: Analysed['graph']): boolean {
-  const isLate = (edges.get(id) ?? []).some(({ kind, to }) => kind === 'over' && to === END);
-  return isLate || value.on_error.some(({ to }) => to === END);
+/** The edges that leave a node without a result: after an error, a missed signal or too many visits. */
+function edgesWithoutValue({ edges }: Analysed['graph'], id: string): readonly FlowEdge[] {
+  return (edges.get(id) ?? []).filter(({ kind }) => kind !== 'route' && kind !== 'branch');
+}
+
+/** True if such an edge leads from the node straight to `end`. */
+function canEndWithoutValue({ id }: FlowNode, graph: Analysed['graph']): boolean {
+  return edgesWithoutValue(graph, id).some(({ to }) => to === END);
 }
 
 /** True if a path from this node can reach `end` before a node on it has a value. */
 function canEndBeforeValue(head: string, { flow, graph }: Analysed): boolean {
   if (flow.value.max_iterations > 0) return true;
-  const others = (id: string): readonly string[] =>
-    (graph.edges.get(id) ?? []).flatMap(({ kind, to }) => (kind === 'error' || kind === 'over' ? [to] : []));
+  const others = (id: string): readonly string[] => edgesWithoutValue(graph, id).map(({ to }) => to);
   const entered = [...reachableFrom([head], others)].flatMap((id) => flow.nodes.get(id) ?? []);
   return entered.some((node) => isCapped(node) || canEndWithoutValue(node, graph));
 }

@@ -94,8 +94,8 @@ export interface EdgeField {
   /** True if a node may leave the field out. */
   readonly optional?: true;
 }
-/** `over`: taken when a bound is used up. */
-type EdgeKind = 'route' | 'branch' | 'error' | 'over';
+/** `over`: taken instead of a visit beyond `max_visits`. `late`: taken when a signal did not come in time. */
+type EdgeKind = 'route' | 'branch' | 'error' | 'over' | 'late';
 
 /** One edge from an authored node to another, as it was written. */
 export interface FlowEdge {

@@ -210,11 +210,10 @@ function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `open`: it may be one that is not listed. `none`: there may have been no agent yet. */
+/** `open`: it may be one that is not listed. */
 export interface Recent {
   readonly agents: ReadonlySet<string>;
   readonly open: boolean;
-  readonly none: boolean;
 }
 
 const LISTED_MAX = 4;
@@ -232,29 +231,19 @@ export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
     const agent = node?.facts.lastAgent?.(node.value);
     if (agent === undefined) return entering;
     // Which branch wrote last is known only when the branches have run.
-    return agent === null ? { ...entering, open: true } : { agents: new Set([agent]), open: false, none: false };
+    return agent === null ? { ...entering, open: true } : { agents: new Set([agent]), open: false };
   };
   const { entry } = flow.value;
-  before.set(entry, { agents: new Set(), open: false, none: true });
+  before.set(entry, NOTHING);
   const waiting = [entry];
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     for (const { to, kind } of graph.edges.get(id) ?? []) {
       if (!flow.nodes.has(to)) continue;
-      const coming =
-        kind === 'branch' || kind === 'over'
-          ? (before.get(id) ?? NOTHING)
-          : kind === 'error'
-            ? merge(before.get(id), after(id))
-            : after(id);
+      const entering = before.get(id) ?? NOTHING;
+      const coming = kind === 'route' ? after(id) : kind === 'error' ? merge(entering, after(id)) : entering;
       const known = before.get(to);
       const merged = merge(known, coming);
-      if (
-        known !== undefined &&
-        merged.open === known.open &&
-        merged.none === known.none &&
-        merged.agents.size === known.agents.size
-      )
-        continue;
+      if (known !== undefined && merged.open === known.open && merged.agents.size === known.agents.size) continue;
       before.set(to, merged);
       waiting.push(to);
     }
@@ -262,11 +251,11 @@ export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
   return { before: (id) => before.get(id) ?? NOTHING, after };
 }
 
-const NOTHING: Recent = { agents: new Set(), open: false, none: true };
+const NOTHING: Recent = { agents: new Set(), open: false };
 
 function merge(a: Recent | undefined, b: Recent): Recent {
   if (a === undefined) return b;
   const agents = new Set([...a.agents, ...b.agents]);
   const many = agents.size > LISTED_MAX;
-  return { agents: many ? a.agents : agents, open: a.open || b.open || many, none: a.none && b.none };
+  return { agents: many ? a.agents : agents, open: a.open || b.open || many };
 }

@@ -106,6 +106,8 @@ export interface Lowering {
   entered(prepared: Prepared): Step;
   /** The step of any other node that belongs to the authored node. */
   part(prepared: Prepared, hint: string): Step;
+  /** How often the flow itself can begin. */
+  readonly times: number;
   /** The most visits that a node can have. */
   visitsMax(id: string): number;
   /** The writes after which a path that ends here returns the value. */

@@ -66,20 +66,21 @@ function edgesOfNode(node: FlowNode, graph: FlowGraph, flow: Flow, stops: readon
     targets(to).map((target) => ({
       from: kind === 'branch' ? id : from,
       to: target,
-      kind: kind === 'route' && to === END && target !== END_ID ? 'join' : kind,
+      kind: kind === 'late' ? 'over' : kind === 'route' && to === END && target !== END_ID ? 'join' : kind,
       label: label ?? plainLabel(kind, value),
     }));
   const branchesFirst = [
     ...edges.filter(({ kind }) => kind === 'branch'),
     ...edges.filter(({ kind }) => kind === 'route'),
     ...(value.routes.length === 0 ? [{ to: END, kind: 'route' as const, label: null }] : []),
-    ...edges.filter(({ kind }) => kind === 'error' || kind === 'over'),
+    ...edges.filter(({ kind }) => kind !== 'branch' && kind !== 'route'),
   ];
   return branchesFirst.flatMap(drawn);
 }
 
 function plainLabel(kind: FlowEdge['kind'], { routes, max_visits: most }: FlowNode['value']): string | null {
   if (kind === 'error') return 'any error';
+  if (kind === 'late') return 'not in time';
   if (kind === 'over') return `after ${most ?? 0} visits`;
   return kind === 'route' && routes.length > 1 ? 'default' : null;
 }

@@ -61,7 +61,7 @@ export function slotsOf(ids: Iterable<string>, prefix = ''): Slots {
     odd.push(id);
   }
   const patterns = odd.map((id) => ({
-    pattern: new RegExp(`(?<![\\w.])${escaped(id)}(?=\\.(?:output|result)\\b)`, 'g'),
+    pattern: new RegExp(`(?<![\\w.])${escaped(id)}(?=\\.[A-Za-z_])`, 'g'),
     slot: slots.get(id) ?? id,
   }));
   return {

@@ -86,33 +86,32 @@ function importModel(outer: Definitions, inner: Definitions, name: string | null
   return given;
 }
 
+/** The parts of a tool's declaration. */
+const TOOL_PARTS = ['tools', 'toolCosts', 'toolChecks', 'toolLookups', 'toolApprovers'] as const;
+
 function withTools(outer: Definitions, { definitions: inner, document, report }: SubFlow): Definitions {
-  const { sections } = document;
-  for (const name of Object.keys(inner.tools))
-    if (outer.tools[name] !== undefined && !same(outer.tools[name], inner.tools[name]))
-      report.error(
-        'tool-conflict',
-        sections.key('tools', name),
-        `the tool \`${name}\` is declared in another way outside`,
-        {
-          help: 'Declare it the same way in both documents, or give one of the two another name.',
-        },
-      );
-  for (const name of Object.keys(inner.servers))
-    if (outer.servers[name] !== undefined && !same(outer.servers[name], inner.servers[name]))
-      report.error(
-        'tool-conflict',
-        sections.key('mcp', name),
-        `the server \`${name}\` is declared in another way outside`,
-        {
-          help: 'Declare it the same way in both documents, or give one of the two another name.',
-        },
-      );
+  const kinds = [
+    ['tools', 'tool', TOOL_PARTS],
+    ['mcp', 'server', ['servers']],
+  ] as const;
+  for (const [section, noun, parts] of kinds) {
+    const [first] = parts;
+    const conflicts = Object.keys(inner[first]).filter(
+      (name) => outer[first][name] !== undefined && parts.some((part) => !same(outer[part][name], inner[part][name])),
+    );
+    for (const name of conflicts) {
+      const message = `the ${noun} \`${name}\` is declared in another way outside`;
+      report.error('tool-conflict', document.sections.key(section, name), message, {
+        help: 'Declare it the same way in both documents, or give one of the two another name.',
+      });
+    }
+  }
   return {
     ...outer,
     tools: { ...inner.tools, ...outer.tools },
     toolCosts: { ...inner.toolCosts, ...outer.toolCosts },
     toolChecks: { ...inner.toolChecks, ...outer.toolChecks },
+    toolLookups: { ...inner.toolLookups, ...outer.toolLookups },
     toolApprovals: new Set([...outer.toolApprovals, ...inner.toolApprovals]),
     toolApprovers: { ...inner.toolApprovers, ...outer.toolApprovers },
     servers: { ...inner.servers, ...outer.servers },

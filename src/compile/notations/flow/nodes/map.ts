@@ -21,7 +21,7 @@ const schema = nodeSchema('map', () => ({
   as: name().default('item').describe('The name of the item in the path; its number, from 0, is `<as>_index`.'),
   do: name().describe('The first node of the path that runs once per item.'),
   width: int({ min: 1, max: 1000 }).default(WIDTH).describe('How many items run at once.'),
-  max_items: int({ min: 1, max: 100_000 }).default(ITEMS_MAX).describe('The most items in one run.'),
+  max_items: int({ min: 1, max: 100_000 }).default(ITEMS_MAX).describe('The most items in one run. Each further attempt of `retry` may have as many.'),
   on_item_error: oneOf(['fail', 'skip', 'collect'])
     .default('fail')
     .describe('A failed item fails the node, is left out, or is kept as `{ error: { type, message } }`.'),
@@ -117,14 +117,15 @@ function addItems(
 ): NodeId {
   const { kit, slots } = lowering;
   const { node, parts } = prepared;
-  const { as, width, on_item_error: policy, max_items: most } = node.value;
+  const { as, width, on_item_error: policy, max_items: given, retry } = node.value;
+  const most = given * lowering.times * (retry?.max_attempts ?? 1);
   const slot = slots.of(node.id);
   const part = (hint: string): Step => lowering.part(prepared, hint);
   const tooMany = kit.fail(part('too many'), {
     class: 'budget',
     type: 'ItemsError',
     code: 'BUDGET_EXHAUSTED',
-    message: `"max_items of ${lowering.name(node.id)} is ${most}"`,
+    message: `"max_items of ${lowering.name(node.id)} is ${given}"`,
   });
   const meterId = `items:${lowering.name(node.id)}`;
   const meter = kit.visits(meterId, most, tooMany, `max_items of ${lowering.name(node.id)}`);

@@ -36,7 +36,7 @@ export const waitNode = nodeType<typeof schema, Parts>({
   type: 'wait',
   schema,
   shape: 'tool',
-  edges: [{ field: 'on_timeout', kind: 'over', single: true, optional: true }],
+  edges: [{ field: 'on_timeout', kind: 'late', single: true, optional: true }],
   poison: {},
   check: checkWait,
   expanded: ({ for: seconds, until, signal }) => [seconds ?? null, until ?? null, signal ?? null],
