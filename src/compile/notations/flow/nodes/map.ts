@@ -21,7 +21,9 @@ const schema = nodeSchema('map', () => ({
   as: name().default('item').describe('The name of the item in the path; its number, from 0, is `<as>_index`.'),
   do: name().describe('The first node of the path that runs once per item.'),
   width: int({ min: 1, max: 1000 }).default(WIDTH).describe('How many items run at once.'),
-  max_items: int({ min: 1, max: 100_000 }).default(ITEMS_MAX).describe('The most items in one run. Each further attempt of `retry` may have as many.'),
+  max_items: int({ min: 1, max: 100_000 })
+    .default(ITEMS_MAX)
+    .describe('The most items in one run. Each further attempt of `retry` may have as many.'),
   on_item_error: oneOf(['fail', 'skip', 'collect'])
     .default('fail')
     .describe('A failed item fails the node, is left out, or is kept as `{ error: { type, message } }`.'),
