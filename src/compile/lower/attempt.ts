@@ -68,14 +68,14 @@ function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attem
   const limit = { unit: 'visits', max: retry.max * visitsMax, over: fail, label } as const;
   const share = step.id === undefined ? undefined : { of: step.id, max: retry.max };
   const meter = kit.builder.meter(`attempts:${again}`, limit, share);
-  const wait = addDelay(kit, part('backoff'), retry.delaysMs ?? [], again);
+  const wait = addDelay(kit, { ...part('backoff'), onBudget: fail }, retry.delaysMs ?? [], again);
   const repeat = (hint: string, failure: FailureKind): NodeId =>
     addToken(
       kit,
       { part, fail, hint },
       kit.set(
         { ...part(hint), charges: [meter], decision: decisionOf(failure, 'retry') },
-        [set(TRIES, `${TRIES} + 1`), set('error', 'null')],
+        [set(TRIES, `${TRIES} + 1`)],
         wait,
       ),
     );
@@ -110,13 +110,16 @@ function addToken(kit: Kit, { part, fail, hint }: Token, next: NodeId): NodeId {
   return kit.check(part(`${hint}.token`), { check: RETRY_CHECK, input: { name: quote(origin) }, next, fail: denied });
 }
 
-/** Waits before the next attempt. The wait is a timer of the run, so it survives a crash. */
+/**
+ * Waits before the next attempt. The wait is a timer of the run, so it survives a crash. It counts as a retry: where
+ * `budgets.retries` has none left, the error is final. The error is forgotten after the wait.
+ */
 function addDelay(kit: Kit, step: Step, delaysMs: readonly number[], next: NodeId): NodeId {
-  if (delaysMs.every((delay) => delay === 0)) return next;
-  const seconds = literal(delaysMs.map((delay) => delay / 1000));
+  const isInstant = delaysMs.every((delay) => delay === 0);
+  const seconds = isInstant ? '0' : `${literal(delaysMs.map((delay) => delay / 1000))}[${TRIES} - 1]`;
   return kit.call(step, {
-    effect: { kind: 'wait', about: step.origin, input: { for: `${seconds}[${TRIES} - 1]` }, reserve: {} },
-    writes: [],
+    effect: { kind: 'wait', about: step.origin, input: { for: seconds }, reserve: { retries: 1 } },
+    writes: [set('error', 'null')],
     next,
     fail: next,
   });
