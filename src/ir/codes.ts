@@ -93,3 +93,8 @@ export const FAILURE_CLASSES = Object.keys(CODE_OF_CLASS) as readonly FailureCla
 export function codeOfFailure(failure: FailureClass, attempts: number): TerminalCode {
   return attempts > 1 && failure !== 'budget' ? 'REPEATED_FAILURE' : CODE_OF_CLASS[failure];
 }
+
+/** True for the two codes of a run that gave its result. */
+export function isGood(code: string | null | undefined): boolean {
+  return code === 'SUCCESS' || code === 'PARTIAL_SUCCESS';
+}

@@ -1,8 +1,8 @@
 /** Changes of a fork other than slots: the instructions and models of agents, and the work directory of its tools. */
+import { defined } from '../expr/values.ts';
 import { hash } from 'node:crypto';
-import { modelTable } from '../compile/document/model-table.ts';
-import type { ModelEntry } from '../compile/document/model-table.ts';
-import { nearest } from '../compile/diagnose/nearest.ts';
+import { modelTable, type ModelEntry } from '../compile/document/model-table.ts';
+import { didYouMean } from '../compile/diagnose/nearest.ts';
 import { seal } from '../compile/lower/hash.ts';
 import { priceOf } from '../effects/models/prices.ts';
 import { copyWorkDir } from '../effects/pins.ts';
@@ -81,11 +81,7 @@ function editAgents(flow: CompiledFlow, edits: { readonly [agent: string]: Agent
         `\`${model}\` is neither a model of the document nor \`provider/model\``,
         'Write it as openai/gpt-5-mini.',
       );
-    agents[agent.id] = {
-      ...agent,
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(model === undefined ? {} : { model }),
-    };
+    agents[agent.id] = { ...agent, ...defined({ instructions, model }) };
   }
   const { hash: _, ...body } = flow;
   const models = { ...flow.models, ...table.usedBy(Object.values(agents)) };
@@ -95,10 +91,7 @@ function editAgents(flow: CompiledFlow, edits: { readonly [agent: string]: Agent
 function agentNamed({ agents }: CompiledFlow, given: string): AgentDef {
   const found = Object.hasOwn(agents, given) ? agents[given] : Object.values(agents).find(({ name }) => name === given);
   if (found !== undefined) return found;
-  const near = nearest(given, Object.keys(agents));
-  throw new SluiceError(
-    'bad-fork',
-    `there is no agent \`${given}\``,
-    near === undefined ? `The agents: ${Object.keys(agents).join(', ')}.` : `Did you mean \`${near}\`?`,
-  );
+  const known = Object.keys(agents);
+  const help = didYouMean(given, known, `The agents: ${known.join(', ')}.`);
+  throw new SluiceError('bad-fork', `there is no agent \`${given}\``, help);
 }

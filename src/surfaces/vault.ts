@@ -1,8 +1,7 @@
 /** The vault of personal data that belongs to a journal. The file and the key are made when a run first needs them. */
 import { resolve } from 'node:path';
 import type { OpenVault } from '../effects/pii/pipeline.ts';
-import { createVault } from '../effects/pii/vault.ts';
-import type { TakeNumber } from '../effects/pii/vault.ts';
+import { createVault, type TakeNumber } from '../effects/pii/vault.ts';
 import type { PiiStore, Store } from '../runtime/ports.ts';
 import { openStore } from '../stores/open-store.ts';
 import { piiKey } from '../stores/pii-key.ts';

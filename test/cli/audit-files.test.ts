@@ -1,9 +1,10 @@
 /** Files for an audit on another machine, heads that find a rolled back database, copies, and the difference of two runs. */
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { folder } from './cli.ts';
+import { bin, ended, folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 
 const FLOW =
@@ -137,6 +138,34 @@ test.each([
   const { status, stderr } = await sluice(['backup', target], { cwd });
   expect([status, stderr]).toEqual([2, expect.stringContaining(`error[usage]: ${message}`)]);
   expect((await sluice(['audit', 'verify'], { cwd })).status).toBe(0);
+});
+
+test('a copy that fails names its cause and leaves no part of a file behind', async () => {
+  const cwd = await ran();
+  // No file may become longer than 8 KB, so the copy fails as on a disk without room.
+  const child = spawn('bash', ['-c', `ulimit -f 8; exec "$@"`, '-', process.execPath, bin, 'backup', 'copy.db'], {
+    cwd,
+  });
+  const { status, stderr } = await ended(child);
+  expect([status, stderr]).toEqual([1, expect.stringContaining('error[journal-unavailable]: `copy.db`')]);
+  expect(readdirSync(cwd).filter((name) => name.startsWith('copy.db'))).toEqual([]);
+});
+
+test('a database can be read while there is no room for the index of its log', async () => {
+  const cwd = await ran();
+  const db = join(cwd, '.sluice/sluice.db');
+  // A process that stopped without room leaves an empty log and the beginning of an index.
+  writeFileSync(`${db}-wal`, '');
+  writeFileSync(`${db}-shm`, 'x');
+  const child = spawn('bash', ['-c', `ulimit -f 8; exec "$@"`, '-', process.execPath, bin, 'runs'], { cwd });
+  const { status, stdout, stderr } = await ended(child);
+  expect([status, stdout], stderr).toEqual([0, expect.stringContaining('r1')]);
+});
+
+test('an export is refused in words about writing', async () => {
+  const cwd = await ran();
+  const { status, stderr } = await sluice(['audit', 'export', 'r1', '--out', 'none/r1.json'], { cwd });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('`none/r1.json` cannot be written')]);
 });
 
 test('diff says where two runs part', async () => {

@@ -100,6 +100,14 @@ describe('metrics, explain and trace', () => {
     expect(wrong[2]?.stderr).toContain('bad-baseline');
     expect(wrong[4]?.stderr).toContain('Write it once, without `--baseline`, with `--report before.json`');
   });
+
+  test('a misspelt flow is not a flow without runs', { timeout: 60_000 }, async () => {
+    const cwd = await newProject();
+    await sluice(RUN, { cwd });
+    const wrong = await sluice(['metrics', '--flow', 'suport'], { cwd });
+    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('Did you mean `support`?')]);
+    expect((await sluice(['metrics', '--flow', 'support'], { cwd })).stdout).toMatch(/^1 run of `support`/);
+  });
 });
 
 test('diagnose: a run, a span, and mistakes', { timeout: 60_000 }, async () => {

@@ -1,6 +1,6 @@
 /** A run that started with a script goes on with it, so that a forgotten `--script` never calls a real tool. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bin, cleanEnvironment, folder, json, report, type RunJson } from './cli.ts';
@@ -95,6 +95,25 @@ test('--no-script uses the real tools, and the next command repeats it', async (
   expect(answered.status, answered.stderr).toBe(3);
   expect(isReal(cwd)).toBe(true);
   expect(answered.stdout + answered.stderr).toMatch(/signal .* shipped --no-script/);
+});
+
+test('a run that moves to another version keeps its script, and `--no-script` moves it without', async () => {
+  const { cwd, run } = await suspended();
+  writeFileSync(join(cwd, 'docs/next.yaml'), FILES['docs/pay.yaml'].replace('signal: shipped', 'signal: sent'));
+  const moved = await sluice(['migrate', run, 'docs/next.yaml', '--run', 'moved'], { cwd });
+  expect(moved.status, moved.stderr).toBe(3);
+  expect(moved.stderr).toContain('started with the script docs/pay.script.yaml');
+  expect(moved.stderr).toContain('answer a_moved.0.0 approve --script docs/pay.script.yaml');
+  writeFileSync(join(cwd, 'docs/last.yaml'), FILES['docs/pay.yaml'].replace('signal: shipped', 'signal: gone'));
+  const bare = await sluice(['migrate', 'moved', 'docs/last.yaml', '--run', 'bare', '--no-script'], { cwd });
+  expect(bare.status, bare.stderr).toBe(3);
+  expect(bare.stderr).toContain('answer a_bare.0.0 approve --no-script');
+});
+
+test('the commands that `approvals --no-script` prints have the option', async () => {
+  const { cwd, approval } = await suspended();
+  const listed = await sluice(['approvals', '--no-script'], { cwd });
+  expect(listed.stdout).toMatch(new RegExp(`answer ${approval} approve --no-script$`, 'm'));
 });
 
 test('a script that is gone is an error before anything is recorded', async () => {

@@ -25,6 +25,10 @@ test.each([
   [['show', 'a', 'b'], 'too many arguments'],
   [['graph', 'x.yaml', '--format', 'png'], 'Allowed choices are mermaid, dot, svg, json'],
   [['check', 'x.yaml', '--max-cost', 'much'], '`--max-cost` takes a number'],
+  [['check', 'x.yaml', '--max-cost', '0x10'], '`--max-cost` takes a number'],
+  [['run', 'x.yaml', '--shell-limit', 'cpu=1=2'], '`--shell-limit cpu` takes a whole number or `none`, not `1=2`'],
+  [['simulate', 'x.yaml', '--html', 'none/page.html'], '`none/page.html` cannot be written: there is no folder `none`'],
+  [['eval', 'x.yaml', '--report', 'none/a.json'], '`none/a.json` cannot be written: there is no folder `none`'],
   [['answer', 'a_x', 'approve', '--edit', '{'], '`--edit` takes JSON'],
   [['runs', '--state', 'complete'], 'Did you mean `completed`?'],
 ])('%j is wrong usage', async (args, words) => {

@@ -2,15 +2,8 @@
 import { expect, test } from 'vitest';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { PATHOLOGIES } from '../../src/surfaces/evaluate/diagnose/diagnose.ts';
-import { trajectoryOf } from '../../src/surfaces/evaluate/diagnose/trajectory.ts';
-import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
-import { compileLoop, drive } from '../loop/drive.ts';
-import { FIRST } from './planted-first.ts';
-import type { Planted } from './planted-kit.ts';
-import { REST } from './planted-rest.ts';
+import { CASES, plantedRun } from './planted.ts';
 
-const CASES: { readonly [id: string]: Planted } = { ...FIRST, ...REST };
 type Notation = 'flow' | 'workflow' | 'orchestration' | 'staged' | 'loop';
 type Fields = { [key: string]: Json };
 
@@ -223,13 +216,9 @@ test.each(Object.entries(DOCUMENTS))('the document in %s compiles', (_, document
 });
 
 test.each(Object.keys(CASES))('%s', async (id) => {
-  const { document, script, peers, ...options } = await (CASES[id] as Planted)[0]();
-  const { read } = await drive(compileLoop(document), script, options);
-  const run = trajectoryOf(recordOf(read));
-  const around = { successes: [], openQuestions: 0, now: read.state.now, ...peers };
-  const detector = PATHOLOGIES.find((each) => each.id === id);
+  const { remedyIn } = await plantedRun(id);
   for (const notation of Object.keys(DOCUMENTS) as Notation[]) {
-    const remedy = detector?.detect({ ...run, notation }, around)?.remedy ?? '';
+    const remedy = remedyIn(notation);
     const fragments = [...remedy.matchAll(/`([^`]+)`/g)].map(([, fragment = '']) => fragment);
     for (const fragment of fragments) {
       expect(Object.keys(EDITS), `${notation}: ${remedy}`).toContain(fragment);

@@ -5,12 +5,9 @@ import type { Diagnosis } from '../../src/surfaces/evaluate/diagnose/diagnose.ts
 import type { Peers } from '../../src/surfaces/evaluate/diagnose/detector.ts';
 import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
-import { FIRST } from './planted-first.ts';
 import { bot, call, loop, steps } from './planted-kit.ts';
 import type { Given, Planted } from './planted-kit.ts';
-import { REST } from './planted-rest.ts';
-
-const CASES = { ...FIRST, ...REST };
+import { CASES } from './planted.ts';
 
 async function diagnosed({ document, script, peers, ...options }: Given): Promise<Diagnosis> {
   const { read } = await drive(compileLoop(document), script, options);

@@ -3,15 +3,9 @@ import { expect, test } from 'vitest';
 import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { NOTATIONS } from '../../src/compile/notations/registry.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { isRecord, recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
-import { PATHOLOGIES } from '../../src/surfaces/evaluate/diagnose/diagnose.ts';
-import { trajectoryOf } from '../../src/surfaces/evaluate/diagnose/trajectory.ts';
-import { compileLoop, drive } from '../loop/drive.ts';
-import { FIRST } from './planted-first.ts';
-import type { Planted } from './planted-kit.ts';
-import { REST } from './planted-rest.ts';
+import { isRecord } from '../../src/expr/values.ts';
+import { CASES, plantedRun } from './planted.ts';
 
-const CASES: { readonly [id: string]: Planted } = { ...FIRST, ...REST };
 /** The key of each notation in a document. */
 const KEYS = { flow: 'flow', workflow: 'workflow', orchestration: 'Orchestration', staged: 'staged', loop: 'loop' };
 const schema = JSON.parse(JSON.stringify(documentSchema(NOTATIONS))) as { readonly [key: string]: Json };
@@ -47,13 +41,9 @@ function keysIn(fragment: string): readonly string[] {
 }
 
 test.each(Object.keys(CASES))('%s', async (id) => {
-  const { document, script, peers, ...options } = await (CASES[id] as Planted)[0]();
-  const { read } = await drive(compileLoop(document), script, options);
-  const run = trajectoryOf(recordOf(read));
-  const around = { successes: [], openQuestions: 0, now: read.state.now, ...peers };
-  const detector = PATHOLOGIES.find((each) => each.id === id);
+  const { run, remedyIn } = await plantedRun(id);
   for (const notation of Object.keys(KEYS)) {
-    const remedy = detector?.detect({ ...run, notation }, around)?.remedy ?? '';
+    const remedy = remedyIn(notation);
     expect(remedy).not.toBe('');
     const known = (key: string): boolean =>
       WORDS[notation]?.has(key) === true ||

@@ -46,11 +46,13 @@ function openShared(path: string, timeout: number): DatabaseSync | null {
   } catch (error) {
     db.close();
     const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
-    if (code === CANTOPEN || code === READONLY) return null;
+    if (code === CANTOPEN || code === READONLY || code === IOERR) return null;
     throw error;
   }
 }
 const READONLY = 8;
+/** A full disk has no room for the index file. */
+const IOERR = 10;
 const CANTOPEN = 14;
 
 function openImmutable(path: string): DatabaseSync {

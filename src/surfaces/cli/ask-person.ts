@@ -1,4 +1,5 @@
 /** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. Nothing is preselected. */
+import { isRecord } from '../../expr/values.ts';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Json } from '../../expr/json.ts';
@@ -132,10 +133,6 @@ export function currentUser(): string {
   } catch {
     return 'cli';
   }
-}
-
-function isRecord(value: Json): value is { readonly [field: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parsed(text: string): Json | undefined {

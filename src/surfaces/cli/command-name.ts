@@ -9,47 +9,7 @@ import type { RunState } from '../../ir/events.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
-/** Every command: a test compares the list with the program. */
-export const COMMANDS: readonly string[] = [
-  'answer',
-  'approvals',
-  'audit',
-  'backup',
-  'breakers',
-  'budget',
-  'cancel',
-  'check',
-  'completion',
-  'diagnose',
-  'diff',
-  'doctor',
-  'erase',
-  'eval',
-  'explain',
-  'fork',
-  'graph',
-  'help',
-  'init',
-  'keys',
-  'logs',
-  'mcp',
-  'memory',
-  'metrics',
-  'migrate',
-  'prune',
-  'quotas',
-  'replay',
-  'resume',
-  'run',
-  'runs',
-  'schema',
-  'show',
-  'signal',
-  'simulate',
-  'trace',
-  'watch',
-];
-const COMMAND = new RegExp(String.raw`(?<![\w/.-])(?<!npx )sluice (?=(?:--help|${COMMANDS.join('|')})\b)`, 'g');
+const COMMAND = /(?<![\w/.-])(?<!npx )sluice (?=--help\b|[a-z])/g;
 
 /** Replaces the name of the program in commands that a text prints. */
 export function withCommandName(text: string): string {
@@ -69,9 +29,8 @@ export function commandName(env: NodeJS.ProcessEnv, cwd: string, script: string)
 }
 
 export interface RepeatedOptions {
-  readonly script?: string;
-  /** The run goes on without the script that it started with. */
-  readonly noScript?: boolean;
+  /** False: the run goes on without the script that it started with (`--no-script`). */
+  readonly script?: string | false;
   readonly model?: string;
   readonly workDir?: string;
   /** Hosts that the built-in HTTP tools may call. */
@@ -83,10 +42,10 @@ export interface RepeatedOptions {
 /** The options to repeat in a command that continues the run. */
 export function flagsOf(
   { db, tenant }: Pick<Cli, 'db' | 'tenant'>,
-  { script, noScript = false, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
+  { script, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
 ): string {
   const given = [
-    ['--script', script === OF_PROGRAM ? undefined : script],
+    ['--script', script === OF_PROGRAM || script === false ? undefined : script],
     ['--model', model],
     ['--work-dir', workDir],
     ...allowHost.map((host) => ['--allow-host', host] as const),
@@ -95,7 +54,7 @@ export function flagsOf(
     ['--tenant', tenant],
   ] as const;
   const flags = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`]));
-  return [...(noScript ? [' --no-script'] : []), ...flags].join('');
+  return [...(script === false ? [' --no-script'] : []), ...flags].join('');
 }
 
 /** The script that a run started with, as a path from here. */

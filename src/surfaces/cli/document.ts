@@ -2,18 +2,17 @@
  * Compiles a document on disk: YAML and JSON from their text, a TypeScript or JavaScript module from its exports.
  * Mistakes in the document are diagnostics; a file that cannot be read is an error.
  */
+import { defined } from '../../expr/values.ts';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { lockFileOf, readMcpLock } from '../../catalog/mcp-lock.ts';
-import type { McpLock } from '../../catalog/mcp-lock.ts';
+import { lockFileOf, readMcpLock, type McpLock } from '../../catalog/mcp-lock.ts';
 import { loadCode } from '../../effects/code/load.ts';
 import { priceOf } from '../../effects/models/prices.ts';
 import { requireModel } from '../../effects/models/packages.ts';
 import { targetOf } from '../../effects/models/target.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
-import type { RealCalls } from '../../effects/tools/prerequisites.ts';
-import { missingPrerequisites, missingServers } from '../../effects/tools/prerequisites.ts';
+import { missingPrerequisites, missingServers, type RealCalls } from '../../effects/tools/prerequisites.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
 import { compile, type CompileResult } from '../../compile/compile.ts';
@@ -22,8 +21,7 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { FlowTools } from '../../effects/functions/performer.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { PerformError } from '../../runtime/failures.ts';
-import { isDefinition } from '../library/define/definition.ts';
-import type { AnyDefinition } from '../library/define/definition.ts';
+import { isDefinition, type AnyDefinition } from '../library/define/definition.ts';
 import { textReader } from '../library/compile.ts';
 import { readText } from './files.ts';
 
@@ -50,8 +48,7 @@ export async function compileFile(file: string, model?: string, mcpLock?: McpLoc
     priceOf,
     checkPolicy,
     readText: textReader(dirname(file)),
-    ...(model === undefined ? {} : { model }),
-    ...(lock === undefined ? {} : { mcpLock: lock }),
+    ...defined({ model, mcpLock: lock }),
   };
   if (/\.[cm]?[jt]s$/.test(file)) {
     const value = await exported(file);

@@ -1,15 +1,16 @@
 /** The four exit statuses of the command line. */
+import { isGood } from '../../ir/codes.ts';
 import type { Report } from '../../runtime/engine/types.ts';
 
-export const OK = 0;
-export const FAILED = 1;
-export const USAGE = 2;
-const WAITING = 3;
+export const OK = 0 as const;
+export const FAILED = 1 as const;
+export const USAGE = 2 as const;
+const WAITING = 3 as const;
 export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING;
 
 export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus {
   if (report.state === 'suspended') return WAITING;
-  return report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS' ? OK : FAILED;
+  return isGood(report.code) ? OK : FAILED;
 }
 
 /** The worst of several statuses: a failure, else the first that is not OK. */

@@ -9,6 +9,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson } from './ask-person.ts';
 import { mayAnswerHere, personHere } from './person.ts';
 import type { Cli } from './context.ts';
+import { statusOfRun, type ExitStatus } from './exit-status.ts';
 import { headOf } from './store.ts';
 import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from './report-text.ts';
 import type { Session } from './session.ts';
@@ -24,6 +25,14 @@ import { createPlainView } from './view/plain.ts';
 /** How often to try to take over a run whose owner died: the old lease must expire first. */
 const NUDGE_MS = 500;
 const SILENT: View = { take: () => undefined, hear: () => undefined, pause: () => undefined, end: () => undefined };
+
+/** Follows a run and prints its outcome, or its report with `--json`. */
+export async function followToResult(cli: Cli, session: Session, run: RunId, known = 0): Promise<ExitStatus> {
+  const report = await follow(cli, session, run, known);
+  if (cli.json) cli.printJson(report);
+  else printOutcome(cli, session.world.flags, report);
+  return statusOfRun(report);
+}
 
 /** Events up to `known` are not shown again. */
 export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {

@@ -2,11 +2,10 @@
  * Key pairs of people. The private keys lie in the folder of the user and not in the project, where tools of an agent could
  * read them. `SLUICE_KEYS_DIR` names another folder.
  */
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyObject } from 'node:crypto';
 import { privateKeyIn, publicLine } from '../../runtime/engine/identity.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';

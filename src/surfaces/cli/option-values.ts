@@ -1,7 +1,7 @@
 /** Parses option values. Errors name the option and the value it takes. */
 import { isIP } from 'node:net';
 import type { Json } from '../../expr/json.ts';
-import { nearest } from '../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../compile/diagnose/nearest.ts';
 import type { ResourceLimits } from '../../effects/tools/tool.ts';
 import { usage } from './usage.ts';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
@@ -22,10 +22,13 @@ export function readJson(option: string, given: string | undefined): Json | unde
 export function readNumber(option: string, given: string | undefined, least = 0): number | undefined {
   if (given === undefined) return undefined;
   const value = Number(given);
-  if (given.trim() === '' || !Number.isFinite(value) || value < least)
+  // `Number` also reads hexadecimal, and an empty text as 0.
+  if (!DECIMAL.test(given) || !Number.isFinite(value) || value < least)
     throw usage(`\`${option}\` takes a number of at least ${least}, not \`${given}\``);
   return value;
 }
+
+const DECIMAL = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 
 export function readWhole(option: string, given: string | undefined, least = 0): number | undefined {
   const value = readNumber(option, given, least);
@@ -72,14 +75,13 @@ export function readShellLimits(given: readonly string[] = []): ResourceLimits {
 }
 
 function shellLimit(text: string): [string, number] {
-  const [name = '', value = ''] = text.split('=', 2);
+  const [name = '', ...rest] = text.split('=');
+  const value = rest.join('=');
   const limit = SHELL_LIMITS[name];
   if (limit === undefined) {
-    const near = nearest(name, Object.keys(SHELL_LIMITS));
-    throw usage(
-      `\`--shell-limit\` does not know \`${name}\``,
-      near === undefined ? `Known are ${Object.keys(SHELL_LIMITS).join(', ')}.` : `Did you mean \`${near}\`?`,
-    );
+    const known = Object.keys(SHELL_LIMITS);
+    const help = didYouMean(name, known, `Known are ${known.join(', ')}.`);
+    throw usage(`\`--shell-limit\` does not know \`${name}\``, help);
   }
   const [, digits, unit = ''] = /^(\d+)([KMG]?)$/i.exec(value) ?? [];
   const amount = value === 'none' ? Infinity : Number(digits) * (SIZE_UNITS[unit.toUpperCase()] ?? NaN);

@@ -1,4 +1,5 @@
 /** Data of a question as lines that a person can read: names and values instead of JSON. */
+import { isRecord } from '../../expr/values.ts';
 import type { Json } from '../../expr/json.ts';
 import { harmless, unpadded } from './code-points.ts';
 import { oneLine, pad, widthOf, wrap } from './text.ts';
@@ -40,10 +41,6 @@ function shownName(name: string): string {
 
 function textOf(value: Json): string {
   return typeof value === 'string' ? unpadded(harmless(value)) : JSON.stringify(value);
-}
-
-function isRecord(value: Json): value is { readonly [name: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A list of short values stays beside its name. */

@@ -1,6 +1,5 @@
 /** Reports every error in the same form: code, sentence, help, page. Stack traces need `--debug`. */
-import { isErrorCode } from '../../runtime/errors.ts';
-import { SluiceError } from '../../runtime/errors.ts';
+import { isErrorCode, SluiceError } from '../../runtime/errors.ts';
 import { withCommandName } from './command-name.ts';
 import { DiagnosticsError } from './diagnostics.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
@@ -69,6 +68,11 @@ export function renderError(report: ErrorReport, { colors }: Screen): string {
   if (report.help !== undefined) lines.push(`  ${colors.blue('=')} ${colors.green('help')}: ${framed(report.help)}`);
   lines.push(`  ${colors.blue('=')} see ${report.docs}`);
   return lines.join('\n');
+}
+
+/** Prints an error that does not end the command. */
+export function noteError(screen: Screen, code: string, message: string): void {
+  screen.note(renderError(errorReport(code, message), screen));
 }
 
 export function reportOf(error: unknown): ErrorReport {

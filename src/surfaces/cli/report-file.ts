@@ -1,38 +1,55 @@
-/** Writes a report to a file. The ending of its name chooses the format. */
-import { writeFileSync } from 'node:fs';
-import { extname } from 'node:path';
+/** Writes reports to files. The ending of a name chooses the format. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
 import { usage } from './usage.ts';
 
-/** How to render a report, by the ending of the file name. */
-export type Renderers = { readonly [ending: string]: () => string };
-
-/** Refuses an unknown ending before any work is done. */
-export function checkReportFiles(files: readonly string[], endings: readonly string[]): void {
-  const wrong = files.find((file) => !endings.includes(extname(file)));
-  if (wrong !== undefined)
-    throw usage(`\`--report\` cannot write \`${wrong}\``, `End the name with one of ${endings.join(', ')}.`);
+export interface ReportOptions {
+  readonly report?: readonly string[];
+  /** `.xml` and `.html` under any name. */
+  readonly junit?: string;
+  readonly html?: string;
 }
 
-export function writeReports(cli: Cli, files: readonly string[], renderers: Renderers): void {
-  for (const file of files) {
-    writeText(file, renderers[extname(file)]?.() ?? '');
+/** How to render a report, by the ending of the file name. */
+type Renderers = { readonly [ending: string]: () => string };
+
+/** Files with their endings. */
+type ReportFiles = readonly (readonly [file: string, ending: string])[];
+
+/** Refuses an unknown ending and a missing folder before any work is done: its result would be lost. */
+export function reportFiles(
+  { report = [], junit, html }: ReportOptions,
+  endings: readonly string[] = ['.json', '.md', '.html', '.xml'],
+): ReportFiles {
+  const wrong = report.find((file) => !endings.includes(extname(file)));
+  if (wrong !== undefined)
+    throw usage(`\`--report\` cannot write \`${wrong}\``, `End the name with one of ${endings.join(', ')}.`);
+  const named = [['.xml', junit], ['.html', html], ...report.map((file) => [extname(file), file] as const)] as const;
+  const files = named.flatMap(([ending, file]) => (file === undefined ? [] : [[file, ending] as const]));
+  for (const [file] of files)
+    if (!existsSync(dirname(file))) throw unwritable(file, `there is no folder \`${dirname(file)}\``);
+  return files;
+}
+
+export function writeReports(cli: Cli, files: ReportFiles, renderers: Renderers): void {
+  for (const [file, ending] of files) {
+    writeText(file, renderers[ending]?.() ?? '');
     cli.hint(`wrote ${file}`);
   }
 }
 
-export function writeText(file: string, text: string): void {
+export function writeText(file: string, text: string, mode?: number): void {
   try {
-    writeFileSync(file, text);
+    writeFileSync(file, text, mode === undefined ? {} : { mode });
   } catch (error) {
-    throw new SluiceError(
-      'file-unreadable',
-      `\`${file}\` cannot be written: ${(error as Error).message}`,
-      'Name a file in a folder that exists.',
-      error,
-    );
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code === 'ENOSPC' ? error : unwritable(file, message, error);
   }
 }
 
-export const REPORT_ENDINGS = ['.json', '.md', '.html', '.xml', '.txt'] as const;
+function unwritable(file: string, why: string, cause?: unknown): SluiceError {
+  const help = 'Name a file in a folder that exists.';
+  return new SluiceError('file-unreadable', `\`${file}\` cannot be written: ${why}`, help, cause);
+}

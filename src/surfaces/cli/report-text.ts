@@ -1,4 +1,6 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
+import { isGood } from '../../ir/codes.ts';
+import { isRecord } from '../../expr/values.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
@@ -10,11 +12,10 @@ import type { Escalation } from '../../catalog/escalations.ts';
 import type { Json } from '../../expr/json.ts';
 
 export function verdictLine(report: Report, { colors }: Screen): string {
-  const good = report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS';
   const head =
     report.state === 'suspended'
       ? colors.yellow(`? ${report.state} ${report.code ?? ''}`.trimEnd())
-      : good
+      : isGood(report.code)
         ? colors.green(`✓ ${report.code}`)
         : colors.red(`✗ ${report.state} ${report.code ?? ''}`.trimEnd());
   return `${head}  ${report.run}  ${colors.dim(usageText(report.usage))}`;
@@ -182,12 +183,8 @@ function contentFlag(choice: string, needs: 'edit' | 'text' | 'either' | undefin
 
 /** The `--edit` option, filled in with the proposal. */
 function editFlag(payload: Json): string {
-  const { tool, args, plan, stage, result } = fieldsOf(payload);
+  const { tool, args, plan, stage, result } = isRecord(payload) ? payload : {};
   // Of a stage, the result is edited. A stage that failed has none yet.
   const proposed = stage !== undefined ? (result ?? '…') : tool === undefined ? plan : (args ?? {});
   return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
-}
-
-function fieldsOf(payload: Json): { readonly [field: string]: Json | undefined } {
-  return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
 }

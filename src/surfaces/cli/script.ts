@@ -5,7 +5,7 @@ import type { Diagnostic, Report } from '../../compile/diagnose/diagnostics.ts';
 import { reportProblems } from '../../compile/expressions/problem.ts';
 import { checkExpression } from '../../compile/expressions/expression.ts';
 import { bool, int, json, list, map, name, number, oneOf, record, text } from '../../compile/document/shape/fields.ts';
-import { nearest } from '../../compile/diagnose/nearest.ts';
+import { nearest, didYouMean } from '../../compile/diagnose/nearest.ts';
 import { readShape, type Shaped } from '../../compile/document/shape/shape.ts';
 import { parseSource } from '../../compile/source/source.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
@@ -137,10 +137,9 @@ function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, re
     for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
       const choice = typeof answered === 'string' ? answered : answered.choice;
       if (choice === undefined || choices.size === 0 || choices.has(choice)) continue;
-      const near = nearest(choice, choices);
       const place = Array.isArray(given) ? at('approvals', about, index) : at('approvals', about);
       report.error('bad-script', place, `\`${choice}\` is not a choice of \`${about}\``, {
-        help: near === undefined ? `Choose one of ${[...choices].join(', ')}.` : `Did you mean \`${near}\`?`,
+        help: didYouMean(choice, choices, `Choose one of ${[...choices].join(', ')}.`),
       });
     }
   }

@@ -34,7 +34,7 @@ export async function withSession<Result>(
     performer: world.performer,
     clock: world.clock,
     // The time of a script passes at once, and is not the time of other runs.
-    pickUp: options.script === undefined ? 'timers' : false,
+    pickUp: (options.script ?? false) === false ? 'timers' : false,
     ...retentionOptions(store, cli.db, (message) => cli.hint(message)),
     ...signingFor(cli.db),
     worstCase: worstCases(),

@@ -1,6 +1,5 @@
 /** The commands that keep, check, copy and remove what the database holds. */
-import { Option } from 'commander';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { PERIODS } from '../../runtime/quotas/quota.ts';
 import type { Cli } from './context.ts';
 import type { ExitStatus } from './exit-status.ts';

@@ -2,17 +2,15 @@
 import { existsSync } from 'node:fs';
 import { openStore } from '../../stores/open-store.ts';
 import { forTenant, recordIn } from '../../stores/tenant.ts';
-import { nearest } from '../../compile/diagnose/nearest.ts';
-import type { Command, Fact, RunId } from '../../ir/events.ts';
+import { didYouMean } from '../../compile/diagnose/nearest.ts';
+import type { RunId } from '../../ir/events.ts';
 import type { Store, Tombstone } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
 import { framed } from './text.ts';
+import { usage } from './usage.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { outstanding } from '../../core/outstanding.ts';
-import { settle } from '../../core/settle.ts';
-import { identified } from '../../runtime/engine/identity.ts';
-import { graphIn, readRun, type ReadOptions } from '../../runtime/journal/read.ts';
+import { graphIn, type ReadOptions } from '../../runtime/journal/read.ts';
 
 /** `look` gets null if no database exists yet. A missing database that the user named is an error. */
 export function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
@@ -56,7 +54,19 @@ async function recordElsewhere(cli: Cli, act: Parameters<typeof recordIn>[1]): P
   }
 }
 
-/** Finds a run by its id or by an unambiguous prefix. */
+/** Looks at one run, as `findRun` finds it. */
+export function withRun<Result>(
+  cli: Cli,
+  given: string,
+  look: (store: Store, run: RunId) => Promise<Result>,
+): Promise<Result> {
+  return withStore(cli, async (store) => {
+    const run = await findRun(store, given, cli.db);
+    return look(store as Store, run);
+  });
+}
+
+/** Finds a run by its id or by an unambiguous prefix. Without a database there is none. */
 export async function findRun(store: Store | null, given: string, db: string): Promise<RunId> {
   if (store === null)
     throw new SluiceError(
@@ -76,12 +86,8 @@ export async function findRun(store: Store | null, given: string, db: string): P
     );
   const removed = await store.roster.removed(given);
   if (removed !== null) throw removedRun(removed, db);
-  const near = nearest(given, runs);
-  throw new SluiceError(
-    'run-not-found',
-    `there is no run \`${given}\` in \`${db}\``,
-    near === undefined ? 'List them with `sluice runs`.' : `Did you mean \`${near}\`?`,
-  );
+  const help = didYouMean(given, runs, 'List them with `sluice runs`.');
+  throw new SluiceError('run-not-found', `there is no run \`${given}\` in \`${db}\``, help);
 }
 
 function removedRun({ run, at, file }: Tombstone, db: string): SluiceError {
@@ -121,6 +127,14 @@ export function demandDatabase(cli: Cli, code: 'run-not-found' | 'approval-not-f
     throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
 }
 
+/** Refuses a flow that no run of the database has. */
+export function demandFlow(flow: string | undefined, runs: readonly { readonly flow: string }[]): void {
+  const flows = [...new Set(runs.map((each) => each.flow))];
+  if (flow === undefined || flows.includes(flow)) return;
+  const help = didYouMean(flow, flows, `It has runs of: ${flows.join(', ')}.`);
+  throw usage(`the database has no run of the flow \`${flow}\``, flows.length === 0 ? undefined : help);
+}
+
 /** A missing database that the user named is a mistake in the command. */
 function isAbsent({ db, dbNamed }: Cli): boolean {
   if (existsSync(db)) return false;
@@ -146,23 +160,4 @@ export async function headOf(store: Store, run: RunId): Promise<Head> {
     flow: graphIn(stored, run),
     seq: last === undefined ? (stored.snapshot?.seq ?? 0) : last.after + last.count,
   };
-}
-
-export interface Foreseen {
-  readonly flow: CompiledFlow;
-  readonly commands: readonly Command[];
-  /** Tools that functions of a module implement. */
-  readonly functions: readonly string[];
-}
-
-/** Empty if the fact would be refused: the engine gives the reason. */
-export async function foresee({ journal }: Store, run: RunId, fact: Fact): Promise<Foreseen> {
-  const { program, state: before } = await readRun(journal, run);
-  const { flow } = program;
-  const now = Date.now();
-  const proven =
-    fact.type === 'answer' ? { ...fact, answer: identified({ flow, state: before }, fact.id, fact.answer, now) } : fact;
-  const { state, refusals } = settle(program, before, [proven], now);
-  const commands = state === null || refusals.size > 0 ? [] : outstanding(program, state).commands;
-  return { flow: program.flow, commands, functions: before.origin.pins?.functions ?? [] };
 }

@@ -167,6 +167,12 @@ export function seconds(ms: number): string {
     : `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** A changed database can have a time that no calendar has. */
+export function iso(at: number): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
+}
+
 export function dollars(amount: number): string {
   return `$${amount.toFixed(amount !== 0 && amount < 0.1 ? 4 : 2)}`;
 }

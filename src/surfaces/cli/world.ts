@@ -1,11 +1,17 @@
 /** Turns the options of a command into a world. If a model, key or tool is missing, the run waits and the command ends. */
+import { defined } from '../../expr/values.ts';
 import { isIP } from 'node:net';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
 import type { ToolFunction } from '../../effects/functions/performer.ts';
 import { isScripted } from '../../effects/scripted/performer.ts';
-import { callsOf, createWorld as composeWorld } from '../../effects/world.ts';
-import type { NeededCall, World as BaseWorld, WorldToolOptions } from '../../effects/world.ts';
+import {
+  callsOf,
+  createWorld as composeWorld,
+  type NeededCall,
+  type World as BaseWorld,
+  type WorldToolOptions,
+} from '../../effects/world.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -15,7 +21,6 @@ import { vaultBeside } from '../vault.ts';
 import type { Cli } from './context.ts';
 import { flagsOf, type RepeatedOptions } from './command-name.ts';
 import { definitionTools } from './document.ts';
-import type { Foreseen } from './store.ts';
 import { readShellLimits } from './option-values.ts';
 import { loadScript } from './script.ts';
 
@@ -42,7 +47,8 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     resolve(new SluiceError(code, message, code === 'no-implementation' ? resume : help));
     return untilAborted(call);
   };
-  const script = options.script === undefined ? undefined : loadScript(options.script, flow, cli);
+  const { script: file = false } = options;
+  const script = file === false ? undefined : loadScript(file, flow, cli);
   const model = defaultModel(options);
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
@@ -56,10 +62,8 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     flowTools: definitionTools,
     tools: options.functions ?? {},
     toolOptions: { ...toolOptionsOf(options), memory },
-    ...(script === undefined ? {} : { script }),
-    ...(script === undefined || options.model !== undefined
-      ? { models: { ...(model === undefined ? {} : { model }), stream } }
-      : {}),
+    ...defined({ script }),
+    ...(script === undefined || options.model !== undefined ? { models: { ...defined({ model }), stream } } : {}),
   });
   if (script !== undefined && options.model !== undefined && flow !== undefined)
     cli.hint(partsLine(script, flow, options.model));
@@ -75,29 +79,15 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
 function toolOptionsOf(options: WorldOptions): WorldToolOptions {
   const { workDir, documentDir, allowHost = [], shellLimit = [] } = options;
   return {
-    ...(workDir === undefined ? {} : { workDir }),
-    ...(documentDir === undefined ? {} : { documentDir }),
+    ...defined({ workDir, documentDir }),
     http: httpOptions(allowHost),
     ...(shellLimit.length === 0 ? {} : { shell: { limits: readShellLimits(shellLimit) } }),
   };
 }
 
 /** The model for agents that name none. With a script, only `--model` asks for a real model. */
-export function defaultModel({ script, model }: WorldOptions): string | undefined {
-  return model ?? (script === undefined ? process.env['SLUICE_MODEL'] || undefined : undefined);
-}
-
-/** Throws if something is missing for the next calls of a run. Used before a command records an answer. */
-export function requireNext(world: World, { flow, commands, functions }: Foreseen): void {
-  try {
-    world.require(
-      flow,
-      commands.filter(({ kind, name }) => kind !== 'tool' || !functions.includes(name)),
-    );
-  } catch (error) {
-    if (!(error instanceof SluiceError)) throw error;
-    throw new SluiceError(error.code, error.message, `Nothing was recorded. ${error.help ?? ''}`.trim());
-  }
+export function defaultModel({ script = false, model }: WorldOptions): string | undefined {
+  return model ?? (script === false ? process.env['SLUICE_MODEL'] || undefined : undefined);
 }
 
 /** Says which parts of the run are real and which are scripted. */

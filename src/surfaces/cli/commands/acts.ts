@@ -4,7 +4,7 @@ import { SluiceError } from '../../../runtime/errors.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { withStore } from '../store.ts';
-import { oneLine, table } from '../text.ts';
+import { iso, oneLine, table } from '../text.ts';
 
 export async function auditActsCommand(cli: Cli): Promise<ExitStatus> {
   if (cli.tenant !== undefined)
@@ -17,9 +17,9 @@ export async function auditActsCommand(cli: Cli): Promise<ExitStatus> {
 }
 
 function jsonOf({ at, by, what, key, why }: OperatorAct): object {
-  return { at: new Date(at).toISOString(), by, what, key, why };
+  return { at: iso(at), by, what, key, why };
 }
 
 function rowOf({ at, by, what, key, why }: OperatorAct): string[] {
-  return [new Date(at).toISOString(), oneLine(by, 24) || '-', what, oneLine(why === '' ? key : why, 80)];
+  return [iso(at), oneLine(by, 24) || '-', what, oneLine(why === '' ? key : why, 80)];
 }

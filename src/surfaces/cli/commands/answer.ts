@@ -1,23 +1,23 @@
 /** `sluice answer`: records an answer, then follows the run until it waits or ends. */
+import { defined } from '../../../expr/values.ts';
 import type { RunId } from '../../../ir/events.ts';
-import type { Store } from '../../../runtime/ports.ts';
 import type { GivenAnswer } from '../../../runtime/engine/identity.ts';
+import { SluiceError } from '../../../runtime/errors.ts';
+import type { Store } from '../../../runtime/ports.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
-import { statusOfRun, type ExitStatus } from '../exit-status.ts';
-import { follow, printOutcome } from '../follow.ts';
+import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
+import type { ExitStatus } from '../exit-status.ts';
+import { followToResult } from '../follow.ts';
 import { readKey } from '../keys.ts';
-import { personHere } from '../person.ts';
-import { foresee, headOf } from '../store.ts';
 import { readJson } from '../option-values.ts';
-import { checkCode } from '../pinned.ts';
-import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
+import { personHere } from '../person.ts';
 import type { Session } from '../session.ts';
-import { demandDatabase } from '../store.ts';
+import { demandDatabase, headOf } from '../store.ts';
 import { usage } from '../usage.ts';
-import { requireNext } from '../world.ts';
+import type { WorldOptions } from '../world.ts';
 
-export interface AnswerOptions extends ContinueOptions {
+export interface AnswerOptions extends WorldOptions {
   readonly edit?: string;
   readonly text?: string;
   readonly as?: string;
@@ -29,40 +29,30 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   const edit = readJson('--edit', options.edit);
   const { text, payload } = options;
   const key = options.key === undefined ? undefined : readKey(cli, options.key);
-  const given: GivenAnswer = {
-    choice,
-    by: options.as ?? currentUser(),
-    ...(edit === undefined ? {} : { edit }),
-    ...(text === undefined ? {} : { text }),
-    ...(payload === undefined ? {} : { payload }),
-    ...(key === undefined ? {} : { key }),
-  };
+  const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...defined({ edit, text, payload, key }) };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
-  const find = async (store: Store): Promise<RunId | null> => (await store.roster.find(runOf(id)))?.run ?? null;
-  return withRunSession(cli, options, find, async (session) => {
-    const answer = options.as === undefined ? { ...given, by: await nameHere(session, id, given.by) } : given;
-    await demandContent(session, id, answer);
-    if ((await session.store.roster.find(runOf(id))) !== null) await checkCode(session, runOf(id), options);
-    const known = await seqBefore(session, id);
-    if (known > 0) requireNext(session.world, await foresee(session.store, runOf(id), { type: 'answer', id, answer }));
-    const run = await session.engine.answer(id, answer);
-    const report = await follow(cli, session, run, known);
-    if (cli.json) cli.printJson(report);
-    else printOutcome(cli, session.world.flags, report);
-    return statusOfRun(report);
+  return withRunSession(cli, runAsking, id, options, async (session, run) => {
+    const { flow, seq } = await headOf(session.store, run);
+    // Without `--as`, the person whose user this is; the user itself if the run has no people.
+    const answer = options.as === undefined ? { ...given, by: personHere(flow.people) ?? given.by } : given;
+    await demandContent(session, run, id, answer);
+    await checkCode(session, run, options);
+    await requireNext(session, run, { type: 'answer', id, answer });
+    await session.engine.answer(id, answer);
+    return followToResult(cli, session, run, seq);
   });
 }
 
-/** Without `--as`, the person whose user this is; the user itself if the run has no people. */
-async function nameHere({ store }: Session, id: string, user: string): Promise<string> {
-  if ((await store.roster.find(runOf(id))) === null) return user;
-  return personHere((await headOf(store, runOf(id))).flow.people) ?? user;
+/** An approval's id contains the id of its run. */
+async function runAsking(store: Store | null, id: string): Promise<RunId> {
+  const entry = (await store?.roster.find(id.slice(2, id.indexOf('.')))) ?? null;
+  if (entry !== null) return entry.run;
+  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list them with `sluice approvals`');
 }
 
 /** Refuses a choice without the data (`--edit`) or the text that it needs before anything is recorded. */
-async function demandContent({ engine, store }: Session, id: string, answer: GivenAnswer): Promise<void> {
-  const run = runOf(id);
-  if (answer.edit !== undefined || answer.text !== undefined || (await store.roster.find(run)) === null) return;
+async function demandContent({ engine }: Session, run: RunId, id: string, answer: GivenAnswer): Promise<void> {
+  if (answer.edit !== undefined || answer.text !== undefined) return;
   const question = (await engine.approvals(run)).find((each) => each.id === id);
   const needs = question?.choices.includes(answer.choice) === true ? question.needs[answer.choice] : undefined;
   if (needs === 'edit') {
@@ -74,14 +64,4 @@ async function demandContent({ engine, store }: Session, id: string, answer: Giv
   }
   if (needs !== undefined)
     throw usage(`\`${answer.choice}\` needs a text`, `Add it: sluice answer ${id} ${answer.choice} --text "…"`);
-}
-
-/** An approval's id contains the id of its run. */
-async function seqBefore({ store }: Session, id: string): Promise<number> {
-  const run = runOf(id);
-  return (await store.roster.find(run)) === null ? 0 : (await headOf(store, run)).seq;
-}
-
-function runOf(id: string): string {
-  return id.slice(2, id.indexOf('.'));
 }

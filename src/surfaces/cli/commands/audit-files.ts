@@ -1,5 +1,5 @@
 /** `sluice audit export`, `audit heads`, and the checks of both files. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import {
   auditRunFile,
   compareHeads,
@@ -7,15 +7,16 @@ import {
   headsOf,
   readHeadsFile,
   readRunFile,
+  type RunFile,
 } from '../../../runtime/journal/export.ts';
-import type { RunFile } from '../../../runtime/journal/export.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { renderError } from '../report-error.ts';
-import { demandDatabase, findRun, withStore } from '../store.ts';
-import { plural } from '../text.ts';
+import { noteError } from '../report-error.ts';
+import { writeText } from '../report-file.ts';
+import { demandDatabase, withRun, withStore } from '../store.ts';
+import { iso, plural } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface OutOptions {
@@ -23,8 +24,7 @@ export interface OutOptions {
 }
 
 export async function auditExportCommand(cli: Cli, given: string, { out }: OutOptions): Promise<ExitStatus> {
-  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  const file = await withStore(cli, async (store) => exportRun(store as Store, await findRun(store, given, cli.db)));
+  const file = await withRun(cli, given, exportRun);
   write(out, file);
   const events = file.appends.reduce((sum, { count }) => sum + count, 0);
   if (cli.json) cli.printJson({ run: file.run, file: out, events });
@@ -99,7 +99,7 @@ export async function verifyRunFile(
   const checked = await auditRunFile(file, trusted);
   if (cli.json) cli.printJson({ ok: checked.ok, file: path, runs: [checked] });
   else if (checked.ok) cli.screen.print(`${path} holds: run ${file.run}, ${plural(checked.events, 'event')} checked`);
-  else noteBroken(cli, checked.broken?.message ?? '');
+  else noteError(cli.screen, 'chain-broken', checked.broken?.message ?? '');
   return checked.ok ? OK : FAILED;
 }
 
@@ -121,19 +121,16 @@ export async function comparedHeads(cli: Cli, path: string): Promise<ComparedHea
     );
   demandDatabase(cli, 'run-not-found', 'there are no runs to compare');
   const differences = await withStore(cli, (store) => compareHeads(store as Store, heads));
-  return { heads: path, at: new Date(heads.at).toISOString(), runs: heads.runs.length, differences };
+  return { heads: path, at: iso(heads.at), runs: heads.runs.length, differences };
 }
 
 export function printHeads(cli: Cli, { heads, at, runs, differences }: ComparedHeads): void {
-  for (const difference of differences) noteBroken(cli, difference);
+  for (const difference of differences) noteError(cli.screen, 'chain-broken', difference);
   if (differences.length === 0) cli.screen.print(`${plural(runs, 'head')} of ${at} hold`);
   else cli.screen.print(`the database differs from ${heads} of ${at} in ${plural(differences.length, 'place')}`);
 }
 
-function noteBroken(cli: Cli, message: string): void {
-  cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
-}
-
+/** Only its owner can read the file. */
 function write(path: string, content: object): void {
-  writeFileSync(path, `${JSON.stringify(content, null, 1)}\n`, { mode: 0o600 });
+  writeText(path, `${JSON.stringify(content, null, 1)}\n`, 0o600);
 }

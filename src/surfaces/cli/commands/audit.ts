@@ -14,7 +14,7 @@ import { isErased } from '../../erased.ts';
 import type { Cli } from '../context.ts';
 import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { renderError } from '../report-error.ts';
+import { noteError } from '../report-error.ts';
 import { findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
@@ -149,10 +149,7 @@ function print(cli: Cli, { runs: audits, tombstones, shared, memory, store }: Au
   const problems = [...audits.map(problemOf), ...lists];
   if (audits.length === 0 && removed === '' && problems.every((problem) => problem === null))
     return cli.screen.print('there are no runs to check yet');
-  for (const message of problems) {
-    if (typeof message === 'string')
-      cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
-  }
+  for (const message of problems) if (typeof message === 'string') noteError(cli.screen, 'chain-broken', message);
   const good = audits.filter(({ ok }) => ok);
   const events = good.reduce((sum, each) => sum + each.events, 0);
   cli.screen.print(

@@ -3,6 +3,7 @@ import { existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { createPrivate } from '../../../stores/sqlite/database.ts';
+import { faultOf } from '../../../stores/sqlite/faults.ts';
 import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
 import { memoryFileOf } from '../../../stores/sqlite/memory-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
@@ -31,18 +32,23 @@ function checkTarget(file: string, database: string): void {
     throw usage('`backup` takes another file than the database itself');
 }
 
+/** Errors of SQLite about a file that is not a database, or damaged. */
+const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
+
 /** The copy takes its name when it is complete, so that a file that is there is never half of one. */
 async function copy(from: string, to: string): Promise<void> {
   const partial = `${to}.partial`;
-  rmSync(partial, { force: true });
-  createPrivate(partial);
-  const db = new DatabaseSync(from, { readOnly: true });
   try {
-    await backup(db, partial);
-  } finally {
-    db.close();
+    rmSync(partial, { force: true });
+    createPrivate(partial);
+    const db = new DatabaseSync(from, { readOnly: true });
+    await backup(db, partial).finally(() => db.close());
+    // SQLite would apply the log of an earlier file of this name to the new one.
+    for (const log of ['-wal', '-shm']) rmSync(`${to}${log}`, { force: true });
+    renameSync(partial, to);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    const isSource = DAMAGED.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
+    throw faultOf(error, isSource ? from : to);
   }
-  // SQLite would apply the log of an earlier file of this name to the new one.
-  for (const log of ['-wal', '-shm']) rmSync(`${to}${log}`, { force: true });
-  renameSync(partial, to);
 }

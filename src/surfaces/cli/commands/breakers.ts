@@ -1,16 +1,15 @@
 /** `sluice breakers`: lists the circuit breakers of a database. `open` and `close` change one by hand, which is recorded. */
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { nearest, didYouMean } from '../../../compile/diagnose/nearest.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { OperatorAct, Shared } from '../../../runtime/ports.ts';
-import { probeAt, setByHand } from '../../../runtime/protections/breaker.ts';
-import type { BreakerState } from '../../../runtime/protections/breaker.ts';
+import { probeAt, setByHand, type BreakerState } from '../../../runtime/protections/breaker.ts';
 import { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { withStore } from '../store.ts';
-import { oneLine, table } from '../text.ts';
+import { iso, oneLine, table } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface BreakersOptions {
@@ -101,14 +100,8 @@ function idIn(key: string): string | null {
 }
 
 function unknown(id: string, known: readonly Breaker[]): Error {
-  const near = nearest(
-    id,
-    known.map((each) => each.id),
-  );
-  return usage(
-    `there is no breaker \`${id}\``,
-    near === undefined ? 'List them with `sluice breakers`.' : `Did you mean \`${near}\`?`,
-  );
+  const ids = known.map((each) => each.id);
+  return usage(`there is no breaker \`${id}\``, didYouMean(id, ids, 'List them with `sluice breakers`.'));
 }
 
 function jsonOf({ id, scripted, state }: Breaker): object {
@@ -148,8 +141,4 @@ function rowOf({ id, scripted, state }: Breaker): string[] {
 
 function actJson({ at, by, what, key, why }: OperatorAct): object {
   return { at: iso(at), by, what, breaker: idIn(key), why };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

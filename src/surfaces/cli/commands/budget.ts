@@ -2,18 +2,17 @@
 import type { Json } from '../../../expr/json.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { streamRun } from '../../../runtime/journal/read.ts';
-import type { BudgetState } from '../../../runtime/protections/retry-budget.ts';
 import {
   DEFAULT_RETRY_BUDGET,
   RETRY_BUDGET_KEY,
   SCRIPTED_BUDGET_KEY,
+  type BudgetState,
 } from '../../../runtime/protections/retry-budget.ts';
-import { HOUR_MS, spendingOf, velocities } from '../../../runtime/report/velocity.ts';
-import type { Spending, Velocity } from '../../../runtime/report/velocity.ts';
+import { HOUR_MS, spendingOf, velocities, type Spending, type Velocity } from '../../../runtime/report/velocity.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { withStore } from '../store.ts';
-import { oneLine, table } from '../text.ts';
+import { iso, oneLine, table } from '../text.ts';
 
 const UNUSED: BudgetState = {
   ...DEFAULT_RETRY_BUDGET,
@@ -33,7 +32,7 @@ export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
   );
   const { tokens, share, burst, calls, retries, denied, lastRetryAt } =
     stored === null ? UNUSED : (stored as unknown as BudgetState);
-  const last = lastRetryAt === 0 ? null : new Date(lastRetryAt).toISOString();
+  const last = lastRetryAt === 0 ? null : iso(lastRetryAt);
   const retryBudget = { tokens, share, burst, calls, retries, denied, lastRetryAt: last, scripted };
   const velocity = {
     runs: velocities(spent, 'run', now),

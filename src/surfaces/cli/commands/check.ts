@@ -1,4 +1,5 @@
 /** `sluice check`: all mistakes of all documents, then the certificate of each flow. */
+import { RISKY } from '../../../ir/effect-classes.ts';
 import { tighteningKeys } from '../../../compile/certificate/tighten.ts';
 import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
 import type { Cli } from '../context.ts';
@@ -8,8 +9,7 @@ import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readNumber } from '../option-values.ts';
 import { dollars, grouped, oneLine, plural, table } from '../text.ts';
 import type { Bound, Bounds } from '../../../compile/certificate/certificate.ts';
-import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
-import type { Measure } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS, type Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 
 export interface CheckOptions {
@@ -45,8 +45,6 @@ function tell(cli: Cli, { file, text, result }: CompiledFile, diagnostics: reado
   if (result.flow !== undefined && result.bounds !== undefined)
     cli.screen.print(certificate(result.flow, result.bounds));
 }
-
-const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
 
 /** A flow without `people` can be answered by everybody who can write to the database. */
 function nobodyApproves({ file, result: { flow } }: CompiledFile): readonly Diagnostic[] {

@@ -1,14 +1,11 @@
 /** `sluice diagnose`: the 23 pathologies in one run, or in all runs of a time span. */
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
-import { diagnose } from '../../evaluate/diagnose/diagnose.ts';
-import type { Diagnosis } from '../../evaluate/diagnose/diagnose.ts';
+import { diagnose, type Diagnosis } from '../../evaluate/diagnose/diagnose.ts';
 import type { Peers } from '../../evaluate/diagnose/detector.ts';
-import { judgeFailure } from '../../evaluate/diagnose/judge.ts';
-import type { Judged, JudgeOptions } from '../../evaluate/diagnose/judge.ts';
-import { isGood } from '../../evaluate/metrics/labels.ts';
-import { recordOf } from '../../evaluate/journal/record.ts';
-import type { RunRecord } from '../../evaluate/journal/record.ts';
+import { judgeFailure, type Judged, type JudgeOptions } from '../../evaluate/diagnose/judge.ts';
+import { isGood } from '../../../ir/codes.ts';
+import { recordOf, type RunRecord } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readSince } from '../since.ts';

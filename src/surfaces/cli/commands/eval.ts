@@ -1,4 +1,5 @@
 /** `sluice eval`: runs a suite; `eval record` and `eval from-runs` turn stored runs into cases. */
+import { defined } from '../../../expr/values.ts';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { checkExpression } from '../../../compile/expressions/expression.ts';
@@ -6,8 +7,7 @@ import { compileExpr } from '../../../expr/evaluate.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
-import { recordOf } from '../../evaluate/journal/record.ts';
-import type { RunRecord } from '../../evaluate/journal/record.ts';
+import { recordOf, type RunRecord } from '../../evaluate/journal/record.ts';
 import { metricRows } from '../../evaluate/render/metrics.ts';
 import { failedCases, suiteHtml, suiteJUnit, suiteMarkdown, suiteSummary } from '../../evaluate/render/suite.ts';
 import { judgeOutput } from '../../evaluate/suite/judge.ts';
@@ -15,42 +15,33 @@ import { prepareSuite } from '../../evaluate/suite/prepare.ts';
 import type { PreparedCase } from '../../evaluate/suite/modes.ts';
 import { caseOf, suiteText } from '../../evaluate/suite/record-case.ts';
 import type { CaseRun } from '../../evaluate/suite/run-case.ts';
-import { readSuite } from '../../evaluate/suite/schema.ts';
-import type { Suite } from '../../evaluate/suite/schema.ts';
-import { runSuite } from '../../evaluate/suite/suite.ts';
-import type { SuiteResult } from '../../evaluate/suite/suite.ts';
+import { readSuite, type Suite } from '../../evaluate/suite/schema.ts';
+import { runSuite, type SuiteResult } from '../../evaluate/suite/suite.ts';
 import { createChance } from '../../testing/chance.ts';
 import { readBaseline } from '../baseline.ts';
 import type { Cli } from '../context.ts';
 import { countLine, DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
-import { compileFile, flowIn } from '../document.ts';
-import type { CompiledFile } from '../document.ts';
+import { compileFile, flowIn, type CompiledFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { harmless } from '../code-points.ts';
 import { lineDiff } from '../line-diff.ts';
 import { readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
-import { checkReportFiles, writeReports, writeText } from '../report-file.ts';
+import { reportFiles, writeReports, writeText, type ReportOptions } from '../report-file.ts';
 import { readSince } from '../since.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine, plural, table } from '../text.ts';
 import { usage } from '../usage.ts';
 
-export interface EvalOptions {
+export interface EvalOptions extends ReportOptions {
   readonly tag?: readonly string[];
   readonly model?: string;
   readonly baseline?: string;
-  readonly report?: readonly string[];
-  readonly junit?: string;
-  readonly html?: string;
 }
 
-const ENDINGS = ['.json', '.md', '.html', '.xml'];
-
 export async function evalCommand(cli: Cli, file: string, options: EvalOptions): Promise<ExitStatus> {
-  const files = options.report ?? [];
-  checkReportFiles(files, ENDINGS);
+  const files = reportFiles(options);
   const baseline = options.baseline === undefined ? null : readBaseline(options.baseline);
   const { suite, cases, before } = await load(file, options);
   const bar = createProgressBar(cli, cases.length, 'cases');
@@ -70,7 +61,13 @@ export async function evalCommand(cli: Cli, file: string, options: EvalOptions):
   // Only the mode `replay` reads stored runs.
   const result = replays ? await withStore(cli, run) : await run(null);
   bar.clear();
-  report(cli, result, options, files);
+  writeReports(cli, files, {
+    '.json': () => `${JSON.stringify(result, null, 2)}\n`,
+    '.md': () => suiteMarkdown(result),
+    '.html': () => suiteHtml(result),
+    '.xml': () => suiteJUnit(result),
+  });
+  print(cli, result);
   if (replays && !result.cases.some(({ mode }) => mode === 'replay'))
     cli.warn(`no stored run was replayed: \`${cli.db}\` has none`);
   return result.failed > 0 || result.missed.length > 0 || result.comparisons.some(({ worse }) => worse) ? FAILED : OK;
@@ -93,7 +90,7 @@ async function load(
     );
   if (read.suite === null) throw stop(read.diagnostics);
   const dir = dirname(file);
-  const given = { dir, tags: options.tag ?? [], ...(options.model === undefined ? {} : { model: options.model }) };
+  const given = { dir, tags: options.tag ?? [], ...defined({ model: options.model }) };
   const { flow, cases } = await prepareSuite({ suite: read.suite, ...given });
   const found = read.checkNames(flow);
   if (found.some(({ severity }) => severity === 'error')) throw stop(found);
@@ -113,15 +110,7 @@ async function earlier(
   return ({ name }) => (cases.find((each) => each.name === name) as PreparedCase).run;
 }
 
-function report(cli: Cli, result: SuiteResult, { junit, html }: EvalOptions, files: readonly string[]): void {
-  if (junit !== undefined) writeText(junit, suiteJUnit(result));
-  if (html !== undefined) writeText(html, suiteHtml(result));
-  writeReports(cli, files, {
-    '.json': () => `${JSON.stringify(result, null, 2)}\n`,
-    '.md': () => suiteMarkdown(result),
-    '.html': () => suiteHtml(result),
-    '.xml': () => suiteJUnit(result),
-  });
+function print(cli: Cli, result: SuiteResult): void {
   const { samples: _samples, figures: _figures, ...short } = result;
   if (cli.json) return cli.printJson(short);
   const failures = failedCases(result).map(

@@ -1,17 +1,15 @@
 /** `sluice explain`: one sentence about a run, then the detail. */
-import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { explain } from '../../evaluate/journal/explain.ts';
 import { recordOf } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
-import { findRun, withStore } from '../store.ts';
+import { withRun } from '../store.ts';
 import { oneLine } from '../text.ts';
 
 export async function explainCommand(cli: Cli, given: string): Promise<ExitStatus> {
-  return withStore(cli, async (store): Promise<ExitStatus> => {
-    const run = await findRun(store, given, cli.db);
-    const explanation = explain(recordOf(await readRun((store as Store).journal, run)));
+  return withRun(cli, given, async ({ journal }, run) => {
+    const explanation = explain(recordOf(await readRun(journal, run)));
     if (cli.json) cli.printJson({ run, ...explanation });
     else {
       const lines = explanation.detail.map(({ seq, text }) => `${String(seq).padStart(5)}  ${oneLine(text, 300)}`);

@@ -1,23 +1,21 @@
 /** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
+import { defined } from '../../../expr/values.ts';
 import type { Json } from '../../../expr/json.ts';
-import { acceptedModules, changedModules } from '../../../effects/pins.ts';
-import type { RunId, RunState } from '../../../ir/events.ts';
-import { SluiceError } from '../../../runtime/errors.ts';
-import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { fork, type AgentEdit } from '../../fork.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
-import { statusOfRun, type ExitStatus } from '../exit-status.ts';
+import { acceptedCode, withRunSession } from '../continue-run.ts';
+import type { ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
-import { follow, printOutcome } from '../follow.ts';
+import { followToResult } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
-import { withRunSession, type ContinueOptions } from '../recorded-script.ts';
-import { demandDatabase, findRun } from '../store.ts';
+import { findRun } from '../store.ts';
 import { usage } from '../usage.ts';
+import type { WorldOptions } from '../world.ts';
 
-export interface ForkCommandOptions extends ContinueOptions {
+export interface ForkCommandOptions extends WorldOptions {
   readonly at: string;
   readonly set?: readonly string[];
   readonly answer?: readonly string[];
@@ -32,10 +30,7 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
   const set = pairs('--set', options.set, 'SLOT=JSON');
   const answers = pairs('--answer', options.answer, 'ASK=CHOICE');
   const agents = agentEdits(options);
-  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  const find = (store: Store): Promise<RunId> => findRun(store, given, cli.db);
-  return withRunSession(cli, options, find, async (session) => {
-    const parent = await find(session.store);
+  return withRunSession(cli, findRun, given, options, async (session, parent) => {
     const { program, state } = await readRun(session.store.journal, parent);
     const modules = acceptedCode(parent, state, options);
     const run = await fork(session.engine, session.store, parent, {
@@ -45,34 +40,14 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
       answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
       agents,
       attachments: attachmentsBeside(cli.db),
-      ...(options.run === undefined ? {} : { run: options.run }),
-      ...(modules === undefined ? {} : { modules }),
+      ...defined({ run: options.run, modules }),
     });
     const { state: forked } = await readRun(session.store.journal, run);
     const last = forked.origin.parent?.seq ?? at;
     const why = last === at ? '' : `, the end of the step of event ${at}`;
     cli.hint(`run ${run} forks ${parent} at event ${last}${why}`);
-    const report = await follow(cli, session, run, last);
-    if (cli.json) cli.printJson(report);
-    else printOutcome(cli, session.world.flags, report);
-    return statusOfRun(report);
+    return followToResult(cli, session, run, last);
   });
-}
-
-/** The hashes of changed modules that the operator accepts. Throws if modules have changed and are not accepted. */
-function acceptedCode(
-  run: string,
-  { origin }: RunState,
-  options: Pick<ContinueOptions, 'acceptChangedCode'>,
-): { readonly [file: string]: string } | undefined {
-  const changed = changedModules(origin.pins ?? {});
-  if (changed.length === 0) return undefined;
-  if (options.acceptChangedCode === true) return acceptedModules(origin.pins ?? {});
-  throw new SluiceError(
-    'code-changed',
-    `the code of run \`${run}\` has changed since it started: ${changed.map((file) => `\`${file}\``).join(', ')}`,
-    'Restore the files, or accept the change with `--accept-changed-code`.',
-  );
 }
 
 type Pair = readonly [name: string, value: string];

@@ -1,15 +1,14 @@
 /** `sluice init`: a new project that runs offline. Overwrites files only with `--force`. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { VERSION } from '../../../effects/package-root.ts';
 import { withCommandName } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { PROJECT_FILES } from '../init-files.ts';
 import { makeFolder } from '../option-values.ts';
-import { TEMPLATES } from '../templates/templates.ts';
-import type { Template } from '../templates/templates.ts';
+import { TEMPLATES, type Template } from '../templates/templates.ts';
 import { shellWord } from '../text.ts';
 import { usage } from '../usage.ts';
 
@@ -53,9 +52,8 @@ function templateOf(name: string | undefined): Template {
   if (name === undefined) return { files: PROJECT_FILES, next: FIRST };
   const template = Object.hasOwn(TEMPLATES, name) ? TEMPLATES[name] : undefined;
   if (template !== undefined) return template;
-  const near = nearest(name, Object.keys(TEMPLATES));
-  const help = near === undefined ? `Choose one of ${Object.keys(TEMPLATES).join(', ')}.` : `Did you mean \`${near}\`?`;
-  throw usage(`there is no template \`${name}\``, help);
+  const known = Object.keys(TEMPLATES);
+  throw usage(`there is no template \`${name}\``, didYouMean(name, known, `Choose one of ${known.join(', ')}.`));
 }
 
 const FIRST = [

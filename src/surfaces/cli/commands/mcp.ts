@@ -5,9 +5,8 @@
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockFileOf } from '../../../catalog/mcp-lock.ts';
-import { nearest } from '../../../compile/diagnose/nearest.ts';
-import { discoverMcp, lockDifferences } from '../../../effects/mcp/discover.ts';
-import type { Servers } from '../../../effects/mcp/discover.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
+import { discoverMcp, lockDifferences, type Servers } from '../../../effects/mcp/discover.ts';
 import { login } from '../../../effects/mcp/login.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Cli } from '../context.ts';
@@ -68,13 +67,10 @@ export async function mcpLoginCommand(
 const LOGIN_SECONDS = 300;
 
 function noLogin(file: string, wanted: string | undefined, names: readonly string[]): Error {
-  if (wanted === undefined)
-    return usage(`no MCP server of \`${file}\` needs a login`, 'A server with `oauth: { login: true }` does.');
-  const near = nearest(wanted, names);
-  return usage(
-    `\`${file}\` has no MCP server \`${wanted}\` that needs a login`,
-    near === undefined ? 'A server with `oauth: { login: true }` does.' : `Did you mean \`${near}\`?`,
-  );
+  const help = 'A server with `oauth: { login: true }` does.';
+  if (wanted === undefined) return usage(`no MCP server of \`${file}\` needs a login`, help);
+  const message = `\`${file}\` has no MCP server \`${wanted}\` that needs a login`;
+  return usage(message, didYouMean(wanted, names, help));
 }
 
 async function serversIn(file: string): Promise<Servers> {

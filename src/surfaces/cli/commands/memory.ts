@@ -1,17 +1,23 @@
 /** `sluice memory`: lists what agents remember, releases it from quarantine, deletes it, and lists these acts. */
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { MEMORY_ACTS, MEMORY_RELEASED } from '../../../runtime/journal/audit-memory.ts';
-import { MemoryViolation, textOf } from '../../../runtime/memory.ts';
-import type { MemoryEntry, MemoryOperator, MemoryScope, MemoryStore } from '../../../runtime/memory.ts';
+import {
+  MemoryViolation,
+  textOf,
+  type MemoryEntry,
+  type MemoryOperator,
+  type MemoryScope,
+  type MemoryStore,
+} from '../../../runtime/memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { demandDatabase, openFor, withStore } from '../store.ts';
-import { framed, oneLine, table } from '../text.ts';
+import { iso, framed, oneLine, table } from '../text.ts';
 
 export interface MemoryListOptions {
   readonly agent?: string;
@@ -166,18 +172,15 @@ async function entryNamed(
   const all = await memory.find(caller, { now });
   const begun = given === '' ? [] : all.filter(({ id }) => id.startsWith(given));
   if (begun.length === 1) return begun[0] as MemoryEntry;
-  const near = nearest(
-    given,
-    all.map(({ id }) => id),
-  );
-  const help = near === undefined ? 'List them with `sluice memory list`.' : `Did you mean \`${near}\`?`;
-  throw new SluiceError(
-    'memory-not-found',
-    begun.length > 1
-      ? `\`${given}\` is the beginning of ${begun.length} memory entries`
-      : `there is no memory entry \`${given}\``,
-    begun.length > 1 ? 'Type a few more of its letters.' : help,
-  );
+  if (begun.length > 1)
+    throw new SluiceError(
+      'memory-not-found',
+      `\`${given}\` is the beginning of ${begun.length} memory entries`,
+      'Type a few more of its letters.',
+    );
+  const ids = all.map(({ id }) => id);
+  const help = didYouMean(given, ids, 'List them with `sluice memory list`.');
+  throw new SluiceError('memory-not-found', `there is no memory entry \`${given}\``, help);
 }
 
 const HEAD = ['ENTRY', 'STATE', 'OWNER', 'TRUST', 'EXPIRES', 'REMEMBERED'];
@@ -235,8 +238,4 @@ function jsonOf(entry: MemoryEntry, now: number): object {
     expiresAt: iso(expiresAt),
     released: released === null ? null : { by: released.by, at: iso(released.at) },
   };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -1,23 +1,28 @@
 /** `sluice metrics`: the 18 metrics over the runs of the database, computed from their journals. */
 import type { Store } from '../../../runtime/ports.ts';
-import { compareFigures } from '../../evaluate/metrics/compare.ts';
-import type { Comparison } from '../../evaluate/metrics/compare.ts';
-import { figuresOf, measureRun, sampleOf, valuesOf } from '../../evaluate/metrics/measure.ts';
-import type { Figure, RunSample } from '../../evaluate/metrics/measure.ts';
+import { compareFigures, type Comparison } from '../../evaluate/metrics/compare.ts';
+import {
+  figuresOf,
+  measureRun,
+  sampleOf,
+  valuesOf,
+  type Figure,
+  type RunSample,
+} from '../../evaluate/metrics/measure.ts';
 import {
   comparisonLine,
   metricRows,
   metricsHtml,
   metricsJUnit,
   metricsMarkdown,
+  type MetricsReport,
 } from '../../evaluate/render/metrics.ts';
-import type { MetricsReport } from '../../evaluate/render/metrics.ts';
 import { readBaseline } from '../baseline.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { checkReportFiles, REPORT_ENDINGS, writeReports } from '../report-file.ts';
+import { reportFiles, writeReports } from '../report-file.ts';
 import { readSince } from '../since.ts';
-import { withStore } from '../store.ts';
+import { demandFlow, withStore } from '../store.ts';
 import { plural, table } from '../text.ts';
 
 export interface MetricsOptions {
@@ -30,8 +35,7 @@ export interface MetricsOptions {
 
 export async function metricsCommand(cli: Cli, options: MetricsOptions): Promise<ExitStatus> {
   const since = readSince(options.since, Date.now());
-  const files = options.report ?? [];
-  checkReportFiles(files, REPORT_ENDINGS);
+  const files = reportFiles(options, ['.json', '.md', '.html', '.xml', '.txt']);
   const before = options.baseline === undefined ? null : readBaseline(options.baseline);
   const samples = await withStore(cli, async (store) => (store === null ? [] : samplesIn(store, since, options.flow)));
   const figures = figuresOf(samples);
@@ -60,7 +64,9 @@ async function samplesIn(
   flow: string | undefined,
 ): Promise<readonly RunSample[]> {
   const samples: RunSample[] = [];
-  for (const entry of await store.roster.list()) {
+  const entries = await store.roster.list();
+  if (entries.length > 0) demandFlow(flow, entries);
+  for (const entry of entries) {
     if ((since !== undefined && entry.startedAt < since) || (flow !== undefined && entry.flow !== flow)) continue;
     samples.push(sampleOf(await measureRun(store.journal, entry.run)));
   }

@@ -1,4 +1,5 @@
 /** `sluice migrate`: moves a suspended run to a new version of its flow, if the run fits it, and follows it. */
+import { defined } from '../../../expr/values.ts';
 import { dirname } from 'node:path';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
@@ -11,12 +12,12 @@ import { withDefinition } from '../../../effects/pins.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
+import { withRunSession } from '../continue-run.ts';
 import { failedCompile } from '../diagnostics.ts';
 import { compileFile, flowIn } from '../document.ts';
-import { FAILED, OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
-import { follow, printOutcome } from '../follow.ts';
-import { withSession } from '../session.ts';
-import { demandDatabase, findRun, headOf, withMigratedStore, withStore } from '../store.ts';
+import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { followToResult } from '../follow.ts';
+import { findRun, headOf, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 import { defaultModel, type WorldOptions } from '../world.ts';
 
@@ -32,56 +33,46 @@ export async function migrateCommand(
   file: string,
   options: MigrateCommandOptions,
 ): Promise<ExitStatus> {
-  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   const compiled = await compileFile(file, defaultModel(options));
   const flow = flowIn(compiled);
   if (flow === null) throw failedCompile(compiled);
-  const look = options.dryRun === true ? withStore : withMigratedStore;
-  const { run: from, hash } = await look(cli, (store) => versionOf(cli, store, given, flow));
   if (options.dryRun === true)
-    return printFit(
-      cli,
-      { run: from, from: hash, to: flow.hash },
-      await withStore(cli, (store) => examine(store as Store, from, flow)),
-    );
+    return withStore(cli, async (store) => {
+      const versions = await versionOf(store, given, cli.db, flow);
+      return printFit(cli, versions, await examine(store as Store, versions.run, flow));
+    });
+  const findOlder = async (store: Store | null, id: string, db: string): Promise<RunId> =>
+    (await versionOf(store, id, db, flow)).run;
   const functions = compiled.definition?.tools ?? {};
-  return withSession(cli, { ...options, documentDir: dirname(file), functions }, undefined, async (session) => {
-    const { store, engine, world } = session;
-    const { seq } = await headOf(store, from);
+  const world = { ...options, documentDir: dirname(file), functions };
+  return withRunSession(cli, findOlder, given, world, async (session, from) => {
+    const { seq } = await headOf(session.store, from);
     const names = Object.keys(functions);
-    const places = world.pins(flow, from);
+    const places = session.world.pins(flow, from);
     const pins = names.length === 0 ? places : withDefinition(places, file, names);
-    const run = await migrate(engine, store, from, flow, {
+    const run = await migrate(session.engine, session.store, from, flow, {
       by: options.as ?? currentUser(),
       pins,
       attachments: attachmentsBeside(cli.db),
-      ...(options.run === undefined ? {} : { run: options.run }),
+      ...defined({ run: options.run }),
     });
     cli.hint(`run ${run} continues ${from} with ${file}`);
-    const report = await follow(cli, session, run, seq);
-    if (cli.json) cli.printJson(report);
-    else printOutcome(cli, world.flags, report);
-    return statusOfRun(report);
+    return followToResult(cli, session, run, seq);
   });
 }
 
-async function versionOf(
-  { db }: Cli,
-  store: Store | null,
-  given: string,
-  flow: CompiledFlow,
-): Promise<{ readonly run: RunId; readonly hash: string }> {
-  const run = await findRun(store, given, db);
-  const { state } = await readRun((store as Store).journal, run);
-  if (state.flow === flow.hash)
-    throw new SluiceError('bad-migration', `run \`${run}\` has this version already`, 'Name another document.');
-  return { run, hash: state.flow };
-}
-
 interface Versions {
-  readonly run: string;
+  readonly run: RunId;
   readonly from: string;
   readonly to: string;
+}
+
+async function versionOf(store: Store | null, given: string, db: string, { hash }: CompiledFlow): Promise<Versions> {
+  const run = await findRun(store, given, db);
+  const { state } = await readRun((store as Store).journal, run);
+  if (state.flow === hash)
+    throw new SluiceError('bad-migration', `run \`${run}\` has this version already`, 'Name another document.');
+  return { run, from: state.flow, to: hash };
 }
 
 function printFit(cli: Cli, versions: Versions, misfits: readonly Misfit[]): ExitStatus {

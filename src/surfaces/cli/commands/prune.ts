@@ -1,6 +1,6 @@
 /** `sluice prune`: removes ended runs by the rule of their flow or by the options, and gives the space back to the disk. */
+import { defined } from '../../../expr/values.ts';
 import { resolve } from 'node:path';
-import { nearest } from '../../../compile/diagnose/nearest.ts';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
@@ -10,7 +10,7 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { readSince } from '../since.ts';
-import { demandDatabase, openFor } from '../store.ts';
+import { demandDatabase, demandFlow, openFor } from '../store.ts';
 import { plural } from '../text.ts';
 import { usage } from '../usage.ts';
 
@@ -63,7 +63,7 @@ function ruleOf({ keep, olderThan, flow }: PruneOptions): Rule | null {
     if (flow !== undefined) throw usage('`--flow` needs `--keep` or `--older-than`');
     return null;
   }
-  return { ...(runs === undefined ? {} : { runs }), ...(endedBefore === undefined ? {} : { endedBefore }) };
+  return defined({ runs, endedBefore });
 }
 
 interface Expired {
@@ -75,7 +75,7 @@ interface Expired {
 async function expiredRuns(store: Store, options: PruneOptions, rule: Rule | null): Promise<readonly Expired[]> {
   const found: Expired[] = [];
   const scopes = scopesOf(await store.roster.list());
-  demandFlow(options.flow, [...new Set(scopes.map(({ flow }) => flow))]);
+  demandFlow(options.flow, scopes);
   for (const scope of scopes) {
     if (options.flow !== undefined && options.flow !== scope.flow) continue;
     const own = rule === null ? await ownRule(store, scope.newest) : { rule, folder: options.export };
@@ -84,13 +84,6 @@ async function expiredRuns(store: Store, options: PruneOptions, rule: Rule | nul
       found.push({ run, folder: options.export ?? own.folder });
   }
   return found;
-}
-
-function demandFlow(flow: string | undefined, flows: readonly string[]): void {
-  if (flow === undefined || flows.includes(flow)) return;
-  const near = nearest(flow, flows);
-  const help = near === undefined ? `It has runs of: ${flows.join(', ')}.` : `Did you mean \`${near}\`?`;
-  throw usage(`the database has no run of the flow \`${flow}\``, flows.length === 0 ? undefined : help);
 }
 
 /** Every flow and tenant with its newest run, whose graph has the rule. */
@@ -108,8 +101,8 @@ async function ownRule(store: Store, run: RunId): Promise<{ rule: Rule; folder: 
   const { view } = JSON.parse(stored?.flow ?? '{}') as Partial<CompiledFlow>;
   if (view?.retain === undefined) return null;
   const { runs, days, export: folder } = view.retain;
-  const endedBefore = days === undefined ? {} : { endedBefore: Date.now() - days * 86_400_000 };
-  return { rule: { ...(runs === undefined ? {} : { runs }), ...endedBefore }, folder };
+  const endedBefore = days === undefined ? undefined : Date.now() - days * 86_400_000;
+  return { rule: defined({ runs, endedBefore }), folder };
 }
 
 async function remove(cli: Cli, store: Store, expired: readonly Expired[]): Promise<void> {

@@ -1,19 +1,26 @@
 /** `sluice quotas`: the quotas of tenants, their use, and the starts that were refused. `set` and `remove` change one. */
 import { auditShared } from '../../../runtime/journal/audit-checkpoints.ts';
 import type { Shared, OperatorAct, Store } from '../../../runtime/ports.ts';
-import { LIMITS, checkedQuota, takenOf, useAt } from '../../../runtime/quotas/quota.ts';
-import type { Period, Quota, QuotaUse } from '../../../runtime/quotas/quota.ts';
+import {
+  LIMITS,
+  checkedQuota,
+  takenOf,
+  useAt,
+  type Period,
+  type Quota,
+  type QuotaUse,
+} from '../../../runtime/quotas/quota.ts';
 import { EVERY_TENANT, QUOTA_PREFIX, USE_PREFIX, setQuota, storedUse } from '../../../runtime/quotas/quotas.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { renderError } from '../report-error.ts';
+import { noteError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
-import { oneLine, table } from '../text.ts';
+import { iso, oneLine, table } from '../text.ts';
 import { usage } from '../usage.ts';
 import { withCommandName } from '../command-name.ts';
 
@@ -37,10 +44,7 @@ export async function quotasCommand(cli: Cli): Promise<ExitStatus> {
           broken: await brokenIn(store),
         },
   );
-  if (broken !== null) {
-    const message = `these quotas may be wrong: ${broken}`;
-    cli.screen.note(renderError({ code: 'chain-broken', message, docs: 'docs/errors/chain-broken.md' }, cli.screen));
-  }
+  if (broken !== null) noteError(cli.screen, 'chain-broken', `these quotas may be wrong: ${broken}`);
   if (cli.json)
     cli.printJson({ quotas: quotas.map(jsonOf), acts: acts.map(actJson), ...(broken === null ? {} : { broken }) });
   else if (quotas.length === 0 && broken === null)
@@ -144,11 +148,8 @@ async function quotaActs(shared: Shared, tenant: string | undefined): Promise<re
 }
 
 function unknown(tenant: string, known: readonly string[]): Error {
-  const near = nearest(tenant, [...known]);
-  return usage(
-    `tenant \`${tenant}\` has no quota of its own`,
-    near === undefined ? 'List them with `sluice quotas`.' : `Did you mean \`${near}\`?`,
-  );
+  const help = didYouMean(tenant, known, 'List them with `sluice quotas`.');
+  return usage(`tenant \`${tenant}\` has no quota of its own`, help);
 }
 
 const MICROS = 1_000_000;
@@ -168,7 +169,7 @@ function jsonOf({ tenant, quota, use }: TenantUse): object {
   return {
     tenant,
     per: quota.per ?? 'day',
-    since: new Date(use.since).toISOString(),
+    since: iso(use.since),
     ...(Object.fromEntries(limits) as object),
     refused: use.refused,
     runsHeld: Object.keys(use.held),
@@ -186,5 +187,5 @@ function rowOf({ tenant, quota, use }: TenantUse): string[] {
 
 function actJson({ at, by, what, key, why }: OperatorAct): object {
   const tenant = key.slice(key.indexOf(':') + 1);
-  return { at: new Date(at).toISOString(), by, what, tenant, why };
+  return { at: iso(at), by, what, tenant, why };
 }

@@ -1,32 +1,19 @@
 /** `sluice replay`: decides again over the journal and names both sides of any difference. */
 import { replay } from '../../../runtime/journal/audit.ts';
-import type { Store } from '../../../runtime/ports.ts';
 import type { Difference } from '../../../runtime/journal/replay.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
-import { renderError } from '../report-error.ts';
-import { findRun, withStore } from '../store.ts';
+import { noteError } from '../report-error.ts';
+import { withRun } from '../store.ts';
 import { oneLine, plural } from '../text.ts';
 
 export async function replayCommand(cli: Cli, given: string): Promise<ExitStatus> {
-  return withStore(cli, async (store) => {
-    const run = await findRun(store, given, cli.db);
-    const { journal, roster } = store as Store;
+  return withRun(cli, given, async ({ journal, roster }, run) => {
     const result = await replay(journal, run, await roster.find(run));
     if (cli.json) cli.printJson(result);
     else if (result.difference === null)
       cli.screen.print(`${run}: the replay agrees over ${plural(result.events, 'event')}`);
-    else
-      cli.screen.note(
-        renderError(
-          {
-            code: 'replay-differs',
-            message: differenceText(run, result.difference),
-            docs: 'docs/errors/replay-differs.md',
-          },
-          cli.screen,
-        ),
-      );
+    else noteError(cli.screen, 'replay-differs', differenceText(run, result.difference));
     return result.agrees ? OK : FAILED;
   });
 }

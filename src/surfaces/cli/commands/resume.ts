@@ -3,22 +3,16 @@ import type { RunId } from '../../../ir/events.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
 import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
+import { checkCode, withRecorded } from '../continue-run.ts';
 import { FAILED, OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
-import { checkCode } from '../pinned.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { renderError, reportOf, type ErrorReport } from '../report-error.ts';
 import { withSession, type Session } from '../session.ts';
-import { withRecorded, type ContinueOptions } from '../recorded-script.ts';
-import { demandDatabase, findRun, headOf, withMigratedStore, withStore } from '../store.ts';
+import { findRun, headOf, withMigratedStore, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 
-export async function resumeCommand(
-  cli: Cli,
-  given: string | undefined,
-  options: ContinueOptions,
-): Promise<ExitStatus> {
-  if (given !== undefined) demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
+export async function resumeCommand(cli: Cli, given: string | undefined, options: WorldOptions): Promise<ExitStatus> {
   const runs = await withMigratedStore(cli, async (store) => {
     if (given !== undefined) return [await findRun(store, given, cli.db)];
     const listed = (await store?.roster.list({ status: ['pending', 'running', 'suspended'] })) ?? [];
@@ -62,8 +56,8 @@ class Resumed {
     this.#single = single;
   }
 
-  async grouped(runs: readonly RunId[], options: ContinueOptions): Promise<readonly Group[]> {
-    const groups = new Map<string | undefined, Group>();
+  async grouped(runs: readonly RunId[], options: WorldOptions): Promise<readonly Group[]> {
+    const groups = new Map<WorldOptions['script'], Group>();
     await withStore(this.#cli, async (store) => {
       for (const run of runs)
         await this.#attempt(run, async () => {
@@ -77,7 +71,7 @@ class Resumed {
     return [...groups.values()];
   }
 
-  async resume(session: Session, runs: readonly RunId[], options: ContinueOptions): Promise<void> {
+  async resume(session: Session, runs: readonly RunId[], options: WorldOptions): Promise<void> {
     const heads = new Map<RunId, number>();
     for (const run of runs)
       await this.#attempt(run, async () => void heads.set(run, await this.#begin(session, run, options)));
@@ -96,7 +90,7 @@ class Resumed {
   }
 
   /** The event at which the run goes on. */
-  async #begin(session: Session, run: RunId, options: ContinueOptions): Promise<number> {
+  async #begin(session: Session, run: RunId, options: WorldOptions): Promise<number> {
     const { store, engine } = session;
     await checkCode(session, run, options);
     const before = await ownerOf(session, run);

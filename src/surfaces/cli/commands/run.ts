@@ -1,11 +1,10 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
+import { defined } from '../../../expr/values.ts';
 import { dirname, resolve } from 'node:path';
 import type { Cli } from '../context.ts';
-import { discoverMcp, mcpDifferences, serverOf } from '../../../effects/mcp/discover.ts';
-import type { Servers } from '../../../effects/mcp/discover.ts';
+import { discoverMcp, mcpDifferences, serverOf, type Servers } from '../../../effects/mcp/discover.ts';
 import { isScripted } from '../../../effects/scripted/performer.ts';
-import { calledTools } from '../../../effects/tools/prerequisites.ts';
-import type { RealCalls } from '../../../effects/tools/prerequisites.ts';
+import { calledTools, type RealCalls } from '../../../effects/tools/prerequisites.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { checkedInput } from '../../library/define/definition.ts';
@@ -13,8 +12,8 @@ import { newRunId } from '../../../runtime/engine/run-id.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
 import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
-import { USAGE, statusOfRun, type ExitStatus } from '../exit-status.ts';
-import { follow, printOutcome } from '../follow.ts';
+import { USAGE, type ExitStatus } from '../exit-status.ts';
+import { followToResult } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
 import { FROM_STDIN } from '../../../catalog/unnamed-scripts.ts';
 import { readScript } from '../script.ts';
@@ -25,6 +24,7 @@ import type { Json } from '../../../expr/json.ts';
 import { readText } from '../files.ts';
 
 export interface RunOptions extends WorldOptions {
+  readonly script?: string;
   readonly input?: string;
   /** Images and files that come with the input. */
   readonly attach?: readonly string[];
@@ -48,7 +48,6 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
   const functions = definition?.tools ?? {};
   return withSession(cli, { ...options, documentDir: dirname(file), functions }, flow, async (session) => {
     const { user, attach = [], run: id = newRunId() } = options;
-    const { tenant } = cli;
     const attached = await session.world.attachInput(flow, id, given, { parts: true, files: attach });
     const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
     const places = session.world.pins(flow, id);
@@ -57,21 +56,12 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
       ...(names.length === 0 ? places : withDefinition(places, file, names)),
       ...(options.script === undefined ? {} : { script: recordedAs(options.script) }),
     };
-    const origin = { pins, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
-    const run = await session.engine.start(flow, {
-      input,
-      origin,
-      run: id,
-      ...(seed === undefined ? {} : { seed }),
-      ...(deadline === undefined ? {} : { deadline }),
-    });
+    const origin = { pins, ...defined({ tenant: cli.tenant, user }) };
+    const run = await session.engine.start(flow, { input, origin, run: id, ...defined({ seed, deadline }) });
     if (flow.people !== undefined && options.user === undefined)
       cli.hint('the run has no `--user`, so no person is excluded from approving');
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
-    const report = await follow(cli, session, run);
-    if (cli.json) cli.printJson(report);
-    else printOutcome(cli, session.world.flags, report);
-    return statusOfRun(report);
+    return followToResult(cli, session, run);
   });
 }
 

@@ -1,4 +1,5 @@
 /** `sluice runs`: lists runs, newest first. */
+import { defined } from '../../../expr/values.ts';
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry, Store } from '../../../runtime/ports.ts';
 import { withCommandName } from '../command-name.ts';
@@ -6,9 +7,9 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
-import { oneLine, plural, table } from '../text.ts';
+import { iso, oneLine, plural, table } from '../text.ts';
 import { usage } from '../usage.ts';
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 
 export interface RunsOptions {
   readonly state?: string;
@@ -18,7 +19,7 @@ export interface RunsOptions {
 export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitStatus> {
   const status = options.state?.split(',').map(stateNamed);
   const limit = readWhole('--limit', options.limit, 1);
-  const filter = { ...(status === undefined ? {} : { status }), ...(limit === undefined ? {} : { limit }) };
+  const filter = defined({ status, limit });
   const found = await withStore(cli, async (store) => (store === null ? null : listChecked(store, filter)));
   const entries = found ?? [];
   if (cli.json) cli.printJson(entries.map(jsonOf));
@@ -55,11 +56,7 @@ async function listChecked(
 function stateNamed(given: string): RunStatus {
   const found = RUN_STATES.find((state) => state === given.trim());
   if (found !== undefined) return found;
-  const near = nearest(given, RUN_STATES);
-  throw usage(
-    `there is no state \`${given}\``,
-    near === undefined ? `The states: ${RUN_STATES.join(', ')}.` : `Did you mean \`${near}\`?`,
-  );
+  throw usage(`there is no state \`${given}\``, didYouMean(given, RUN_STATES, `The states: ${RUN_STATES.join(', ')}.`));
 }
 
 function jsonOf(entry: CheckedEntry): object {
@@ -91,10 +88,4 @@ function rowOf({ run, flow, status, code, startedAt, broken }: CheckedEntry): st
       .replace('T', ' ')
       .replace(/\.\d+Z$/, 'Z'),
   ];
-}
-
-/** A changed entry can have a time that no calendar has. */
-function iso(at: number): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
 }

@@ -1,4 +1,5 @@
 /** `sluice simulate`: rehearses a flow in thousands of generated futures, without models, tools or people. */
+import { defined } from '../../../expr/values.ts';
 import { dirname } from 'node:path';
 import { isMemoryCheck, memoryPerformer } from '../../../effects/memory/memory.ts';
 import { createMemoryStore } from '../../../effects/memory/store.ts';
@@ -8,8 +9,7 @@ import { createVirtualClock } from '../../../runtime/engine/clock.ts';
 import { failureOf } from '../../../runtime/failures.ts';
 import type { Call } from '../../../runtime/ports.ts';
 import type { RealCheck } from '../../evaluate/rehearse/drive.ts';
-import { rehearse } from '../../evaluate/rehearse/rehearse.ts';
-import type { Rehearsal } from '../../evaluate/rehearse/rehearse.ts';
+import { rehearse, type Rehearsal } from '../../evaluate/rehearse/rehearse.ts';
 import { rehearsalHtml, rehearsalJUnit, rehearsalMarkdown } from '../../evaluate/render/rehearsal.ts';
 import type { Cli } from '../context.ts';
 import { failedCompile } from '../diagnostics.ts';
@@ -17,32 +17,27 @@ import { compileFile, flowIn } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readJson, readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
-import { checkReportFiles, writeReports, writeText } from '../report-file.ts';
+import { reportFiles, writeReports, type ReportOptions } from '../report-file.ts';
 import { dollars, grouped, oneLine, plural, shellWord, table } from '../text.ts';
 import { withCommandName } from '../command-name.ts';
 
-export interface SimulateOptions {
+export interface SimulateOptions extends ReportOptions {
   readonly runs?: string;
   readonly seed?: string;
   readonly input?: string;
   readonly untilCoverage?: boolean;
-  readonly junit?: string;
-  readonly html?: string;
-  readonly report?: readonly string[];
 }
 
 const RUNS = 1000;
 const RUNS_MAX = 1_000_000;
 const COVERAGE_RUNS = 20_000;
-const ENDINGS = ['.json', '.md', '.html', '.xml'];
 
 export async function simulateCommand(cli: Cli, file: string, options: SimulateOptions): Promise<ExitStatus> {
   const untilCoverage = options.untilCoverage === true;
   const runs = Math.min(RUNS_MAX, readWhole('--runs', options.runs, 1) ?? (untilCoverage ? COVERAGE_RUNS : RUNS));
   const seed = readWhole('--seed', options.seed) ?? 1;
   const input = readJson('--input', options.input);
-  const files = options.report ?? [];
-  checkReportFiles(files, ENDINGS);
+  const files = reportFiles(options);
   const compiled = await compileFile(file);
   const flow = flowIn(compiled);
   const { bounds, graph = null } = compiled.result;
@@ -57,25 +52,19 @@ export async function simulateCommand(cli: Cli, file: string, options: SimulateO
     untilCoverage,
     check: realChecks(flow, dirname(file)),
     onProgress: (done) => bar.update(done),
-    ...(input === undefined ? {} : { input }),
+    ...defined({ input }),
   });
   bar.clear();
-  writeFiles(cli, result, options, files);
-  const { samples: _, ...report } = result;
-  if (cli.json) cli.printJson(report);
-  else cli.screen.print(textOf(result, file));
-  return Object.values(result.certificate).every(({ holds }) => holds) ? OK : FAILED;
-}
-
-function writeFiles(cli: Cli, result: Rehearsal, { junit, html }: SimulateOptions, files: readonly string[]): void {
-  if (junit !== undefined) writeText(junit, rehearsalJUnit(result));
-  if (html !== undefined) writeText(html, rehearsalHtml(result));
   writeReports(cli, files, {
     '.json': () => `${JSON.stringify(result, null, 2)}\n`,
     '.md': () => rehearsalMarkdown(result),
     '.html': () => rehearsalHtml(result),
     '.xml': () => rehearsalJUnit(result),
   });
+  const { samples: _, ...report } = result;
+  if (cli.json) cli.printJson(report);
+  else cli.screen.print(textOf(result, file));
+  return Object.values(result.certificate).every(({ holds }) => holds) ? OK : FAILED;
 }
 
 /** Policies are evaluated, and memory is empty. */

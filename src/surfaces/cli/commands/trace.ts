@@ -3,11 +3,10 @@
  * journal's own events; `--prompts` adds the messages that each model received. `--format art` prints the Agent Run Trace,
  * `--format otel` OpenTelemetry spans; both are JSON.
  */
+import { defined } from '../../../expr/values.ts';
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
-import type { Store } from '../../../runtime/ports.ts';
 import { readRun, streamRun } from '../../../runtime/journal/read.ts';
-import { authoredIn } from '../../../runtime/report/authored.ts';
-import type { Authored } from '../../../runtime/report/authored.ts';
+import { authoredIn, type Authored } from '../../../runtime/report/authored.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { agentRunTrace } from '../../evaluate/journal/art.ts';
@@ -17,8 +16,8 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { detailOf } from '../view/notices.ts';
-import { findRun, readOptions, withStore } from '../store.ts';
-import { framed, oneLine } from '../text.ts';
+import { readOptions, withRun } from '../store.ts';
+import { iso, framed, oneLine } from '../text.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { inputOf } from '../../../core/outstanding.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -38,20 +37,19 @@ export interface TraceOptions {
 
 export async function traceCommand(cli: Cli, given: string, options: TraceOptions): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;
-  return withStore(cli, async (store): Promise<ExitStatus> => {
-    const run = await findRun(store, given, cli.db);
+  return withRun(cli, given, async ({ journal, shared }, run) => {
     const reading = readOptions(cli, options);
     if (options.format === 'art' || options.format === 'otel') {
-      const record = recordOf(await readRun((store as Store).journal, run, reading));
+      const record = recordOf(await readRun(journal, run, reading));
       cli.printJson(options.format === 'art' ? agentRunTrace(record) : otelTrace(record));
       return OK;
     }
-    const { program, events } = await streamRun((store as Store).journal, run, reading);
+    const { program, events } = await streamRun(journal, run, reading);
     const attachments = attachmentsBeside(cli.db);
-    const files = { store: attachments, erased: await isErased((store as Store).shared, run) };
+    const files = { store: attachments, erased: await isErased(shared, run) };
     const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.
-    if (cli.json) for (const _ of (await streamRun((store as Store).journal, run, reading)).events);
+    if (cli.json) for (const _ of (await streamRun(journal, run, reading)).events);
     const format = { after, promptOfEvent, authoredOf: authoredIn(program.flow) };
     if (cli.json) await printAll(cli, jsonLines(events, format));
     else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
@@ -91,11 +89,11 @@ function* storyLines(program: Program, events: Iterable<ChainedEvent>, after: nu
 }
 
 function jsonOf({ seq, at, type, prev, hash, ...data }: ChainedEvent, added: object): object {
-  return { seq, at: new Date(at).toISOString(), type, ...data, ...added, prev, hash };
+  return { seq, at: iso(at), type, ...data, ...added, prev, hash };
 }
 
 function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, prompted: Prompted | undefined): string {
-  const time = new Date(at).toISOString().slice(11, 23);
+  const time = iso(at).slice(11, 23);
   const line = `${String(seq).padStart(5)}  ${time}  ${type.padEnd(17)}  ${hash.slice(0, 8)}  ${oneLine(JSON.stringify(data), 400)}`;
   if (prompted === undefined) return line;
   return [line, ...prompted.prompt.map((message) => indent(messageLines(message)))].join('\n');
@@ -116,7 +114,7 @@ function messageLines({ role, content, toolCalls = [], files = [] }: SentMessage
 
 /** `   12  10:22:31.123  tool.finished      pay  payments.refund …` */
 function storyLine(event: StoryEvent): string {
-  const time = new Date(event.at).toISOString().slice(11, 23);
+  const time = iso(event.at).slice(11, 23);
   const node = 'node' in event ? `${oneLine(event.node)}  ` : '';
   const head = `${String(event.seq).padStart(5)}  ${time}  ${event.type.padEnd(17)}`;
   return `${head}  ${node}${oneLine(detailOf(event), 300)}`.trimEnd();
@@ -148,8 +146,7 @@ function createPrompter(program: Program, files: Pick<FileOptions, 'store' | 'er
     const { run, origin } = state;
     const expected = origin.pins?.attachments ?? [];
     const prompt = sentMessages(program.flow, { name: event.name, input }, { ...files, run, expected });
-    const { source } = input;
-    return { agent: event.name, prompt, ...(source === undefined ? {} : { source }) };
+    return { agent: event.name, prompt, ...defined({ source: input.source }) };
   };
 }
 

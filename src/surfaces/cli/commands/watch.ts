@@ -20,7 +20,7 @@ import { OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
 import { printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { onInterrupt } from '../session.ts';
-import { findRun, withStore } from '../store.ts';
+import { findRun, withRun, withStore } from '../store.ts';
 import { noticeOf } from '../view/notices.ts';
 import { lineOf } from '../view/plain.ts';
 
@@ -33,10 +33,7 @@ export interface LogsOptions extends WatchOptions {
 
 export async function watchCommand(cli: Cli, given: string, options: WatchOptions): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;
-  return withStore(cli, async (store) => {
-    const run = await findRun(store, given, cli.db);
-    return watchRun(cli, store as Store, run, after);
-  });
+  return withRun(cli, given, (store, run) => watchRun(cli, store, run, after));
 }
 
 /** Without a run, the newest one. */

@@ -7,9 +7,8 @@ import type { Screen } from '../screen.ts';
 import { widthOf } from '../text.ts';
 import { frameOf } from './frame.ts';
 import { takeKeys } from './keys.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, type View } from './progress.ts';
 import { createSpending } from './spending.ts';
-import type { View } from './progress.ts';
 
 const FRAME_MS = 100;
 const HIDE = '\u001B[?25l';

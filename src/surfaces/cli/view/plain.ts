@@ -3,8 +3,7 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Screen } from '../screen.ts';
 import { oneLine, seconds } from '../text.ts';
 import type { Notice } from './notices.ts';
-import { createProgress } from './progress.ts';
-import type { View } from './progress.ts';
+import { createProgress, type View } from './progress.ts';
 
 export function createPlainView(flow: CompiledFlow, known: number, screen: Screen): View {
   const progress = createProgress(flow);

@@ -1,6 +1,5 @@
 /** Usage against budgets, as one line for the live view. */
-import { BUDGET_ROWS, isMeasured, shownAmount } from '../../../ir/dimensions.ts';
-import type { Dimension } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS, isMeasured, shownAmount, type Dimension } from '../../../ir/dimensions.ts';
 import type { CompiledFlow, Meter } from '../../../ir/nodes.ts';
 import { isCounted } from '../../../ir/meters.ts';
 import type { Event } from '../../../ir/events.ts';

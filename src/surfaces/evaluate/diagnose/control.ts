@@ -1,12 +1,11 @@
 /** Pathologies of control: budgets, permissions, tools, people, credentials and retries. */
-import { remedyFor, repeated, usualMost } from './detector.ts';
-import type { Pathology } from './detector.ts';
+import { RISKY } from '../../../ir/effect-classes.ts';
+import { remedyFor, repeated, usualMost, type Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep } from './trajectory.ts';
 
 const DAY = 86_400_000;
 const OPEN_MAX = 10;
 const INVALID_MAX = 3;
-const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
 const BUDGETS: ReadonlySet<string> = new Set(['visits', 'repeats', 'rate']);
 
 export const budgetBlowout: Pathology = {

@@ -20,8 +20,7 @@ import {
   runawayLoops,
   toolSpam,
 } from './loops.ts';
-import { trajectoryOf } from './trajectory.ts';
-import type { Trajectory } from './trajectory.ts';
+import { trajectoryOf, type Trajectory } from './trajectory.ts';
 import {
   contextBloat,
   hallucinatedObservation,

@@ -1,9 +1,8 @@
 /** Pathologies of repetition: loops, spam, needless reflection, duplicate tasks and calls, and runs that do not stop. */
 import type { Json } from '../../../expr/json.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../journal/record.ts';
-import { remedyFor, repeated, usualMost } from './detector.ts';
-import type { Found, Pathology } from './detector.ts';
+import { isRecord } from '../../../expr/values.ts';
+import { remedyFor, repeated, usualMost, type Found, type Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep, Trajectory } from './trajectory.ts';
 
 const IDENTICAL = 3;

@@ -4,9 +4,8 @@ import { evidenceOf, judgeUtterance } from '../../../effects/grounding/grounding
 import { wordsOf } from '../../../effects/grounding/tool-words.ts';
 import { judgeResult } from '../../../effects/policy/result.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../journal/record.ts';
-import { overlap, remedyFor, wordsIn } from './detector.ts';
-import type { Pathology } from './detector.ts';
+import { isRecord } from '../../../expr/values.ts';
+import { overlap, remedyFor, wordsIn, type Pathology } from './detector.ts';
 import type { ToolStep, Trajectory } from './trajectory.ts';
 
 export const hallucinatedObservation: Pathology = {

@@ -2,6 +2,7 @@
  * One run as evaluations see it: the report, and every call with its input, its attempts and its verdict. Everything is
  * computed from the journal.
  */
+import { defined, isRecord } from '../../../expr/values.ts';
 import { canonical } from '../../../expr/canonical.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { authorOf } from '../../../core/failure.ts';
@@ -120,7 +121,7 @@ function enter(fold: Fold, state: RunState, event: Event): void {
 
 function requested(fold: Fold, state: RunState, event: Of<'effect.requested'>): void {
   const { kind, name, node: id, deadline, question } = event;
-  addCall(fold, state, event, { kind, name, id, deadline, ...(question === undefined ? {} : { question }) });
+  addCall(fold, state, event, { kind, name, id, deadline, ...defined({ question }) });
   if (kind === 'model') fold.agents.set(event.thread, name);
 }
 
@@ -228,8 +229,4 @@ function addRefused(
   call: Omit<RefusedCall, 'seq' | 'agent'>,
 ): void {
   refused.push({ seq, ...call, agent: agentOf(agents, thread) });
-}
-
-export function isRecord(value: Json | undefined): value is { readonly [field: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,6 @@
 /** Compares the metrics of two sets of runs. A metric got worse only if the change is significant, or misses a target. */
-import { likelihoodOfEqual } from './measure.ts';
-import type { Figure } from './measure.ts';
-import { metricOf } from './table.ts';
-import type { MetricId } from './table.ts';
+import { likelihoodOfEqual, type Figure } from './measure.ts';
+import { metricOf, type MetricId } from './table.ts';
 
 export interface Comparison {
   readonly id: MetricId;

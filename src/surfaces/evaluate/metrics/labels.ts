@@ -18,12 +18,6 @@ export interface Measured extends RunRecord {
   readonly differsAt: number | null;
 }
 
-const GOOD: ReadonlySet<string> = new Set(['SUCCESS', 'PARTIAL_SUCCESS']);
-
-export function isGood(code: string | null | undefined): boolean {
-  return code !== null && code !== undefined && GOOD.has(code);
-}
-
 export function hasEnded({ report }: RunRecord): boolean {
   return report.state === 'completed' || report.state === 'failed' || report.state === 'cancelled';
 }

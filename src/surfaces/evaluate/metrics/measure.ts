@@ -5,12 +5,10 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Journal } from '../../../runtime/ports.ts';
 import { recordOf } from '../journal/record.ts';
-import { isGood } from './labels.ts';
+import { isGood } from '../../../ir/codes.ts';
 import type { Measured } from './labels.ts';
-import { fisher, meanInterval, momentsOf, shareInterval, welch } from './statistics.ts';
-import type { Moments } from './statistics.ts';
-import { METRICS, metricOf } from './table.ts';
-import type { MetricId, Sample, Target } from './table.ts';
+import { fisher, meanInterval, momentsOf, shareInterval, welch, type Moments } from './statistics.ts';
+import { METRICS, metricOf, type MetricId, type Sample, type Target } from './table.ts';
 
 /** The figures of one run. */
 export interface RunSample {

@@ -7,10 +7,10 @@ import { isCounted } from '../../../ir/meters.ts';
 import type { Node } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import { agentRunTrace } from '../journal/art.ts';
-import { isRecord } from '../journal/record.ts';
+import { isRecord } from '../../../expr/values.ts';
 import type { CallRecord } from '../journal/record.ts';
-import { hasEnded, isGood } from './labels.ts';
-import type { Measured } from './labels.ts';
+import { isGood } from '../../../ir/codes.ts';
+import { hasEnded, type Measured } from './labels.ts';
 
 export interface Sample {
   readonly part: number;

@@ -3,10 +3,8 @@ import type { Json } from '../../../expr/json.ts';
 import { costOf, priceIn } from '../../../ir/estimate.ts';
 import type { Answer, Command, Question, Settled } from '../../../ir/events.ts';
 import type { AskEffect, CompiledFlow, NodeId } from '../../../ir/nodes.ts';
-import type { Chance } from '../../testing/chance.ts';
-import { createChance } from '../../testing/chance.ts';
-import { compared, comparedObject, valueFor } from './generate.ts';
-import type { Generator } from './generate.ts';
+import { createChance, type Chance } from '../../testing/chance.ts';
+import { compared, comparedObject, valueFor, type Generator } from './generate.ts';
 import type { Literals, Wanted } from './literals.ts';
 
 export interface Future {

@@ -4,8 +4,7 @@
  */
 import { bindOf, childrenOf, listMacroOf, pathOfAst } from '../../../expr/ast.ts';
 import type { Json } from '../../../expr/json.ts';
-import { parseExpr } from '../../../expr/parse.ts';
-import type { Ast } from '../../../expr/parse.ts';
+import { parseExpr, type Ast } from '../../../expr/parse.ts';
 import type { CompiledFlow, DoNode, Node, Write } from '../../../ir/nodes.ts';
 
 /** The conditions on one value. */

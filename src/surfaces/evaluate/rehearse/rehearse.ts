@@ -1,20 +1,17 @@
 /** Rehearses a flow: many generated futures, and what they reached, cost and broke. */
+import { defined } from '../../../expr/values.ts';
 import { createProgram } from '../../../core/program.ts';
 import { statusOf } from '../../../core/outstanding.ts';
 import type { Bounds } from '../../../compile/certificate/certificate.ts';
 import type { Picture } from '../../../compile/picture/picture.ts';
 import type { Json } from '../../../expr/json.ts';
-import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
-import type { Measure } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS, type Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
 import { usageOf } from '../../../runtime/report/usage.ts';
-import { createCoverage } from './coverage.ts';
-import type { Covered } from './coverage.ts';
-import { defectsIn } from './defects.ts';
-import type { Defect } from './defects.ts';
-import { drive } from './drive.ts';
-import type { Driven, RealCheck } from './drive.ts';
+import { createCoverage, type Covered } from './coverage.ts';
+import { defectsIn, type Defect } from './defects.ts';
+import { drive, type Driven, type RealCheck } from './drive.ts';
 import { createFuture } from './future.ts';
 import { literalsIn } from './literals.ts';
 
@@ -70,10 +67,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   for (let index = 0; index < options.runs; index++) {
     const runSeed = (seed + index) >>> 0;
     const future = createFuture(flow, literals, runSeed);
-    const driven = await drive(program, future, check, {
-      seed: runSeed,
-      ...(options.input === undefined ? {} : { input: options.input }),
-    });
+    const driven = await drive(program, future, check, { seed: runSeed, ...defined({ input: options.input }) });
     tally.add(runSeed, driven);
     if (index % 50 === 49) {
       options.onProgress?.(index + 1);

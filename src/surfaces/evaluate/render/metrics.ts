@@ -2,12 +2,9 @@
 import { harmless } from '../../cli/code-points.ts';
 import type { Comparison } from '../metrics/compare.ts';
 import type { Figure, RunSample } from '../metrics/measure.ts';
-import { metricOf } from '../metrics/table.ts';
-import type { Target } from '../metrics/table.ts';
-import { junitXml } from './junit.ts';
-import type { JUnitCase } from './junit.ts';
-import { badge, htmlPage, htmlTable } from './page.ts';
-import type { Section } from './page.ts';
+import { metricOf, type Target } from '../metrics/table.ts';
+import { junitXml, type JUnitCase } from './junit.ts';
+import { badge, htmlPage, htmlTable, type Section } from './page.ts';
 import { barPlot, escapeXml, histogram, intervalPlot, shortNumber } from './plots.ts';
 
 export interface MetricsReport {

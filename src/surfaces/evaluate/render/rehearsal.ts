@@ -1,7 +1,6 @@
 /** A rehearsal as Markdown, JUnit and HTML. */
 import type { Rehearsal } from '../rehearse/rehearse.ts';
-import { junitXml } from './junit.ts';
-import type { JUnitCase } from './junit.ts';
+import { junitXml, type JUnitCase } from './junit.ts';
 import { badge, htmlPage, htmlTable } from './page.ts';
 import { barPlot, escapeXml, histogram } from './plots.ts';
 

@@ -1,8 +1,7 @@
 /** The result of a suite as text, Markdown, JUnit and HTML. */
 import type { SuiteResult } from '../suite/suite.ts';
 import { junitXml } from './junit.ts';
-import { codeSpan, comparisonLine, metricSections, metricsMarkdown } from './metrics.ts';
-import type { MetricsReport } from './metrics.ts';
+import { codeSpan, comparisonLine, metricSections, metricsMarkdown, type MetricsReport } from './metrics.ts';
 import { badge, htmlPage, htmlTable } from './page.ts';
 import { escapeXml } from './plots.ts';
 

@@ -3,11 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { compileExpr } from '../../../expr/evaluate.ts';
 import type { Json } from '../../../expr/json.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
+import { isRecord } from '../../../expr/values.ts';
 import type { RunRecord } from '../journal/record.ts';
-import { isRecord } from '../journal/record.ts';
-import { isGood } from '../metrics/labels.ts';
-import { toolOf } from './schema.ts';
-import type { Expectation } from './schema.ts';
+import { isGood } from '../../../ir/codes.ts';
+import { toolOf, type Expectation } from './schema.ts';
 
 export function problemsIn(record: RunRecord, expect: Expectation = {}): readonly string[] {
   return [

@@ -1,19 +1,18 @@
 /** The seven modes of testing. Each turns the cases of a suite into checks, and gives one result for each check. */
-import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
-import type { BudgetKey, Measure } from '../../../ir/dimensions.ts';
+import { RISKY } from '../../../ir/effect-classes.ts';
+import { defined } from '../../../expr/values.ts';
+import { BUDGET_ROWS, type BudgetKey, type Measure } from '../../../ir/dimensions.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { Bounds } from '../../../compile/certificate/certificate.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Asked, Performer } from '../../../runtime/ports.ts';
+import { isGood } from '../../../ir/codes.ts';
 import type { Labels, Measured } from '../metrics/labels.ts';
-import { isGood } from '../metrics/labels.ts';
 import { problemsIn, resultProblems, safetyProblems } from './expectations.ts';
 import { faultName, withFaults } from './faults.ts';
 import type { ToolFunction } from '../../../effects/functions/performer.ts';
-import type { CaseRun } from './run-case.ts';
-import { runCase } from './run-case.ts';
-import { FAULT_KINDS } from './schema.ts';
-import type { FaultPlan, Mode, SuiteCase } from './schema.ts';
+import { runCase, type CaseRun } from './run-case.ts';
+import { FAULT_KINDS, type FaultPlan, type Mode, type SuiteCase } from './schema.ts';
 
 export interface Variant {
   readonly flow: CompiledFlow;
@@ -71,11 +70,7 @@ function labelsOf({ expect = {} }: SuiteCase): Labels {
     asks === undefined && code === undefined
       ? undefined
       : (asks ?? []).length > 0 || (code !== undefined && !isGood(code));
-  return {
-    ...(code === undefined ? {} : { code }),
-    ...(path === undefined ? {} : { steps: path.length }),
-    ...(escalates === undefined ? {} : { escalates }),
-  };
+  return defined({ code, steps: path?.length, escalates });
 }
 
 function goldenCheck({ name, given, run, fault }: PreparedCase): Check {
@@ -211,8 +206,6 @@ function budgetProblems(
 const UNDOES: ReadonlySet<Measure> = new Set<Measure>(['toolCalls', 'externalCalls', 'sideEffects']);
 
 const ABSENT = 'absent';
-/** Effects that need a person. */
-export const RISKY: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
 
 /** The approver is absent, late or rejects. A high-risk call that a model proposed must then not be made. */
 function escalationChecks({ name, given, run }: PreparedCase): readonly Check[] {

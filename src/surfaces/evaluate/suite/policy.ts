@@ -3,8 +3,7 @@ import type { ThreadId } from '../../../ir/events.ts';
 import { printOf } from '../journal/record.ts';
 import type { Measured } from '../metrics/labels.ts';
 import type { CaseResult, PreparedCase } from './modes.ts';
-import type { CaseRun } from './run-case.ts';
-import { runCase } from './run-case.ts';
+import { runCase, type CaseRun } from './run-case.ts';
 
 export interface PolicyChange {
   readonly case: string;

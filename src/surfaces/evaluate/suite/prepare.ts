@@ -1,10 +1,10 @@
 /** Turns the cases of a suite into runs: every combination of model, prompt, seed, fault plan and repetition. */
+import { RISKY } from '../../../ir/effect-classes.ts';
 import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { failedCompile } from '../../cli/diagnostics.ts';
-import { compileFile, flowIn } from '../../cli/document.ts';
-import type { CompiledFile } from '../../cli/document.ts';
+import { compileFile, flowIn, type CompiledFile } from '../../cli/document.ts';
 import { loadScript } from '../../cli/script.ts';
 import { usage } from '../../cli/usage.ts';
 import { textReader } from '../../library/compile.ts';
@@ -14,9 +14,8 @@ import { checkPolicy } from '../../../effects/policy/cedar.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
-import { isRecord } from '../journal/record.ts';
+import { defined, isRecord } from '../../../expr/values.ts';
 import { faultName } from './faults.ts';
-import { RISKY } from './modes.ts';
 import type { PreparedCase, Variant } from './modes.ts';
 import type { FaultPlan, Mode, Suite, SuiteCase } from './schema.ts';
 
@@ -141,7 +140,7 @@ function preparedCases(
     given,
     run,
     variant,
-    ...(fault === undefined ? {} : { fault }),
+    ...defined({ fault }),
   }));
 }
 

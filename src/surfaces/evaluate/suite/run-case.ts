@@ -1,4 +1,5 @@
 /** Runs one case in memory with the real engine, on a virtual clock that always starts at the same moment. */
+import { defined } from '../../../expr/values.ts';
 import { randomBytes } from 'node:crypto';
 import type { OpenVault } from '../../../effects/pii/pipeline.ts';
 import { createVault, LOOKALIKE, memoryPiiStore, TOKEN } from '../../../effects/pii/vault.ts';
@@ -41,8 +42,7 @@ export async function runCase(given: CaseRun): Promise<Measured> {
     toolOptions: { documentDir },
     tools,
     clock: isReal ? realClock : createVirtualClock(START),
-    ...(script === undefined ? {} : { script }),
-    ...(models === undefined ? {} : { models }),
+    ...defined({ script, models }),
     ...(given.recorded === true ? { vault: recordedVault() } : {}),
   });
   const store = openMemory();

@@ -14,8 +14,7 @@ import {
   record,
   text,
 } from '../../../compile/document/shape/fields.ts';
-import { readShape } from '../../../compile/document/shape/shape.ts';
-import type { Shaped } from '../../../compile/document/shape/shape.ts';
+import { readShape, type Shaped } from '../../../compile/document/shape/shape.ts';
 import { checkExpression } from '../../../compile/expressions/expression.ts';
 import { reportProblems } from '../../../compile/expressions/problem.ts';
 import { parseSource } from '../../../compile/source/source.ts';

@@ -1,20 +1,22 @@
 /** Runs a suite: all cases in all modes and variants, the metrics over all runs, the thresholds and the comparison. */
 import type { Store } from '../../../runtime/ports.ts';
-import type { Comparison } from '../metrics/compare.ts';
-import { compareFigures } from '../metrics/compare.ts';
-import { figuresOf, meets, sampleOf, valuesOf } from '../metrics/measure.ts';
-import type { Figure, MetricValues, RunSample } from '../metrics/measure.ts';
+import { compareFigures, type Comparison } from '../metrics/compare.ts';
+import {
+  figuresOf,
+  meets,
+  sampleOf,
+  valuesOf,
+  type Figure,
+  type MetricValues,
+  type RunSample,
+} from '../metrics/measure.ts';
 import { shareInterval } from '../metrics/statistics.ts';
-import { metricOf } from '../metrics/table.ts';
-import type { MetricId, Target } from '../metrics/table.ts';
-import { checksOf } from './modes.ts';
-import type { CaseResult, Check, PreparedCase } from './modes.ts';
-import { comparePolicies } from './policy.ts';
-import type { PolicyChange } from './policy.ts';
+import { metricOf, type MetricId, type Target } from '../metrics/table.ts';
+import { checksOf, type CaseResult, type Check, type PreparedCase } from './modes.ts';
+import { comparePolicies, type PolicyChange } from './policy.ts';
 import type { CaseRun } from './run-case.ts';
 import type { Suite } from './schema.ts';
-import { replayAll, soak } from './whole-suite.ts';
-import type { Soak } from './whole-suite.ts';
+import { replayAll, soak, type Soak } from './whole-suite.ts';
 
 export interface SuiteResult {
   readonly suite: string;
