@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, root } from './cli.ts';
-import { sluice } from './in-process.ts';
+import { folder, root, RUN } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 const EXAMPLES = join(root, 'examples');
 const KEYS = [
