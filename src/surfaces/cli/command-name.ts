@@ -9,7 +9,8 @@ import type { RunState } from '../../ir/events.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
-const COMMAND = /(?<![\w/.-])(?<!npx )sluice (?=--help\b|[a-z])/g;
+/** The name of the program before a command. */
+export const COMMAND = /(?<![\w/.-])(?<!npx )sluice (?=--help\b|[a-z])/g;
 
 /** Replaces the name of the program in commands that a text prints. */
 export function withCommandName(text: string): string {
