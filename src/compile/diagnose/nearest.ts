@@ -34,3 +34,18 @@ function isPartOf(word: string, name: string): boolean {
   if (part.length < PART_MIN) return false;
   return whole.startsWith(part) || whole.endsWith(part) || whole.split(/[_.\- ]/).includes(part);
 }
+
+/** The help for an unknown name: the name that was probably meant, or the other sentence. */
+export function suggestion(near: string | undefined, otherwise: string): string {
+  return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
+}
+
+/** The help for an unknown name out of a few: the one that was probably meant, or all of them. */
+export function suggestionOf(word: string, known: readonly string[]): string {
+  return suggestion(nearest(word, known), `There are ${quoted(known)}.`);
+}
+
+/** Names in backticks, separated by commas. */
+export function quoted(names: readonly string[]): string {
+  return names.map((each) => `\`${each}\``).join(', ');
+}

@@ -5,7 +5,7 @@
 import type { Expr, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { set, errorOf } from '../../lower/kit.ts';
-import type { Lowering } from './lowering.ts';
+import { part, type Lowering, type Place } from './lowering.ts';
 import { BAD, NOTE, ONE_MORE_BAD, OUTPUT, reject, tell } from './slots.ts';
 
 const BAD_TURNS = 3;
@@ -16,10 +16,8 @@ export function badTurns({ team }: Lowering): number {
 }
 
 /** A place where an agent has turns. */
-export interface Site {
+export interface Site extends Place {
   readonly agent: string;
-  readonly hint: string;
-  readonly origin: string;
   /** The node at which its turn begins. */
   readonly again: NodeId;
   /** The bad turn in a row that stops the session. */
@@ -74,7 +72,7 @@ export interface BadTurn {
 }
 
 export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
-  const { hint, origin, again, agent } = site;
+  const { hint, again, agent } = site;
   const corrections = bad.corrections.map(({ type, when, text }) => {
     const writes = [
       set(BAD, ONE_MORE_BAD),
@@ -88,40 +86,23 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
   const nodes = corrections.flatMap(({ to, next }) => (next === again ? [to] : []));
   l.corrections.push({ nodes, again, limit: Math.max(site.limit, bad.limitMax ?? 0) });
   const last = corrections.at(-1)?.to ?? again;
-  const chosen = l.kit.pick(
-    { hint: `${hint}.choose`, origin },
-    corrections.slice(0, -1).map(({ when = 'true', to }) => ({ when, to })),
-    last,
-  );
-  const measured =
-    bad.measures === undefined ? chosen : l.kit.set({ hint: `${hint}.measure`, origin }, bad.measures, chosen);
-  return l.kit.pick(
-    { hint: `${hint}.bad`, origin },
-    [
-      {
-        when: `${BAD} >= ${bad.limit === undefined ? site.limit - 1 : `${bad.limit} - 1`}`,
-        to: addStuck(l, site, bad.what, bad.reason, bad.shared),
-      },
-    ],
-    measured,
-  );
+  const others = corrections.slice(0, -1).map(({ when = 'true', to }) => ({ when, to }));
+  const chosen = l.kit.pick(part(site, 'choose'), others, last);
+  const measured = bad.measures === undefined ? chosen : l.kit.set(part(site, 'measure'), bad.measures, chosen);
+  const when = `${BAD} >= ${bad.limit === undefined ? site.limit - 1 : `${bad.limit} - 1`}`;
+  return l.kit.pick(part(site, 'bad'), [{ when, to: addStuck(l, site, bad.what, bad.reason, bad.shared) }], measured);
 }
 
 /**
  * Fails the session and names the stuck agent and the last problem. The last message of the shared history is refused;
  * a chooser that is stuck (`shared` is false) leaves it as it is.
  */
-export function addStuck(
-  l: Lowering,
-  { hint, origin, agent }: Site,
-  what: string,
-  reason: Expr = '""',
-  shared = true,
-): NodeId {
+export function addStuck(l: Lowering, site: Site, what: string, reason: Expr = '""', shared = true): NodeId {
+  const { origin, agent } = site;
   const message = `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`;
   const error = errorOf({ class: 'semantic', type: 'StuckError', code: 'REPEATED_FAILURE', message }, origin);
   return l.kit.set(
-    { hint: `${hint}.stuck`, origin },
+    part(site, 'stuck'),
     [set(BAD, ONE_MORE_BAD), set('error', error), ...(shared ? [reject(message)] : [])],
     l.builder.failedEnd(OUTPUT),
   );

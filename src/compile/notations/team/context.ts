@@ -5,14 +5,14 @@
 import { CONTEXT_SOURCES } from '../../../catalog/validators.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { suggestionOf } from '../../diagnose/nearest.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Path } from '../../source/located.ts';
-import type { Lowering } from './lowering.ts';
+import { part, type Lowering, type Place } from './lowering.ts';
 import type { Reading } from './model.ts';
 import type { RawSource } from './schema/agents.ts';
-import { set } from '../../lower/kit.ts';
+import { set, setField } from '../../lower/kit.ts';
 import { CONTEXT, TURN, tell } from './slots.ts';
 
 const CHECK = 'context:assemble';
@@ -45,15 +45,9 @@ export function checkSources(
         '`own_history` is left out here: it exists only in the `Context` of an agent',
         { help: 'Leave it out.' },
       );
-    else if (!known.includes(kind)) {
-      const near = nearest(kind, known);
-      report.error('bad-value', place, `unknown source \`${Source}\``, {
-        help:
-          near === undefined
-            ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.`
-            : `Did you mean \`${near}\`?`,
-      });
-    } else if (NEEDS.has(kind) && argument === '')
+    else if (!known.includes(kind))
+      report.error('bad-value', place, `unknown source \`${Source}\``, { help: suggestionOf(kind, known) });
+    else if (NEEDS.has(kind) && argument === '')
       report.error('bad-value', place, `\`${kind}\` needs an argument, as in \`${kind}:…\``);
     else if (NUMBERED.has(kind) && argument !== '' && !/^[1-9]\d*$/.test(argument))
       report.error('bad-value', place, `\`${kind}\` takes a number, as in \`${kind}:5\`, but has \`${argument}\``);
@@ -66,71 +60,37 @@ export function sourceOf({ Source, MaxChars, Label }: RawSource): Json {
 }
 
 /** Assembles the sources into `context.text`. A failure leaves it empty. */
-export function assemble(
-  l: Lowering,
-  sources: Json,
-  hint: string,
-  origin: string,
-  next: NodeId,
-  agent: string,
-): NodeId {
-  const heading = '[AGENT CONTEXT — assembled from artifacts]';
-  const done = l.kit.set(
-    { hint: `${hint}.layout`, origin },
-    [{ slot: CONTEXT, path: ['text'], mode: 'set', value: sections(heading) }],
-    next,
-  );
-  const none = l.kit.set({ hint: `${hint}.none`, origin }, [set(CONTEXT, '{"text": ""}'), set('error', 'null')], next);
-  return l.kit.check(
-    { hint, origin },
-    { check: CHECK, input: inputOf(sources, agent), into: CONTEXT, next: done, fail: none },
-  );
+export function assemble(l: Lowering, sources: Json, place: Place, next: NodeId, agent: string): NodeId {
+  const text = sections('[AGENT CONTEXT — assembled from artifacts]');
+  const done = l.kit.set(part(place, 'layout'), [setField(CONTEXT, ['text'], text)], next);
+  return addCheck(l, sources, place, agent, { done, none: '{"text": ""}', next });
 }
 
 /** Adds the sources to the shared history as one block. */
-export function injectContext(
-  l: Lowering,
-  sources: Json,
-  hint: string,
-  origin: string,
-  receiver: string,
-  next: NodeId,
-): NodeId {
-  const inject = l.kit.set(
-    { hint: `${hint}.block`, origin },
-    [tell(sections(`[HANDOFF CONTEXT — assembled for ${receiver}]`), receiver)],
-    next,
-  );
-  const some = l.kit.pick(
-    { hint: `${hint}.some`, origin },
-    [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }],
-    next,
-  );
-  const none = l.kit.set({ hint: `${hint}.none`, origin }, [set('error', 'null')], next);
-  return l.kit.check(
-    { hint, origin },
-    { check: CHECK, input: inputOf(sources, receiver), into: CONTEXT, next: some, fail: none },
-  );
+export function injectContext(l: Lowering, sources: Json, place: Place, receiver: string, next: NodeId): NodeId {
+  const block = tell(sections(`[HANDOFF CONTEXT — assembled for ${receiver}]`), receiver);
+  const inject = l.kit.set(part(place, 'block'), [block], next);
+  const done = l.kit.pick(part(place, 'some'), [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }], next);
+  return addCheck(l, sources, place, receiver, { done, none: null, next });
 }
 
 /** Reads sources into `context.sections`, for a message of the engine. */
-export function readSources(
-  l: Lowering,
-  sources: Json,
-  hint: string,
-  origin: string,
-  agent: string,
-  next: NodeId,
-): NodeId {
-  const none = l.kit.set(
-    { hint: `${hint}.none`, origin },
-    [set(CONTEXT, '{"sections": []}'), set('error', 'null')],
-    next,
-  );
-  return l.kit.check(
-    { hint, origin },
-    { check: CHECK, input: inputOf(sources, agent), into: CONTEXT, next, fail: none },
-  );
+export function readSources(l: Lowering, sources: Json, place: Place, agent: string, next: NodeId): NodeId {
+  return addCheck(l, sources, place, agent, { done: next, none: '{"sections": []}', next });
+}
+
+interface Assembled {
+  readonly done: NodeId;
+  /** The context after a failure, which is not an error of the session. */
+  readonly none: Expr | null;
+  readonly next: NodeId;
+}
+
+function addCheck(l: Lowering, sources: Json, place: Place, agent: string, { done, none, next }: Assembled): NodeId {
+  const input = { sources: literal(sources), observations: OBSERVATIONS, turn: TURN, agent: quote(agent) };
+  const writes = [...(none === null ? [] : [set(CONTEXT, none)]), set('error', 'null')];
+  const fail = l.kit.set(part(place, 'none'), writes, next);
+  return l.kit.check(place, { check: CHECK, input, into: CONTEXT, next: done, fail });
 }
 
 export function reminder(): Expr {
@@ -139,8 +99,4 @@ export function reminder(): Expr {
 
 function sections(heading: string): Expr {
   return `size(${CONTEXT}.sections) == 0 ? "" : text(${quote(heading)}, "\\n\\n", join(${CONTEXT}.sections.map(s, text("## ", s.label, "\\n", s.text)), "\\n\\n"))`;
-}
-
-function inputOf(sources: Json, agent: string): { readonly [field: string]: Expr } {
-  return { sources: literal(sources), observations: OBSERVATIONS, turn: TURN, agent: quote(agent) };
 }

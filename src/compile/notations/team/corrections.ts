@@ -8,7 +8,7 @@ import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Correction } from './bad-turn.ts';
 import type { Member } from './model.ts';
 import { set } from '../../lower/kit.ts';
-import { BROKEN, IDLE, SAID, SIGNAL, TURN } from './slots.ts';
+import { BROKEN, HEARD, IDLE, SAID, SIGNAL, TURN } from './slots.ts';
 
 export interface Silence {
   readonly measures?: readonly Write[];
@@ -124,6 +124,15 @@ function lastFailing(): Expr {
 /** The words that may be said, as a sentence. */
 export function choiceOf(what: string, words: readonly string[]): string {
   return words.length === 0 ? '' : `Valid ${what}s, each alone on a line: ${words.join(', ')}.`;
+}
+
+/** The correction for an agent that said more than one keyword or signal. */
+export function severalOf(what: 'keyword' | 'signal', choice: string): Correction {
+  const end = quote(`. Say exactly one. ${choice}`);
+  return {
+    type: `multi_${what}`,
+    text: `text("MULTI-${what.toUpperCase()}: you said ", join(${HEARD}, " and "), ${end})`,
+  };
 }
 
 /**

@@ -10,9 +10,8 @@ import { literal, quote } from '../../expressions/cel-text.ts';
 import { HANDOFF } from './agents.ts';
 import { addBadTurn, addStuck } from './bad-turn.ts';
 import type { Correction, Site } from './bad-turn.ts';
-
 import { set, setField } from '../../lower/kit.ts';
-import type { Lowering } from './lowering.ts';
+import { part, type Lowering } from './lowering.ts';
 import type { Check } from './model.ts';
 import {
   ANSWER,
@@ -62,36 +61,22 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
       failures: count(FAILS, key),
       config: literal(config),
     };
-    const note = name.startsWith('contract:') ? noteContract(l, site, label) : null;
-    const judged = l.kit.pick(
-      { hint: `${site.hint}.judged`, origin: site.origin },
-      [{ when: `${VERDICT}.ok == true`, to: next }],
-      refused,
-    );
-    next = l.kit.check(
-      { hint: `${site.hint}.${key}.${name}`, origin: site.origin },
-      {
-        check: name,
-        input,
-        into: VERDICT,
-        next: note === null ? judged : note(judged),
-        fail: l.builder.failedEnd(OUTPUT),
-      },
-    );
+    const judged = l.kit.pick(part(site, 'judged'), [{ when: `${VERDICT}.ok == true`, to: next }], refused);
+    const isNoted = name.startsWith('contract:') && l.team.raw.Compaction?.Mode === 'lossless';
+    next = l.kit.check(part(site, `${key}.${name}`), {
+      check: name,
+      input,
+      into: VERDICT,
+      // The verdict of a contract is kept for the recap of lossless compaction.
+      next: isNoted ? l.kit.set(part(site, 'note'), [setField(CONTRACTS, [label], VERDICT)], judged) : judged,
+      fail: l.builder.failedEnd(OUTPUT),
+    });
   }
   return next;
 }
 
-/** Keeps the verdict of a contract, for the recap of lossless compaction. */
-function noteContract(l: Lowering, site: Site, label: string): ((next: NodeId) => NodeId) | null {
-  if (l.team.raw.Compaction?.Mode !== 'lossless') return null;
-  const step = { hint: `${site.hint}.note`, origin: site.origin };
-  return (next) => l.kit.set(step, [setField(CONTRACTS, [label], VERDICT)], next);
-}
-
 function addRefusal(l: Lowering, gate: Gate): NodeId {
   const { site, key, what } = gate;
-  const { hint, origin } = site;
   const policies = l.team.raw.FailureHandling;
   const limit = limitOf(l, site);
   const stuck = addStuck(l, site, `${what} was refused`, REFUSED_BY);
@@ -115,9 +100,9 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     corrections: corrections(gate, limit),
     nextOf: (type) => (type === 'conflicting_evidence' || type === 'no_progress' ? gate.audit : undefined),
   });
-  const decide = l.kit.pick({ hint: `${hint}.${key}.policy`, origin }, cases, bad);
+  const decide = l.kit.pick(part(site, `${key}.policy`), cases, bad);
   return l.kit.set(
-    { hint: `${hint}.${key}.refused`, origin },
+    part(site, `${key}.refused`),
     [
       set(FAULT, classOf(key)),
       setField(FAILS, [key], `${count(FAILS, key)} + 1`),
@@ -183,35 +168,27 @@ function addRecovery(l: Lowering, { site, key, what }: Gate, recovery: string): 
 
 /** A person decides whether the agent may try again, and may add a remark. */
 function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
-  const { hint, origin, agent, again } = site;
+  const { hint, agent, again } = site;
   const retry = l.kit.set(
     { hint: `${hint}.${key}.retry`, origin: 'correction:operator' },
     [set(BAD, '0'), tell(`text("The operator lets you try again.", ${remark()})`, agent)],
     again,
   );
   const decided = l.kit.pick(
-    { hint: `${hint}.${key}.escalated`, origin },
+    part(site, `${key}.escalated`),
     [{ when: `${ANSWER}.choice == "approve"`, to: retry }],
     addStuck(l, site, `${what} was refused`, REFUSED_BY),
   );
   const message = `text(${quote(`${agent} cannot go on: ${what} was refused. `)}, ${VERDICT}.reason)`;
-  return l.kit.ask(
-    { hint: `${hint}.${key}.escalate`, origin },
-    {
-      about: agent,
-      askedBy: agent,
-      choices: ['approve', 'reject'],
-      onExpiry: 'reject',
-      message,
-      payload: { fault: FAULT, said: SAID },
-      code: 'REVIEW_REQUIRED',
-      purpose: 'escalation',
-      row: 'low_confidence',
-      into: ANSWER,
-      next: decided,
-      fail: l.builder.failedEnd(OUTPUT),
-    },
-  );
+  return l.kit.ask(part(site, `${key}.escalate`), {
+    ...yesOrNo(l, agent, decided),
+    about: agent,
+    message,
+    payload: { fault: FAULT, said: SAID },
+    code: 'REVIEW_REQUIRED',
+    purpose: 'escalation',
+    row: 'low_confidence',
+  });
 }
 
 /** A rejected route is not a bad turn. */
@@ -220,33 +197,31 @@ function addApproval(
   { site, key, pass }: Gate,
   approval: { readonly about: string; readonly message: string },
 ): NodeId {
-  const { hint, origin, agent, again } = site;
+  const { hint, agent, again } = site;
   const text = `text(${quote(`Route to ${approval.about} was blocked by the operator. Continue your work or await further instructions.`)}, ${remark()})`;
   const blocked = l.kit.set(
     { hint: `${hint}.${key}.blocked`, origin: 'correction:route_blocked' },
     [tell(text, agent), reject(text)],
     again,
   );
-  const decided = l.kit.pick(
-    { hint: `${hint}.${key}.decided`, origin },
-    [{ when: `${ANSWER}.choice == "approve"`, to: pass }],
-    blocked,
-  );
+  const approved = [{ when: `${ANSWER}.choice == "approve"`, to: pass }];
+  const decided = l.kit.pick(part(site, `${key}.decided`), approved, blocked);
   return l.kit.ask(
     { hint: `${hint}.${key}.approval`, origin: approval.about },
     {
+      ...yesOrNo(l, agent, decided),
       about: approval.about,
-      askedBy: agent,
-      choices: ['approve', 'reject'],
-      onExpiry: 'reject',
       message: quote(approval.message),
       payload: { from: quote(agent), to: quote(approval.about), said: SAID },
       code: 'CONFIRM_REQUIRED',
       purpose: 'route',
       row: 'high_impact_mutation',
-      into: ANSWER,
-      next: decided,
-      fail: l.builder.failedEnd(OUTPUT),
     },
   );
+}
+
+/** The common fields of a question to approve or reject. Without an answer in time it counts as rejected. */
+function yesOrNo(l: Lowering, askedBy: string, next: NodeId) {
+  const fail = l.builder.failedEnd(OUTPUT);
+  return { askedBy, choices: ['approve', 'reject'], onExpiry: 'reject', into: ANSWER, next, fail };
 }

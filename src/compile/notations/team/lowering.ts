@@ -28,6 +28,17 @@ export interface Corrections {
   readonly limit: number;
 }
 
+/** The node of an author to which further nodes belong. Their names begin with `hint`. */
+export interface Place {
+  readonly hint: string;
+  readonly origin: string;
+}
+
+/** The name of a further node of a place. */
+export function part({ hint, origin }: Place, name: string): Place {
+  return { hint: `${hint}.${name}`, origin };
+}
+
 export interface Lowering {
   readonly builder: Builder;
   readonly kit: Kit;

@@ -81,4 +81,8 @@ export interface Reading {
   keys(...path: Path): ReadonlySet<string>;
   /** Reports a name that is not an agent's. */
   agent(name: string, path: Path): boolean;
+  /** The same for each name of the list at the path. */
+  agents(names: readonly string[] | undefined, path: Path): void;
+  /** Warns of a key that is read and has no effect. */
+  unused(path: Path, message: string, help: string): void;
 }

@@ -5,7 +5,7 @@ import { declareIds, namesAt } from '../../document/names.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { childOf, textOf } from '../../source/located.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { nearest, suggestion } from '../../diagnose/nearest.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
@@ -25,11 +25,13 @@ import { withAgentFiles } from './agent-files.ts';
 import { serversOf } from './mcp-servers.ts';
 import { normalised } from './spelling.ts';
 import { checkModules } from './checks.ts';
-import { poison } from './poison.ts';
 import { STRATEGIES } from './strategies/registry.ts';
 import type { Plan, Strategy } from './strategies/strategy.ts';
 import { checkPattern, readTermination, tokenLimit } from './termination.ts';
 import { isCompacted } from './turn.ts';
+import type { Json } from '../../../expr/json.ts';
+import { POISON } from '../../document/shape/poison.ts';
+import type { Path } from '../../source/located.ts';
 
 /** The log of changes that the tools keep. */
 const CHANGE_LOG = `${ARTIFACTS.state}/changes.json`;
@@ -102,6 +104,14 @@ function withTokenLimit(declared: Definitions, { MaxTotalTokens = 0, Termination
 function readingOf(document: ReadDocument, body: Body, report: Report, definitions: Definitions): Reading {
   declareIds(childOf(document.body, 'Agents'), report, { what: 'agent', key: 'Name' });
   const names = namesAt(document.body, 'Agents', teamKeys(), ['Name']);
+  const agent = (name: string, path: Path): boolean => {
+    if (names.all.has(name)) return true;
+    // A team without agents is reported as a whole.
+    if (names.has(name) || (names.all.size === 0 && body.sound)) return false;
+    const help = suggestion(names.near(name), 'Declare it under `Agents`.');
+    report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, { help });
+    return false;
+  };
   return {
     body,
     report,
@@ -114,16 +124,11 @@ function readingOf(document: ReadDocument, body: Body, report: Report, definitio
       const map = body.located(...path);
       return new Set(map?.kind === 'map' ? map.entries.keys() : []);
     },
-    agent: (name, path) => {
-      if (names.all.has(name)) return true;
-      // A team without agents is reported as a whole.
-      if (names.has(name) || (names.all.size === 0 && body.sound)) return false;
-      const near = names.near(name);
-      report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, {
-        help: near === undefined ? 'Declare it under `Agents`.' : `Did you mean \`${near}\`?`,
-      });
-      return false;
+    agent,
+    agents: (listed = [], path) => {
+      for (const [index, name] of listed.entries()) agent(name, [...path, index]);
     },
+    unused: (path, message, help) => report.warning('unused-field', body.key(...path), message, { help }),
   };
 }
 
@@ -260,4 +265,13 @@ function checkSaga({ body, report }: Reading, tools: Members['tools'], { servers
     report.warning('not-enforced', body.key('Saga', 'MaxCompensationSteps'), '`MaxCompensationSteps` has no effect', {
       help: 'Every effect with a compensation is undone, the last one first.',
     });
+}
+
+const AGENTS: readonly unknown[] = ['Agent', 'Synthesizer', 'Splitter', 'Mapper', 'Reducer', 'Generator', 'Critic'];
+
+function poison(path: Path): Json | undefined {
+  if (path[0] !== 'Selection') return undefined;
+  if (path.at(-1) === 'Participants') return [POISON];
+  if (path.at(-3) === 'Edges' && (path.at(-1) === 'From' || path.at(-1) === 'To')) return POISON;
+  return AGENTS.includes(path.at(-1)) ? POISON : undefined;
 }

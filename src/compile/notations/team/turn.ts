@@ -94,7 +94,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     visitsMax: turn.visitsMax ?? l.turnsMax,
     ...fitOf(turn),
     ...(prepares
-      ? { prepare: (ask: NodeId) => assemble(l, who.sources, `${hint}.context`, origin, ask, who.name) }
+      ? { prepare: (ask: NodeId) => assemble(l, who.sources, { hint: `${hint}.context`, origin }, ask, who.name) }
       : {}),
     next: addCommit(l, turn, who),
     fail: turn.fail ?? over,

@@ -10,12 +10,11 @@ import type { Path } from '../../../source/located.ts';
 import { addBadTurn, silentSite, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { readChecks, readContracts } from '../checks.ts';
-import { choiceOf, heard, silenceOf } from '../corrections.ts';
+import { choiceOf, heard, severalOf, silenceOf } from '../corrections.ts';
 import { END, START, agentShapes, edgeShape, guarded } from '../drawing.ts';
 import type { Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
-import { member, success } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
 import { gateFields } from '../schema/sections.ts';
 import { set } from '../../../lower/kit.ts';
@@ -59,7 +58,8 @@ export const keyword = strategy({
   type: 'keyword',
   fields: () => ({ DefaultAgent: defaultAgent(), Routes: list(route).optional() }),
   read({ DefaultAgent, Routes = [] }, reading, team): Model | null {
-    const routes = readRoutes([...Routes.map(asRoute), ...agentRoutes(reading)], reading);
+    const shared = Routes.map((raw, index): Written => ({ raw, path: ['Selection', 'Routes', index] }));
+    const routes = readRoutes([...shared, ...agentRoutes(reading)], reading);
     const first = firstOf(reading, team, DefaultAgent);
     if (first === null || routes.length === 0) return null;
     const speaking = speakersFrom(first, (agent) =>
@@ -87,14 +87,7 @@ export const keyword = strategy({
   draw,
 });
 
-interface Written {
-  readonly raw: RawRoute;
-  readonly path: Path;
-}
-
-function asRoute(raw: RawRoute, index: number): Written {
-  return { raw, path: ['Selection', 'Routes', index] };
-}
+type Written = Pick<Route, 'raw' | 'path'>;
 
 /** Routes that are written on an agent: only that agent may take them. */
 function agentRoutes({ body }: Reading): readonly Written[] {
@@ -109,16 +102,13 @@ function readRoutes(written: readonly Written[], reading: Reading): readonly Rou
     report.error('missing-field', body.at('Selection'), 'keyword selection needs at least one entry in `Routes`');
   const routes = written.map(({ raw: each, path }): Route => {
     reading.agent(each.Agent, [...path, 'Agent']);
-    for (const [at, source] of (each.SourceAgents ?? []).entries())
-      reading.agent(source, [...path, 'SourceAgents', at]);
+    reading.agents(each.SourceAgents, [...path, 'SourceAgents']);
     if (each.RecoveryAgent !== undefined) reading.agent(each.RecoveryAgent, [...path, 'RecoveryAgent']);
     return { raw: each, checks: [...readChecks(each, path, reading), ...readContracts(each, path, reading)], path };
   });
   warnOfCovered(routes, reading);
-  warnOfShadows(
-    routes.map(({ raw: { Keyword }, path }) => [Keyword, [...path, 'Keyword']]),
-    reading,
-  );
+  const words = routes.map(({ raw: { Keyword }, path }) => [Keyword, [...path, 'Keyword']] as const);
+  warnOfShadows(words, reading);
   return routes;
 }
 
@@ -155,19 +145,14 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
   const none = addTermination(l, site, addSilence(l, site, routes, fallback));
   const many = addBadTurn(l, site, {
     what: 'several keywords in one message',
-    corrections: [
-      {
-        type: 'multi_keyword',
-        text: `text("MULTI-KEYWORD: you said ", join(${HEARD}, " and "), ${quote(`. Say exactly one. ${choice}`)})`,
-      },
-    ],
+    corrections: [severalOf('keyword', choice)],
   });
   const routed = l.kit.pick(
-    { hint: `${agent}.route`, origin: agent },
+    part(site, 'route'),
     [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
     addForeign(l, site, choice),
   );
-  addTurnOf(l, agent, l.kit.set({ hint: `${agent}.listen`, origin: agent }, [set(HEARD, heard(words, false))], routed));
+  addTurnOf(l, agent, l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, false))], routed));
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
@@ -182,7 +167,7 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
       ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${raw.Agent} would go on.` }
       : null,
     recovery: raw.RecoveryAgent ?? null,
-    pass: l.kit.set({ hint: `${site.agent}.fire:${raw.Keyword}`, origin: site.agent }, clean(), onward),
+    pass: l.kit.set(part(site, `fire:${raw.Keyword}`), clean(), onward),
   });
 }
 

@@ -8,14 +8,13 @@ import { int, name, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, agentShape, edgeShape } from '../drawing.ts';
-import { success } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { part, success, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { errorOf, set } from '../../../lower/kit.ts';
 import { BRANCHES, OUTPUT, SAID, reject, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
-import type { Phases } from './scattergather.ts';
+import { addPhaseTurn, type Phases } from './scattergather.ts';
 import { lacking, strategy } from './strategy.ts';
 import { fieldIn } from '../conditions.ts';
 
@@ -70,21 +69,20 @@ export function checkMapReduce(raw: RawMapReduce, path: Path, reading: Reading):
 
 export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
   const { Splitter, ItemsJsonPath, MaxSplitterRetries } = raw;
-  const { hint, origin } = phases;
+  const { hint } = phases;
   const again = l.builder.fresh(`${hint}.split`);
   const mapped = addMapped(l, raw, phases);
   const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
-  const take = l.kit.set({ hint: `${hint}.items`, origin }, [set(ITEMS, found)], mapped);
+  const take = l.kit.set(part(phases, 'items'), [set(ITEMS, found)], mapped);
   const { spawn } = l.builder.definitions.protections;
-  const most = spawn === null ? '' : ` of at most ${spawn} items`;
-  const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list${most} at \`${ItemsJsonPath}\`.`)})`;
+  const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list${mostOf(spawn)} at \`${ItemsJsonPath}\`.`)})`;
   const retry = l.kit.set(
     { hint: `${hint}.correction:split`, origin: 'correction:split' },
     [set(TRIES, `${TRIES} + 1`), tell(correction, Splitter)],
     again,
   );
   const judged = l.kit.pick(
-    { hint: `${hint}.judged`, origin },
+    part(phases, 'judged'),
     [
       { when: `type(${found}) == list${spawn === null ? '' : ` && size(${found}) <= ${spawn}`}`, to: take },
       { when: `${TRIES} <= ${MaxSplitterRetries}`, to: retry },
@@ -102,7 +100,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
     readsObject: true,
     next: judged,
   });
-  return l.kit.set({ hint: `${hint}.start`, origin }, [set(TRIES, '1')], again);
+  return l.kit.set(part(phases, 'start'), [set(TRIES, '1')], again);
 }
 
 /** Bounds the tries if no number of turns bounds the session. */
@@ -114,42 +112,24 @@ function triesMeter(l: Lowering, raw: RawMapReduce, hint: string): readonly Mete
 }
 
 /** The map phase and the reduce phase. An empty list skips the map phase. */
-function addMapped(l: Lowering, raw: RawMapReduce, { hint, origin, next }: Phases): NodeId {
+function addMapped(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
   const { Reducer } = raw;
-  const reduce = addTeamTurn(l, {
-    agent: Reducer,
-    hint: `${hint}.reduce`,
-    origin: `${l.prefix}${Reducer}`,
-    enters: Reducer,
-    next,
-  });
-  const mapped = l.kit.set(
-    { hint: `${hint}.mapped`, origin },
-    [tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') }), set(SAID, lastSaid())],
-    reduce,
-  );
-  const none = l.kit.set(
-    { hint: `${hint}.none`, origin },
-    [tell(quote('The list of items is empty: nothing was mapped.'), Reducer)],
-    reduce,
-  );
-  const map = addMap(l, raw, hint, origin, mapped);
-  return l.kit.pick({ hint: `${hint}.some`, origin }, [{ when: `size(${ITEMS}) == 0`, to: none }], map);
+  const reduce = addPhaseTurn(l, Reducer, `${phases.hint}.reduce`, phases.next);
+  const outputs = tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') });
+  const mapped = l.kit.set(part(phases, 'mapped'), [outputs, set(SAID, lastSaid())], reduce);
+  const nothing = tell(quote('The list of items is empty: nothing was mapped.'), Reducer);
+  const none = l.kit.set(part(phases, 'none'), [nothing], reduce);
+  const map = addMap(l, raw, phases, mapped);
+  return l.kit.pick(part(phases, 'some'), [{ when: `size(${ITEMS}) == 0`, to: none }], map);
 }
 
 /** Each item is a task of its own, without the history and without the other items. */
-function addMap(
-  l: Lowering,
-  { Mapper, MaxConcurrency }: RawMapReduce,
-  hint: string,
-  origin: string,
-  next: NodeId,
-): NodeId {
+function addMap(l: Lowering, { Mapper, MaxConcurrency }: RawMapReduce, place: Place, next: NodeId): NodeId {
   const { spawn } = l.builder.definitions.protections;
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const head = addTeamTurn(l, {
     agent: Mapper,
-    hint: `${hint}.map`,
+    hint: `${place.hint}.map`,
     origin: `${l.prefix}${Mapper}`,
     enters: Mapper,
     input: { prompt: 'item == null ? "null" : text(item)' },
@@ -157,7 +137,7 @@ function addMap(
     visitsMax: spawn ?? ITEMS_MAX,
     next: done,
   });
-  const fork = addFork(l, hint, origin, { each: ITEMS, as: 'item', head }, MaxConcurrency, next);
+  const fork = addFork(l, place, { each: ITEMS, as: 'item', head }, MaxConcurrency, next);
   // A longer list was not accepted.
   if (spawn !== null) l.shares.push({ counted: [head], of: [fork], max: spawn, atStart: 0 });
   return fork;
@@ -165,8 +145,7 @@ function addMap(
 
 function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }: RawMapReduce, hint: string): NodeId {
   const { spawn } = l.builder.definitions.protections;
-  const most = spawn === null ? '' : ` of at most ${spawn} items`;
-  const message = `${Splitter} gave no JSON with a list${most} at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
+  const message = `${Splitter} gave no JSON with a list${mostOf(spawn)} at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
   const origin = `${l.prefix}${Splitter}`;
   const failure = { class: 'semantic', type: 'SplitError', code: 'REPEATED_FAILURE', message: quote(message) } as const;
   return l.kit.set(
@@ -174,4 +153,9 @@ function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }:
     [set('error', errorOf(failure, origin)), reject(quote(message))],
     l.builder.failedEnd(OUTPUT),
   );
+}
+
+/** The longest list that is accepted, for messages. */
+function mostOf(spawn: number | null): string {
+  return spawn === null ? '' : ` of at most ${spawn} items`;
 }

@@ -7,7 +7,7 @@ import { magentic } from './magentic/magentic.ts';
 import { mapReduce } from './mapreduce.ts';
 import { roundRobin } from './roundrobin.ts';
 import { scatterGather } from './scattergather.ts';
-import { sequential } from './sequential.ts';
+import { sequential } from './roundrobin.ts';
 import { stateMachine } from './statemachine/statemachine.ts';
 import type { Strategy } from './strategy.ts';
 import { structured } from './structured.ts';

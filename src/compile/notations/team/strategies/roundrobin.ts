@@ -1,9 +1,10 @@
 /** `roundrobin`: agents take turns in the order of the document, round after round, until a termination fires. */
-import { START, agentShapes, edgeShape } from '../drawing.ts';
+import { END, START, agentShapes, edgeShape } from '../drawing.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { siteOf } from '../bad-turn.ts';
 import { strategy } from './strategy.ts';
+import { success } from '../lowering.ts';
 
 export const roundRobin = strategy({
   type: 'roundrobin',
@@ -30,4 +31,22 @@ export const roundRobin = strategy({
       ),
     ],
   }),
+});
+
+export const sequential = strategy({
+  type: 'sequential',
+  fields: () => ({}),
+  read: (_, __, team) => (team.names.length === 0 ? null : team.names),
+  lower(l, names) {
+    let next = success(l);
+    for (const agent of names.toReversed()) next = addTurnOf(l, agent, addTermination(l, siteOf(l, agent), next));
+    return next;
+  },
+  draw(names, team) {
+    const stops = [START.id, ...names, END.id];
+    return {
+      nodes: [START, ...agentShapes(team), END],
+      edges: stops.slice(1).map((to, index) => edgeShape(stops[index] ?? '', to, null)),
+    };
+  },
 });

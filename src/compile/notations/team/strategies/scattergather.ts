@@ -5,8 +5,7 @@ import { fault, int, list, name, record } from '../../../document/shape/fields.t
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, agentShape, edgeShape } from '../drawing.ts';
-import { success } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { part, success, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { set } from '../../../lower/kit.ts';
 import { BRANCHES, SAID, tell } from '../slots.ts';
@@ -22,9 +21,7 @@ export const scatterGatherSchema = record(() => ({
 export type RawScatterGather = z.output<typeof scatterGatherSchema>;
 
 /** Where phases run: at the top, or inside a node of a graph. */
-export interface Phases {
-  readonly hint: string;
-  readonly origin: string;
+export interface Phases extends Place {
   /** The node after the last phase, whose message is in `said`. */
   readonly next: NodeId;
 }
@@ -56,32 +53,26 @@ export const scatterGather = strategy({
 });
 
 export function checkScatterGather(raw: RawScatterGather, path: Path, reading: Reading): RawScatterGather {
-  for (const [index, agent] of raw.Participants.entries()) reading.agent(agent, [...path, 'Participants', index]);
+  reading.agents(raw.Participants, [...path, 'Participants']);
   reading.agent(raw.Synthesizer, [...path, 'Synthesizer']);
   return raw;
 }
 
-export function lowerScatterGather(
-  l: Lowering,
-  { Participants, Synthesizer, MaxConcurrency }: RawScatterGather,
-  { hint, origin, next }: Phases,
-): NodeId {
+export function lowerScatterGather(l: Lowering, raw: RawScatterGather, phases: Phases): NodeId {
+  const { Participants, Synthesizer, MaxConcurrency } = raw;
+  const { hint, origin, next } = phases;
   const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
   const heads = Participants.map((agent, index) => ({
     name: agent,
-    to: addTeamTurn(l, { agent, hint: `${hint}.${index}`, origin: `${l.prefix}${agent}`, enters: agent, next: done }),
+    to: addPhaseTurn(l, agent, `${hint}.${index}`, done),
   }));
-  const gather = addTeamTurn(l, {
-    agent: Synthesizer,
-    hint: `${hint}.gather`,
-    origin: `${l.prefix}${Synthesizer}`,
-    enters: Synthesizer,
-    next,
-  });
-  const gathered = l.kit.set(
-    { hint: `${hint}.gathered`, origin },
-    [tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') }), set(SAID, lastSaid())],
-    gather,
-  );
-  return addFork(l, `${hint}.scatter`, origin, { heads }, MaxConcurrency, gathered);
+  const gather = addPhaseTurn(l, Synthesizer, `${hint}.gather`, next);
+  const outputs = tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') });
+  const gathered = l.kit.set(part(phases, 'gathered'), [outputs, set(SAID, lastSaid())], gather);
+  return addFork(l, { hint: `${hint}.scatter`, origin }, { heads }, MaxConcurrency, gathered);
+}
+
+/** The turn of an agent that works in one phase. */
+export function addPhaseTurn(l: Lowering, agent: string, hint: string, next: NodeId): NodeId {
+  return addTeamTurn(l, { agent, hint, origin: `${l.prefix}${agent}`, enters: agent, next });
 }

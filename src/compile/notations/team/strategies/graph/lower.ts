@@ -1,21 +1,22 @@
 /** Lowers a graph: one place for each node, one gate for each edge, one fork for each parallel group. */
-import type { Case, NodeId } from '../../../../../ir/nodes.ts';
+import type { Case, ForkNode, NodeId } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
 import { addBadTurn, silentSite } from '../../bad-turn.ts';
 import type { Correction, Site } from '../../bad-turn.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
-import { exhausted, member } from '../../lowering.ts';
-import type { Lowering } from '../../lowering.ts';
-import { set } from '../../../../lower/kit.ts';
-import { BRANCHES, HEARD, SAID, TURNS, clean, tell } from '../../slots.ts';
+import { exhausted, member, part, type Lowering } from '../../lowering.ts';
+import { append, set } from '../../../../lower/kit.ts';
+import { BRANCHES, HEARD, HISTORY, OUTPUT, REJECTED, SAID, SIGNAL, TURN, TURNS, clean, tell } from '../../slots.ts';
 import { APPROVED, addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
-import { addEnding, addFork, branchOf } from '../fan-out.ts';
+import { addBranches, branchOf } from '../fan-out.ts';
 import { distinct, same, sameTrigger } from '../routing.ts';
 import { groupOf, isOpen, mergeOf } from './model.ts';
-import type { Edge, Graph, GraphNode } from './model.ts';
-import { addInner } from './sub-graph.ts';
+import type { Edge, Graph, GraphNode, Inner } from './model.ts';
+import { OBSERVATIONS, TALK } from '../../../../lower/agent-turn/turn.ts';
+import { lowerMapReduce } from '../mapreduce.ts';
+import { lowerScatterGather } from '../scattergather.ts';
 
 const PHASE = 'phase';
 /** Corrections in a row of a graph that sets no `MaxRetries`. */
@@ -60,7 +61,7 @@ function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void
 /** The turn of the node's agent, or its sub-graph. */
 function addWork(l: Lowering, node: GraphNode, site: Site, begin: NodeId, next: NodeId): NodeId {
   const at = l.at(...node.path, 'Id');
-  if (node.inner !== null) return addInner(l, node, node.inner, begin, next, lowerGraph);
+  if (node.inner !== null) return addInner(l, node, node.inner, begin, next);
   return addTeamTurn(l, { agent: site.agent, hint: site.hint, origin: site.origin, enters: node.id, begin, at, next });
 }
 
@@ -102,12 +103,8 @@ function addEdges(
   const automatic = last?.when === 'true' ? last.to : null;
   const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
   if (words.length === 0) return otherwise;
-  const routed = l.kit.pick(
-    { hint: `${site.hint}.route`, origin: site.origin },
-    automatic === null ? cases : cases.slice(0, -1),
-    otherwise,
-  );
-  return l.kit.set({ hint: `${site.hint}.listen`, origin: site.origin }, [set(HEARD, heard(words, true))], routed);
+  const routed = l.kit.pick(part(site, 'route'), automatic === null ? cases : cases.slice(0, -1), otherwise);
+  return l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, true))], routed);
 }
 
 function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {
@@ -127,11 +124,8 @@ function addEdge(l: Lowering, graph: Graph, node: GraphNode, taken: Edge, site: 
   const { raw, back } = edge;
   const onward = isGroup ? addGroup(l, graph, node, edge, idOf(l, merge)) : idOf(l, raw.To);
   const fired = [...clean(), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
-  const fire = l.kit.set(
-    { hint: `${site.hint}.${back ? 'back' : 'fire'}:${raw.To}`, origin: site.origin },
-    fired,
-    addTermination(l, site, onward, passedOn(edge)),
-  );
+  const ended = addTermination(l, site, onward, passedOn(edge));
+  const fire = l.kit.set(part(site, `${back ? 'back' : 'fire'}:${raw.To}`), fired, ended);
   return addEdgeGate(l, site, edge, fire);
 }
 
@@ -171,28 +165,17 @@ function passedOn({ raw, checks }: Edge): ReadonlySet<string> {
 function addGroup(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, next: NodeId): NodeId {
   const origin = `${l.prefix}${node.id}`;
   const hint = `${origin}.group${edge.index}`;
+  const place = { hint, origin };
   const members = groupOf(graph, node, edge.raw.Keyword).map(({ raw }) => graph.nodes.get(raw.To) as GraphNode);
-  const branch = branchOf(l, hint, origin);
+  const branch = branchOf(l, place);
   const heads = members.map((each) => ({
     name: each.raw.Agent === undefined ? each.id : `${each.raw.Agent} (node: ${each.id})`,
     to: addBranch(branch, graph, each, `${hint}.${each.id}`),
   }));
-  const joined = l.kit.set(
-    { hint: `${hint}.joined`, origin },
-    [
-      ...clean(),
-      tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') }),
-      set(SAID, `${BRANCHES}["${members.length - 1}"].output`),
-    ],
-    next,
-  );
-  const fork = addFork(l, hint, origin, { heads }, 0, addEnding(l, hint, origin, joined));
-  if (l.meter === null) return fork;
-  return l.kit.pick(
-    { hint: `${hint}.room`, origin },
-    [{ when: `size(${TURNS}) + ${members.length} > ${l.turnsMax}`, to: exhausted(l) }],
-    fork,
-  );
+  const results = tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') });
+  const last = set(SAID, `${BRANCHES}["${members.length - 1}"].output`);
+  const joined = l.kit.set(part(place, 'joined'), [...clean(), results, last], next);
+  return addBranches(l, place, heads, joined);
 }
 
 /** A branch ends when it takes a forward edge, or after one turn if it has none. */
@@ -205,4 +188,56 @@ function addBranch(l: Lowering, graph: Graph, node: GraphNode, hint: string): No
   const next = forward.length === 0 ? addTermination(l, site, done) : addEdges(l, graph, node, site, take, forward);
   addWork(l, node, site, begin, next);
   return l.kit.set({ hint: `${hint}.start`, origin: site.origin }, clean(), begin);
+}
+
+const OUTCOME = 'inner';
+/** The slots that a sub-graph hands back beside its message. */
+const RETURNED: ForkNode['gather'] = [
+  { slot: OBSERVATIONS, mode: 'concat' },
+  { slot: TURNS, mode: 'concat' },
+  { slot: SIGNAL, mode: 'last' },
+  { slot: TURN, mode: 'last' },
+  { slot: REJECTED, mode: 'last' },
+];
+
+/**
+ * A node that runs a sub-graph: with a copy of the history and its own counters. It returns one message, which counts as the
+ * node's message.
+ */
+function addInner(l: Lowering, node: GraphNode, inner: Inner, begin: NodeId, next: NodeId): NodeId {
+  const { builder } = l;
+  const origin = `${l.prefix}${node.id}`;
+  const place = { hint: origin, origin };
+  const done = builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const below: Lowering = { ...l, prefix: `${origin}/` };
+  const phases = { hint: `${origin}/`, origin, next: done };
+  const entry =
+    inner.is === 'graph'
+      ? lowerGraph(below, inner.graph, done)
+      : inner.is === 'mapreduce'
+        ? lowerMapReduce(below, inner.raw, phases)
+        : lowerScatterGather(below, inner.raw, phases);
+  const output = `${OUTCOME}["0"].output`;
+  const item = { author: quote(node.id), role: quote('assistant'), content: output, turn: TURN };
+  const take = l.kit.set(part(place, 'output'), [append(HISTORY, item), set(SAID, output)], next);
+  // A session that ends inside the sub-graph returns the message from inside.
+  const inside = `cel.bind(o, ${OUTCOME}[0].output, o == null && ${REJECTED} == null ? ${SAID} : o)`;
+  const over = (end: NodeId): NodeId => l.kit.set(part(place, 'over'), [set(SAID, inside)], end);
+  const spent = { when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: over(exhausted(l)) };
+  const joined = l.kit.pick(part(place, 'ended'), [spent], take);
+  const fork = l.kit.fork(part(place, 'run'), {
+    over: { heads: [{ name: node.id, to: l.kit.set({ hint: `${origin}/start`, origin }, clean(), entry) }] },
+    eager: true,
+    into: OUTCOME,
+    gather: RETURNED,
+    next: joined,
+    fail: l.kit.branchError(part(place, 'blame'), OUTCOME, over(builder.failedEnd(OUTPUT))),
+  });
+  // The turns inside charge the session's meter; this one bounds how often the sub-graph runs.
+  const runs = l.kit.visits(`runs:${origin}`, l.turnsMax, exhausted(l), `runs of ${origin}`);
+  return l.kit.set(
+    { id: begin, origin, charges: [runs], at: l.at(...node.path, 'Id') },
+    [set(SIGNAL, 'null'), set(TALK, '[]')],
+    fork,
+  );
 }

@@ -1,18 +1,18 @@
 /** Lowers the manager's loop. Only a member of the team can be chosen; rounds, stalls and new plans are counted. */
-import type { Expr, NodeId } from '../../../../../ir/nodes.ts';
+import type { Expr, NodeId, Write } from '../../../../../ir/nodes.ts';
 import { REPLY } from '../../../../lower/agent-turn/turn.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { badTurns, addBadTurn } from '../../bad-turn.ts';
+import { addBadTurn, badTurns } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { addAsk, hasTwin, roster } from '../chooser.ts';
 import { recent } from '../llm.ts';
 import { exhausted, success } from '../../lowering.ts';
 import type { Lowering } from '../../lowering.ts';
 import { LEDGER, ORIENTATION, SPEAKER } from './tools.ts';
-import { addReview } from './review.ts';
-import { set } from '../../../../lower/kit.ts';
-import { BAD, NOTE, OUTPUT, SAID, lined, tell } from '../../slots.ts';
+import { set, setField } from '../../../../lower/kit.ts';
+import { ANSWER, BAD, NOTE, OUTPUT, SAID, lined, remark, tell } from '../../slots.ts';
 import { addTeamTurn } from '../../turn.ts';
+import type { Json } from '../../../../../expr/json.ts';
 
 export interface MagenticLimits {
   readonly MaxRoundCount: number;
@@ -245,4 +245,60 @@ function brief(): readonly Expr[] {
     part('The next step', `text(${PLAN}.next_step)`),
     part('Established', known),
   ];
+}
+
+/** An edited plan: text, a list of steps, or an object like the manager's. */
+const STEPS: readonly Json[] = [
+  { type: 'string', minLength: 1 },
+  { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
+];
+const EDITED: Json = {
+  anyOf: [...STEPS, { type: 'object', properties: { plan: { anyOf: [...STEPS] } }, required: ['plan'] }],
+};
+
+function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId): NodeId {
+  const edit = `${ANSWER}.edit`;
+  const given = (field: string, otherwise: Expr): Write => {
+    const value = `type(${edit}) == map && ${edit}.${field} != null ? ${edit}.${field} : ${otherwise}`;
+    return setField(plan, [field], value);
+  };
+  const steps = lined(`(type(${edit}) == map ? ${edit}.plan : ${edit})`);
+  const writes: readonly Write[] = [
+    given('task_summary', `${plan}.task_summary`),
+    given('known_facts', `${plan}.known_facts`),
+    // The next step belonged to the plan that was edited.
+    given('next_step', 'null'),
+    setField(plan, ['plan'], steps),
+  ];
+  const edited = l.kit.set({ hint: 'review.edited', origin: ORIENTATION }, writes, next);
+  const back = l.kit.set(
+    { hint: 'review.back', origin: 'correction:plan_review' },
+    [set(NOTE, `text("The plan was sent back.", ${remark()}, " Make a better one.")`)],
+    again,
+  );
+  const decided = l.kit.pick(
+    { hint: 'review.decided', origin: ORIENTATION },
+    [
+      { when: `${ANSWER}.choice == "approve"`, to: next },
+      { when: `${ANSWER}.choice == "edit"`, to: edited },
+    ],
+    back,
+  );
+  return l.kit.ask(
+    { hint: 'review', origin: ORIENTATION },
+    {
+      about: 'plan_review',
+      askedBy: 'manager',
+      choices: ['approve', { name: 'edit', edit: EDITED, needs: 'edit' }, 'reject', { name: 'respond', needs: 'text' }],
+      onExpiry: 'reject',
+      message: `text("The manager's plan:\\n", ${plan}.plan)`,
+      payload: { plan },
+      code: 'CONFIRM_REQUIRED',
+      purpose: 'plan_review',
+      row: 'high_impact_mutation',
+      into: ANSWER,
+      next: decided,
+      fail: l.builder.failedEnd(OUTPUT),
+    },
+  );
 }

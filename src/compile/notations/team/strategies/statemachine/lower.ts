@@ -1,22 +1,19 @@
 /** Lowers a state machine: one place for each state, one gate for each transition. */
 import type { NodeId, Write } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { badTurns, addBadTurn, silentSite } from '../../bad-turn.ts';
+import { addBadTurn, badTurns, silentSite } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
-import { choiceOf, heard, silenceOf } from '../../corrections.ts';
+import { choiceOf, heard, severalOf, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
-import { member } from '../../lowering.ts';
-import type { Lowering } from '../../lowering.ts';
+import { member, part, type Lowering } from '../../lowering.ts';
 import { set } from '../../../../lower/kit.ts';
-import { BAD, CONTEXT, HEARD, PARTIAL, STATE, clean } from '../../slots.ts';
+import { BAD, CONTEXT, HEARD, PARTIAL, SAID, STATE, TURNS, clean, tell } from '../../slots.ts';
 import { addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addFanOut } from '../fan-out.ts';
 import { isTerminal, openIn } from './model.ts';
 import type { Machine, RawState, RawTransition, Transition } from './model.ts';
-import { auditor } from './verifier.ts';
-import type { Auditor } from './verifier.ts';
 
 const REVIEW_CHARS = 8000;
 
@@ -71,19 +68,14 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
   if (words.length === 0) return silent;
   const many = addBadTurn(l, site, {
     what: 'several signals in one message',
-    corrections: [
-      {
-        type: 'multi_signal',
-        text: `text("MULTI-SIGNAL: you said ", join(${HEARD}, " and "), ${quote(`. Say exactly one. ${choice}`)})`,
-      },
-    ],
+    corrections: [severalOf('signal', choice)],
   });
   const routed = l.kit.pick(
-    { hint: `${name}.route`, origin: name },
+    part(site, 'route'),
     [{ when: `size(${HEARD}) == 0`, to: silent }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
     silent,
   );
-  return l.kit.set({ hint: `${name}.listen`, origin: name }, [set(HEARD, heard(words, false))], routed);
+  return l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, false))], routed);
 }
 
 function addNudge(l: Lowering, site: Site, choice: string): NodeId {
@@ -107,7 +99,13 @@ function addTransition(
   const index = machine.transitions(name).indexOf(transition);
   const hint = `${name}.${index}`;
   const state = (target: string): RawState => machine.raw.States[target] as RawState;
-  const handed = addOnward(l, hint, name, raw, state(raw.To).Agent, audit.arrive(raw.To));
+  // `own_history` belongs to the `Context` of an agent.
+  const sources = (raw.HandoffContext ?? []).filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf);
+  const onward = audit.arrive(raw.To);
+  const handed =
+    sources.length === 0
+      ? onward
+      : injectContext(l, sources, { hint: `${hint}.handover`, origin: name }, state(raw.To).Agent, onward);
   const entered = set(STATE, quote(raw.To));
   const passed = new Set(checks.map(({ name: check }) => check));
   const meter =
@@ -119,19 +117,16 @@ function addTransition(
           over: addEscalated(l, site, raw, hint),
           label: `MaxRevisits of ${name} → ${raw.To}`,
         });
+  const charges = meter === undefined ? undefined : [meter];
   const fire = (writes: readonly Write[], next: NodeId): NodeId =>
-    l.kit.set(
-      { hint: `${name}.fire:${raw.To}`, origin: name, charges: meter === undefined ? undefined : [meter] },
-      [...clean(), ...writes],
-      next,
-    );
+    l.kit.set({ ...part(site, `fire:${raw.To}`), charges }, [...clean(), ...writes], next);
   if (raw.Parallel) {
     const branches = (raw.Targets ?? []).map((target) => ({
       name: target,
       agent: state(target).Agent,
       at: l.at(...machine.path(target)),
     }));
-    const joined = l.kit.set({ hint: `${name}.join:${raw.To}`, origin: name }, [entered], handed);
+    const joined = l.kit.set(part(site, `join:${raw.To}`), [entered], handed);
     const fanned = addFanOut(l, { hint, origin: name, branches, merge: raw.Merge ?? null, next: joined });
     return fire([], addTermination(l, site, fanned));
   }
@@ -147,41 +142,63 @@ function addTransition(
   });
 }
 
-/** Adds the sources of `HandoffContext` to the history. */
-function addOnward(
-  l: Lowering,
-  hint: string,
-  origin: string,
-  raw: RawTransition,
-  receiver: string,
-  next: NodeId,
-): NodeId {
-  const sources = (raw.HandoffContext ?? []).filter(({ Source }) => !Source.startsWith('own_history'));
-  return sources.length === 0
-    ? next
-    : injectContext(l, sources.map(sourceOf), `${hint}.handover`, origin, receiver, next);
-}
-
 /**
  * `MaxRevisits` is used up: the transition is not taken, and the agent gets the open objections. From here on the session is
  * a partial success at best.
  */
 function addEscalated(l: Lowering, site: Site, raw: RawTransition, hint: string): NodeId {
   const head = `ESCALATION: the way to ${raw.To} was taken ${raw.MaxRevisits} times and is closed.`;
-  const advice = ' Settle what is open here, or say what else the work needs.';
-  if (raw.ReviewArtifactPath === undefined) {
-    return addBadTurn(l, site, {
-      what: `the way to ${raw.To} is closed`,
-      corrections: [{ type: 'back_edge_escalation', text: quote(head + advice) }],
-      writes: [set(PARTIAL, 'true')],
-    });
-  }
-  const text = `text(${quote(`${head} Outstanding objections:\n`)}, size(${CONTEXT}.sections) == 0 ? "(none could be read)" : ${CONTEXT}.sections[0].text, ${quote(`\n${advice.trim()}`)})`;
+  const advice = 'Settle what is open here, or say what else the work needs.';
+  const file = raw.ReviewArtifactPath;
+  const objections = `size(${CONTEXT}.sections) == 0 ? "(none could be read)" : ${CONTEXT}.sections[0].text`;
+  const text =
+    file === undefined
+      ? quote(`${head} ${advice}`)
+      : `text(${quote(`${head} Outstanding objections:\n`)}, ${objections}, ${quote(`\n${advice}`)})`;
   const told = addBadTurn(l, site, {
     what: `the way to ${raw.To} is closed`,
     corrections: [{ type: 'back_edge_escalation', text }],
     writes: [set(PARTIAL, 'true')],
   });
-  const source = { source: `file:${raw.ReviewArtifactPath}`, label: raw.ReviewArtifactPath, maxChars: REVIEW_CHARS };
-  return readSources(l, [source], `${hint}.objections`, site.origin, site.agent, told);
+  if (file === undefined) return told;
+  const source = { source: `file:${file}`, label: file, maxChars: REVIEW_CHARS };
+  return readSources(l, [source], { hint: `${hint}.objections`, origin: site.origin }, site.agent, told);
+}
+
+/** The verifier: an agent that gets a turn when evidence is doubtful, or every N turns. The state does not change. */
+interface Auditor {
+  /** The node that begins a state's turn, after a verifier's turn if one is due. */
+  arrive(state: string): NodeId;
+  /** The verifier's turn for doubtful evidence; null without one. */
+  readonly suspect: NodeId | null;
+}
+
+function auditor(l: Lowering, states: readonly (readonly [name: string, begin: NodeId])[]): Auditor {
+  const begins = new Map(states);
+  const begin = (state: string): NodeId => begins.get(state) ?? l.builder.failedEnd();
+  const verifier = l.team.raw.Verifier;
+  if (verifier === undefined) return { arrive: begin, suspect: null };
+  const { AgentName, EveryNTurns, FindingsKeyword, TriggerOnSuspiciousTransition } = verifier;
+  const place = { hint: 'verifier', origin: AgentName };
+  const inState = states.slice(0, -1).map(([name, to]) => ({ when: `${STATE} == ${quote(name)}`, to }));
+  const back = l.kit.pick(part(place, 'back'), inState, states.at(-1)?.[1] ?? '');
+  const finding = l.kit.set(
+    { hint: 'verifier.finding', origin: 'verification:finding' },
+    [tell(`text(${quote(`VERIFICATION FINDING [${AgentName}]: `)}, ${SAID})`, null)],
+    back,
+  );
+  const isFound = `size(leading(${SAID}, [${quote(FindingsKeyword)}])) > 0`;
+  const judged = l.kit.pick(part(place, 'judged'), [{ when: isFound, to: finding }], back);
+  const audit = addTeamTurn(l, { ...place, agent: AgentName, next: judged });
+  const due = `size(${TURNS}) > 0 && size(${TURNS}) % ${EveryNTurns} == 0 && ${TURNS}[size(${TURNS}) - 1] != ${quote(AgentName)}`;
+  const arrivals = new Map(
+    states.map(([name, to]) => [
+      name,
+      EveryNTurns === 0 ? to : l.kit.pick({ hint: `${name}.arrive`, origin: name }, [{ when: due, to: audit }], to),
+    ]),
+  );
+  return {
+    arrive: (state) => arrivals.get(state) ?? begin(state),
+    suspect: TriggerOnSuspiciousTransition ? audit : null,
+  };
 }

@@ -4,7 +4,7 @@ import { bool, fault, int, list, map, name, phrase, record, some } from '../../.
 import type { Path } from '../../../../source/located.ts';
 import type { Check } from '../../model.ts';
 import { contextSource } from '../../schema/agents.ts';
-import { mergeSchema } from '../merge.ts';
+import { mergeSchema } from '../fan-out.ts';
 import { mayTake, sameTrigger } from '../routing.ts';
 
 const transition = record(() => ({
