@@ -9,7 +9,7 @@ import type { Definitions } from '../../document/definitions.ts';
 import { checkConditions, memoryOf } from '../../document/memory.ts';
 import type { MemoryDef } from '../../document/memory.ts';
 import type { Path } from '../../source/located.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { suggestionOf } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
 import type { Member, Reading } from './model.ts';
 import { calledModel, declareModels } from './models.ts';
@@ -86,11 +86,11 @@ function memberOf(
   definitions: Definitions,
 ): Member {
   const tools = [...granted.keys()];
-  const called =
-    agent.RemoteAgent === undefined
-      ? calledModel(agent.Model, body.value.Models, definitions)
-      : calledModel(remoteModel(agent, definitions), undefined, definitions);
-  const isForced = agent.FunctionChoice === 'required';
+  const sources = sourcesOf(agent);
+  const isRemote = agent.RemoteAgent !== undefined;
+  const called = isRemote
+    ? calledModel(remoteModel(agent, definitions), undefined, definitions)
+    : calledModel(agent.Model, body.value.Models, definitions);
   return {
     name: agent.Name,
     description: agent.Description ?? '',
@@ -99,12 +99,9 @@ function memberOf(
     writes: [...granted.values()].some(({ effect }) => !onlyReads(effect)),
     callsMax: agent.MaxToolCallsPerTurn,
     view: viewOf(agent, [...names.all], body.value),
-    isRemote: agent.RemoteAgent !== undefined,
+    isRemote,
     isFresh: agent.Isolation === 'Fresh',
-    sources:
-      sourcesOf(agent) === undefined
-        ? null
-        : (sourcesOf(agent) ?? []).filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf),
+    sources: sources?.filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf) ?? null,
     def: {
       id: agent.Name,
       name: agent.Name,
@@ -113,7 +110,7 @@ function memberOf(
       tools,
       output: null,
       ...(agent.ToolWidth === undefined ? {} : { toolWidth: agent.ToolWidth }),
-      ...(isForced ? { settings: { ...called.settings, toolChoice: 'required' } } : {}),
+      ...(agent.FunctionChoice === 'required' ? { settings: { ...called.settings, toolChoice: 'required' } } : {}),
     },
   };
 }
@@ -179,19 +176,10 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
         grant(name, withProfiles(name, { ...(builtinTool(name) as ToolDef), output: true }, body.value), plugin);
     else if (grantServer(written, definitions, grant)) continue;
     else if (!sections.tools.poisoned) {
-      const known = [...Object.keys(PLUGINS), ...Object.keys(definitions.tools), ...Object.keys(definitions.servers)];
-      const near = nearest(written, known);
-      report.error(
-        'unknown-tool',
-        body.at('Agents', index, 'Plugins', at),
-        `unknown plugin \`${written}\` on agent \`${agent.Name}\``,
-        {
-          help:
-            near === undefined
-              ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.`
-              : `Did you mean \`${near}\`?`,
-        },
-      );
+      const known = [PLUGINS, definitions.tools, definitions.servers].flatMap((each) => Object.keys(each));
+      const message = `unknown plugin \`${written}\` on agent \`${agent.Name}\``;
+      const help = suggestionOf(written, known);
+      report.error('unknown-tool', body.at('Agents', index, 'Plugins', at), message, { help });
     }
   }
   return { granted, pluginOf: (tool: string) => plugins.get(tool) ?? tool };
@@ -226,32 +214,20 @@ const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
 const LOCAL_ONLY = ['Model', 'Plugins', 'Capabilities', 'FunctionChoice', 'EnableMemory', 'Memory'] as const;
 
 function reportUnsupported(agent: RawAgent, index: number, { body, report }: Reading): void {
-  const warn = (what: string, help: string, ...path: Path): void =>
-    report.warning(
-      'not-enforced',
-      body.key('Agents', index, ...path),
-      `\`${what}\` of agent \`${agent.Name}\` has no effect`,
-      { help },
-    );
+  const warn = (what: string, help: string, ...path: Path): void => {
+    const message = `\`${what}\` of agent \`${agent.Name}\` has no effect`;
+    report.warning('not-enforced', body.key('Agents', index, ...path), message, { help });
+  };
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (agent[key as keyof RawAgent] !== undefined) warn(key, help, key);
-  if (agent.RemoteAgent !== undefined) checkRemote(agent.RemoteAgent.Url, agent.Name, index, { body, report }, warn);
   if (agent.ContextWindow?.ContextCapFraction !== undefined)
     warn('ContextCapFraction', 'Limit messages with `MaxTailMessages`.', 'ContextWindow', 'ContextCapFraction');
-}
-
-function checkRemote(
-  url: string,
-  name: string,
-  index: number,
-  { body, report }: Pick<Reading, 'body' | 'report'>,
-  warn: (what: string, help: string, ...path: Path) => void,
-): void {
+  if (agent.RemoteAgent === undefined) return;
+  const { Url: url } = agent.RemoteAgent;
   if (!/^https?:\/\/[^\s/?#]+/i.test(url))
     report.error('bad-value', body.at('Agents', index, 'RemoteAgent', 'Url'), `\`${url}\` is not an HTTP address`, {
       help: 'Write the address of the agent, such as `https://reviewer.example.com`.',
     });
-  for (const key of LOCAL_ONLY)
-    if (body.located('Agents', index, key) !== undefined)
-      warn(key, `\`${name}\` is a remote agent, which brings its own model, tools and memory. Leave it out.`, key);
+  const help = `\`${agent.Name}\` is a remote agent, which brings its own model, tools and memory. Leave it out.`;
+  for (const key of LOCAL_ONLY) if (body.located('Agents', index, key) !== undefined) warn(key, help, key);
 }

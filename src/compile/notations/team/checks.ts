@@ -2,23 +2,19 @@
 import { VALIDATORS, VALIDATOR_ALIASES } from '../../../catalog/validators.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Path } from '../../source/located.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { nearest, quoted, suggestion } from '../../diagnose/nearest.ts';
 import { namesAt } from '../../document/names.ts';
 import type { Check, Reading } from './model.ts';
 import { teamKeys, validationKeys } from './schema/sections.ts';
 import type { RawEvidence } from './schema/sections.ts';
 
+type Named = readonly (readonly [name: string, at: Path])[];
+
 /** `Validators`, then `Validator`, each once. */
 export function readChecks(raw: RawEvidence, path: Path, reading: Reading): readonly Check[] {
-  const named: (readonly [string, Path])[] = (raw.Validators ?? []).map((name, index) => [
-    name,
-    [...path, 'Validators', index],
-  ]);
-  if (raw.Validator !== undefined) named.push([raw.Validator, [...path, 'Validator']]);
-  const config = configOf(reading, {
-    RequiredCommandPattern: raw.RequiredCommandPattern,
-    ShellFallbackPattern: raw.ShellFallbackPattern,
-  });
+  const named = namedIn(raw.Validators, raw.Validator, path, 'Validator');
+  const { RequiredCommandPattern, ShellFallbackPattern } = raw;
+  const config = configOf(reading, { RequiredCommandPattern, ShellFallbackPattern });
   warnOfPatterns(raw, named, path, reading);
   const checks = new Map<string, Check>();
   for (const [label, at] of named) {
@@ -28,21 +24,22 @@ export function readChecks(raw: RawEvidence, path: Path, reading: Reading): read
   return [...checks.values()];
 }
 
+/** The names of a list, and the one under the key in the singular. */
+function namedIn(list: readonly string[] = [], single: string | undefined, path: Path, key: string): Named {
+  const listed = list.map((name, index) => [name, [...path, `${key}s`, index]] as const);
+  return single === undefined ? listed : [...listed, [single, [...path, key]]];
+}
+
 /** A pattern that no validator of the route reads. Validators of the user may read any. */
-function warnOfPatterns(
-  raw: RawEvidence,
-  named: readonly (readonly [string, Path])[],
-  path: Path,
-  { body, report }: Reading,
-): void {
+function warnOfPatterns(raw: RawEvidence, named: Named, path: Path, { body, unused }: Reading): void {
   const own = Object.keys(body.value.Validation.Validators ?? {});
   const labels = named.map(([label]) => label);
   if (labels.some((label) => own.includes(label))) return;
   for (const [key, readers] of Object.entries(PATTERN_READERS)) {
     if (raw[key as keyof RawEvidence] === undefined || labels.some((label) => readers.includes(label))) continue;
-    report.warning('unused-field', body.key(...path, key), `\`${key}\` has no effect without \`${readers[0] ?? ''}\``, {
-      help: `Add \`${readers[0] ?? ''}\` to \`Validators\`, or leave it out.`,
-    });
+    const reader = `\`${readers[0] ?? ''}\``;
+    const help = `Add ${reader} to \`Validators\`, or leave it out.`;
+    unused([...path, key], `\`${key}\` has no effect without ${reader}`, help);
   }
 }
 
@@ -72,11 +69,7 @@ export function readContracts(
   path: Path,
   reading: Reading,
 ): readonly Check[] {
-  const named: (readonly [string, Path])[] = (raw.Contracts ?? []).map((name, index) => [
-    name,
-    [...path, 'Contracts', index],
-  ]);
-  if (raw.Contract !== undefined) named.push([raw.Contract, [...path, 'Contract']]);
+  const named = namedIn(raw.Contracts, raw.Contract, path, 'Contract');
   const declared = reading.body.value.Contracts;
   return named.flatMap(([label, at]): Check[] => {
     const contract = declared.find(({ Name }) => Name === label);
@@ -84,10 +77,8 @@ export function readContracts(
       return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
     const names = namesAt(reading.body.located(), 'Contracts', teamKeys(), ['Name']);
     if (names.has(label)) return [];
-    const near = names.near(label);
-    reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, {
-      help: near === undefined ? 'Declare it under `Contracts`.' : `Did you mean \`${near}\`?`,
-    });
+    const help = suggestion(names.near(label), 'Declare it under `Contracts`.');
+    reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, { help });
     return [];
   });
 }
@@ -107,12 +98,8 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
   )
     return null;
   const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);
-  reading.report.error('unknown-validator', reading.at(...at), `unknown validator \`${label}\``, {
-    help:
-      near === undefined
-        ? `There are ${VALIDATORS.map((each) => `\`${each}\``).join(', ')}, and those under \`Validation.Validators\`.`
-        : `Did you mean \`${near}\`?`,
-  });
+  const help = suggestion(near, `There are ${quoted(VALIDATORS)}, and those under \`Validation.Validators\`.`);
+  reading.report.error('unknown-validator', reading.at(...at), `unknown validator \`${label}\``, { help });
   return null;
 }
 
@@ -120,13 +107,8 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
 function configOf({ body }: Reading, particular: { readonly [field: string]: unknown }): Json {
   const { Validators: _, ...paths } = body.value.Validation;
   const { TestSelector: tests, EvidenceStore: store } = body.value;
-  const selector =
-    tests === undefined
-      ? undefined
-      : {
-          FindRelatedCommand: tests.FindRelatedCommand ?? tests.CommandTemplate,
-          FullSuiteCommand: tests.FullSuiteCommand,
-        };
-  const config = { ...paths, TestSelector: selector, EvidenceStore: store?.Path, ...particular };
+  const { CommandTemplate, FindRelatedCommand = CommandTemplate, FullSuiteCommand } = tests ?? {};
+  const TestSelector = tests && { FindRelatedCommand, FullSuiteCommand };
+  const config = { ...paths, TestSelector, EvidenceStore: store?.Path, ...particular };
   return JSON.parse(JSON.stringify(config)) as Json;
 }

@@ -6,7 +6,7 @@ import { PLUGINS } from '../../../catalog/builtin-tools.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolDef } from '../../../ir/nodes.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { suggestionOf } from '../../diagnose/nearest.ts';
 import type { Reading } from './model.ts';
 import type { RawAgent } from './schema/agents.ts';
 import type { RawSecurity } from './schema/sections.ts';
@@ -48,11 +48,10 @@ export function limitTools(
   const visible = trusted.filter(([name]) => !hidesFiles || !SEARCHES.includes(name));
   const kept = visible.filter(([name]) => security.AllowShellExecution || !runsCommands(name));
   if (kept.length < visible.length)
-    reading.report.warning(
-      'unused-field',
-      reading.body.key('Agents', index, 'Plugins'),
+    reading.unused(
+      ['Agents', index, 'Plugins'],
       `\`AllowShellExecution: false\` takes the tools that run commands from agent \`${agent.Name}\``,
-      { help: 'Remove `Shell` from its `Plugins`, or allow it.' },
+      'Remove `Shell` from its `Plugins`, or allow it.',
     );
   const hasProfiles = Object.keys(reading.body.value.ApiProfiles ?? {}).length > 0;
   refuseOpenShell(kept, agent, index, security, reading);
@@ -60,14 +59,13 @@ export function limitTools(
 }
 
 /** Reports limits of `Security` that hold in another way than written. */
-export function checkSecurity({ body, report }: Reading): void {
+export function checkSecurity({ body, report, unused }: Reading): void {
   const security = body.value.Security;
   if (security?.FileSystemSandboxPath !== undefined)
-    report.warning(
-      'unused-field',
-      body.key('Security', 'FileSystemSandboxPath'),
+    unused(
+      ['Security', 'FileSystemSandboxPath'],
       'agents stay in the work directory of the run, not in `FileSystemSandboxPath`',
-      { help: `Run with \`--work-dir ${security.FileSystemSandboxPath}\` to work in that folder.` },
+      `Run with \`--work-dir ${security.FileSystemSandboxPath}\` to work in that folder.`,
     );
   if (security?.AllowPrivateHosts === true)
     report.warning(
@@ -125,17 +123,11 @@ function limitByCapabilities(
     for (const [at, tag] of tags.entries()) {
       const known = [...TAGS, ...own, ...(own.includes(REQUEST) ? VERBS : [])];
       if (known.includes(tag)) continue;
-      const near = nearest(tag, known);
       report.error(
         'bad-value',
         body.at('Agents', index, 'Capabilities', written, at),
         `\`${tag}\` is not a capability of \`${written}\``,
-        {
-          help:
-            near === undefined
-              ? `There are ${known.map((each) => `\`${each}\``).join(', ')}.`
-              : `Did you mean \`${near}\`?`,
-        },
+        { help: suggestionOf(tag, known) },
       );
     }
   }
@@ -238,15 +230,12 @@ function rule(field: string, schema: { readonly [key: string]: Json }, descripti
 
 /** A pattern that ignores letter case, which schemas have no flag for. */
 function anyCase(part: string): string {
-  return [...part.trim()]
-    .map((char) =>
-      /\s/.test(char)
-        ? '\\s+'
-        : char.toLowerCase() === char.toUpperCase()
-          ? escaped(char)
-          : `[${char.toLowerCase()}${char.toUpperCase()}]`,
-    )
-    .join('');
+  const anyCaseOf = (char: string): string => {
+    if (/\s/.test(char)) return '\\s+';
+    const [lower, upper] = [char.toLowerCase(), char.toUpperCase()];
+    return lower === upper ? escaped(char) : `[${lower}${upper}]`;
+  };
+  return [...part.trim()].map(anyCaseOf).join('');
 }
 
 /** `*.example.com` matches every host of the domain. */

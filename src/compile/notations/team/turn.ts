@@ -4,17 +4,15 @@
  */
 import type { Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
-import type { AgentTurn } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { REPAIR_THEN_PASS } from '../../lower/fit.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Range } from '../../source/range.ts';
 import { HANDOFF } from './agents.ts';
 import { assemble, reminder } from './context.ts';
-import { member } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import { member, part, type Lowering, type Place } from './lowering.ts';
 import type { Member, Team } from './model.ts';
-import { set } from '../../lower/kit.ts';
+import { append, set } from '../../lower/kit.ts';
 import {
   CONTEXT,
   CONTRACTS,
@@ -32,10 +30,8 @@ import {
 
 const EVIDENCE_MAX = 20;
 
-export interface TeamTurn {
+export interface TeamTurn extends Place {
   readonly agent: string;
-  readonly hint: string;
-  readonly origin: string;
   /** The entry in `path`; absent for turns that `path` leaves out. */
   readonly enters?: string;
   readonly begin?: NodeId;
@@ -72,46 +68,38 @@ export function addTurnOf(
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
   const { hint, origin, enters, at, opening = [], counts = true } = turn;
-  const prepares = turn.input === undefined && who.sources !== null;
+  const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
   return addTurn(l.builder, {
     agent: who.name,
     hint,
     origin,
-    ...(enters === undefined ? {} : { enters: `${l.prefix}${enters}` }),
-    ...(turn.begin === undefined ? {} : { begin: turn.begin }),
-    ...(at === undefined ? {} : { at }),
+    enters: enters === undefined ? undefined : `${l.prefix}${enters}`,
+    begin: turn.begin,
+    at,
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
     opening: [...numbered(who.name, counts), ...opening],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
-    ...(who.mayHandOff ? { closing: HANDOFF } : {}),
+    closing: who.mayHandOff ? HANDOFF : undefined,
     callsMax: who.callsMax,
     // The author granted the plugins: a call needs a person only if a policy or the tool asks for one.
     gate: 'granted',
     converses: true,
     visitsMax: turn.visitsMax ?? l.turnsMax,
-    ...fitOf(turn),
-    ...(prepares
-      ? { prepare: (ask: NodeId) => assemble(l, who.sources, { hint: `${hint}.context`, origin }, ask, who.name) }
-      : {}),
+    // A reply that is read as an object and contains different ones is repaired once. Then the strategy corrects it.
+    fit: turn.readsObject === true ? REPAIR_THEN_PASS : undefined,
+    prepare: turn.input === undefined && who.sources !== null ? prepare : undefined,
     next: addCommit(l, turn, who),
     fail: turn.fail ?? over,
     refused: over,
   });
 }
 
-/** A reply that is read as an object and contains different ones is repaired once. Then the strategy corrects it. */
-function fitOf({ readsObject = false }: TeamTurn): Pick<AgentTurn, 'fit'> {
-  return readsObject ? { fit: REPAIR_THEN_PASS } : {};
-}
-
 /** A turn that does not count gets a number between its neighbours'. */
 function numbered(agent: string, counts: boolean): readonly Write[] {
-  return counts
-    ? [set(TURN, `size(${TURNS}) + 1`), { slot: TURNS, mode: 'append', value: quote(agent) }]
-    : [set(TURN, `size(${TURNS}) + 0.5`)];
+  return counts ? [set(TURN, `size(${TURNS}) + 1`), append(TURNS, quote(agent))] : [set(TURN, `size(${TURNS}) + 0.5`)];
 }
 
 function sharedInput(l: Lowering, who: Member): Input {
@@ -133,7 +121,8 @@ function contextOf({ isFresh }: Member): Expr {
 }
 
 /** Stores the message. A turn that ended without text, as by a handoff call, gets its last text or its keyword. */
-function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn, who: Member): NodeId {
+function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
+  const { shared = true, next } = turn;
   const handed: Expr = who.mayHandOff
     ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
     : 'null';
@@ -147,7 +136,7 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
       ...(withSteps ? { steps: TALK } : {}),
     };
     const writes: Write[] = [
-      ...(shared ? [{ slot: HISTORY, mode: 'append', value: item } as const] : []),
+      ...(shared ? [append(HISTORY, item)] : []),
       set(SAID, content),
       set(REJECTED, 'null'),
       set(SIGNAL, withSteps ? handed : 'null'),
@@ -155,11 +144,11 @@ function addCommit(l: Lowering, { hint, origin, shared = true, next }: TeamTurn,
         ? [set(DIRECTIVE, directive(who.name, who.isRemote ? fenced(quote(who.name), content) : content))]
         : []),
     ];
-    return l.kit.set({ hint: `${hint}.${kind}`, origin }, writes, next);
+    return l.kit.set(part(turn, kind), writes, next);
   };
   const spoken = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;
   return l.kit.pick(
-    { hint: `${hint}.commit`, origin },
+    part(turn, 'commit'),
     [
       // A single reply without parts of its own is its text. Steps would only repeat it.
       { when: `size(${TALK}) == 1 && ${REPLY}.parts == null`, to: store('said', `${REPLY}.text`, false) },

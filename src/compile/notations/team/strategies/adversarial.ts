@@ -3,16 +3,16 @@
  * artifact, or the last reviewed one when the rounds are used up, is promoted to the next stage.
  */
 import type * as z from 'zod';
-import type { NodeId, Write } from '../../../../ir/nodes.ts';
+import type { NodeId } from '../../../../ir/nodes.ts';
 import { fault, int, list, name, phrase, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { isPoison } from '../../../document/shape/poison.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, agentShape, edgeShape } from '../drawing.ts';
 import type { Drawing } from '../drawing.ts';
-import type { Lowering } from '../lowering.ts';
+import { part, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
-import { set } from '../../../lower/kit.ts';
+import { append, set } from '../../../lower/kit.ts';
 import { HISTORY, PARTIAL, SAID, TURN } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { lacking, strategy } from './strategy.ts';
@@ -57,45 +57,24 @@ function lowerAdversarial(l: Lowering, raw: RawAdversarial): NodeId {
   const { builder } = l;
   const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ARTIFACT });
   const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: ARTIFACT });
-  let next = l.kit.pick(
-    { hint: 'adversarial.end', origin: 'adversarial' },
-    [{ when: `${PARTIAL} == true`, to: partial }],
-    whole,
-  );
+  const end = { hint: 'adversarial.end', origin: 'adversarial' };
+  let next = l.kit.pick(end, [{ when: `${PARTIAL} == true`, to: partial }], whole);
   for (const [index, stage] of [...raw.Stages.entries()].reverse()) next = addStage(l, raw, stage, index, next);
   return next;
 }
 
-function addStage(
-  l: Lowering,
-  { Rounds, PassKeyword }: RawAdversarial,
-  { Generator, Critic, Label }: Stage,
-  index: number,
-  next: NodeId,
-): NodeId {
-  const { builder } = l;
-  const label = Label ?? `${Generator} → ${Critic}`;
+function addStage(l: Lowering, raw: RawAdversarial, stage: Stage, index: number, next: NodeId): NodeId {
+  const { Rounds, PassKeyword } = raw;
+  const { Generator, Critic, Label: label = `${Generator} → ${Critic}` } = stage;
   const hint = `stage${index}`;
-  const generate = builder.fresh(`${hint}.generate`);
-  const item = {
-    author: quote(Generator),
-    role: quote('assistant'),
-    content: ARTIFACT,
-    turn: TURN,
-    label: quote(`[${label}]`),
-  };
-  const promote = l.kit.set(
-    { hint: `${hint}.promote`, origin: label },
-    [{ slot: HISTORY, mode: 'append', value: item }, set(NOTES, '[]')],
-    next,
-  );
-  const timeout = l.kit.set({ hint: `${hint}.exhausted`, origin: label }, [set(PARTIAL, 'true')], promote);
-  const over = Rounds === 1 ? timeout : addRevision(l, hint, label, Generator, Critic, Rounds, generate, timeout);
-  const judged = l.kit.pick(
-    { hint: `${hint}.judged`, origin: label },
-    [{ when: `size(alone(${SAID}, [${quote(PassKeyword)}])) > 0`, to: promote }],
-    over,
-  );
+  const place = { hint, origin: label };
+  const generate = l.builder.fresh(`${hint}.generate`);
+  const item = { ...artifactOf(Generator), turn: TURN, label: quote(`[${label}]`) };
+  const promote = l.kit.set(part(place, 'promote'), [append(HISTORY, item), set(NOTES, '[]')], next);
+  const timeout = l.kit.set(part(place, 'exhausted'), [set(PARTIAL, 'true')], promote);
+  const over = Rounds === 1 ? timeout : addRevision(l, place, stage, Rounds, generate, timeout);
+  const passed = { when: `size(alone(${SAID}, [${quote(PassKeyword)}])) > 0`, to: promote };
+  const judged = l.kit.pick(part(place, 'judged'), [passed], over);
   // The context firewall: the critic gets only the artifact.
   const critique = addTeamTurn(l, {
     agent: Critic,
@@ -107,7 +86,7 @@ function addStage(
     visitsMax: Rounds,
     next: judged,
   });
-  const made = l.kit.set({ hint: `${hint}.made`, origin: label }, [set(ARTIFACT, SAID)], critique);
+  const made = l.kit.set(part(place, 'made'), [set(ARTIFACT, SAID)], critique);
   addTeamTurn(l, {
     agent: Generator,
     hint: `${hint}.generate`,
@@ -119,41 +98,27 @@ function addStage(
     visitsMax: Rounds,
     next: made,
   });
-  return l.kit.set({ hint: `${hint}.start`, origin: label }, [set(NOTES, '[]')], generate);
+  return l.kit.set(part(place, 'start'), [set(NOTES, '[]')], generate);
+}
+
+function artifactOf(generator: string) {
+  return { author: quote(generator), role: quote('assistant'), content: ARTIFACT };
 }
 
 /** There is one revision fewer than critiques, so the promoted artifact was always reviewed. */
 function addRevision(
   l: Lowering,
-  hint: string,
-  label: string,
-  generator: string,
-  critic: string,
+  place: Place,
+  { Generator, Critic }: Stage,
   rounds: number,
   generate: NodeId,
   over: NodeId,
 ): NodeId {
-  const meter = l.builder.meter(`revisions:${hint}`, {
-    unit: 'visits',
-    max: rounds - 1,
-    over,
-    label: `Rounds of ${label}`,
-  });
-  const notes: readonly Write[] = [
-    set(NOTES, '[]'),
-    { slot: NOTES, mode: 'append', value: { author: quote(generator), role: quote('assistant'), content: ARTIFACT } },
-    {
-      slot: NOTES,
-      mode: 'append',
-      value: {
-        author: quote(critic),
-        role: quote('user'),
-        content: SAID,
-        label: quote('[Critique] Address every point, and give the whole artifact again.'),
-      },
-    },
-  ];
-  return l.kit.set({ hint: `${hint}.revise`, origin: label, charges: [meter] }, notes, generate);
+  const meter = l.kit.visits(`revisions:${place.hint}`, rounds - 1, over, `Rounds of ${place.origin}`);
+  const label = quote('[Critique] Address every point, and give the whole artifact again.');
+  const critique = { author: quote(Critic), role: quote('user'), content: SAID, label };
+  const notes = [set(NOTES, '[]'), append(NOTES, artifactOf(Generator)), append(NOTES, critique)];
+  return l.kit.set({ ...part(place, 'revise'), charges: [meter] }, notes, generate);
 }
 
 function draw(raw: RawAdversarial): Drawing {

@@ -22,7 +22,7 @@ import { HEARD, clean } from '../slots.ts';
 import { APPROVED, addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
-import { strategy } from './strategy.ts';
+import { lackingEntries, strategy } from './strategy.ts';
 
 export const defaultAgent = once(() =>
   name()
@@ -97,9 +97,7 @@ function agentRoutes({ body }: Reading): readonly Written[] {
 }
 
 function readRoutes(written: readonly Written[], reading: Reading): readonly Route[] {
-  const { body, report } = reading;
-  if (written.length === 0 && body.sound)
-    report.error('missing-field', body.at('Selection'), 'keyword selection needs at least one entry in `Routes`');
+  if (written.length === 0) lackingEntries(reading, 'keyword', 'Routes');
   const routes = written.map(({ raw: each, path }): Route => {
     reading.agent(each.Agent, [...path, 'Agent']);
     reading.agents(each.SourceAgents, [...path, 'SourceAgents']);

@@ -9,8 +9,7 @@ import { literal, quote } from '../../../expressions/cel-text.ts';
 import { badTurns, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { START, agentShape, agentShapes, edgeShape } from '../drawing.ts';
-import { exhausted } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { exhausted, part, type Lowering } from '../lowering.ts';
 import { model } from '../schema/agents.ts';
 import { set } from '../../../lower/kit.ts';
 import type { Team } from '../model.ts';
@@ -72,20 +71,15 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
     when: `size(${HEARD}) == 1 && ${HEARD}[0] == ${quote(name)}`,
     to: addSpeaker(l, name, ask),
   }));
-  const judged = l.kit.pick({ hint: `${SELECTOR}.judged`, origin: SELECTOR }, cases, wrong);
+  const judged = l.kit.pick(part(site, 'judged'), cases, wrong);
   const twins = team.names.filter((name) => hasTwin(name, team));
   const names = literal(team.names.filter((name) => !twins.includes(name)));
   const plain = `${REPLY}.text.replace("\\"", "").replace("\`", "").replace("'", "")`;
   const bare = `cel.bind(t, trim(${plain}), t.endsWith(".") ? t.substring(0, size(t) - 1) : t)`;
   const exact = `${literal(twins)}.filter(n, lines(t).exists(line, trim(line) == n))`;
   const heard = `cel.bind(t, ${bare}, alone(t, ${names})${twins.length === 0 ? '' : ` + ${exact}`})`;
-  const listen = l.kit.set({ hint: `${SELECTOR}.listen`, origin: SELECTOR }, [set(HEARD, heard)], judged);
-  const meter = builder.meter('selections', {
-    unit: 'visits',
-    max: l.turnsMax * badTurns(l),
-    over: builder.failedEnd(OUTPUT),
-    label: 'selections',
-  });
+  const listen = l.kit.set(part(site, 'listen'), [set(HEARD, heard)], judged);
+  const meter = l.kit.visits('selections', l.turnsMax * badTurns(l), builder.failedEnd(OUTPUT), 'selections');
   const asked = filled(prompt ?? DEFAULT_PROMPT, team);
   const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;
   addAsk(l, { id: ask, agent: SELECTOR, hint: SELECTOR, input: { prompt: again }, charges: [meter], next: listen });
@@ -93,8 +87,9 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
 }
 
 function addSpeaker(l: Lowering, agent: string, ask: NodeId): NodeId {
+  const site = siteOf(l, agent);
   const room = [{ when: `size(${TURNS}) >= ${l.turnsMax}`, to: exhausted(l) }];
-  const next = addTermination(l, siteOf(l, agent), l.kit.pick({ hint: `${agent}.room`, origin: agent }, room, ask));
+  const next = addTermination(l, site, l.kit.pick(part(site, 'room'), room, ask));
   return addTurnOf(l, agent, next, { opening: [set(BAD, '0'), set(NOTE, 'null')] });
 }
 

@@ -108,7 +108,7 @@ function triesMeter(l: Lowering, raw: RawMapReduce, hint: string): readonly Mete
   if (l.meter !== null) return [];
   const max = 1 + raw.MaxSplitterRetries;
   const over = addFailed(l, raw, hint);
-  return [l.builder.meter(`tries:${hint}`, { unit: 'visits', max, over, label: 'MaxSplitterRetries' })];
+  return [l.kit.visits(`tries:${hint}`, max, over, 'MaxSplitterRetries')];
 }
 
 /** The map phase and the reduce phase. An empty list skips the map phase. */

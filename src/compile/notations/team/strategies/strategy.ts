@@ -75,3 +75,9 @@ export function lacking({ body, report }: Reading, type: string, key: string): n
   if (body.sound) report.error('missing-field', body.at('Selection'), `the strategy \`${type}\` needs \`${key}\``);
   return null;
 }
+
+/** The same for a list that is empty or absent. */
+export function lackingEntries({ body, report }: Reading, type: string, key: string): void {
+  const message = `${type} selection needs at least one entry in \`${key}\``;
+  if (body.sound) report.error('missing-field', body.at('Selection'), message);
+}

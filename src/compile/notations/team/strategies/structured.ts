@@ -9,14 +9,14 @@ import type { Path } from '../../../source/located.ts';
 import { badTurns, addBadTurn, siteOf } from '../bad-turn.ts';
 import type { Site } from '../bad-turn.ts';
 import { START, agentShapes, edgeShape } from '../drawing.ts';
-import type { Lowering } from '../lowering.ts';
+import { part, type Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { BAD, SAID, clean } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { defaultAgent } from './keyword.ts';
 import { firstOf, mayTake, speakersFrom, warnOfSilent } from './routing.ts';
-import { strategy } from './strategy.ts';
+import { lackingEntries, strategy } from './strategy.ts';
 
 const route = record(() => ({ Agent: name(), Condition: condition, SourceAgents: some(name()) }));
 
@@ -52,17 +52,11 @@ export const structured = strategy({
 });
 
 function checkRoutes(routes: readonly RawRoute[], reading: Reading): void {
-  const { body, report } = reading;
-  if (routes.length === 0 && body.sound)
-    report.error(
-      'missing-field',
-      body.at('Selection'),
-      'structured selection needs at least one entry in `StructuredRoutes`',
-    );
+  if (routes.length === 0) lackingEntries(reading, 'structured', 'StructuredRoutes');
   for (const [index, { Agent, SourceAgents, Condition }] of routes.entries()) {
     const path: Path = ['Selection', 'StructuredRoutes', index];
     reading.agent(Agent, [...path, 'Agent']);
-    for (const [at, source] of (SourceAgents ?? []).entries()) reading.agent(source, [...path, 'SourceAgents', at]);
+    reading.agents(SourceAgents, [...path, 'SourceAgents']);
     checkCondition(Condition, [...path, 'Condition'], reading);
   }
 }
@@ -72,16 +66,10 @@ function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): vo
   const own = routes.filter((each) => mayTake(each, agent));
   const cases = own.map((each) => {
     const onward = addTermination(l, site, l.builder.idOf(each.Agent));
-    return {
-      when: conditionOf(each.Condition),
-      to: l.kit.set({ hint: `${agent}.fire:${each.Agent}`, origin: agent }, clean(), onward),
-    };
+    return { when: conditionOf(each.Condition), to: l.kit.set(part(site, `fire:${each.Agent}`), clean(), onward) };
   });
-  const routed = l.kit.pick(
-    { hint: `${agent}.route`, origin: agent },
-    cases,
-    addTermination(l, site, addCorrection(l, site, own)),
-  );
+  const otherwise = addTermination(l, site, addCorrection(l, site, own));
+  const routed = l.kit.pick(part(site, 'route'), cases, otherwise);
   addTurnOf(l, agent, routed, { readsObject: own.length > 0 });
 }
 

@@ -1,5 +1,6 @@
 /** Reads a graph and its sub-graphs: every end of every edge exists, every node leads on. */
 import { declareIds, namesAt } from '../../../../document/names.ts';
+import { suggestion } from '../../../../diagnose/nearest.ts';
 import { isPoison } from '../../../../document/shape/poison.ts';
 import type { Path } from '../../../../source/located.ts';
 import { readChecks } from '../../checks.ts';
@@ -17,12 +18,7 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
   const entry = raw.EntryNode ?? raw.Nodes[0]?.Id ?? '';
   const begins =
     raw.EntryNode === undefined ||
-    declared.check(
-      raw.EntryNode,
-      [...path, 'EntryNode'],
-      'unknown-entry',
-      `the entry node \`${raw.EntryNode}\` is not in \`Nodes\``,
-    );
+    declared.check(raw.EntryNode, [...path, 'EntryNode'], (id) => `the entry node \`${id}\` is not in \`Nodes\``);
   const layers = layersOf(entry, raw.Edges);
   const edges = raw.Edges.map((edge, index) =>
     readEdge(edge, index, [...path, 'Edges', index], declared, layers, reading),
@@ -43,29 +39,27 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
 interface Declared {
   readonly all: ReadonlySet<string>;
   /** Reports an id that is not declared. */
-  check(id: string, place: Path, code: 'unknown-target' | 'unknown-entry', message: string): boolean;
+  check(id: string, place: Path, message: (id: string) => string): boolean;
 }
 
 function declaredIn(path: Path, { body, report, at }: Reading): Declared {
   const ids = declareIds(body.located(...path, 'Nodes'), report, { what: 'node', key: 'Id' });
   return {
     all: ids.all,
-    check(id, place, code, message) {
+    check(id, place, message) {
       if (ids.has(id)) return true;
-      const near = ids.near(id);
-      report.error(code, at(...place), message, {
-        help: near === undefined ? 'Declare it under `Nodes`.' : `Did you mean \`${near}\`?`,
-      });
+      const code = place.at(-1) === 'EntryNode' ? 'unknown-entry' : 'unknown-target';
+      report.error(code, at(...place), message(id), { help: suggestion(ids.near(id), 'Declare it under `Nodes`.') });
       return false;
     },
   };
 }
 
 function readEdge(raw: RawEdge, index: number, path: Path, declared: Declared, layers: Layers, reading: Reading): Edge {
-  const { From, To, SourceAgents = [], RecoveryAgent } = raw;
-  declared.check(From, [...path, 'From'], 'unknown-target', `an edge starts at \`${From}\`, which does not exist`);
-  declared.check(To, [...path, 'To'], 'unknown-target', `an edge leads to \`${To}\`, which does not exist`);
-  for (const [each, name] of SourceAgents.entries()) reading.agent(name, [...path, 'SourceAgents', each]);
+  const { From, To, SourceAgents, RecoveryAgent } = raw;
+  declared.check(From, [...path, 'From'], (id) => `an edge starts at \`${id}\`, which does not exist`);
+  declared.check(To, [...path, 'To'], (id) => `an edge leads to \`${id}\`, which does not exist`);
+  reading.agents(SourceAgents, [...path, 'SourceAgents']);
   if (RecoveryAgent !== undefined) reading.agent(RecoveryAgent, [...path, 'RecoveryAgent']);
   warnOfCross(raw, path, layers, reading);
   // `Validators` takes precedence over `Validator`.
@@ -136,9 +130,9 @@ function subGraphOf(id: string, graph: RawGraph, path: Path, place: Path, readin
   if (Object.hasOwn(graph.SubGraphs, id)) return graph.SubGraphs[id];
   const declared = namesAt(reading.body.located(...path), 'SubGraphs', graphKeys());
   if (declared.has(id)) return undefined;
-  const near = declared.near(id);
+  const help = suggestion(declared.near(id), 'Declare it under `SubGraphs`.');
   reading.report.error('unknown-sub-graph', reading.at(...place, 'SubGraphId'), `unknown sub-graph \`${id}\``, {
-    help: near === undefined ? 'Declare it under `SubGraphs`.' : `Did you mean \`${near}\`?`,
+    help,
   });
   return undefined;
 }
@@ -188,7 +182,7 @@ function warnOfUnused(raw: RawGraph, path: Path, { report, body }: Reading): voi
 }
 
 function checkEdges(node: GraphNode, graph: Graph, reading: Reading): void {
-  const { report, at, body } = reading;
+  const { report, at } = reading;
   const { id, raw, path } = node;
   const edges = node.edges.filter((edge) => !isPoison(edge.raw.To));
   if (raw.Terminal) {
@@ -202,11 +196,10 @@ function checkEdges(node: GraphNode, graph: Graph, reading: Reading): void {
     return;
   }
   if (raw.Validators !== undefined)
-    report.warning(
-      'unused-field',
-      body.key(...path, 'Validators'),
+    reading.unused(
+      [...path, 'Validators'],
       `\`Validators\` of \`${id}\` has no effect: it is no terminal node`,
-      { help: 'Put them on the edges that leave it.' },
+      'Put them on the edges that leave it.',
     );
   if (!leadsOn(node) && !mayLeadOn(node, graph, reading))
     report.error('no-way-out', at(...path, 'Id'), `node \`${id}\` is not terminal and no edge leaves it`, {

@@ -6,12 +6,11 @@ import { addBadTurn, badTurns } from '../../bad-turn.ts';
 import type { Site } from '../../bad-turn.ts';
 import { addAsk, hasTwin, roster } from '../chooser.ts';
 import { recent } from '../llm.ts';
-import { exhausted, success } from '../../lowering.ts';
-import type { Lowering } from '../../lowering.ts';
+import { exhausted, part, success, type Lowering, type Place } from '../../lowering.ts';
 import { LEDGER, ORIENTATION, SPEAKER } from './tools.ts';
 import { set, setField } from '../../../../lower/kit.ts';
 import { ANSWER, BAD, NOTE, OUTPUT, SAID, lined, remark, tell } from '../../slots.ts';
-import { addTeamTurn } from '../../turn.ts';
+import { addTurnOf } from '../../turn.ts';
 import type { Json } from '../../../../../expr/json.ts';
 
 export interface MagenticLimits {
@@ -37,13 +36,8 @@ const REVIEWS_MAX = 50;
 export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
   const orient = l.builder.fresh('manager.orient');
   const round = addRound(l, raw, orient);
-  const { builder } = l;
   const ready = raw.EnablePlanReview
-    ? l.kit.pick(
-        { hint: 'manager.initial', origin: MANAGER },
-        [{ when: `${RESETS} == 0`, to: addReview(l, PLAN, orient, round) }],
-        round,
-      )
+    ? l.kit.pick(manager('initial'), [{ when: `${RESETS} == 0`, to: addReview(l, orient, round) }], round)
     : round;
   const site = siteOf(l, orient, 'manager.plan');
   const wrong = addBadTurn(l, site, {
@@ -52,25 +46,21 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
     shared: false,
   });
   const complete = l.kit.set(
-    { hint: 'manager.complete', origin: MANAGER },
+    manager('complete'),
     [set(SAID, `${SAID} == null ? ${PLAN}.task_summary : ${SAID}`)],
     success(l),
   );
   const judged = l.kit.pick(
-    { hint: 'manager.planned', origin: MANAGER },
+    manager('planned'),
     [
       { when: `${PLAN}.task_complete == true`, to: complete },
       { when: `${PLAN}.plan in [null, "", []]`, to: wrong },
     ],
     ready,
   );
-  const listen = l.kit.set(
-    { hint: 'manager.plan', origin: MANAGER },
-    [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')],
-    judged,
-  );
+  const listen = l.kit.set(manager('plan'), [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')], judged);
   const most = (1 + raw.MaxResetCount) * badTurns(l) + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
-  const meter = builder.meter('orientations', { unit: 'visits', max: most, over: exhausted(l), label: 'plans' });
+  const meter = l.kit.visits('orientations', most, exhausted(l), 'plans');
   addAsk(l, {
     id: orient,
     agent: MANAGER,
@@ -81,10 +71,15 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
     next: listen,
   });
   return l.kit.set(
-    { hint: 'manager.start', origin: MANAGER },
+    manager('start'),
     [set(ROUNDS, '0'), set(STALLS, '0'), set(RESETS, '0'), set(FACTS, '[]'), set(NOTE, 'null')],
     orient,
   );
+}
+
+/** A node of the manager. */
+function manager(name: string): Place {
+  return part({ hint: 'manager', origin: MANAGER }, name);
 }
 
 function siteOf(l: Lowering, again: NodeId, hint: string): Site {
@@ -93,10 +88,9 @@ function siteOf(l: Lowering, again: NodeId, hint: string): Site {
 
 /** One round: the ledger says whether the task is done or stalled; then the manager chooses who works. */
 function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
-  const { builder } = l;
-  const round = builder.fresh('manager.round');
+  const round = l.builder.fresh('manager.round');
   const judged = addLedger(l, raw, orient, addSelection(l, raw, round));
-  const listen = l.kit.set({ hint: 'manager.listen', origin: MANAGER }, [set(UPDATE, answered(LEDGER))], judged);
+  const listen = l.kit.set(manager('listen'), [set(UPDATE, answered(LEDGER))], judged);
   const ask = addAsk(l, {
     agent: MANAGER,
     hint: 'manager.update',
@@ -105,12 +99,8 @@ function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
     next: listen,
   });
   const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount;
-  const meter = builder.meter('rounds', { unit: 'visits', max: most, over: exhausted(l), label: 'MaxRoundCount' });
-  const begin = l.kit.set(
-    { hint: 'manager.begin', origin: MANAGER, charges: [meter] },
-    [set(ROUNDS, `${ROUNDS} + 1`)],
-    ask,
-  );
+  const meter = l.kit.visits('rounds', most, exhausted(l), 'MaxRoundCount');
+  const begin = l.kit.set({ ...manager('begin'), charges: [meter] }, [set(ROUNDS, `${ROUNDS} + 1`)], ask);
   const used = { when: `${ROUNDS} >= ${raw.MaxRoundCount}`, to: exhausted(l) };
   return l.kit.pick({ id: round, origin: MANAGER }, [used], begin);
 }
@@ -123,17 +113,17 @@ function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: Nod
     orient,
   );
   const stalled = l.kit.pick(
-    { hint: 'manager.stalled', origin: MANAGER },
+    manager('stalled'),
     [{ when: `${RESETS} >= ${raw.MaxResetCount}`, to: addStalledOut(l, raw) }],
     replan,
   );
   const progress = l.kit.pick(
-    { hint: 'manager.progress', origin: MANAGER },
+    manager('progress'),
     [{ when: `${STALLS} >= ${raw.MaxStallCount}`, to: stalled }],
     select,
   );
   const counted = l.kit.set(
-    { hint: 'manager.count', origin: MANAGER },
+    manager('count'),
     [
       set(STALLS, `${PROGRESS} ? 0 : ${STALLS} + 1`),
       set(FACTS, `${UPDATE}.facts == null ? ${FACTS} : ${UPDATE}.facts`),
@@ -141,20 +131,16 @@ function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: Nod
     progress,
   );
   const finish = l.kit.set(
-    { hint: 'manager.finish', origin: MANAGER },
+    manager('finish'),
     [set(SAID, `trim(text(${UPDATE}.final_answer)) == "" ? ${SAID} : ${UPDATE}.final_answer`)],
     success(l),
   );
-  return l.kit.pick(
-    { hint: 'manager.ledger', origin: MANAGER },
-    [{ when: `${UPDATE}.task_complete == true`, to: finish }],
-    counted,
-  );
+  return l.kit.pick(manager('ledger'), [{ when: `${UPDATE}.task_complete == true`, to: finish }], counted);
 }
 
 function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
-  const { builder, team } = l;
-  const ask = builder.fresh('manager.select');
+  const { team } = l;
+  const ask = l.builder.fresh('manager.select');
   const speaker = `trim(text(${CHOICE}.speaker))`;
   const cases = team.names.map((agent) => ({
     when: hasTwin(agent, team) ? `${speaker} == ${quote(agent)}` : `lower(${speaker}) == lower(${quote(agent)})`,
@@ -170,18 +156,10 @@ function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
     ],
     shared: false,
   });
-  const judged = l.kit.pick({ hint: 'manager.chosen', origin: MANAGER }, cases, wrong);
-  const listen = l.kit.set(
-    { hint: 'manager.choose', origin: MANAGER },
-    [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')],
-    judged,
-  );
-  const meter = builder.meter('selections', {
-    unit: 'visits',
-    max: (1 + raw.MaxResetCount) * raw.MaxRoundCount * badTurns(l),
-    over: exhausted(l),
-    label: 'selections',
-  });
+  const judged = l.kit.pick(manager('chosen'), cases, wrong);
+  const listen = l.kit.set(manager('choose'), [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')], judged);
+  const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount * badTurns(l);
+  const meter = l.kit.visits('selections', most, exhausted(l), 'selections');
   addAsk(l, {
     id: ask,
     agent: MANAGER,
@@ -195,16 +173,7 @@ function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
 }
 
 function addParticipant(l: Lowering, agent: string, round: NodeId): NodeId {
-  const turn = addTeamTurn(l, {
-    agent,
-    hint: agent,
-    origin: agent,
-    enters: agent,
-    begin: l.builder.idOf(agent),
-    at: l.at('Agents', l.team.names.indexOf(agent), 'Name'),
-    opening: [set(BAD, '0')],
-    next: round,
-  });
+  const turn = addTurnOf(l, agent, round, { opening: [set(BAD, '0')] });
   return l.kit.set({ hint: `${agent}.instruct`, origin: MANAGER }, [tell(`${CHOICE}.instruction`, agent)], turn);
 }
 
@@ -256,49 +225,42 @@ const EDITED: Json = {
   anyOf: [...STEPS, { type: 'object', properties: { plan: { anyOf: [...STEPS] } }, required: ['plan'] }],
 };
 
-function addReview(l: Lowering, plan: string, again: NodeId, next: NodeId): NodeId {
+function addReview(l: Lowering, again: NodeId, next: NodeId): NodeId {
+  const place = { hint: 'review', origin: ORIENTATION };
   const edit = `${ANSWER}.edit`;
   const given = (field: string, otherwise: Expr): Write => {
     const value = `type(${edit}) == map && ${edit}.${field} != null ? ${edit}.${field} : ${otherwise}`;
-    return setField(plan, [field], value);
+    return setField(PLAN, [field], value);
   };
-  const steps = lined(`(type(${edit}) == map ? ${edit}.plan : ${edit})`);
   const writes: readonly Write[] = [
-    given('task_summary', `${plan}.task_summary`),
-    given('known_facts', `${plan}.known_facts`),
+    given('task_summary', `${PLAN}.task_summary`),
+    given('known_facts', `${PLAN}.known_facts`),
     // The next step belonged to the plan that was edited.
     given('next_step', 'null'),
-    setField(plan, ['plan'], steps),
+    setField(PLAN, ['plan'], lined(`(type(${edit}) == map ? ${edit}.plan : ${edit})`)),
   ];
-  const edited = l.kit.set({ hint: 'review.edited', origin: ORIENTATION }, writes, next);
+  const edited = l.kit.set(part(place, 'edited'), writes, next);
   const back = l.kit.set(
     { hint: 'review.back', origin: 'correction:plan_review' },
     [set(NOTE, `text("The plan was sent back.", ${remark()}, " Make a better one.")`)],
     again,
   );
-  const decided = l.kit.pick(
-    { hint: 'review.decided', origin: ORIENTATION },
-    [
-      { when: `${ANSWER}.choice == "approve"`, to: next },
-      { when: `${ANSWER}.choice == "edit"`, to: edited },
-    ],
-    back,
-  );
-  return l.kit.ask(
-    { hint: 'review', origin: ORIENTATION },
-    {
-      about: 'plan_review',
-      askedBy: 'manager',
-      choices: ['approve', { name: 'edit', edit: EDITED, needs: 'edit' }, 'reject', { name: 'respond', needs: 'text' }],
-      onExpiry: 'reject',
-      message: `text("The manager's plan:\\n", ${plan}.plan)`,
-      payload: { plan },
-      code: 'CONFIRM_REQUIRED',
-      purpose: 'plan_review',
-      row: 'high_impact_mutation',
-      into: ANSWER,
-      next: decided,
-      fail: l.builder.failedEnd(OUTPUT),
-    },
-  );
+  const cases = [
+    { when: `${ANSWER}.choice == "approve"`, to: next },
+    { when: `${ANSWER}.choice == "edit"`, to: edited },
+  ];
+  return l.kit.ask(place, {
+    about: 'plan_review',
+    askedBy: MANAGER,
+    choices: ['approve', { name: 'edit', edit: EDITED, needs: 'edit' }, 'reject', { name: 'respond', needs: 'text' }],
+    onExpiry: 'reject',
+    message: `text("The manager's plan:\\n", ${PLAN}.plan)`,
+    payload: { plan: PLAN },
+    code: 'CONFIRM_REQUIRED',
+    purpose: 'plan_review',
+    row: 'high_impact_mutation',
+    into: ANSWER,
+    next: l.kit.pick(part(place, 'decided'), cases, back),
+    fail: l.builder.failedEnd(OUTPUT),
+  });
 }

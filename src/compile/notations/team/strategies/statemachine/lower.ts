@@ -111,12 +111,12 @@ function addTransition(
   const meter =
     raw.MaxRevisits === 0
       ? undefined
-      : l.builder.meter(`revisits:${name}:${index}`, {
-          unit: 'visits',
-          max: raw.MaxRevisits,
-          over: addEscalated(l, site, raw, hint),
-          label: `MaxRevisits of ${name} → ${raw.To}`,
-        });
+      : l.kit.visits(
+          `revisits:${name}:${index}`,
+          raw.MaxRevisits,
+          addEscalated(l, site, raw, hint),
+          `MaxRevisits of ${name} → ${raw.To}`,
+        );
   const charges = meter === undefined ? undefined : [meter];
   const fire = (writes: readonly Write[], next: NodeId): NodeId =>
     l.kit.set({ ...part(site, `fire:${raw.To}`), charges }, [...clean(), ...writes], next);

@@ -1,6 +1,7 @@
 /** Reads a state machine and checks its states, agents and parallel transitions. */
 import type { Path } from '../../../../source/located.ts';
-import { nearest } from '../../../../diagnose/nearest.ts';
+import type { DiagnosticCode } from '../../../../diagnose/codes.ts';
+import { nearest, suggestion } from '../../../../diagnose/nearest.ts';
 import { readContracts } from '../../checks.ts';
 import { checkSources } from '../../context.ts';
 import type { Reading } from '../../model.ts';
@@ -11,19 +12,12 @@ import type { Machine, RawMachine, RawState, RawTransition, Transition } from '.
 export function readMachine(raw: RawMachine, path: Path, reading: Reading): Machine {
   const transitions = new Map<string, readonly Transition[]>();
   const states = reading.keys(...path, 'States');
-  const known = (name: string, at: Path, code: 'unknown-target' | 'unknown-entry', what: string): void => {
-    if (states.has(name)) return;
-    const near = nearest(name, states);
-    reading.report.error(code, reading.at(...at), what, {
-      help: near === undefined ? 'Declare it under `States`.' : `Did you mean \`${near}\`?`,
-    });
+  const known = (name: string, at: Path, what: string, code: DiagnosticCode = 'unknown-target'): void => {
+    const help = suggestion(nearest(name, states), 'Declare it under `States`.');
+    if (!states.has(name)) reading.report.error(code, reading.at(...at), what, { help });
   };
-  known(
-    raw.Initial,
-    [...path, 'Initial'],
-    'unknown-entry',
-    `the initial state \`${raw.Initial}\` is not in \`States\``,
-  );
+  const initial = `the initial state \`${raw.Initial}\` is not in \`States\``;
+  known(raw.Initial, [...path, 'Initial'], initial, 'unknown-entry');
   for (const [name, state] of Object.entries(raw.States)) {
     const at: Path = [...path, 'States', name];
     reading.agent(state.Agent, [...at, 'Agent']);
@@ -44,48 +38,23 @@ export function readMachine(raw: RawMachine, path: Path, reading: Reading): Mach
   };
 }
 
-type Known = (name: string, at: Path, code: 'unknown-target', what: string) => void;
+type Known = (name: string, at: Path, what: string) => void;
 
 function readTransition(from: string, raw: RawTransition, path: Path, known: Known, reading: Reading): Transition {
-  const { report } = reading;
-  known(
-    raw.To,
-    [...path, 'To'],
-    'unknown-target',
-    `state \`${from}\` has a transition to undefined state \`${raw.To}\``,
-  );
-  for (const [index, name] of (raw.SourceAgents ?? []).entries()) reading.agent(name, [...path, 'SourceAgents', index]);
+  known(raw.To, [...path, 'To'], `state \`${from}\` has a transition to undefined state \`${raw.To}\``);
+  reading.agents(raw.SourceAgents, [...path, 'SourceAgents']);
   if (raw.RecoveryAgent !== undefined) reading.agent(raw.RecoveryAgent, [...path, 'RecoveryAgent']);
   checkSources(raw.HandoffContext ?? [], [...path, 'HandoffContext'], false, reading);
   for (const [index, target] of (raw.Targets ?? []).entries())
-    known(
-      target,
-      [...path, 'Targets', index],
-      'unknown-target',
-      `state \`${from}\` fans out to undefined state \`${target}\``,
-    );
+    known(target, [...path, 'Targets', index], `state \`${from}\` fans out to undefined state \`${target}\``);
+  const without = (key: 'Targets' | 'Merge' | 'ReviewArtifactPath', needed: string, help: string): void => {
+    if (raw[key] !== undefined) reading.unused([...path, key], `\`${key}\` has no effect without ${needed}`, help);
+  };
   if (raw.Parallel) checkParallel(from, raw, path, reading);
-  else if (raw.Targets !== undefined)
-    report.warning(
-      'unused-field',
-      reading.body.key(...path, 'Targets'),
-      '`Targets` has no effect without `Parallel: true`',
-      { help: 'Leave it out, or set `Parallel: true`.' },
-    );
-  else if (raw.Merge !== undefined)
-    report.warning(
-      'unused-field',
-      reading.body.key(...path, 'Merge'),
-      '`Merge` has no effect without `Parallel: true`',
-      { help: 'Leave it out, or set `Parallel: true`.' },
-    );
-  if (raw.ReviewArtifactPath !== undefined && raw.MaxRevisits === 0)
-    report.warning(
-      'unused-field',
-      reading.body.key(...path, 'ReviewArtifactPath'),
-      '`ReviewArtifactPath` has no effect without `MaxRevisits`',
-      { help: 'Set `MaxRevisits`, or leave it out.' },
-    );
+  else
+    for (const key of ['Targets', 'Merge'] as const)
+      without(key, '`Parallel: true`', 'Leave it out, or set `Parallel: true`.');
+  if (raw.MaxRevisits === 0) without('ReviewArtifactPath', '`MaxRevisits`', 'Set `MaxRevisits`, or leave it out.');
   return { raw, checks: readContracts(raw, path, reading) };
 }
 
@@ -106,11 +75,10 @@ function checkParallel(from: string, raw: RawTransition, path: Path, reading: Re
   if (raw.Merge !== undefined) checkMerge(raw.Merge, path, reading);
   for (const key of ['Contract', 'Contracts', 'RecoveryAgent'] as const)
     if (raw[key] !== undefined)
-      report.warning(
-        'unused-field',
-        reading.body.key(...path, key),
+      reading.unused(
+        [...path, key],
         `\`${key}\` has no effect on a parallel transition`,
-        { help: 'Put it on the transition that leaves the join state.' },
+        'Put it on the transition that leaves the join state.',
       );
 }
 
@@ -125,15 +93,12 @@ function checkMerge(merge: NonNullable<RawTransition['Merge']>, path: Path, read
 }
 
 /** Branch states have one turn in a fan-out, and their own transitions are not evaluated there. */
-function warnOfBranches(raw: RawMachine, entered: ReadonlySet<string>, path: Path, { body, report }: Reading): void {
+function warnOfBranches(raw: RawMachine, entered: ReadonlySet<string>, path: Path, reading: Reading): void {
+  const { body, report } = reading;
   for (const [name, { Transitions }] of Object.entries(raw.States)) {
+    const message = `\`Transitions\` of the branch state \`${name}\` never fire: a branch has one turn`;
     if (Transitions.length > 0 && !entered.has(name))
-      report.warning(
-        'unused-field',
-        body.key(...path, 'States', name, 'Transitions'),
-        `\`Transitions\` of the branch state \`${name}\` never fire: a branch has one turn`,
-        { help: 'Put them on the state after the join.' },
-      );
+      reading.unused([...path, 'States', name, 'Transitions'], message, 'Put them on the state after the join.');
     for (const [index, { Targets = [], Parallel }] of Transitions.entries())
       for (const [at, target] of Targets.entries())
         if (Parallel && Targets.indexOf(target) < at)
@@ -172,21 +137,16 @@ function checkSignals(name: string, state: RawState, path: Path, reading: Readin
       { help: 'Leave it out, or change what takes it.' },
     );
   }
-  warnOfShadows(
-    Transitions.flatMap(({ Signal }, index): [string, Path][] =>
-      Signal === undefined ? [] : [[Signal, [...path, 'Transitions', index, 'Signal']]],
-    ),
-    reading,
+  const words = Transitions.flatMap(({ Signal }, index): [string, Path][] =>
+    Signal === undefined ? [] : [[Signal, [...path, 'Transitions', index, 'Signal']]],
   );
+  warnOfShadows(words, reading);
 }
 
 /** A branch state runs inside a fan-out; it is entered only if another transition leads to it. */
 function enteredIn({ Initial, States }: RawMachine): ReadonlySet<string> {
-  const targets = new Set(
-    Object.values(States).flatMap(({ Transitions }) =>
-      Transitions.flatMap(({ Parallel, Targets }) => (Parallel ? (Targets ?? []) : [])),
-    ),
-  );
+  const transitions = Object.values(States).flatMap(({ Transitions }) => Transitions);
+  const targets = new Set(transitions.flatMap(({ Parallel, Targets = [] }) => (Parallel ? Targets : [])));
   const led = new Set([Initial]);
   for (const name of led) {
     const state = Object.hasOwn(States, name) ? States[name] : undefined;
