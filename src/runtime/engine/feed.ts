@@ -2,9 +2,10 @@
  * Streams the events of a run to its readers: first the stored ones, then new ones as they are committed, each exactly once
  * and in order. A reader may also receive the text of model replies while it is generated; that text is not stored.
  */
-import type { Command, Event, RunId } from '../../ir/events.ts';
+import { evolve } from '../../core/evolve.ts';
+import type { Command, Event, RunId, RunState } from '../../ir/events.ts';
 import { linkEvents } from '../journal/chain.ts';
-import { readRun } from '../journal/read.ts';
+import { streamRun } from '../journal/read.ts';
 import type { Journal, StreamedPart } from '../ports.ts';
 import type { TextListeners } from './calls.ts';
 import type { ChainedEvent, Delta } from './types.ts';
@@ -76,13 +77,14 @@ export class Feed implements TextListeners {
     // Subscribe before reading, so that no event falls between the two.
     if (live) this.#readers.set(run, readers.add(reader));
     try {
-      const stored = await readRun(journal, run);
-      for (const event of stored.events) {
+      let state: RunState | null = null;
+      for (const event of (await streamRun(journal, run)).events) {
+        state = evolve(state, event);
         if (event.seq <= reader.seen) continue;
         reader.seen = event.seq;
         yield event;
       }
-      if (live && stored.state.outcome === null) yield* liveEvents(journal, run, reader);
+      if (live && state?.outcome === null) yield* liveEvents(journal, run, reader);
     } finally {
       readers.delete(reader);
       if (readers.size === 0) this.#readers.delete(run);
@@ -173,7 +175,7 @@ async function eventsAfter(journal: Journal, run: RunId, seen: number): Promise<
   const stored = await journal.load(run);
   const last = stored?.appends.at(-1);
   const head = last === undefined ? (stored?.snapshot?.seq ?? 0) : last.after + last.count;
-  return head > seen ? (await readRun(journal, run)).events.filter(({ seq }) => seq > seen) : [];
+  return head > seen ? [...(await streamRun(journal, run)).events].filter(({ seq }) => seq > seen) : [];
 }
 
 /** A slow reader gets longer pieces of text, not more of them. */

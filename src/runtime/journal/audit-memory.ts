@@ -3,12 +3,11 @@
  * quarantined is active only after an act of an operator.
  */
 import type { Json } from '../../expr/json.ts';
-import type { RunId } from '../../ir/events.ts';
+import type { Event, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { entryHash } from '../memory.ts';
 import type { MemoryEntry, MemoryStore } from '../memory.ts';
 import type { Store } from '../ports.ts';
-import type { ChainedEvent } from '../engine/types.ts';
 import { readRun } from './read.ts';
 
 export interface MemoryAudit {
@@ -52,7 +51,7 @@ async function problemOf(store: Store, entry: MemoryEntry, isReleased: boolean):
 }
 
 /** Null for a damaged run, which is a finding of its own. */
-async function eventsOf({ journal }: Store, run: RunId): Promise<readonly ChainedEvent[] | null> {
+async function eventsOf({ journal }: Store, run: RunId): Promise<readonly Event[] | null> {
   try {
     return (await readRun(journal, run)).events;
   } catch (error) {

@@ -2,10 +2,12 @@
 import { evolve } from '../../core/evolve.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Program } from '../../core/program.ts';
-import type { RunId, RunState } from '../../ir/events.ts';
+import type { Event, RunId, RunState } from '../../ir/events.ts';
 import { chained, genesis } from './chain.ts';
 import type { ChainedEvent } from '../engine/types.ts';
-import type { Journal, StoredRun } from '../ports.ts';
+import type { Journal, StoredAppend, StoredRun } from '../ports.ts';
+import { decodeEvents } from './codec.ts';
+import type { UnpackValue } from './codec-events.ts';
 import { SluiceError } from '../errors.ts';
 import { storedPrint, storedProgram } from './stored-graph.ts';
 import { changedBlob, createShelf } from './values.ts';
@@ -14,7 +16,7 @@ import { broken, Chain, demandSealed } from './verify.ts';
 export interface ReadRun {
   readonly program: Program;
   readonly state: RunState;
-  readonly events: readonly ChainedEvent[];
+  readonly events: readonly Event[];
 }
 
 export interface ReadOptions {
@@ -23,11 +25,11 @@ export interface ReadOptions {
 }
 
 export async function readRun(journal: Journal, run: RunId, options: ReadOptions = {}): Promise<ReadRun> {
-  const { program, events: stream } = await streamRun(journal, run, options);
-  const events: ChainedEvent[] = [];
+  const { program, stored } = await openRun(journal, run, options);
+  const events: Event[] = [];
   let state: RunState | null = null;
   try {
-    for (const event of stream) {
+    for (const event of eventsOf(run, stored, decoder(program))) {
       state = evolve(state, event);
       events.push(event);
     }
@@ -38,12 +40,22 @@ export async function readRun(journal: Journal, run: RunId, options: ReadOptions
   return { program, state, events };
 }
 
-/** Decodes the events one append at a time, so that a long run needs little memory. */
+/** Decodes the events one append at a time, so that a long run needs little memory. Each event has its hash. */
 export async function streamRun(
   journal: Journal,
   run: RunId,
   options: ReadOptions = {},
 ): Promise<{ readonly program: Program; readonly events: Generator<ChainedEvent> }> {
+  const { program, stored } = await openRun(journal, run, options);
+  return { program, events: readableEvents(run, program, stored, options) };
+}
+
+/** Loads a run and verifies its chain. */
+async function openRun(
+  journal: Journal,
+  run: RunId,
+  options: ReadOptions,
+): Promise<{ readonly program: Program; readonly stored: StoredRun }> {
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
@@ -54,7 +66,7 @@ export async function streamRun(
   } catch (error) {
     tolerate(run, error, options);
   }
-  return { program, events: readableEvents(run, program, stored, options) };
+  return { program, stored };
 }
 
 /** Ends at the first event that cannot be read, if the caller tolerates it. */
@@ -65,7 +77,7 @@ function* readableEvents(
   options: ReadOptions,
 ): Generator<ChainedEvent> {
   try {
-    yield* eventsOf(run, program, stored);
+    yield* eventsOf(run, stored, (...append) => chained(program, ...append));
   } catch (error) {
     tolerate(run, error, options);
   }
@@ -85,16 +97,22 @@ function demandChain(run: RunId, program: Program, { flow, appends, blobs }: Sto
     if (wrong === null) continue;
     // An event that cannot be decoded has an error of its own.
     const { unpack } = createShelf(blobs);
-    readable(run, `event ${append.after + 1}`, () => chained(program, chain.head, append, unpack));
+    readable(run, `event ${append.after + 1}`, () => decoder(program)(chain.head, append, unpack));
     throw broken(run, wrong, 'read');
   }
 }
 
-function* eventsOf(run: RunId, program: Program, stored: StoredRun): Generator<ChainedEvent> {
+type Decode<E> = (previous: string, append: StoredAppend, unpack: UnpackValue) => readonly E[];
+
+function decoder(program: Program): Decode<Event> {
+  return (_, { body, after, at }, unpack) => decodeEvents(program, body, after, at, unpack);
+}
+
+function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>): Generator<E> {
   const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, storedPrint(stored.flow));
   for (const append of stored.appends) {
-    yield* readable(run, `event ${append.after + 1}`, () => chained(program, head, append, unpack));
+    yield* readable(run, `event ${append.after + 1}`, () => decode(head, append, unpack));
     head = append.hash;
   }
 }
