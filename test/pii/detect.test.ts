@@ -1,9 +1,9 @@
 /** The detectors of personal data: published cases with their figures, then spellings that hide a value, then ordinary text. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { PII_TYPES } from '../../src/catalog/pii-types.ts';
+import { PII_TYPES } from '../../src/catalog/pii.ts';
 import { getCountries } from 'libphonenumber-js/max';
-import { PHONE_REGIONS } from '../../src/catalog/phone-regions.ts';
+import { PHONE_REGIONS } from '../../src/catalog/pii.ts';
 import { createDetect } from '../../src/effects/pii/detect.ts';
 import { EVAL_DATA } from '../eval-data.ts';
 

@@ -1,6 +1,6 @@
 /** Ordinary texts with numbers: orders, prices, dates, versions, coordinates, books, accounts, times. No detector takes one for personal data. */
 import { expect, test } from 'vitest';
-import { PII_TYPES } from '../../src/catalog/pii-types.ts';
+import { PII_TYPES } from '../../src/catalog/pii.ts';
 import { createDetect } from '../../src/effects/pii/detect.ts';
 
 // Addresses on the network are in some of these texts, so `ip` is left out.

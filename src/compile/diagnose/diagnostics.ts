@@ -2,6 +2,7 @@
  * Diagnostics: one sentence per mistake, a code with a page, a place, and help. A report collects them in any order and lists
  * each once, in the order of the text.
  */
+import { present } from '../../expr/present.ts';
 import type { DiagnosticCode } from './codes.ts';
 import { positionOf, type Range, type Source } from '../source/range.ts';
 
@@ -96,8 +97,7 @@ function diagnosticAt(
     column: start.column,
     endLine: end.line,
     endColumn: end.column,
-    ...(detail.help === undefined ? {} : { help: detail.help }),
-    ...(detail.related === undefined ? {} : { related: detail.related.map((each) => relatedAt(source, each)) }),
+    ...present({ help: detail.help, related: detail.related?.map((each) => relatedAt(source, each)) }),
   };
 }
 

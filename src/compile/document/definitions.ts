@@ -8,6 +8,7 @@ import { callAmounts } from '../../ir/dimensions.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
+import { present } from '../../expr/present.ts';
 import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
 import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
 import { modelTable } from './model-table.ts';
@@ -108,7 +109,9 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     toolLookups: perTool(tools, ({ verify }) =>
       verify !== undefined && isTool(verify, sections) ? verify : undefined,
     ),
-    toolApprovals: new Set(Object.keys(tools).filter((name) => asksPerson(tools[name]))),
+    toolApprovals: new Set(
+      Object.keys(perTool(tools, ({ approval, approvers }) => approvers ?? (approval === true || undefined))),
+    ),
     toolApprovers: perTool(tools, ({ approvers }) => approvers),
     servers: mcp,
     mcpLock: options.mcpLock,
@@ -121,17 +124,13 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     versionOf: (content) =>
       options.hash === undefined ? 'unversioned' : `b-${options.hash(JSON.stringify(content)).slice(0, 12)}`,
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
-    ...(options.readText === undefined ? {} : { readText: options.readText }),
+    ...present({ readText: options.readText }),
     protections,
     forSections: (other) => definitionsOf(other, { ...options, protections }),
     pii: piiOf(sections.pii),
     people: options.people,
     review: reviewOf(sections),
   };
-}
-
-function asksPerson(tool: Tool | undefined): boolean {
-  return tool?.approval === true || tool?.approvers !== undefined;
 }
 
 /** True if `verify` names a tool. Otherwise it is an expression. */
@@ -150,27 +149,28 @@ export function tighter(one: Budgets | undefined, other: Budgets | undefined): B
   return both;
 }
 
-function perAgent<Value>(
-  sections: Sections,
-  of: (agent: Agent) => Value | undefined,
-): { readonly [agent: string]: Value } {
-  const found: { [agent: string]: Value } = {};
-  for (const agent of sections.agents ?? []) {
-    const value = of(agent);
-    if (value !== undefined) found[agent.id ?? agent.name ?? ''] ??= value;
-  }
-  return found;
+function perAgent<Value>({ agents = [] }: Sections, of: (agent: Agent) => Value | undefined): Named<Value> {
+  return valuesOf(
+    agents.map((agent) => [agent.id ?? agent.name ?? '', agent] as const),
+    of,
+  );
 }
 
-/** Without what every object has: a tool may be called `constructor`. */
-function perTool<Value>(
-  tools: Sections['tools'],
-  of: (tool: Tool) => Value | undefined,
-): { readonly [tool: string]: Value } {
-  const found = Object.create(null) as { [tool: string]: Value };
-  for (const [name, tool] of Object.entries(tools)) {
-    const value = of(tool);
-    if (value !== undefined) found[name] = value;
+function perTool<Value>(tools: Sections['tools'], of: (tool: Tool) => Value | undefined): Named<Value> {
+  return valuesOf(Object.entries(tools), of);
+}
+
+type Named<Value> = { readonly [name: string]: Value };
+
+/** The first value of each name. Without what every object has: a tool may be called `constructor`. */
+function valuesOf<Item, Value>(
+  items: readonly (readonly [name: string, Item])[],
+  of: (item: Item) => Value | undefined,
+): Named<Value> {
+  const found = Object.create(null) as { [name: string]: Value };
+  for (const [name, item] of items) {
+    const value = of(item);
+    if (value !== undefined) found[name] ??= value;
   }
   return found;
 }
@@ -276,7 +276,7 @@ function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLo
       parallelToolCalls: agent.parallel_tool_calls,
       toolChoice: agent.tool_choice,
     }),
-    ...(agent.tool_width === undefined ? {} : { toolWidth: agent.tool_width }),
+    ...present({ toolWidth: agent.tool_width }),
   };
 }
 
@@ -289,7 +289,7 @@ function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
     implementation: implementationOf(tool, known.servers, locked),
-    timeoutMs: timeoutOf(tool, known.servers[server]),
+    timeoutMs: milliseconds(tool.timeout ?? known.servers[server]?.timeout),
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
@@ -297,20 +297,18 @@ function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef
   };
 }
 
-function timeoutOf(tool: Partial<Tool>, server: McpServers[string] | undefined): number {
-  return milliseconds(tool.timeout ?? server?.timeout);
-}
-
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
-  const { trust = 'untrusted', trusted_fields: trustedFields, category, resource, rate_limit: rate } = tool;
+  const { trust, trusted_fields: trustedFields, confidential, category, resource, tenure, rate_limit: rate } = tool;
   return {
-    ...(trust === 'untrusted' ? {} : { trust }),
-    ...(trustedFields === undefined ? {} : { trustedFields }),
-    ...(category === undefined ? {} : { category }),
-    ...(tool.confidential === true ? { confidential: true } : {}),
-    ...(resource === undefined ? {} : { resource }),
-    ...(tool.tenure === undefined ? {} : { tenureMs: tool.tenure === 'run' ? 0 : durationMs(tool.tenure) }),
-    ...(rate === undefined ? {} : { rate: { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) } }),
+    ...(tenure === undefined ? {} : { tenureMs: tenure === 'run' ? 0 : durationMs(tenure) }),
+    ...present({
+      trust: trust === 'untrusted' ? undefined : trust,
+      trustedFields,
+      category,
+      confidential: confidential === true ? confidential : undefined,
+      resource,
+      rate: rate && { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) },
+    }),
   };
 }
 
@@ -322,11 +320,7 @@ function implementationOf(
   const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
   const server = tool.mcp === undefined ? undefined : servers[tool.mcp.split('/')[0] ?? ''];
   if (how === undefined) return null;
-  return {
-    [how]: clean(tool[how]),
-    ...(server === undefined ? {} : { server: clean(server) }),
-    ...(locked === undefined ? {} : { locked: clean(locked) }),
-  };
+  return clean({ [how]: tool[how], server, locked });
 }
 
 function milliseconds(seconds: number | undefined): number {

@@ -4,7 +4,7 @@ import { checkProtections } from './protections-check.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
-import { nearest } from '../diagnose/nearest.ts';
+import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
 import { declareIds, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
@@ -38,15 +38,18 @@ export function toolNames(
   sections: Sections,
   { tools, servers }: SectionNames,
   builtin: ReadonlySet<string> = new Set(),
-): Pick<Names, 'has' | 'near'> {
+): KnownTools {
   const declared = new Set([...tools.all, ...builtin]);
   return {
     // The tools of a server are known only when it runs, so every name with its prefix counts.
     has: (name) =>
       tools.has(name) || declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
     near: (name) => nearest(name, declared),
+    help: (name, otherwise) => didYouMean(name, declared, otherwise),
   };
 }
+
+export type KnownTools = Pick<Names, 'has' | 'near' | 'help'>;
 
 function serverAllows(sections: Sections, name: string): boolean {
   return Object.values(sections.mcp).some((server) => server.tools?.includes(name) ?? false);
@@ -56,9 +59,8 @@ function checkModels(sections: Shaped<Sections>, models: Names, report: Report):
   const check = (alias: string | undefined, user: string, path: Path) => {
     // `provider/model` names a model directly.
     if (alias === undefined || alias.includes('/') || models.has(alias)) return;
-    const near = models.near(alias);
     report.error('unknown-model', sections.at(...path), `unknown model \`${alias}\` on ${user}`, {
-      help: near === undefined ? 'Declare it under `models`, or write `provider/model`.' : `Did you mean \`${near}\`?`,
+      help: models.help(alias, 'Declare it under `models`, or write `provider/model`.'),
     });
   };
   for (const [index, agent] of (sections.value.agents ?? []).entries()) {
@@ -97,15 +99,11 @@ function checkSchemas(sections: Shaped<Sections>, report: Report): void {
     for (const field of ['input', 'output']) checkRequired(sections.located('tools', name, field), report);
 }
 
-function checkTools(sections: Shaped<Sections>, known: Pick<Names, 'has' | 'near'>, report: Report): void {
+function checkTools(sections: Shaped<Sections>, known: KnownTools, report: Report): void {
   const check = (tool: string | undefined, user: string, path: Path) => {
     if (tool === undefined || tool.includes('*') || known.has(tool)) return;
-    const near = known.near(tool);
     report.error('unknown-tool', sections.at(...path), `unknown tool \`${tool}\` on ${user}`, {
-      help:
-        near === undefined
-          ? 'Declare it under `tools`, or declare its server under `mcp`.'
-          : `Did you mean \`${near}\`?`,
+      help: known.help(tool, 'Declare it under `tools`, or declare its server under `mcp`.'),
     });
   };
   for (const [index, agent] of (sections.value.agents ?? []).entries()) {
@@ -120,10 +118,9 @@ function checkServers(sections: Shaped<Sections>, servers: Names, report: Report
   for (const [tool, { mcp }] of Object.entries(sections.value.tools)) {
     const server = mcp?.split('/')[0];
     if (server === undefined || servers.has(server)) continue;
-    const near = servers.near(server);
     const message = `unknown MCP server \`${server}\` on tool \`${tool}\``;
     report.error('unknown-server', sections.at('tools', tool, 'mcp'), message, {
-      help: near === undefined ? 'Declare it under `mcp`.' : `Did you mean \`${near}\`?`,
+      help: servers.help(server, 'Declare it under `mcp`.'),
     });
   }
 }
@@ -139,7 +136,7 @@ function checkRequired(schema: Located | undefined, report: Report): void {
       const near = nearest(name, names);
       if (near === undefined && isOpen(schema)) continue;
       report.warning('bad-schema', item, `\`required\` names \`${name}\`, which is not among the \`properties\``, {
-        help: near === undefined ? 'Describe it under `properties`, or remove it.' : `Did you mean \`${near}\`?`,
+        help: didYouMean(name, names, 'Describe it under `properties`, or remove it.'),
       });
     }
   }

@@ -3,7 +3,7 @@
  * faulty. A set is poisoned when part of it could not be read: it then has every name, so no check reports one as unknown.
  */
 import type { Report } from '../diagnose/diagnostics.ts';
-import { nearest } from '../diagnose/nearest.ts';
+import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, entryMeant, itemsOf, textOf, type Located } from '../source/located.ts';
 import type { Range } from '../source/range.ts';
 import { agentKeys } from './schema/agents.ts';
@@ -18,6 +18,8 @@ export interface Names {
   has(name: string): boolean;
   /** The declared name that the given one is most like. */
   near(name: string): string | undefined;
+  /** The help for an unknown name: that name, or else the other words. */
+  help(name: string, otherwise: string): string;
 }
 
 /** The names that the shared sections declare. */
@@ -44,6 +46,7 @@ export function namesOf(names: Iterable<string>, poisoned = false): Names {
     poisoned,
     has: (name) => poisoned || isPoison(name) || all.has(name),
     near: (name) => nearest(name, all),
+    help: (name, otherwise) => didYouMean(name, all, otherwise),
   };
 }
 

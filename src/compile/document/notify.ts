@@ -1,4 +1,5 @@
 /** The sections `notify` and `review_queue` as the engine needs them. */
+import { present } from '../../expr/present.ts';
 import type { FlowBody } from '../../ir/nodes.ts';
 import type { NotifyHook } from '../../ir/people.ts';
 import type { Sections } from './schema/schema.ts';
@@ -6,18 +7,10 @@ import type { Sections } from './schema/schema.ts';
 export type Review = Pick<FlowBody, 'notify' | 'reviewQueue'>;
 
 export function reviewOf({ notify, review_queue: queue }: Sections): Review {
-  const { open, age } = queue ?? {};
-  return {
-    ...(notify === undefined ? {} : { notify: notify.map(hookOf) }),
-    ...(queue === undefined
-      ? {}
-      : {
-          reviewQueue: {
-            ...(open === undefined ? {} : { open }),
-            ...(age === undefined ? {} : { ageMs: Math.ceil(age * 1000) }),
-          },
-        }),
-  };
+  return present({
+    notify: notify?.map(hookOf),
+    reviewQueue: queue && present({ open: queue.open, ageMs: queue.age && Math.ceil(queue.age * 1000) }),
+  });
 }
 
 function hookOf({

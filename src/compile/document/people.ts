@@ -2,10 +2,11 @@
  * The people of a document: declared in it, or in `sluice.people.yaml` beside it. They become part of the compiled flow, so a
  * run keeps them: editing the file later changes no run that has started.
  */
+import { present } from '../../expr/present.ts';
 import type { AskEffect, Node } from '../../ir/nodes.ts';
 import type { Approvers, PeopleDef, PersonDef } from '../../ir/people.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { nearest } from '../diagnose/nearest.ts';
+import { didYouMean } from '../diagnose/nearest.ts';
 import type { Located, Path } from '../source/located.ts';
 import { parseSource } from '../source/source.ts';
 import type { ReadDocument } from './document.ts';
@@ -79,11 +80,7 @@ function peopleOf(values: readonly PersonValue[], at: At, report: Report): Peopl
     if (RESERVED.has(id)) report.error('reserved-id', at(index, 'id'), `a person cannot be called \`${id}\``);
     if (key !== undefined && user !== undefined)
       report.error('bad-value', at(index, 'os_user'), `\`os_user\` has no effect: \`${id}\` has a key`);
-    const person = {
-      roles,
-      ...(key === undefined ? {} : { key: plainKey(key) }),
-      ...(user === undefined ? {} : { osUser: user }),
-    };
+    const person = { roles, ...present({ key: key && plainKey(key), osUser: user }) };
     const proof = person.key ?? `user ${user ?? id}`;
     const twin = proofs.get(proof);
     if (twin !== undefined && twin !== id)
@@ -176,9 +173,8 @@ function checkNames(named: Named, people: PeopleDef, at: At, of: string, report:
     for (const [index, name] of (named[field] ?? []).entries()) {
       if (known.includes(name)) continue;
       all = false;
-      const near = nearest(name, known);
       report.error('unknown-approver', at(field, index), `unknown ${what} \`${name}\` in \`approvers\` of ${of}`, {
-        help: near === undefined ? `Declared: ${listed(known)}.` : `Did you mean \`${near}\`?`,
+        help: didYouMean(name, known, `Declared: ${listed(known)}.`),
       });
     }
     return all;
@@ -236,17 +232,15 @@ function approversOf(value: ApproversValue, people: PeopleDef): Approvers {
   const { roles, quorum = 1, escalate } = value;
   return {
     people: possible(value, people),
-    ...(roles === undefined ? {} : { roles }),
     quorum,
     counted: [],
-    ...(escalate === undefined
-      ? {}
-      : {
-          escalation: {
-            afterMs: Math.ceil(escalate.after * 1000),
-            people: possible(escalate, people),
-            ...(escalate.roles === undefined ? {} : { roles: escalate.roles }),
-          },
-        }),
+    ...present({
+      roles,
+      escalation: escalate && {
+        afterMs: Math.ceil(escalate.after * 1000),
+        people: possible(escalate, people),
+        ...present({ roles: escalate.roles }),
+      },
+    }),
   };
 }

@@ -1,6 +1,7 @@
 /** The section `pii`: its defaults and its checks. */
 import { RE2JS } from 're2js';
-import { PII_TYPES } from '../../catalog/pii-types.ts';
+import { present } from '../../expr/present.ts';
+import { PII_TYPES } from '../../catalog/pii.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Names } from './names.ts';
@@ -9,27 +10,17 @@ import type { Shaped } from './shape/shape.ts';
 
 export function piiOf(raw: Sections['pii']): PiiPolicy | undefined {
   if (raw === undefined || raw.mode === 'off') return undefined;
-  const {
-    mode = 'tokenize',
-    types = PII_TYPES,
-    names = false,
-    trusted = [],
-    custom = [],
-    regions = [],
-    service,
-    key_file,
-    attachments,
-  } = raw;
+  const { mode = 'tokenize', types = PII_TYPES, names = false, trusted = [], custom = [], regions = [] } = raw;
+  const { service, key_file: keyFile, attachments } = raw;
   return {
     mode,
     types,
     names,
     trusted,
-    custom: custom.map(({ name, pattern, check }) => ({ name, pattern, ...(check === undefined ? {} : { check }) })),
+    custom: custom.map((each) => present(each)),
     ...(regions.length === 0 ? {} : { regions }),
     ...(attachments === true ? { attachments } : {}),
-    ...(service === undefined ? {} : { service: { url: service.url, language: service.language ?? 'en' } }),
-    ...(key_file === undefined ? {} : { keyFile: key_file }),
+    ...present({ service: service && { url: service.url, language: service.language ?? 'en' }, keyFile }),
   };
 }
 

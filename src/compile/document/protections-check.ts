@@ -91,9 +91,8 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
   const { models, agents, report } = place;
   const model = (alias: string, key: string): void => {
     if (models === null || alias.includes('/') || models.has(alias)) return;
-    const near = models.near(alias);
     report.error('unknown-model', at(place, key, 'fallback', 'model'), `unknown model \`${alias}\` on \`${key}\``, {
-      help: near === undefined ? 'Declare it under `models`, or write `provider/model`.' : `Did you mean \`${near}\`?`,
+      help: models.help(alias, 'Declare it under `models`, or write `provider/model`.'),
     });
   };
   if (typeof breaker === 'object' && breaker.fallback !== undefined && 'model' in breaker.fallback)
@@ -102,14 +101,11 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
   if (velocity.fallback !== undefined) model(velocity.fallback.model, 'velocity');
   for (const agent of Object.keys(velocity.agents ?? {})) {
     if (agents === null || agents.has(agent)) continue;
-    const near = agents.near(agent);
     report.error(
       'unknown-agent',
       place.shaped.key(...place.path, 'velocity', 'agents', agent),
       `unknown agent \`${agent}\` on \`velocity\``,
-      {
-        help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
-      },
+      { help: agents.help(agent, 'Declare it under `agents`.') },
     );
   }
 }

@@ -1,4 +1,5 @@
 /** The protections of a document or a stage, with their defaults. */
+import { present } from '../../expr/present.ts';
 import type { CellChange } from '../../catalog/failures.ts';
 import type { BreakerRules, FailureKind, RateRules, RetryBudgetRules, Tier } from '../../ir/protections.ts';
 import type { RawProtections } from './schema/protections.ts';
@@ -124,19 +125,19 @@ export function protectionsOf(raw: RawProtections | undefined, base: Protections
     loop: over(raw.loop, base.loop, ({ on_trip: onTrip, same_failure: sameFailure, ...rules }) => ({
       ...LOOP,
       ...base.loop,
-      ...defined(rules),
-      ...defined({ onTrip, sameFailure }),
+      ...present(rules),
+      ...present({ onTrip, sameFailure }),
     })),
     breaker: over(raw.breaker, base.breaker, (rules) => breakerOf(rules, base.breaker ?? BREAKER)),
     retryBudget: over(raw.retry_budget, base.retryBudget, (rules) => ({
       ...RETRY_BUDGET,
       ...base.retryBudget,
-      ...defined(rules),
+      ...present(rules),
     })),
     velocity: over(raw.velocity, base.velocity, (rules) => velocityOf(rules, base.velocity)),
     deadlock: over(raw.deadlock, base.deadlock, ({ cycle, on_trip: onTrip }) => ({
       ...DEADLOCK,
-      ...defined({ cycle, onTrip }),
+      ...present({ cycle, onTrip }),
     })),
     onFailure: { ...base.onFailure, ...changesOf(raw.on_failure ?? {}) },
     declared,
@@ -164,7 +165,7 @@ function breakerOf(raw: RawBreaker, base: BreakerRules): BreakerRules {
 
 function rateOf(raw: Exclude<RawBreaker['rate'], false | undefined>, base: RateRules): RateRules {
   const { window, ...shares } = raw;
-  return { ...base, ...defined(shares), ...(window === undefined ? {} : { windowMs: Math.ceil(window * 1000) }) };
+  return { ...base, ...present({ ...shares, windowMs: window && Math.ceil(window * 1000) }) };
 }
 
 type RawVelocity = Exclude<RawProtections['velocity'], false | undefined>;
@@ -190,13 +191,9 @@ function limitsOf({ usd_per_hour: usd, tokens_per_minute: tokens }: RawLimits): 
 
 function changesOf(raw: NonNullable<RawProtections['on_failure']>): Protections['onFailure'] {
   return Object.fromEntries(
-    Object.entries(defined(raw)).map(([failure, cell]) => [
+    Object.entries(present(raw)).map(([failure, cell]) => [
       failure,
       { retries: cell.retries, replans: cell.replans, last: cell.then },
     ]),
   );
-}
-
-function defined<T extends object>(fields: T): Partial<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

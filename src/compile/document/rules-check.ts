@@ -33,12 +33,8 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
   function checkNames(names: readonly string[] | undefined, at: Path): void {
     for (const [index, name] of (names ?? []).entries()) {
       if (name.includes('*') || known.has(name)) continue;
-      const near = known.near(name);
       report.error('unknown-tool', sections.at(...at, index), `unknown tool \`${name}\` in a boundary`, {
-        help:
-          near === undefined
-            ? 'Declare it under `tools`, or use a pattern such as `mail.*`.'
-            : `Did you mean \`${near}\`?`,
+        help: known.help(name, 'Declare it under `tools`, or use a pattern such as `mail.*`.'),
       });
     }
   }

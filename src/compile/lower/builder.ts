@@ -20,6 +20,7 @@ import type {
   ToolEffect,
   View,
 } from '../../ir/nodes.ts';
+import { present } from '../../expr/present.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import { boundaryOf } from '../document/boundary.ts';
 import type { GateMode } from '../document/boundary.ts';
@@ -39,7 +40,7 @@ import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall } from './protected-call.ts';
 import type { Place, StageProtections } from './protected-call.ts';
 import { addMarkedEnds } from './marked-ends.ts';
-import type { Draft } from './marked-ends.ts';
+import type { Draft } from './reached.ts';
 import { addMemory } from './memory/memory.ts';
 import { prune } from './prune.ts';
 import type { Range } from '../source/range.ts';
@@ -391,8 +392,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
       models: definitions.models.usedBy(Object.values(agents), [...standIns]),
       ...(hasPolicies() ? { policies: definitions.policies } : {}),
       ...(Object.keys(boundaries).length === 0 ? {} : { boundaries }),
-      ...(definitions.pii === undefined ? {} : { pii: definitions.pii }),
-      ...(definitions.people === undefined ? {} : { people: definitions.people.def }),
+      ...present({ pii: definitions.pii, people: definitions.people?.def }),
       ...definitions.review,
     }),
   };

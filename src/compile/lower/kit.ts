@@ -24,6 +24,7 @@ import type {
 import type { Decision } from '../../ir/protections.ts';
 import type { Approvers, AskPurpose } from '../../ir/people.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
+import { present } from '../../expr/present.ts';
 import { object, path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder.ts';
@@ -158,8 +159,7 @@ export function createKit(builder: Builder, at?: Range): Kit {
         ...base,
         writes,
         next,
-        ...(fail === undefined ? {} : { fail }),
-        ...(step.undoes === undefined ? {} : { undoes: step.undoes }),
+        ...present({ fail, undoes: step.undoes }),
       })),
     pick: (step, cases, otherwise, { hasDefault = false } = {}) =>
       cases.length === 0 && step.id === undefined
@@ -200,18 +200,10 @@ type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'onVisits'
 function baseOf(step: Step): Base {
   const { origin, authored, enters, entersBy, expects = [], charges = [], onBudget, onVisits, needs, decision } = step;
   return {
-    label: {
-      name: origin,
-      ...(authored === undefined ? {} : { authored }),
-      ...(enters === undefined ? {} : { enters }),
-      ...(entersBy === undefined ? {} : { entersBy }),
-      ...(decision === undefined ? {} : { decision }),
-    },
+    label: { name: origin, ...present({ authored, enters, entersBy, decision }) },
     ...(expects.length === 0 ? {} : { expects }),
     ...(charges.length === 0 ? {} : { charges }),
-    ...(onBudget === undefined ? {} : { onBudget }),
-    ...(onVisits === undefined ? {} : { onVisits }),
-    ...(needs === undefined ? {} : { needs }),
+    ...present({ onBudget, onVisits, needs }),
   };
 }
 
@@ -246,22 +238,12 @@ function askEffect(question: Question): AskEffect {
     askedBy,
     input: { message, ...(row === undefined ? {} : escalationField(row)), ...payload },
     reserve: {},
-    ...(purpose === undefined ? {} : { purpose }),
-    ...(approvers === undefined ? {} : { approvers }),
+    ...present({ purpose, approvers }),
   };
 }
 
 function answered({ into, writes, timeoutMs, next, failed, fail, grant, takes }: Question): Omit<Call, 'effect'> {
-  return {
-    ...(into === undefined ? {} : { into }),
-    ...(writes === undefined ? {} : { writes }),
-    ...(failed === undefined ? {} : { failed }),
-    ...(grant === undefined ? {} : { grant }),
-    ...(takes === undefined ? {} : { takes }),
-    timeoutMs,
-    next,
-    fail,
-  };
+  return { ...present({ into, writes, failed, grant, takes }), timeoutMs, next, fail };
 }
 
 /** The error of the first branch that failed. A branch that was stopped has none. */

@@ -2,8 +2,9 @@
  * Ends of flows with agents whose answers are marked. A marked answer makes a run that would end SUCCESS a PARTIAL_SUCCESS, in
  * every notation: the ends look at the verdicts, and joins collect them.
  */
-import type { EndNode, Meter, MeterId, Node, NodeId, View, Write } from '../../ir/nodes.ts';
-import { edgesOf } from '../verify/graph.ts';
+import type { EndNode, Node, NodeId, View, Write } from '../../ir/nodes.ts';
+import { reachedFrom } from './reached.ts';
+import type { Draft } from './reached.ts';
 import { quote } from '../expressions/cel-text.ts';
 
 /** The verdicts on the answers of agents, in order: `{ agent, n, kind, text, message }`. Branches count on from the fork. */
@@ -37,13 +38,6 @@ function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
   return [...nodes.values()].some((node) => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS));
 }
 
-export interface Draft {
-  readonly nodes: Map<NodeId, Node>;
-  readonly meters: ReadonlyMap<MeterId, Meter>;
-  readonly entry: NodeId;
-  readonly fail: NodeId;
-}
-
 /** Adds the ends if a node of the flow records verdicts. Returns the view with the slots that hold the marks. */
 export function addMarkedEnds(
   draft: Draft,
@@ -62,17 +56,8 @@ export function addMarkedEnds(
 }
 
 /** The nodes that the run reaches outside branches. Branches hand their verdicts to the join. */
-export function mainLine({ nodes, meters, entry, fail }: Draft): ReadonlySet<NodeId> {
-  const limits = Object.fromEntries(meters);
-  const reached = new Set<NodeId>();
-  const waiting = [entry];
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-    const node = nodes.get(id);
-    if (node === undefined || reached.has(id)) continue;
-    reached.add(id);
-    for (const { to, kind } of edgesOf(node, limits, fail)) if (kind !== 'branch') waiting.push(to);
-  }
-  return reached;
+export function mainLine(draft: Draft): ReadonlySet<NodeId> {
+  return reachedFrom([draft.entry], draft, false);
 }
 
 /** The end keeps its id, so that every way to it passes the verdicts. */

@@ -122,32 +122,23 @@ interface Limit {
 }
 
 function limitsOf({ usdPerHour, tokensPerMinute }: VelocityLimits, scope: string, label: string): readonly Limit[] {
-  return [
-    ...(usdPerHour === null
-      ? []
-      : [
-          {
-            id: `velocity.cost${scope}`,
-            unit: 'costMicros' as const,
-            max: Math.round(usdPerHour * 1_000_000),
-            perMs: HOUR_MS,
-            label: `${label}.usd_per_hour`,
-            words: `$${usdPerHour} an hour`,
-          },
-        ]),
-    ...(tokensPerMinute === null
-      ? []
-      : [
-          {
-            id: `velocity.tokens${scope}`,
-            unit: 'tokens' as const,
-            max: tokensPerMinute,
-            perMs: MINUTE_MS,
-            label: `${label}.tokens_per_minute`,
-            words: `${tokensPerMinute} tokens a minute`,
-          },
-        ]),
-  ];
+  const cost = usdPerHour !== null && {
+    id: `velocity.cost${scope}`,
+    unit: 'costMicros' as const,
+    max: Math.round(usdPerHour * 1_000_000),
+    perMs: HOUR_MS,
+    label: `${label}.usd_per_hour`,
+    words: `$${usdPerHour} an hour`,
+  };
+  const tokens = tokensPerMinute !== null && {
+    id: `velocity.tokens${scope}`,
+    unit: 'tokens' as const,
+    max: tokensPerMinute,
+    perMs: MINUTE_MS,
+    label: `${label}.tokens_per_minute`,
+    words: `${tokensPerMinute} tokens a minute`,
+  };
+  return [cost, tokens].filter((limit) => limit !== false);
 }
 
 /** The limits of the rules, and those of the agent. */

@@ -7,6 +7,8 @@ import type { Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Path } from '../../source/located.ts';
+import { TYPE_PHRASES } from './fault-words.ts';
+import { isObject } from './meta-schema.ts';
 
 export interface ArgumentProblem {
   readonly code: Extract<DiagnosticCode, 'type-mismatch' | 'missing-field' | 'unknown-key' | 'bad-value'>;
@@ -31,21 +33,11 @@ export function argumentProblems(value: Json, schema: Json, root: Json): readonl
 
 /** The words for these types in messages. */
 export function typePhrase(types: readonly string[]): string {
-  return types.map((type) => PHRASES[type] ?? type).join(' or ');
+  return types.map((type) => TYPE_PHRASES[type] ?? type).join(' or ');
 }
 
 /** Keywords that say nothing but the type. */
 const SIMPLE: ReadonlySet<string> = new Set(['type', 'title', 'description', 'default', 'examples', '$comment']);
-
-const PHRASES: { readonly [type: string]: string } = {
-  string: 'text',
-  number: 'a number',
-  integer: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a map',
-  null: 'empty',
-};
 
 function isOfType(value: Json, type: string): boolean {
   switch (type) {
@@ -146,8 +138,4 @@ function pathOf(pointer: string, value: Json): Path {
       at = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined;
       return segment;
     });
-}
-
-function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

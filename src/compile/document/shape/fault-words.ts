@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Located } from '../../source/located.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { didYouMean } from '../../diagnose/nearest.ts';
 
 interface Words {
   readonly code: DiagnosticCode;
@@ -72,13 +72,15 @@ export function describe(node: Located): string {
 
 function phrase(issue: { readonly message: string; readonly expected?: string }): string {
   if (issue.message.startsWith('~')) return issue.message.slice(1);
-  return PHRASES[issue.expected ?? ''] ?? 'of another type';
+  return TYPE_PHRASES[issue.expected ?? ''] ?? 'of another type';
 }
 
-const PHRASES: { readonly [expected: string]: string } = {
+/** The words for types, by the name of the schema or of JSON Schema. */
+export const TYPE_PHRASES: { readonly [expected: string]: string } = {
   string: 'text',
   number: 'a number',
   int: 'a whole number',
+  integer: 'a whole number',
   boolean: 'true or false',
   array: 'a list',
   object: 'a map',
@@ -109,12 +111,11 @@ function typeHelp(issue: z.core.$ZodIssueInvalidType, node: Located): string | u
 function notOneOf(values: readonly unknown[], node: Located, subject: string): Words {
   const words = values.filter((value) => value !== undefined).map(String);
   const given = node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
-  const near = given === undefined ? undefined : nearest(given, words);
   const sameType = node.kind === 'scalar' && values.some((value) => typeof value === typeof node.value);
   return {
     code: sameType ? 'bad-value' : 'wrong-type',
     message: `${subject} must be ${words.length === 1 ? '' : 'one of '}${listed(words)}, but is ${describe(node)}`,
-    help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
+    help: given === undefined ? undefined : didYouMean(given, words, undefined),
   };
 }
 

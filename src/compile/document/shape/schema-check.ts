@@ -8,7 +8,7 @@ import { schemaPattern } from '../../../expr/text-search.ts';
 import { listed } from './fault-words.ts';
 import type { Path } from '../../source/located.ts';
 import { misspelt } from '../../../expr/misspelt.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { didYouMean } from '../../diagnose/nearest.ts';
 import { fault, jsonMap } from './fields.ts';
 import { KEYWORD_KINDS, TYPES, isObject, metaFaults } from './meta-schema.ts';
 
@@ -28,8 +28,7 @@ function metaProblem(path: Path, fault: string, schema: Json): SchemaProblem {
   const key = path.findLast((segment) => typeof segment === 'string');
   const given = path.reduce<Json | undefined>((value, segment) => stepInto(value, segment), schema);
   if (key === 'type' && typeof given === 'string') {
-    const near = nearest(given, TYPES);
-    const help = near === undefined ? `The types are ${listed(TYPES)}.` : `Did you mean \`${near}\`?`;
+    const help = didYouMean(given, TYPES, `The types are ${listed(TYPES)}.`);
     return { path, on: 'value', message: `\`${given}\` is not a type of JSON Schema`, help };
   }
   return { path, on: 'value', message: `${key === undefined ? 'this schema' : `\`${key}\``} ${fault}` };

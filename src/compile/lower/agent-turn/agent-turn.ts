@@ -4,6 +4,7 @@
  */
 import type { FailureClass } from '../../../ir/codes.ts';
 import type { Expr, NodeId, Retry } from '../../../ir/nodes.ts';
+import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder.ts';
@@ -49,8 +50,7 @@ export function addTurn(builder: Builder, given: AgentTurn): NodeId {
     { id: ask, origin },
     {
       effect: { ...effect, input: { ...turn.input, messages: TALK } },
-      ...(turn.schema === undefined ? {} : { schema: turn.schema }),
-      ...(turn.fit === undefined ? {} : { fit: turn.fit }),
+      ...present({ schema: turn.schema, fit: turn.fit }),
       writes: [
         set(REPLY, 'it'),
         append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),

@@ -4,6 +4,7 @@
  */
 import { consequenceOf } from '../../document/boundary.ts';
 import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
+import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { set, setField } from '../kit.ts';
@@ -178,9 +179,7 @@ function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fa
     input: {
       user,
       observations: OBSERVATIONS,
-      ...(input['prompt'] === undefined ? {} : { prompt: input['prompt'] }),
-      ...(recalled === undefined ? {} : { recalled }),
-      ...(withheld === undefined ? {} : { withheld }),
+      ...present({ prompt: input['prompt'], recalled, withheld }),
     },
     next,
     fail,

@@ -9,12 +9,12 @@ import type { DoNode, EndNode, Expr, Input, Node, NodeId, Write } from '../../..
 import type { Definitions } from '../../document/definitions.ts';
 import type { MemoryDef } from '../../document/memory.ts';
 import { literal, object, path, quote } from '../../expressions/cel-text.ts';
-import { edgesOf } from '../../verify/graph.ts';
 import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { NO_RETRY, append, set, setField } from '../writes.ts';
 import { REASON, mainLine } from '../marked-ends.ts';
-import type { Draft } from '../marked-ends.ts';
+import { reachedFrom } from '../reached.ts';
+import type { Draft } from '../reached.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
 
 /** The entries that each agent recalled: `{ AGENT: { entries, withheld } }`. */
@@ -136,15 +136,11 @@ function readBy(node: DoNode, content: Expr, isResult: boolean): Write {
   return append(READ, observed(node, isResult ? { ok: 'true', result: content } : { ok: 'false', error: content }));
 }
 
+const SOURCES = { wait: 'signal', model: 'agent', check: 'files', ask: 'person' };
+
 function observed({ effect, label }: DoNode, outcome: Input): Input {
-  const names = { tool: 'tool', signal: 'signal', model: 'agent', context: 'files' };
-  const tool = effect.kind === 'tool' ? effect.tool : label.name;
-  const kind = effect.kind === 'wait' ? names.signal : effect.kind === 'model' ? names.model : names.context;
-  return {
-    id: `text(${quote(`${label.name}.`)}, size(${READ}))`,
-    tool: effect.kind === 'tool' ? quote(tool) : quote(`${kind} ${label.name}`),
-    ...outcome,
-  };
+  const tool = effect.kind === 'tool' ? effect.tool : `${SOURCES[effect.kind]} ${label.name}`;
+  return { id: `text(${quote(`${label.name}.`)}, size(${READ}))`, tool: quote(tool), ...outcome };
 }
 
 function readSources(node: DoNode): Write {
@@ -202,24 +198,12 @@ function splitEnd(draft: Draft, [id, end]: [NodeId, EndNode], agents: readonly s
 }
 
 /** Marks every branch that can end at the node. Returns false if no branch can. */
-function markBranches({ nodes, meters, fail }: Draft, end: NodeId, { fresh }: Place): boolean {
-  const limits = Object.fromEntries(meters);
-  const reaches = (head: NodeId): boolean => {
-    const seen = new Set<NodeId>();
-    const waiting = [head];
-    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      if (id === end) return true;
-      const node = nodes.get(id);
-      if (node === undefined || seen.has(id)) continue;
-      seen.add(id);
-      for (const { to, kind } of edgesOf(node, limits, fail)) if (kind !== 'branch') waiting.push(to);
-    }
-    return false;
-  };
+function markBranches(draft: Draft, end: NodeId, { fresh }: Place): boolean {
+  const { nodes } = draft;
   let found = false;
   const marked = (head: NodeId): NodeId => {
     const node = nodes.get(head);
-    if (node === undefined || !reaches(head)) return head;
+    if (node === undefined || !reachedFrom([head], draft, false).has(end)) return head;
     found = true;
     if (node.op === 'let' && node.writes.some(({ slot }) => slot === IN_BRANCH)) return head;
     const id = fresh(`${head}.branch`);
@@ -253,7 +237,7 @@ function addWrite(agent: string, doubt: Expr, next: NodeId, { place, definitions
     label,
     charges: agentMeterIds(definitions.agentBudgets, agent),
     onBudget: next,
-    effect: writeEffect({ ...remembered(agent, doubt, definitions) }),
+    effect: writeEffect(remembered(agent, doubt, definitions)),
     writes: [],
     timeoutMs: null,
     retry: NO_RETRY,

@@ -37,7 +37,7 @@ export function addFinish(l: Lowering): void {
     value: SUMMARIES,
     result: AGGREGATE,
     opening: [...summaryOf(l.staged), ...(aggregate.agent === null ? [set(AGGREGATE, resultOf(l.staged))] : [])],
-    ...performed(l, aggregate, 'aggregate', AGGREGATE, aggregatePrompt(l.staged)),
+    ...performed(l, 'aggregate', AGGREGATE, aggregatePrompt(l.staged)),
     next: entryOf(l, 'validate'),
   });
   addValidate(l);
@@ -58,13 +58,14 @@ function resultOf({ work }: Staged): string {
 /** The agent of the stage performs it, if it has one. */
 function performed(
   l: Lowering,
-  stage: Stage,
-  place: 'aggregate' | 'finalize',
+  place: 'aggregate' | 'validate' | 'finalize',
   result: string,
   prompt: string,
 ): Pick<StageParts, 'body'> {
-  const { agent } = stage;
+  const stage: Stage = l.staged[place];
+  const { agent, output } = stage;
   if (agent === null) return {};
+  const schema = place === 'validate' ? VERDICT_SCHEMA : output;
   const runs = l.visits[place] * l.startsMax;
   return {
     body: (done, fail) =>
@@ -73,7 +74,7 @@ function performed(
         agent,
         hint: nameOf(l, `${stage.id}.agent`),
         prompt,
-        ...(stage.output === null ? {} : { schema: stage.output }),
+        ...(schema === null ? {} : { schema }),
         result,
         turn: quote(nameOf(l, stage.id)),
         charges: [l.kit.visits(`runs:${nameOf(l, stage.id)}`, runs, fail, `runs of ${stage.id}`)],
@@ -106,35 +107,18 @@ const VERDICT_SCHEMA: Json = {
 function addValidate(l: Lowering): void {
   const { validate, aggregate } = l.staged;
   const { agent } = validate;
-  const runs = l.visits.validate * l.startsMax;
+  const repeated = aggregate.agent === null ? l.staged.working.id : 'aggregate';
   addStage(l, {
     stage: validate,
     value: AGGREGATE,
     result: VERDICT,
     judged: AGGREGATE,
     edited: entryOf(l, 'validate'),
-    retry: entryOf(l, aggregate.agent === null ? l.staged.working.id : 'aggregate'),
-    repeats: aggregate.agent === null ? [l.staged.working.id, 'validate'] : ['aggregate', 'validate'],
+    retry: entryOf(l, repeated),
+    repeats: [repeated, 'validate'],
     opening: [set(VERDICT, '{"ok": true}')],
     invariants: (gate, next) => addAllInvariants(l, gate, next),
-    ...(agent === null
-      ? {}
-      : {
-          body: (done, fail) =>
-            addStageTurn(l, {
-              stage: validate,
-              agent,
-              hint: nameOf(l, 'validate.agent'),
-              prompt: validatePrompt(l.staged),
-              schema: VERDICT_SCHEMA,
-              result: VERDICT,
-              turn: quote(nameOf(l, 'validate')),
-              charges: [l.kit.visits(`runs:${nameOf(l, 'validate')}`, runs, fail, 'runs of validate')],
-              visitsMax: runs,
-              next: done,
-              fail,
-            }),
-        }),
+    ...performed(l, 'validate', VERDICT, validatePrompt(l.staged)),
     checks: (gate, recovery, next) => {
       const reviewed = validate.review ? addReview(gate, recovery) : next;
       return agent === null ? reviewed : addVerdict(l, gate, recovery, reviewed);
@@ -148,16 +132,11 @@ function addAllInvariants(l: Lowering, gate: Gate, next: NodeId): NodeId {
   const { rules, cites, tools } = l.staged.validate.invariants;
   if (rules.length + cites.length + tools.length === 0) return next;
   const { agent } = l.staged.aggregate;
-  const counted = agent === null ? null : addVerdicts(gate, agent, next);
-  if (counted !== null) return addJudged(l, { ...gate, refused: counted.broken }, counted.kept);
-  return addJudged(l, gate, next);
-}
-
-function addJudged(l: Lowering, gate: Gate, next: NodeId): NodeId {
-  const { rules, cites, tools } = l.staged.validate.invariants;
-  const called = tools.reduceRight((after, each, index) => addFunction(gate, each, index, after), next);
-  const cited = cites.reduceRight((after, each, index) => addCites(gate, each, index, after), called);
-  return addInvariants(gate, rules, namesOf(l, VERDICT), cited);
+  const { kept, broken } = agent === null ? { kept: next, broken: gate.refused } : addVerdicts(gate, agent, next);
+  const judged: Gate = { ...gate, refused: broken };
+  const called = tools.reduceRight((after, each, index) => addFunction(judged, each, index, after), kept);
+  const cited = cites.reduceRight((after, each, index) => addCites(judged, each, index, after), called);
+  return addInvariants(judged, rules, namesOf(l, VERDICT), cited);
 }
 
 /** The critic's "no" is a failure of the aggregate. A "yes" with too low confidence goes to a person. */
@@ -231,7 +210,7 @@ function addFinalize(l: Lowering): void {
     value: AGGREGATE,
     result: OUTPUT,
     ...(finalize.agent === null ? { opening: [set(OUTPUT, AGGREGATE)] } : {}),
-    ...performed(l, finalize, 'finalize', OUTPUT, finalizePrompt()),
+    ...performed(l, 'finalize', OUTPUT, finalizePrompt()),
     checks: (gate, _, next) => addInvariants(gate, oracle, namesOf(l, OUTPUT), next, 'oracle'),
     next: l.finished,
   });

@@ -5,7 +5,7 @@
  */
 import type { Json } from '../../../expr/json.ts';
 import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
-import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
+import type { Case, CheckEffect, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { stagesIn } from '../../../catalog/policy-schema.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { strictly, withInputFields } from '../../expressions/reads.ts';
@@ -14,6 +14,7 @@ import { errorOf, set } from '../../lower/kit.ts';
 import { nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
 import type { Rule } from './model.ts';
+import { WORK_KEYS } from './schema.ts';
 import { AGGREGATE, CHECKED, PLAN, REQUEST_FIELDS, SUMMARIES, VALIDATION, VERDICT } from './slots.ts';
 
 /** One gate of a stage. */
@@ -68,6 +69,26 @@ export function addPass({ l, stage, at }: Gate, next: NodeId): NodeId {
   );
 }
 
+/** Asks a check for a verdict `{ ok, reason }`. A check that cannot be performed refuses the value too. */
+export function addVerdict(
+  gate: Gate,
+  hint: string,
+  asked: { readonly check: CheckEffect['check']; readonly input: Input; readonly objection: Objection },
+  next: NodeId,
+): NodeId {
+  const { l, stage, at } = gate;
+  const { check, input, objection } = asked;
+  const step = (what: string) => stepOf(l, stage, `${at}.${hint}.${what}`);
+  const refused = addObjection(gate, `${hint}.refused`, objection);
+  return l.kit.check(step('check'), {
+    check,
+    input,
+    into: CHECKED,
+    next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], refused),
+    fail: addObjection(gate, `${hint}.broken`, { ...objection, reason: 'error.message' }),
+  });
+}
+
 /** Checks a value against a JSON Schema. `into` is the slot that receives the value as data. */
 export function addSchema(
   gate: Gate,
@@ -77,45 +98,41 @@ export function addSchema(
 ): NodeId {
   if (schema === null) return next;
   const { l, stage, at } = gate;
-  const step = (what: string) => stepOf(l, stage, `${at}.${hint}.${what}`);
-  const reason = `text(${quote(`the ${at === 'before' ? 'input' : 'output'} of \`${stage}\` does not fit its schema: `)}, ${CHECKED}.reason)`;
-  const refused = addObjection(gate, `${hint}.refused`, { check: 'schema', reason, ...refusal });
-  const broken = addObjection(gate, `${hint}.broken`, { check: 'schema', reason: 'error.message', ...refusal });
-  const fits = into === undefined ? next : l.kit.set(step('fits'), [set(into, `${CHECKED}.value`)], next);
-  return l.kit.check(
-    { ...step('check'), origin: nameOf(l, stage) },
+  const what = at === 'before' ? 'input' : 'output';
+  const reason = `text(${quote(`the ${what} of \`${stage}\` does not fit its schema: `)}, ${CHECKED}.reason)`;
+  const fits = stepOf(l, stage, `${at}.${hint}.fits`);
+  return addVerdict(
+    gate,
+    hint,
     {
       check: 'policy:output',
       input: { schema: literal(schema), answer: value },
-      into: CHECKED,
-      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: fits }], refused),
-      fail: broken,
+      objection: { check: 'schema', reason, ...refusal },
     },
+    into === undefined ? next : l.kit.set(fits, [set(into, `${CHECKED}.value`)], next),
   );
 }
 
 /** Policies that name the actions of stages decide whether the stage may begin, and whether its result may leave it. */
 export function addPolicy(gate: Gate, agent: string | null, value: Expr, next: NodeId): NodeId {
   const { l, stage, at } = gate;
-  const action = at === 'before' ? 'stage.enter' : 'stage.leave';
+  const [action, verb] = at === 'before' ? ENTERING : LEAVING;
   if (!stagesIn(l.staged.definitions.policies).includes(action)) return next;
-  const step = (what: string) => stepOf(l, stage, `${at}.policy.${what}`);
-  const refusal = { check: 'policy', class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED' } as const;
-  const verb = at === 'before' ? 'may not begin' : 'may not hand on its result';
   const reason = `text(${quote(`the stage \`${stage}\` ${verb}: `)}, ${CHECKED}.reason)`;
-  const refused = addObjection(gate, 'policy.refused', { ...refusal, reason });
-  const broken = addObjection(gate, 'policy.broken', { ...refusal, reason: 'error.message' });
-  return l.kit.check(
-    { ...step('check'), origin: nameOf(l, stage) },
+  return addVerdict(
+    gate,
+    'policy',
     {
       check: 'policy:stage',
       input: { action: quote(action), stage: quote(stage), agent: quote(agent ?? ''), text: `text(${value})` },
-      into: CHECKED,
-      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], refused),
-      fail: broken,
+      objection: { check: 'policy', class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED', reason },
     },
+    next,
   );
 }
+
+const ENTERING = ['stage.enter', 'may not begin'] as const;
+const LEAVING = ['stage.leave', 'may not hand on its result'] as const;
 
 /** Every rule must hold. A rule that cannot be evaluated does not hold. */
 export function addInvariants(
@@ -185,7 +202,7 @@ function addAll(
   unknown: NodeId,
   next: NodeId,
 ): NodeId {
-  const which = l.kit.pick({ ...stepOf(l, stage, `${at}.${hint}.which`) }, broken, unknown);
+  const which = l.kit.pick(stepOf(l, stage, `${at}.${hint}.which`), broken, unknown);
   return l.kit.pick(stepOf(l, stage, `${at}.${hint}`), [{ when: all.join(' && '), to: next }], which);
 }
 
@@ -193,16 +210,16 @@ function addAll(
 export type Names = { readonly [name: string]: Expr };
 
 function condition(when: string, names: Names): Expr {
-  const known = (root: string): Expr | null => (Object.hasOwn(names, root) ? (names[root] as Expr) : null);
-  return strictly(rewriteNames(withInputFields(when), ([root = '']) => known(root)));
+  const known = new Map(Object.entries(names));
+  return strictly(rewriteNames(withInputFields(when), ([root = '']) => known.get(root) ?? null));
 }
 
 /** Every required artifact must be there and not empty. No other plan changes the input: `unfit` handles what it lacks. */
 export function addRequired(gate: Gate, names: readonly string[], next: NodeId, unfit: () => NodeId): NodeId {
   if (names.length === 0) return next;
-  const refusedInput = names.some((name) => !Object.hasOwn(ARTIFACTS, name)) ? unfit() : gate.refused;
+  const refusedInput = names.every((name) => ARTIFACTS.has(name)) ? gate.refused : unfit();
   const cases = names.map((name): Case => ({
-    when: isEmpty(artifact(name)),
+    when: isEmpty(ARTIFACTS.get(name) ?? `${REQUEST_FIELDS}[${quote(name)}]`),
     to: addObjection(
       gate,
       `requires.${name}`,
@@ -211,29 +228,19 @@ export function addRequired(gate: Gate, names: readonly string[], next: NodeId, 
         type: 'RequiredError',
         reason: quote(`\`${gate.stage}\` requires \`${name}\`, which is missing or empty`),
       },
-      Object.hasOwn(ARTIFACTS, name) ? gate.refused : refusedInput,
+      ARTIFACTS.has(name) ? gate.refused : refusedInput,
     ),
   }));
   return gate.l.kit.pick(stepOf(gate.l, gate.stage, 'requires'), cases, next);
 }
 
 /** The slots of stages, by the name of the stage. */
-const ARTIFACTS: { readonly [stage: string]: Expr } = {
-  plan: PLAN,
-  workers: SUMMARIES,
-  teams: SUMMARIES,
-  peers: SUMMARIES,
-  debate: SUMMARIES,
-  sop: SUMMARIES,
-  board: SUMMARIES,
-  swarm: SUMMARIES,
-  aggregate: AGGREGATE,
-  validate: VERDICT,
-};
-
-function artifact(name: string): Expr {
-  return Object.hasOwn(ARTIFACTS, name) ? (ARTIFACTS[name] as Expr) : `${REQUEST_FIELDS}[${quote(name)}]`;
-}
+const ARTIFACTS: ReadonlyMap<string, Expr> = new Map([
+  ['plan', PLAN],
+  ...Object.values(WORK_KEYS).map((key): [string, Expr] => [key, SUMMARIES]),
+  ['aggregate', AGGREGATE],
+  ['validate', VERDICT],
+]);
 
 function isEmpty(value: Expr): Expr {
   return `cel.bind(v, ${value}, v == null || (type(v) == string && trim(v) == "") || ((type(v) == list || type(v) == map) && size(v) == 0))`;

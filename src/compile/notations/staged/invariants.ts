@@ -3,9 +3,9 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { VERDICT_CHECK } from '../../../ir/protections.ts';
-import { addObjection } from './gates.ts';
+import { addObjection, addVerdict } from './gates.ts';
 import type { Gate } from './gates.ts';
-import { nameOf, stepOf } from './lowering.ts';
+import { stepOf } from './lowering.ts';
 import type { Invariants } from './model.ts';
 import { stageMeters } from './stage-budget.ts';
 import { AGGREGATE, CHECKED, PLAN, REQUEST, SUMMARIES } from './slots.ts';
@@ -15,18 +15,20 @@ const UNGROUNDED = { check: 'invariant', type: 'GroundingError' } as const;
 
 /** Tells the breaker of the agent whether its result kept the invariants; then the run goes on as without a breaker. */
 export function addVerdicts(
-  gate: Gate,
+  { l, stage, refused }: Gate,
   agent: string,
   next: NodeId,
-): { readonly kept: NodeId; readonly broken: NodeId } | null {
-  const { l, stage } = gate;
-  if (l.staged.definitions.protections.breaker === null) return null;
+): { readonly kept: NodeId; readonly broken: NodeId } {
+  if (l.staged.definitions.protections.breaker === null) return { kept: next, broken: refused };
   const told = (what: string, ok: boolean, to: NodeId): NodeId =>
-    l.kit.check(
-      { ...stepOf(l, stage, `invariants.${what}`), origin: nameOf(l, stage) },
-      { check: VERDICT_CHECK, input: { agent: quote(agent), ok: String(ok) }, into: CHECKED, next: to, fail: to },
-    );
-  return { kept: told('kept', true, next), broken: told('broken', false, gate.refused) };
+    l.kit.check(stepOf(l, stage, `invariants.${what}`), {
+      check: VERDICT_CHECK,
+      input: { agent: quote(agent), ok: String(ok) },
+      into: CHECKED,
+      next: to,
+      fail: to,
+    });
+  return { kept: told('kept', true, next), broken: told('broken', false, refused) };
 }
 
 /** Calls a tool. The result holds if it returns true, or an object with `ok: true`. */
@@ -71,22 +73,14 @@ export function addCites(
   index: number,
   next: NodeId,
 ): NodeId {
-  const { l, stage } = gate;
-  const hint = `cites.${index + 1}`;
-  const step = (what: string) => stepOf(l, stage, `${hint}.${what}`);
-  const refused = addObjection(gate, `${hint}.refused`, {
-    ...UNGROUNDED,
-    reason: reason === null ? `${CHECKED}.reason` : quote(reason),
-  });
-  const broken = addObjection(gate, `${hint}.broken`, { ...UNGROUNDED, reason: 'error.message' });
-  return l.kit.check(
-    { ...step('check'), origin: nameOf(l, stage) },
+  return addVerdict(
+    gate,
+    `cites.${index + 1}`,
     {
       check: 'policy:cites',
       input: { answer: AGGREGATE, observations: OBSERVATIONS, least: String(least) },
-      into: CHECKED,
-      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], refused),
-      fail: broken,
+      objection: { ...UNGROUNDED, reason: reason === null ? `${CHECKED}.reason` : quote(reason) },
     },
+    next,
   );
 }

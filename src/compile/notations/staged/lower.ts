@@ -37,7 +37,13 @@ import {
   VERDICT,
 } from './slots.ts';
 import { visitsOf } from './visits.ts';
-import { addWork } from './work.ts';
+import { addBoard } from './topologies/board.ts';
+import { addDebate } from './topologies/debate.ts';
+import { addPeers } from './topologies/peers.ts';
+import { addProcedure } from './topologies/procedure.ts';
+import { addSwarm } from './topologies/swarm.ts';
+import { addWorkers } from './topologies/workers.ts';
+import { addTeams } from './topologies/teams.ts';
 
 export function lowerStaged(staged: Staged, at: Range): Lowered {
   const scopes: Scopes = { current: null };
@@ -119,7 +125,7 @@ function addStages({ request, ...rest }: Starting): NodeId {
   const start = l.builder.fresh(nameOf(l, 'start'));
   addStart(l, start, request);
   addPlan(l, entryOf(l, l.staged.working.id));
-  addWork(l, addStages, entryOf(l, 'aggregate'));
+  addWork(l, entryOf(l, 'aggregate'));
   addFinish(l);
   return start;
 }
@@ -142,4 +148,25 @@ function addStart(l: Lowering, id: NodeId, request: string): void {
     ],
     entryOf(l, 'plan'),
   );
+}
+
+/** Adds the stage and returns its first node. The summaries are there at `next`. */
+function addWork(l: Lowering, next: NodeId): NodeId {
+  const { work } = l.staged;
+  switch (work.is) {
+    case 'workers':
+      return addWorkers(l, work, next);
+    case 'teams':
+      return addTeams(l, work, addStages, next);
+    case 'peers':
+      return addPeers(l, work, next);
+    case 'debate':
+      return addDebate(l, work, next);
+    case 'sop':
+      return addProcedure(l, work, next);
+    case 'board':
+      return addBoard(l, work, next);
+    case 'swarm':
+      return addSwarm(l, work, next);
+  }
 }

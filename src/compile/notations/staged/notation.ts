@@ -3,8 +3,14 @@ import { FULL_PROTECTIONS } from '../../document/protections.ts';
 import type { Notation } from '../notation.ts';
 import { drawStaged } from './draw.ts';
 import { lowerStaged } from './lower.ts';
-import { readStaged } from './read.ts';
 import { stagedSchema } from './schema.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { ReadDocument } from '../../document/document.ts';
+import { readShape } from '../../document/shape/shape.ts';
+import { checkStaged } from './check.ts';
+import { settle, topologyOf } from './model.ts';
+import type { Staged } from './model.ts';
 
 export const stagedNotation: Notation = {
   name: 'staged',
@@ -18,3 +24,12 @@ export const stagedNotation: Notation = {
     return { lowered: lowerStaged(staged, document.at), picture: drawStaged(staged) };
   },
 };
+
+function readStaged(document: ReadDocument, definitions: Definitions, report: Report): Staged | null {
+  const body = readShape(stagedSchema, document.body, report, { what: '`staged`' });
+  if (body === null) return null;
+  const { tier = definitions.protections.tier } = body.value;
+  checkStaged({ body, document, definitions, report, tier, path: [], depth: 1 }, body.value);
+  if (!body.sound || !document.sections.sound || report.failed()) return null;
+  return settle(body.value, topologyOf(body.value), definitions, tier);
+}

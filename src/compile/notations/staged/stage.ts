@@ -3,6 +3,7 @@
  * branch has the deadline and the budget of the stage; a branch that fails undoes what it did.
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../ir/nodes.ts';
+import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY, addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
@@ -55,19 +56,10 @@ export interface StageParts {
 
 /** Adds a stage that `path` lists under its own name, and returns its first node. */
 export function addStage(l: Lowering, parts: StageParts): NodeId {
-  const { stage, result, next } = parts;
+  const { stage, result } = parts;
   const begin = entryOf(l, stage.id);
   const after = l.builder.fresh(`${nameOf(l, stage.id)}.after`);
-  const recovery = addRecover(l, {
-    stage,
-    result: parts.judged ?? result,
-    next,
-    again: parts.edited ?? after,
-    begin,
-    ...(parts.approved === undefined ? {} : { approved: parts.approved }),
-    ...(parts.retry === undefined ? {} : { retry: parts.retry }),
-    ...(parts.repeats === undefined ? {} : { repeats: parts.repeats }),
-  });
+  const recovery = addRecover(l, { ...parts, result: parts.judged ?? result, again: parts.edited ?? after, begin });
   return within(l, { meters: [], overspent: () => overspentOf(l, stage, recovery.failed) }, () => {
     l.kit.pick({ ...stepOf(l, stage.id, 'after'), id: after }, [], addAfter(l, parts, recovery));
     const run = parts.body === undefined ? after : addBranch(l, parts, recovery, after, parts.body);
@@ -204,8 +196,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     origin: nameOf(l, stage.id),
     stage: stage.id.split('/')[0] ?? stage.id,
     recovers: true,
-    ...(turn.begin === undefined ? {} : { begin: turn.begin }),
-    ...(turn.enters === undefined ? {} : { enters: nameOf(l, turn.enters) }),
+    ...present({ begin: turn.begin, enters: turn.enters && nameOf(l, turn.enters) }),
     charges: turn.charges ?? [],
     opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },

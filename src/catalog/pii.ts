@@ -1,4 +1,8 @@
-/** The countries whose phone numbers can be checked, by ISO 3166-1. A test compares them with `libphonenumber-js`. */
+/** The kinds of personal data that have a form of their own, and the countries whose phone numbers can be checked. */
+
+export const PII_TYPES = ['ssn', 'card', 'iban', 'email', 'phone', 'ip', 'dob', 'secret'] as const;
+
+/** By ISO 3166-1. A test compares them with `libphonenumber-js`. */
 export const PHONE_REGIONS = `
 AC AD AE AF AG AI AL AM AO AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BW BY BZ CA
 CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR
