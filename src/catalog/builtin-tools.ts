@@ -67,10 +67,16 @@ const RESPONSE: Json = result({ status: WHOLE, url: STRING, headers: HEADERS, bo
 const SECOND = 1_000;
 /** The resource of all tools that read or change files of the run. */
 const WORK_DIR = 'work_dir';
-const FILE = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system', resource: WORK_DIR } as const;
+function file(effect: 'read' | 'write', description: string, input: Json, output: Json): BuiltinTool {
+  const fixed = { timeoutMs: 10 * SECOND, idempotent: true, category: 'file_system', resource: WORK_DIR } as const;
+  return { description, input, output, effect, ...fixed };
+}
 
 /** Tools that compute their result from their arguments. */
-const PURE = { effect: 'read', timeoutMs: SECOND, idempotent: true, category: 'lookup' } as const;
+function pure(description: string, input: Json, output: Json): BuiltinTool {
+  return { description, input, output, effect: 'read', timeoutMs: SECOND, idempotent: true, category: 'lookup' };
+}
+
 const REVISION: Json = {
   type: 'string',
   pattern: '^[A-Za-z0-9_][A-Za-z0-9_./~^-]*$',
@@ -105,49 +111,44 @@ const sending = (description: string, idempotent: boolean, method: { [name: stri
 });
 
 export const BUILTIN_TOOLS = {
-  read_file: {
-    ...FILE,
-    description: 'Reads a text file of the work directory.',
-    input: record({ path: PATH }),
-    output: result({ path: STRING, content: STRING, bytes: WHOLE, sha256: STRING, truncated: FLAG, lossy: FLAG }),
-    effect: 'read',
-  },
-  write_file: {
-    ...FILE,
-    description: 'Writes a text file in the work directory, whole; folders are made as needed.',
-    input: record({ path: PATH, content: text('The whole content.') }),
-    output: CHANGE,
-    effect: 'write',
-  },
-  patch_file: {
-    ...FILE,
-    description: 'Replaces one passage of a text file. The passage must occur exactly once.',
-    input: record({
+  read_file: file(
+    'read',
+    'Reads a text file of the work directory.',
+    record({ path: PATH }),
+    result({ path: STRING, content: STRING, bytes: WHOLE, sha256: STRING, truncated: FLAG, lossy: FLAG }),
+  ),
+  write_file: file(
+    'write',
+    'Writes a text file in the work directory, whole; folders are made as needed.',
+    record({ path: PATH, content: text('The whole content.') }),
+    CHANGE,
+  ),
+  patch_file: file(
+    'write',
+    'Replaces one passage of a text file. The passage must occur exactly once.',
+    record({
       path: PATH,
       find: { type: 'string', minLength: 1, description: 'The passage as it is in the file.' },
       replace: text('What takes its place.'),
     }),
-    output: CHANGE,
-    effect: 'write',
-  },
-  delete_file: {
-    ...FILE,
-    description: 'Deletes a file of the work directory.',
-    input: record({ path: PATH }),
-    output: result({ path: STRING, deleted: FLAG }),
-    effect: 'write',
-  },
-  list_directory: {
-    ...FILE,
-    description: 'Lists a folder of the work directory.',
-    input: record({ path: PATH }, []),
-    output: result({
+    CHANGE,
+  ),
+  delete_file: file(
+    'write',
+    'Deletes a file of the work directory.',
+    record({ path: PATH }),
+    result({ path: STRING, deleted: FLAG }),
+  ),
+  list_directory: file(
+    'read',
+    'Lists a folder of the work directory.',
+    record({ path: PATH }, []),
+    result({
       path: STRING,
       entries: { type: 'array', items: result({ name: STRING, type: STRING }) },
       truncated: FLAG,
     }),
-    effect: 'read',
-  },
+  ),
   shell_run: {
     description: 'Runs a shell command in the work directory, without network. The exit code is part of the result.',
     input: record({ command: { type: 'string', minLength: 1, description: 'One command line.' } }),
@@ -158,78 +159,68 @@ export const BUILTIN_TOOLS = {
     category: 'sandbox',
     resource: WORK_DIR,
   },
-  search_content: {
-    ...FILE,
-    description: 'Finds lines of text files that match a regular expression.',
-    input: record({ pattern: { type: 'string', minLength: 1, maxLength: 1_000 }, path: PATH }, ['pattern']),
-    output: result({ matches: { type: 'array' }, truncated: FLAG }),
-    effect: 'read',
-  },
-  search_files: {
-    ...FILE,
-    description: 'Finds files by a part of their path.',
-    input: record({ pattern: { type: 'string', minLength: 1, maxLength: 1_000 }, path: PATH }, ['pattern']),
-    output: result({ files: { type: 'array', items: STRING }, truncated: FLAG }),
-    effect: 'read',
-  },
+  search_content: file(
+    'read',
+    'Finds lines of text files that match a regular expression.',
+    record({ pattern: { type: 'string', minLength: 1, maxLength: 1_000 }, path: PATH }, ['pattern']),
+    result({ matches: { type: 'array' }, truncated: FLAG }),
+  ),
+  search_files: file(
+    'read',
+    'Finds files by a part of their path.',
+    record({ pattern: { type: 'string', minLength: 1, maxLength: 1_000 }, path: PATH }, ['pattern']),
+    result({ files: { type: 'array', items: STRING }, truncated: FLAG }),
+  ),
   git_status: git('Shows the changed files of the repository in the work directory.', {}, [], 'read'),
   git_diff: git('Shows changes as a diff.', { staged: FLAG, path: PATH }, [], 'read'),
   git_log: git('Shows the latest commits.', { count: { type: 'integer', minimum: 1, maximum: 100 } }, [], 'read'),
   git_show: git('Shows a commit.', { commit: REVISION }, ['commit'], 'read'),
   git_add: git('Stages files.', { path: PATH }, ['path'], 'write'),
   git_commit: git('Commits the staged files.', { message: { type: 'string', minLength: 1 } }, ['message'], 'write'),
-  json_get: {
-    ...PURE,
-    description: 'Reads a value of a JSON text by its path, such as `items.0.name`.',
-    input: record({ json: text('The JSON text.'), path: text('Keys and indexes, separated by dots.') }),
-    output: result({ found: FLAG, value: true }),
-  },
-  json_keys: {
-    ...PURE,
-    description: 'Lists the keys of a JSON object.',
-    input: record({ json: text('The JSON text.') }),
-    output: result({ keys: { type: 'array', items: STRING } }),
-  },
-  json_merge: {
-    ...PURE,
-    description: 'Merges two JSON objects; the second wins.',
-    input: record({ first: text('A JSON object.'), second: text('A JSON object.') }),
-    output: result({ value: true }),
-  },
-  json_validate: {
-    ...PURE,
-    description: 'Says whether a text is valid JSON.',
-    input: record({ json: text('The text.') }),
-    output: result({ valid: FLAG, reason: STRING }),
-  },
-  scratchpad_write: {
-    ...FILE,
-    description: 'Keeps a note under a key, for this and later turns.',
-    input: record({ key: { type: 'string', minLength: 1, maxLength: 200 }, value: text('The note.') }),
-    output: result({ bytes: WHOLE }),
-    effect: 'write',
-  },
-  scratchpad_read: {
-    ...FILE,
-    description: 'Reads the note under a key, or all notes.',
-    input: record({ key: text('The key of one note.') }, []),
-    output: result({ notes: { type: 'object' } }),
-    effect: 'read',
-  },
-  chatroom_send: {
-    ...FILE,
-    description: 'Adds a message to the chat room of the session.',
-    input: record({ message: { type: 'string', minLength: 1, maxLength: 20_000 } }),
-    output: result({ count: WHOLE }),
-    effect: 'write',
-  },
-  chatroom_read: {
-    ...FILE,
-    description: 'Reads the latest messages of the chat room.',
-    input: record({}),
-    output: result({ messages: { type: 'array' } }),
-    effect: 'read',
-  },
+  json_get: pure(
+    'Reads a value of a JSON text by its path, such as `items.0.name`.',
+    record({ json: text('The JSON text.'), path: text('Keys and indexes, separated by dots.') }),
+    result({ found: FLAG, value: true }),
+  ),
+  json_keys: pure(
+    'Lists the keys of a JSON object.',
+    record({ json: text('The JSON text.') }),
+    result({ keys: { type: 'array', items: STRING } }),
+  ),
+  json_merge: pure(
+    'Merges two JSON objects; the second wins.',
+    record({ first: text('A JSON object.'), second: text('A JSON object.') }),
+    result({ value: true }),
+  ),
+  json_validate: pure(
+    'Says whether a text is valid JSON.',
+    record({ json: text('The text.') }),
+    result({ valid: FLAG, reason: STRING }),
+  ),
+  scratchpad_write: file(
+    'write',
+    'Keeps a note under a key, for this and later turns.',
+    record({ key: { type: 'string', minLength: 1, maxLength: 200 }, value: text('The note.') }),
+    result({ bytes: WHOLE }),
+  ),
+  scratchpad_read: file(
+    'read',
+    'Reads the note under a key, or all notes.',
+    record({ key: text('The key of one note.') }, []),
+    result({ notes: { type: 'object' } }),
+  ),
+  chatroom_send: file(
+    'write',
+    'Adds a message to the chat room of the session.',
+    record({ message: { type: 'string', minLength: 1, maxLength: 20_000 } }),
+    result({ count: WHOLE }),
+  ),
+  chatroom_read: file(
+    'read',
+    'Reads the latest messages of the chat room.',
+    record({}),
+    result({ messages: { type: 'array' } }),
+  ),
   handoff: {
     description: 'Ends the turn and says where the work goes next.',
     // Models may add fields, such as a reason.
@@ -249,24 +240,17 @@ export const BUILTIN_TOOLS = {
     idempotent: true,
     category: 'review',
   },
-  session_context_write: {
-    ...FILE,
-    description: 'Leaves a summary for the next agent; it replaces the one before.',
-    input: record({ content: text('The summary.') }),
-    output: result({ bytes: WHOLE }),
-    effect: 'write',
-  },
-  session_context_read: {
-    ...FILE,
-    description: 'Reads the summary that was left last.',
-    input: record({}),
-    output: result({ content: STRING }),
-    effect: 'read',
-  },
-  changes: {
-    ...FILE,
-    description: 'Lists what tools have changed so far: files written and deleted, commands run, commits made.',
-    input: record(
+  session_context_write: file(
+    'write',
+    'Leaves a summary for the next agent; it replaces the one before.',
+    record({ content: text('The summary.') }),
+    result({ bytes: WHOLE }),
+  ),
+  session_context_read: file('read', 'Reads the summary that was left last.', record({}), result({ content: STRING })),
+  changes: file(
+    'read',
+    'Lists what tools have changed so far: files written and deleted, commands run, commits made.',
+    record(
       {
         limit: {
           type: 'integer',
@@ -277,9 +261,8 @@ export const BUILTIN_TOOLS = {
       },
       [],
     ),
-    output: result({ entries: { type: 'array' } }),
-    effect: 'read',
-  },
+    result({ entries: { type: 'array' } }),
+  ),
   'http.get': {
     description: 'Fetches an address of an allowed host.',
     input: record({ url: text('An http or https address.'), headers: HEADERS }, ['url']),
@@ -383,12 +366,6 @@ export function builtinTool(name: string): ToolDef | undefined {
 
 /** Tools whose results follow from their arguments alone. */
 const NEUTRAL: ReadonlySet<string> = new Set([
-  'calculator',
-  'code_run',
-  'handoff',
-  'review_request',
-  'json_get',
-  'json_keys',
-  'json_merge',
-  'json_validate',
+  ...['calculator', 'code_run', 'handoff', 'review_request'],
+  ...(PLUGINS['Json'] ?? []),
 ]);

@@ -289,12 +289,16 @@ function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
     implementation: implementationOf(tool, known.servers, locked),
-    timeoutMs: milliseconds(tool.timeout ?? known.servers[server]?.timeout),
+    timeoutMs: timeoutOf(tool, known.servers[server]),
     permission: tool.permission ?? name,
     idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
     ...optionalFields(tool),
   };
+}
+
+function timeoutOf({ timeout }: Partial<Tool>, server: McpServers[string] | undefined): number {
+  return milliseconds(timeout ?? server?.timeout);
 }
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
