@@ -10,7 +10,7 @@ import type { CompiledFlow, EffectKind, Node } from '../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
 import { toolResult } from '../runtime/engine/plain-json.ts';
 import { SluiceError } from '../runtime/errors.ts';
-import { PerformError } from '../runtime/failures.ts';
+import { fail } from '../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StoredAttachment } from '../runtime/ports.ts';
 import { Attachments } from './attachments/attachments.ts';
 import { attachInput, requireTaken } from './attachments/input.ts';
@@ -22,7 +22,7 @@ import type { FlowTools, ModelFunction, ToolFunction } from './functions/perform
 import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
 import { createMemoryStore } from './memory/store.ts';
 import type { Embedder, MemoryStore } from '../runtime/memory.ts';
-import { modelPerformer } from './models/performer.ts';
+import { modelPerformer, notConfigured } from './models/performer.ts';
 import type { ModelPerformerOptions } from './models/performer.ts';
 import { priceOf } from './models/prices.ts';
 import { isModelObject } from './models/model-object.ts';
@@ -192,7 +192,7 @@ function compose(options: WorldOptions, attachments: AttachmentStore, pipelines:
   const { script, model, tools: functions, toolOptions = {} } = options;
   const { workDir: given, memory: store = createMemoryStore(), embedder, ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
-  const onMissing = options.onMissing ?? failMissing;
+  const onMissing = options.onMissing ?? notConfigured;
   const { documentDir = '.', shell, resultMax, env = process.env } = settings;
   const models =
     model === undefined
@@ -229,30 +229,23 @@ function compose(options: WorldOptions, attachments: AttachmentStore, pipelines:
     return isImplemented(flow, name) ? tools : undefined;
   };
   return {
+    ...(scripted ?? { notify }),
+    ...(script !== undefined && usesRealModels(options) ? { isScripted: namedIn(script) } : {}),
     perform: async (call) => {
       const performer = performerFor(call);
       if (performer !== undefined) return performer.perform(call);
       if (script !== undefined) throw unscripted(call);
       return onMissing(call, noImplementation(call.command));
     },
-    ...scriptedCalls(options),
-    ...(scripted?.answer === undefined ? { notify } : { answer: scripted.answer }),
-    ...(scripted?.expires === undefined ? {} : { expires: scripted.expires }),
-    ...(scripted?.signal === undefined ? {} : { signal: scripted.signal }),
     close: () => tools.close(),
   };
 }
 
 /** Beside real models, a call is scripted if the script names its agent or tool. */
-function scriptedCalls(options: WorldOptions): Pick<Performer, 'isScripted'> {
-  const { script } = options;
-  if (script === undefined) return {};
-  if (!usesRealModels(options)) return { isScripted: () => true };
-  return {
-    isScripted: ({ command: { kind, name, input }, flow }) => {
-      const agent = String(input['agent'] ?? input['name'] ?? '');
-      return isScripted(script, flow, kind === 'check' ? { kind: 'model', name: agent } : { kind, name });
-    },
+function namedIn(script: Script): NonNullable<Performer['isScripted']> {
+  return ({ command: { kind, name, input }, flow }) => {
+    const agent = String(input['agent'] ?? input['name'] ?? '');
+    return isScripted(script, flow, kind === 'check' ? { kind: 'model', name: agent } : { kind, name });
   };
 }
 
@@ -315,13 +308,9 @@ function isImplemented(flow: CompiledFlow, name: string): boolean {
   return (declared !== undefined && declared.implementation !== null) || isBuiltinTool(name);
 }
 
-async function failMissing(_: Call, { message }: SluiceError): Promise<Settled> {
-  return { ok: false, error: { class: 'fatal', type: 'NotConfiguredError', message } };
-}
-
-function unscripted({ command: { kind, name } }: Call): PerformError {
+function unscripted({ command: { kind, name } }: Call): Error {
   const message = `the script has no entry for the ${kind} \`${name}\`, and the tool has no implementation`;
-  return new PerformError({ class: 'fatal', type: 'ScriptError', message });
+  return fail('fatal', 'ScriptError', message);
 }
 
 function noImplementation({ kind, name }: { readonly kind: string; readonly name: string }): SluiceError {

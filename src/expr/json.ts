@@ -10,7 +10,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value is an object, and not a list. */
-export function isRecord(value: Json | undefined): value is { [field: string]: Json } {
+/** True for an object that is not a list. */
+export function isRecord(value: unknown): value is { [field: string]: Json } {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -1,10 +1,4 @@
 /** Small functions over values. */
-import type { Json } from './json.ts';
-
-export function isRecord(value: Json | undefined): value is { readonly [field: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The object without the fields that are undefined, for options that may be left out but must not be undefined. */
 export function defined<Fields extends object>(
   fields: Fields,

@@ -21,6 +21,15 @@ export class PerformError extends Error {
   }
 }
 
+/** A failed call. Retries depend on the class; error routes can match the type. */
+export function fail(failure: FailureClass, type: string, message: string): PerformError {
+  return new PerformError({ class: failure, type, message });
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof PerformError) {
     const { class: kind, type, message, retryAfterMs } = error;

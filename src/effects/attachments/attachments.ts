@@ -7,13 +7,12 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, isAbsolute, relative, resolve } from 'node:path';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { RunId } from '../../ir/events.ts';
-import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { fail, failureOf, PerformError, reasonOf } from '../../runtime/failures.ts';
 import type { AttachmentOrigin, AttachmentStore } from '../../runtime/ports.ts';
 import { TOKEN } from '../pii/vault.ts';
 import { readBeneath } from '../safe-path.ts';
 import { download } from '../tools/http-client.ts';
 import type { HttpOptions } from '../tools/tool.ts';
-import { fail, reasonOf } from '../tools/tool.ts';
 import { recognise, tokensOf } from './media.ts';
 import type { AttachTo, AttachmentSource, CallOfRun, HoldsSecret } from './source.ts';
 

@@ -3,7 +3,7 @@ import type { Amounts } from '../../ir/dimensions.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import type { Settled } from '../../ir/events.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { Attach, AttachmentSource } from '../attachments/source.ts';
@@ -182,11 +182,11 @@ function usageOf({ usage }: ModelReply): Amounts {
   };
 }
 
-function noText(agent: string): PerformError {
+function noText(agent: string): Error {
   const message = `the \`model\` function returned neither text nor an object with \`text\` for the agent \`${agent}\``;
-  return new PerformError({ class: 'semantic', type: 'ResultError', message });
+  return fail('semantic', 'ResultError', message);
 }
 
-function missing(message: string): PerformError {
-  return new PerformError({ class: 'fatal', type: 'NotConfiguredError', message });
+function missing(message: string): Error {
+  return fail('fatal', 'NotConfiguredError', message);
 }

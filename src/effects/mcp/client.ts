@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { changedParts } from '../../catalog/mcp-lock.ts';
 import type { McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
-import { fail } from '../tools/tool.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
 import { LIST_RESOURCES, READ_RESOURCE, RESOURCE_HINTS, connect } from './connect.ts';
 import type { Connection } from './connect.ts';

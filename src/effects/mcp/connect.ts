@@ -6,8 +6,11 @@ import type {
   Client,
   ElicitRequest,
   ElicitResult,
+  JsonSchemaType,
+  JsonSchemaValidator,
   StreamableHTTPClientTransport,
   Tool,
+  jsonSchemaValidator,
 } from '@modelcontextprotocol/client';
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { McpTool } from '../../catalog/mcp-lock.ts';
@@ -17,8 +20,9 @@ import { expandText, secretsFor } from '../tools/template.ts';
 import { redactValue } from '../redact.ts';
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
 import { authProviderOf } from './oauth.ts';
-import { linearValidator } from './schema.ts';
 import { loadSdk, sdk } from './sdk.ts';
+import { usableSchema } from '../../catalog/mcp-lock.ts';
+import { pure } from '../../runtime/engine/pure.ts';
 
 export interface Connection {
   readonly client: Client;
@@ -173,3 +177,16 @@ const RESOURCES: readonly McpTool[] = [
 function plain(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json;
 }
+
+/** Checks results against the output schema of a tool. */
+const linearValidator: jsonSchemaValidator = {
+  getValidator: <T>(schema: JsonSchemaType): JsonSchemaValidator<T> => {
+    const usable = usableSchema(schema as Json);
+    return (input) => {
+      const problem = pure.validate(usable, input as Json);
+      return problem === null
+        ? { valid: true, data: input as T, errorMessage: undefined }
+        : { valid: false, data: undefined, errorMessage: problem };
+    };
+  },
+};

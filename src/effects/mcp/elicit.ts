@@ -6,7 +6,7 @@ import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { usableSchema } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import { fail } from '../tools/tool.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { ToolCall } from '../tools/tool.ts';
 
 interface Asking {

@@ -1,6 +1,5 @@
 /** Failures of MCP servers as typed failures that error routes can match. */
-import { PerformError } from '../../runtime/failures.ts';
-import { fail, reasonOf } from '../tools/tool.ts';
+import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
 import { isProtocolError, isSdkError } from './sdk.ts';
 
 interface Circumstances {

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SluiceError } from '../../runtime/errors.ts';
 import { expandText } from '../tools/template.ts';
-import { reasonOf } from '../tools/tool.ts';
+import { reasonOf } from '../../runtime/failures.ts';
 import type { McpServer } from '../tools/tool.ts';
 import { Login } from './oauth.ts';
 import { loadSdk, sdk } from './sdk.ts';

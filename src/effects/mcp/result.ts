@@ -6,10 +6,9 @@
 import { hash } from 'node:crypto';
 import type { CallToolResult, ReadResourceResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
-import { failureOf } from '../../runtime/failures.ts';
+import { fail, failureOf, reasonOf } from '../../runtime/failures.ts';
 import type { Attach, HoldsSecret } from '../attachments/source.ts';
 import { writeBeneath } from '../safe-path.ts';
-import { fail, reasonOf } from '../tools/tool.ts';
 
 type Part = CallToolResult['content'][number];
 type Resource = ReadResourceResult['contents'][number];

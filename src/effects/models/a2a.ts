@@ -12,8 +12,7 @@ import type {
   LanguageModelV4StreamPart,
   SharedV4Warning,
 } from '@ai-sdk/provider';
-import type { FailureClass } from '../../ir/codes.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 
 export interface A2aOptions {
   readonly url: string;
@@ -41,12 +40,12 @@ export function connectA2a(options: A2aOptions): LanguageModelV4 {
 }
 
 async function answer(options: A2aOptions, call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
-  if ((call.tools ?? []).length > 0) throw failure('fatal', 'RemoteAgentError', 'a remote agent takes no tools');
+  if ((call.tools ?? []).length > 0) throw fail('fatal', 'RemoteAgentError', 'a remote agent takes no tools');
   const address = await findAddress(options, call.abortSignal);
   const parts = [{ kind: 'text', text: promptText(call.prompt) }];
   const message = { kind: 'message', role: 'user', messageId: randomUUID(), parts };
   const params = { message, configuration: { blocking: true, acceptedOutputModes: ['text/plain'] } };
-  const text = await settled(options, address, await request(options, address, 'message/send', params, call), call);
+  const text = await settled(options, address, params, call);
   return {
     content: [{ type: 'text', text }],
     finishReason: { unified: 'stop', raw: 'completed' },
@@ -67,17 +66,14 @@ function unused(call: LanguageModelV4CallOptions): SharedV4Warning[] {
 }
 
 function streamOf({ content, ...rest }: LanguageModelV4GenerateResult): ReadableStream<LanguageModelV4StreamPart> {
-  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  return new ReadableStream({
-    start: (controller) => {
-      controller.enqueue({ type: 'stream-start', warnings: rest.warnings });
-      controller.enqueue({ type: 'text-start', id: '0' });
-      controller.enqueue({ type: 'text-delta', id: '0', delta: text });
-      controller.enqueue({ type: 'text-end', id: '0' });
-      controller.enqueue({ type: 'finish', finishReason: rest.finishReason, usage: rest.usage });
-      controller.close();
-    },
-  });
+  const delta = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return ReadableStream.from<LanguageModelV4StreamPart>([
+    { type: 'stream-start', warnings: rest.warnings },
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta },
+    { type: 'text-end', id: '0' },
+    { type: 'finish', finishReason: rest.finishReason, usage: rest.usage },
+  ]);
 }
 
 /** A remote agent takes one message, so the instructions and the messages follow each other in it. */
@@ -101,9 +97,9 @@ async function findAddress(options: A2aOptions, signal: AbortSignal | undefined)
     const address = typeof url === 'string' && URL.canParse(url, base) ? new URL(url, base) : new URL(options.url);
     if (address.origin === new URL(options.url).origin) return address.href;
     const message = `the card of the remote agent names ${address.origin}, which is not the origin of ${options.url}`;
-    throw failure('fatal', 'RemoteAgentError', message);
+    throw fail('fatal', 'RemoteAgentError', message);
   }
-  throw failure('fatal', 'ModelNotFoundError', `${options.url} has no agent card at ${CARDS.join(' or ')}`);
+  throw fail('fatal', 'ModelNotFoundError', `${options.url} has no agent card at ${CARDS.join(' or ')}`);
 }
 
 interface Part {
@@ -126,10 +122,10 @@ const ENDED_BADLY: ReadonlySet<unknown> = new Set(['failed', 'rejected', 'cancel
 async function settled(
   options: A2aOptions,
   address: string,
-  first: Result,
+  params: object,
   call: LanguageModelV4CallOptions,
 ): Promise<string> {
-  let result = first;
+  let result = await request(options, address, 'message/send', params, call);
   while (WORKING.has(result.status?.state) && typeof result.id === 'string') {
     await sleep(POLL_MS, undefined, call.abortSignal === undefined ? {} : { signal: call.abortSignal });
     result = await request(options, address, 'tasks/get', { id: result.id }, call);
@@ -139,7 +135,7 @@ async function settled(
   if (ENDED_BADLY.has(state)) {
     const reason = said === '' ? '' : `: ${said}`;
     const kind = state === 'rejected' ? 'refused' : 'fatal';
-    throw failure(kind, 'RemoteAgentError', `the task of the remote agent is ${String(state)}${reason}`);
+    throw fail(kind, 'RemoteAgentError', `the task of the remote agent is ${String(state)}${reason}`);
   }
   const artifacts = (result.artifacts ?? []).map(({ parts }) => textOf(parts)).filter((text) => text !== '');
   return textOf(result.parts) || artifacts.join('\n\n') || said;
@@ -169,7 +165,7 @@ async function request(
     readonly error?: { readonly message?: unknown };
   }>(response);
   if (result !== undefined) return result;
-  throw failure('fatal', 'RemoteAgentError', `the remote agent reports: ${String(error?.message ?? 'no result')}`);
+  throw fail('fatal', 'RemoteAgentError', `the remote agent reports: ${String(error?.message ?? 'no result')}`);
 }
 
 function send(
@@ -200,8 +196,4 @@ async function jsonOf<T>(response: Response): Promise<T> {
   } catch {
     throw Object.assign(new Error('the body is not JSON'), { name: 'AI_JSONParseError', ...facts });
   }
-}
-
-function failure(kind: FailureClass, type: string, message: string): PerformError {
-  return new PerformError({ class: kind, type, message });
 }

@@ -5,7 +5,7 @@
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider';
 import { kindOf } from '../../catalog/attachment-kinds.ts';
 import { attachmentIds } from '../../ir/attachment.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { AttachmentStore, Call, StoredAttachment } from '../../runtime/ports.ts';
 import type { Target } from './target.ts';
 
@@ -58,20 +58,20 @@ function filePart({ data, mediaType, name }: StoredAttachment): LanguageModelV4F
   return { type: 'file', mediaType, filename: name, data: { type: 'data', data: new Uint8Array(data) } };
 }
 
-function notTaken({ name, mediaType }: StoredAttachment, { name: model }: Target, isAllowed: boolean): PerformError {
+function notTaken({ name, mediaType }: StoredAttachment, { name: model }: Target, isAllowed: boolean): Error {
   const message = isAllowed
     ? `the model \`${model}\` does not take \`${name}\` (${mediaType}); if it does, set \`accepts: [${kindOf(mediaType)}]\` on the model`
     : `\`${name}\` is not sent: the document protects personal data, and \`pii.attachments\` is not true`;
-  return new PerformError({ class: 'fatal', type: 'AttachmentError', message });
+  return fail('fatal', 'AttachmentError', message);
 }
 
 /** The model would answer about a file that it does not see. */
-function notStored(id: string): PerformError {
+function notStored(id: string): Error {
   const message = `the attachment \`${id}\` of the input is not stored any more: it was erased or deleted; \`sluice audit verify\` shows which`;
-  return new PerformError({ class: 'fatal', type: 'AttachmentError', message });
+  return fail('fatal', 'AttachmentError', message);
 }
 
-function tooMuch({ name }: Target): PerformError {
+function tooMuch({ name }: Target): Error {
   const message = `the attachments of one request to \`${name}\` have more than ${FILES_MAX} files or ${BYTES_MAX} bytes`;
-  return new PerformError({ class: 'fatal', type: 'AttachmentError', message });
+  return fail('fatal', 'AttachmentError', message);
 }

@@ -4,7 +4,7 @@ import type * as Google from '@ai-sdk/google';
 import type * as OpenAi from '@ai-sdk/openai';
 import type * as Compatible from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import { connectA2a } from './a2a.ts';
 import { adapt } from './adapt.ts';
 import { lenient } from './lenient.ts';
@@ -12,7 +12,7 @@ import { withBodyFields } from './options.ts';
 import type { BodyFields } from './options.ts';
 import { importOptional } from '../optional-package.ts';
 import type { Fetch } from './model-object.ts';
-import { connectPackage } from './packages.ts';
+import { PACKAGES, connectPackage } from './packages.ts';
 import type { Target } from './target.ts';
 
 export const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
@@ -45,49 +45,46 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   };
   // A placeholder stops the package from reading the environment itself.
   const apiKey = target.key ?? 'none';
+  const givenKey = target.key === undefined ? {} : { apiKey };
   switch (how.protocol) {
     case 'package':
       return connectPackage(provider, model, options.folder, {
         ...settings,
-        ...(target.key === undefined ? {} : { apiKey }),
+        ...givenKey,
         ...target.settings,
       });
-    case 'openai': {
-      const { createOpenAI } = (await load('@ai-sdk/openai')) as typeof OpenAi;
-      return createOpenAI({ ...settings, apiKey }).responses(model);
-    }
+    case 'openai':
     case 'openai-chat': {
-      const { createOpenAI } = (await load('@ai-sdk/openai')) as typeof OpenAi;
-      return createOpenAI({ ...settings, apiKey }).chat(model);
+      const { createOpenAI } = (await load(how.protocol)) as typeof OpenAi;
+      const openai = createOpenAI({ ...settings, apiKey });
+      return how.protocol === 'openai' ? openai.responses(model) : openai.chat(model);
     }
     case 'anthropic': {
-      const { createAnthropic } = (await load('@ai-sdk/anthropic')) as typeof Anthropic;
+      const { createAnthropic } = (await load(how.protocol)) as typeof Anthropic;
       return createAnthropic({ ...settings, apiKey })(model);
     }
     case 'google': {
-      const { createGoogle } = (await load('@ai-sdk/google')) as typeof Google;
+      const { createGoogle } = (await load(how.protocol)) as typeof Google;
       return createGoogle({ ...settings, apiKey })(model);
     }
     case 'a2a':
       return connectA2a({ ...settings, url: baseUrl ?? '', model, key: target.key });
     case 'compatible': {
-      const { createOpenAICompatible } = (await load('@ai-sdk/openai-compatible')) as typeof Compatible;
+      const { createOpenAICompatible } = (await load(how.protocol)) as typeof Compatible;
       const own = {
         name: provider,
         baseURL: baseUrl ?? '',
         includeUsage: true,
         supportsStructuredOutputs: how.schemas !== false,
       };
-      return createOpenAICompatible({ ...settings, ...own, ...(target.key === undefined ? {} : { apiKey }) })(model);
+      return createOpenAICompatible({ ...settings, ...own, ...givenKey })(model);
     }
   }
 }
 
-function load(name: string): Promise<unknown> {
-  return importOptional(name, NEED);
+function load(protocol: keyof typeof PACKAGES): Promise<unknown> {
+  return importOptional(PACKAGES[protocol], 'this model');
 }
-
-const NEED = 'this model';
 
 /**
  * Sends one HTTP request per call. Redirects are not followed, so the prompt and the key reach the configured address only.
@@ -127,7 +124,7 @@ function limitSize(name: string): TransformStream<Bytes, Bytes> {
       bytes += chunk.byteLength;
       if (bytes <= RESPONSE_BYTES_MAX) return controller.enqueue(chunk);
       const message = `${name}: the response is larger than ${RESPONSE_BYTES_MAX} bytes`;
-      controller.error(new PerformError({ class: 'fatal', type: 'ResponseTooLargeError', message }));
+      controller.error(fail('fatal', 'ResponseTooLargeError', message));
     },
   });
 }
@@ -190,7 +187,6 @@ function watchIdle(body: ReadableStream<Bytes>, name: string, idleTimeoutMs: num
   });
 }
 
-function noBytes(name: string, idleTimeoutMs: number): PerformError {
-  const message = `${name}: the response stalled: no byte for ${idleTimeoutMs / 1000} s`;
-  return new PerformError({ class: 'timeout', type: 'TimeoutError', message });
+function noBytes(name: string, idleTimeoutMs: number): Error {
+  return fail('timeout', 'TimeoutError', `${name}: the response stalled: no byte for ${idleTimeoutMs / 1000} s`);
 }

@@ -2,6 +2,8 @@
  * Classifies an error of a provider as a failure of the run. Errors that a retry can solve have the same types as scripted
  * failures, so a flow that was tested with a script takes the same route with a real model.
  */
+import type { LanguageModelV4Usage } from '@ai-sdk/provider';
+import { parsedJson } from '../../core/reply.ts';
 import type { Failure, Instant } from '../../ir/events.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { redactText } from '../redact.ts';
@@ -12,49 +14,29 @@ const MESSAGE_MAX = 500;
 const WAIT_MAX_MS = 3_600_000;
 const CAUSES_MAX = 8;
 
-/** The first rule that matches gives the failure. */
-const RULES: readonly Rule[] = [
-  { when: ({ aborted }) => aborted, class: 'timeout', type: 'TimeoutError' },
-  {
-    // A rate limit counts tokens too: "Too many tokens, please wait before trying again."
-    when: ({ status, hints }) => status === 413 || (status !== 429 && TOO_LONG.test(hints)),
-    class: 'fatal',
-    type: 'ContextLengthError',
-  },
-  { when: ({ labels }) => BLOCKED.test(labels), class: 'refused', type: 'RefusalError' },
-  { when: ({ hints }) => NO_QUOTA.test(hints), class: 'fatal', type: 'QuotaError' },
-  {
-    when: ({ status, labels }) => status === 401 || status === 403 || NO_ACCESS.test(labels),
-    class: 'fatal',
-    type: 'AuthenticationError',
-  },
-  {
-    when: ({ status, labels }) => status === 429 || TOO_FAST.test(labels),
-    class: 'rate_limit',
-    type: 'RateLimitError',
-  },
-  {
-    when: ({ status }) => status >= 500 || status === 408 || status === 409 || status === 425,
-    class: 'transient',
-    type: 'TransientError',
-  },
-  {
-    when: ({ status, disconnected, malformed }) => disconnected || malformed || (status >= 200 && status < 300),
-    class: 'transient',
-    type: 'TransientError',
-  },
-  {
-    when: ({ status, labels }) => status === 404 || NOT_FOUND.test(labels),
-    class: 'fatal',
-    type: 'ModelNotFoundError',
-  },
-  { when: ({ status }) => status >= 300, class: 'fatal', type: 'RequestError' },
-  {
-    when: ({ labels, retryable, deliberate }) => BUSY.test(labels) || retryable === true || !deliberate,
-    class: 'transient',
-    type: 'TransientError',
-  },
+/** The type of a failure, by the first rule that matches. */
+const RULES: readonly (readonly [type: string, when: (facts: ErrorFacts) => boolean])[] = [
+  ['TimeoutError', ({ aborted }) => aborted],
+  // A rate limit counts tokens too: "Too many tokens, please wait before trying again."
+  ['ContextLengthError', ({ status, hints }) => status === 413 || (status !== 429 && TOO_LONG.test(hints))],
+  ['RefusalError', ({ labels }) => BLOCKED.test(labels)],
+  ['QuotaError', ({ hints }) => NO_QUOTA.test(hints)],
+  ['AuthenticationError', ({ status, labels }) => status === 401 || status === 403 || NO_ACCESS.test(labels)],
+  ['RateLimitError', ({ status, labels }) => status === 429 || TOO_FAST.test(labels)],
+  ['TransientError', ({ status }) => status >= 500 || status === 408 || status === 409 || status === 425],
+  ['TransientError', ({ disconnected, malformed, status }) => disconnected || malformed || isSuccess(status)],
+  ['ModelNotFoundError', ({ status, labels }) => status === 404 || NOT_FOUND.test(labels)],
+  ['RequestError', ({ status }) => status >= 300],
+  ['TransientError', ({ labels, retryable, deliberate }) => BUSY.test(labels) || retryable === true || !deliberate],
 ];
+
+/** Failures of any other type are fatal. */
+const CLASSES: { readonly [type: string]: Failure['class'] } = {
+  TimeoutError: 'timeout',
+  RefusalError: 'refused',
+  RateLimitError: 'rate_limit',
+  TransientError: 'transient',
+};
 
 const TOO_LONG =
   /context_length_exceeded|context_window|prompt is too long|maximum context length|request_too_large|input token count .*exceeds|too many (input )?tokens/;
@@ -66,32 +48,27 @@ const TOO_FAST = /rate_limit|resource_exhausted|too_many_requests/;
 const NOT_FOUND = /model_not_found|not_found_error/;
 const BUSY = /overloaded|server_error|api_error|internal|unavailable|timeout/;
 
-interface Rule {
-  readonly when: (facts: ErrorFacts) => boolean;
-  readonly class: Failure['class'];
-  readonly type: string;
-}
-
 export function classify(error: unknown, target: Target, now: Instant): Failure {
   const own = ownFailure(error);
   if (own !== undefined) return own;
   const facts = errorFacts(error);
-  const { class: kind, type } = RULES.find(({ when }) => when(facts)) ?? {
-    class: 'fatal',
-    type: facts.name.replace(/^AI_/, ''),
-  };
+  const [type] = RULES.find(([, when]) => when(facts)) ?? [facts.name.replace(/^AI_/, '')];
+  const kind = CLASSES[type] ?? 'fatal';
   const lead = type === 'AuthenticationError' ? keyRefused(target) : target.name;
   const hint = hintOf(facts, type, target);
   const failure: Failure = { class: kind, type, message: `${messageOf(lead, facts, target)}${hint}` };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
   const wait = retryAfterMs(facts, now);
-  const isRead = facts.malformed || (facts.status >= 200 && facts.status < 300);
-  const reached = !facts.disconnected && !facts.reported && isRead;
+  const reached = !facts.disconnected && !facts.reported && (facts.malformed || isSuccess(facts.status));
   return {
     ...failure,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(reached || target.retries === 0 ? {} : { transportRetries: target.retries }),
   };
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** True for a response that arrived but could not be parsed; false for a response that reports an error. */
@@ -151,13 +128,17 @@ export function failedToolCall(error: unknown): string | undefined {
 }
 
 /** The tokens that a response reports although it cannot be used. */
-export function usageIn(error: unknown): { readonly input: number; readonly output: number } | undefined {
+export function usageIn(error: unknown): LanguageModelV4Usage | null {
   const causes = causesOf(error instanceof StreamError ? error.cause : error);
   const given = [bodyIn(causes), firstOf(causes, 'data'), ...causes];
   const usage = given.flatMap((each) => (isFields(each) && isFields(each['usage']) ? [each['usage']] : []))[0];
   const input = usage?.['input_tokens'] ?? usage?.['prompt_tokens'];
   const output = usage?.['output_tokens'] ?? usage?.['completion_tokens'];
-  return typeof input === 'number' && typeof output === 'number' ? { input, output } : undefined;
+  if (typeof input !== 'number' || typeof output !== 'number') return null;
+  return {
+    inputTokens: { total: input, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: output, text: undefined, reasoning: undefined },
+  };
 }
 
 function keyRefused({ provider, name, keyFrom }: Target): string {
@@ -276,7 +257,7 @@ function statusOf(causes: readonly Fields[], reports: readonly Fields[]): number
 function upstreamReason({ raw, provider_name: provider }: Fields): string | undefined {
   const text = textIn(raw);
   if (text === undefined) return undefined;
-  const inner = errorObjects(parsed(text)).flatMap(({ message }) => textIn(message) ?? [])[0] ?? text;
+  const inner = errorObjects(parsedJson(text)).flatMap(({ message }) => textIn(message) ?? [])[0] ?? text;
   return `${textIn(provider) ?? 'upstream'}: ${inner}`;
 }
 
@@ -312,15 +293,7 @@ function firstOf(chain: readonly Fields[], field: string): unknown {
 /** The body of the response. Packages give it as text or as the parsed value. */
 function bodyIn(causes: readonly Fields[]): unknown {
   const body = firstOf(causes, 'responseBody');
-  return typeof body === 'string' ? parsed(body) : body;
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return undefined;
-  }
+  return typeof body === 'string' ? parsedJson(body) : body;
 }
 
 function isFields(value: unknown): value is Fields {

@@ -1,7 +1,10 @@
 /** The deviations of servers, by protocol, and the form that the AI SDK reads. */
 import type { Protocol } from '../../catalog/providers.ts';
+import { parsedJson } from '../../core/reply.ts';
+import { isRecord } from '../../expr/json.ts';
+import type { Json } from '../../expr/json.ts';
 
-export type Fields = { [name: string]: unknown };
+export type Fields = { [name: string]: Json };
 type Change = 'none' | 'changed' | 'dropped';
 
 export interface Rules {
@@ -29,7 +32,7 @@ function chat(): Rules {
   const writeArguments = (from: unknown): boolean =>
     some(
       listIn(fieldsIn(from)['tool_calls']),
-      (call) => isFields(call['function']) && textField(call['function'], 'arguments'),
+      (call) => isRecord(call['function']) && textField(call['function'], 'arguments'),
     );
   return {
     body: (body) => some(choicesOf(body), ({ message }) => writeArguments(message)),
@@ -67,8 +70,8 @@ function responses(): Rules {
     body: correctOutput,
     event: (event) => {
       const numbered = NUMBERED.test(String(event['type'])) && defaultTo(event, 'sequence_number', 0);
-      const item = isFields(event['item']) && correctItem(event['item']);
-      const response = isFields(event['response']) && correctOutput(event['response']);
+      const item = isRecord(event['item']) && correctItem(event['item']);
+      const response = isRecord(event['response']) && correctOutput(event['response']);
       return changeIf(numbered || item || response);
     },
     isPlain: (line) => /"type":\s?"response\.[a-z_.]+\.delta"/.test(line),
@@ -88,14 +91,14 @@ function messages(): Rules {
   const dropped = new Set<unknown>();
   let isComplete = false;
   const correctUsage = (of: Fields, names: readonly string[]): boolean => {
-    const had = isFields(of['usage']);
+    const had = isRecord(of['usage']);
     const usage = fieldsIn(of['usage']);
     of['usage'] = usage;
     return some(names, (name) => defaultTo(usage, name, UNKNOWN)) || !had;
   };
   return {
     body: (body) => {
-      if (body['type'] === 'error' || isFields(body['error'])) return false;
+      if (body['type'] === 'error' || isRecord(body['error'])) return false;
       const had = Array.isArray(body['content']);
       if (!had) body['content'] = [];
       const kept = keep(body, 'content', ({ type }) => KNOWN_BLOCK.test(String(type)));
@@ -125,9 +128,9 @@ function isDropped(event: Fields, dropped: Set<unknown>): boolean {
 function correctBlock(block: Fields, index: unknown): boolean {
   if (block['type'] !== 'tool_use') return false;
   const named = defaultTo(block, 'id', `call_${String(index)}`);
-  const written = typeof block['input'] === 'string' ? objectIn(block['input']) : undefined;
-  if (written !== undefined) block['input'] = written;
-  return named || written !== undefined;
+  const written = parsedJson(block['input'] ?? null);
+  if (isRecord(written)) block['input'] = written;
+  return named || isRecord(written);
 }
 
 /** Writes a field as text. Without a value it is empty. */
@@ -138,7 +141,7 @@ function textField(of: Fields, name: string): boolean {
   return true;
 }
 
-function defaultTo(of: Fields, name: string, value: unknown): boolean {
+function defaultTo(of: Fields, name: string, value: Json): boolean {
   if (of[name] !== undefined && of[name] !== null) return false;
   of[name] = value;
   return true;
@@ -148,7 +151,7 @@ function defaultTo(of: Fields, name: string, value: unknown): boolean {
 function keep(of: Fields, name: string, passes: (entry: Fields) => boolean): boolean {
   const list = of[name];
   if (!Array.isArray(list)) return false;
-  const kept = (list as unknown[]).filter((entry) => isFields(entry) && passes(entry));
+  const kept = list.filter((entry) => isRecord(entry) && passes(entry));
   of[name] = kept;
   return kept.length < list.length;
 }
@@ -162,23 +165,10 @@ function changeIf(changed: boolean): Change {
   return changed ? 'changed' : 'none';
 }
 
-function objectIn(text: string): Fields | undefined {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return isFields(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function listIn(value: unknown): Fields[] {
-  return Array.isArray(value) ? (value as unknown[]).filter(isFields) : [];
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 function fieldsIn(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
-function isFields(value: unknown): value is Fields {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
+  return isRecord(value) ? value : {};
 }

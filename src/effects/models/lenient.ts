@@ -4,7 +4,9 @@
  * change passes as it is.
  */
 import type { Protocol } from '../../catalog/providers.ts';
-import type { Fields, Rules } from './lenient-rules.ts';
+import { parsedJson } from '../../core/reply.ts';
+import { isRecord } from '../../expr/json.ts';
+import type { Rules } from './lenient-rules.ts';
 import { RULES } from './lenient-rules.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -22,8 +24,8 @@ function rewrittenBody({ body }: Rules): TransformStream<Bytes, Bytes> {
     transform: (chunk) => void chunks.push(chunk),
     flush: (controller) => {
       const whole = Buffer.concat(chunks);
-      const parsed = parsedFields(whole.toString('utf8'));
-      const changed = parsed !== undefined && body(parsed);
+      const parsed = parsedJson(whole.toString('utf8'));
+      const changed = isRecord(parsed) && body(parsed);
       controller.enqueue(changed ? encoded(JSON.stringify(parsed)) : new Uint8Array(whole));
     },
   });
@@ -63,20 +65,11 @@ const END_MARK = /^data:\s*\[DONE\]/;
 
 function rewrittenLine(line: string, { isPlain, event }: Rules): string {
   if (!line.startsWith('data:') || isPlain(line)) return line;
-  const parsed = parsedFields(line.slice('data:'.length));
-  if (parsed === undefined) return line;
+  const parsed = parsedJson(line.slice('data:'.length));
+  if (!isRecord(parsed)) return line;
   const change = event(parsed);
   if (change === 'none') return line;
   return change === 'dropped' ? ':' : `data: ${JSON.stringify(parsed)}${line.endsWith('\r') ? '\r' : ''}`;
-}
-
-function parsedFields(text: string): Fields | undefined {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function encoded(text: string): Bytes {

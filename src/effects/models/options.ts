@@ -6,9 +6,11 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions, SharedV4Warning } from '@ai-sdk/provider';
 import { SDK_OPTIONS } from '../../catalog/provider-options.ts';
 import type { Protocol } from '../../catalog/providers.ts';
+import { isRecord } from '../../expr/json.ts';
+import { defined } from '../../expr/values.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AgentDef, CallSettings } from '../../ir/nodes.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { Target } from './target.ts';
 
 type Fields = { readonly [name: string]: Json };
@@ -45,24 +47,24 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
   const { known, raw } = splitOptions(target.options, protocol);
   const parallel = hasTools ? settings.parallelToolCalls : undefined;
   const { topP, seed, stop, reasoningEffort } = settings;
-  const given = present({ temperature: temperature ?? undefined, topP, seed });
+  const given = defined({ temperature: temperature ?? undefined, topP, seed });
   if (maxOutputTokens !== null) refuseLargerCap(target, maxOutputTokens);
   const isSerial = protocol === 'anthropic' && parallel !== undefined ? !parallel : undefined;
   return {
     call: {
       ...given,
-      ...present({ maxOutputTokens: maxOutputTokens ?? undefined, reasoning: reasoningEffort }),
+      ...defined({ maxOutputTokens: maxOutputTokens ?? undefined, reasoning: reasoningEffort }),
       ...(stop === undefined ? {} : { stopSequences: [...stop] }),
     },
     providerOptions: {
-      [optionsName(target)]: { ...preset, ...present({ disableParallelToolUse: isSerial }), ...known },
+      [optionsName(target)]: { ...preset, ...defined({ disableParallelToolUse: isSerial }), ...known },
     },
     body: {
       over: raw,
       ...(maxOutputTokens === null ? {} : { cap: { tokens: maxOutputTokens, hasThinking: 'thinking' in known } }),
       missing: settingFields(protocol, {
         ...given,
-        ...present({
+        ...defined({
           stop: stop && [...stop],
           reasoningEffort,
           parallel: isSerial === undefined ? parallel : undefined,
@@ -81,7 +83,7 @@ function refuseLargerCap({ name, options }: Target, cap: number): void {
   );
   if (found === undefined) return;
   const message = `${name}: the option \`${found[0]}\` is above the limit of ${cap} output tokens; set \`max_output_tokens\` on the agent instead`;
-  throw new PerformError({ class: 'fatal', type: 'OptionError', message });
+  throw fail('fatal', 'OptionError', message);
 }
 const OUTPUT_CAPS: ReadonlySet<string> = new Set([
   'max_tokens',
@@ -124,8 +126,7 @@ export function watchOptions(target: Target, provider: string): WatchedOptions {
   const refuseUnread = (): void => {
     const [name] = unread;
     if (name === undefined) return;
-    const message = `${target.name} does not know the option \`${name}\``;
-    throw new PerformError({ class: 'fatal', type: 'OptionError', message });
+    throw fail('fatal', 'OptionError', `${target.name} does not know the option \`${name}\``);
   };
   const names = unread.size === 0 ? [] : optionNames(provider);
   return { providerOptions: Object.fromEntries(names.map((name) => [name, watched])), refuseUnread };
@@ -151,8 +152,7 @@ export function refuseLosses(warnings: readonly SharedV4Warning[], { required }:
     const name = warning.feature.slice(warning.feature.lastIndexOf('.') + 1);
     if (!required.has(name)) continue;
     const why = warning.details === undefined ? '' : `: ${warning.details}`;
-    const message = `${target.name} does not take the option \`${name}\`${why}`;
-    throw new PerformError({ class: 'fatal', type: 'OptionError', message });
+    throw fail('fatal', 'OptionError', `${target.name} does not take the option \`${name}\`${why}`);
   }
 }
 
@@ -160,7 +160,7 @@ export function refuseLosses(warnings: readonly SharedV4Warning[], { required }:
 export function withBodyFields(body: string, { over, missing, cap }: BodyFields): string {
   if (Object.keys(over).length === 0 && Object.keys(missing).length === 0 && cap === undefined) return body;
   const parsed = JSON.parse(body) as Json;
-  if (!isFields(parsed)) return body;
+  if (!isRecord(parsed)) return body;
   return JSON.stringify(merged(merged(missing, cap === undefined ? parsed : withinCap(parsed, cap)), over));
 }
 
@@ -171,8 +171,8 @@ export function withBodyFields(body: string, { over, missing, cap }: BodyFields)
 function withinCap(body: Fields, { tokens, hasThinking }: OutputCap): Fields {
   const { max_tokens: sent, thinking = null } = body;
   if (typeof sent !== 'number' || sent <= tokens) return body;
-  const budget = isFields(thinking) ? thinking['budget_tokens'] : undefined;
-  if (!isFields(thinking) || typeof budget !== 'number' || hasThinking) return { ...body, max_tokens: tokens };
+  const budget = isRecord(thinking) ? thinking['budget_tokens'] : undefined;
+  if (!isRecord(thinking) || typeof budget !== 'number' || hasThinking) return { ...body, max_tokens: tokens };
   const budget_tokens = Math.max(THINKING_TOKENS_MIN, Math.min(budget, Math.floor(tokens * 0.8)));
   return { ...body, max_tokens: tokens, thinking: { ...thinking, budget_tokens } };
 }
@@ -197,7 +197,7 @@ function splitOptions(options: Fields, protocol: Protocol): { readonly known: Fi
 
 function hasWireName(value: Json): boolean {
   if (Array.isArray(value)) return value.some(hasWireName);
-  return isFields(value) && Object.entries(value).some(([name, inner]) => name.includes('_') || hasWireName(inner));
+  return isRecord(value) && Object.entries(value).some(([name, inner]) => name.includes('_') || hasWireName(inner));
 }
 
 /** The settings under the names of the protocol. */
@@ -209,23 +209,17 @@ function settingFields(protocol: Protocol, settings: Fields): Fields {
     case 'a2a':
       return {};
     case 'google': {
-      const config = present({ ...same, topP, stopSequences: stop });
+      const config = defined({ ...same, topP, stopSequences: stop });
       return Object.keys(config).length === 0 ? {} : { generationConfig: config };
     }
     case 'anthropic':
-      return present({ ...common, stop_sequences: stop });
+      return defined({ ...common, stop_sequences: stop });
     case 'openai':
-      return present({ ...common, stop, reasoning: reasoningEffort && { effort: reasoningEffort } });
+      return defined({ ...common, stop, reasoning: reasoningEffort && { effort: reasoningEffort } });
     case 'openai-chat':
     case 'compatible':
-      return present({ ...common, stop, reasoning_effort: reasoningEffort });
+      return defined({ ...common, stop, reasoning_effort: reasoningEffort });
   }
-}
-
-function present<Value extends { readonly [name: string]: unknown }>(
-  fields: Value,
-): { [name in keyof Value]?: Exclude<Value[name], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
 /** Objects are merged field by field; of other values, the second one counts. */
@@ -233,11 +227,7 @@ function merged(first: Fields, second: Fields): Fields {
   const both: { [name: string]: Json } = { ...first };
   for (const [name, value] of Object.entries(second)) {
     const known = both[name];
-    both[name] = known !== undefined && isFields(known) && isFields(value) ? merged(known, value) : value;
+    both[name] = isRecord(known) && isRecord(value) ? merged(known, value) : value;
   }
   return both;
-}
-
-function isFields(value: Json): value is { [name: string]: Json } {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

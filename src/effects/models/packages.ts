@@ -24,7 +24,8 @@ export function requireModel(target: Target, folder: string): void {
   else if (protocol !== 'a2a') resolveOptional(PACKAGES[protocol], `the provider \`${target.provider}\``);
 }
 
-const PACKAGES = {
+/** The packages of the AI SDK, by protocol. */
+export const PACKAGES = {
   openai: '@ai-sdk/openai',
   'openai-chat': '@ai-sdk/openai',
   anthropic: '@ai-sdk/anthropic',

@@ -5,7 +5,7 @@
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
-import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { fail, failureOf } from '../../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StreamedPart } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { StreamRedactor, redactValue } from '../redact.ts';
@@ -72,7 +72,7 @@ function findTarget({ flow, command }: Call, options: ModelPerformerOptions): Ta
   }
 }
 
-async function notConfigured(_: Call, { message }: SluiceError): Promise<Settled> {
+export async function notConfigured(_: Call, { message }: SluiceError): Promise<Settled> {
   return { ok: false, error: { class: 'fatal', type: 'NotConfiguredError', message } };
 }
 
@@ -123,9 +123,8 @@ async function askInTime(call: Call, target: Target, options: ModelPerformerOpti
   }
 }
 
-function noReply({ name, timeoutMs }: Target): PerformError {
-  const message = `${name}: no complete reply within ${timeoutMs / 1000} s`;
-  return new PerformError({ class: 'timeout', type: 'TimeoutError', message });
+function noReply({ name, timeoutMs }: Target): Error {
+  return fail('timeout', 'TimeoutError', `${name}: no complete reply within ${timeoutMs / 1000} s`);
 }
 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
@@ -139,7 +138,7 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
     const written = failedToolCall(error);
     if (written !== undefined) return unreadableCall(written, target, request);
     if (error instanceof SluiceError) return (options.onMissing ?? notConfigured)(call, error);
-    reply.usage ??= reportedUsage(error);
+    reply.usage ??= usageIn(error);
     return { ok: false, error: classify(error, target, call.clock.now()), ...partialUsage(reply, target, request) };
   }
   return settle(reply, target, request, call);
@@ -148,15 +147,12 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
 /** A tool call that the provider could not read counts as a call with unreadable arguments, which the agent corrects. */
 function unreadableCall(written: string, target: Target, request: Request): Settled {
   const named = /<function=([\w.-]+)/.exec(written)?.[1] ?? /"name"\s*:\s*"([^"]+)"/.exec(written)?.[1] ?? 'unknown';
-  const reply = emptyReply();
-  reply.parts.push({
-    type: 'call',
-    id: '',
-    name: named,
-    input: written === '' ? 'null' : written,
-    metadata: undefined,
-  });
-  reply.finish = { unified: 'tool-calls', raw: 'tool_use_failed' };
+  const input = written === '' ? 'null' : written;
+  const reply: Reply = {
+    ...emptyReply(),
+    parts: [{ type: 'call', id: '', name: named, input, metadata: undefined }],
+    finish: { unified: 'tool-calls', raw: 'tool_use_failed' },
+  };
   const used = usageOf(reply, target, sentText(request));
   return { ok: true, value: redactValue(recordOf(reply, target, request.offer, false), target.secrets), used };
 }
@@ -164,8 +160,7 @@ function unreadableCall(written: string, target: Target, request: Request): Sett
 function agentOf({ flow, command }: Call): AgentDef {
   const agent = flow.agents[command.name];
   if (agent !== undefined) return agent;
-  const message = `agent \`${command.name}\` is not in the flow`;
-  throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message });
+  throw fail('fatal', 'NotConfiguredError', `agent \`${command.name}\` is not in the flow`);
 }
 
 /** Asks for a body or a stream. Some servers ignore what was asked for, so their answer is read in the form that it has. */
@@ -249,17 +244,6 @@ function settle(reply: Reply, target: Target, request: Request, call: Call): Set
 /** A reply that broke off is charged for what arrived. A reply that never started is free. */
 function partialUsage(reply: Reply, target: Target, request: Request): Pick<Settled, 'used'> {
   return hasArrived(reply) ? { used: usageOf(reply, target, sentText(request)) } : {};
-}
-
-/** The usage of a response that cannot be used otherwise. */
-function reportedUsage(error: unknown): Reply['usage'] {
-  const found = usageIn(error);
-  if (found === undefined) return null;
-  const none = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
-  return {
-    inputTokens: { total: found.input, ...none },
-    outputTokens: { total: found.output, text: undefined, reasoning: undefined },
-  };
 }
 
 function hasArrived({ parts, usage }: Reply): boolean {

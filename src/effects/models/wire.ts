@@ -2,7 +2,7 @@
  * Reads facts from the raw protocol that the AI SDK does not report. A Responses stream ends with the complete output, which
  * replaces the parts assembled from the stream. A Messages stream must hold one message only.
  */
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import { isUnreadable } from './errors.ts';
 import type { Protocol } from '../../catalog/providers.ts';
 import { StreamError, fieldOf } from './reply.ts';
@@ -46,9 +46,9 @@ function isUnfinished(status: string, { finish }: Reply): boolean {
   return finish?.unified !== 'length' && finish?.unified !== 'content-filter';
 }
 
-function unfinished(status: string): PerformError {
+function unfinished(status: string): Error {
   const message = `the response has the status \`${status}\` and holds no finished reply`;
-  return new PerformError({ class: 'transient', type: 'UnfinishedReplyError', message });
+  return fail('transient', 'UnfinishedReplyError', message);
 }
 
 function finalOutput(): Wire {

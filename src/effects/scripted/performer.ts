@@ -7,7 +7,7 @@ import { compileExpr } from '../../expr/evaluate.ts';
 import { costOf, priceIn } from '../../ir/estimate.ts';
 import type { Command, Failure, Settled } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { Asked, Awaited, Call, Performer, ScriptedAnswer } from '../../runtime/ports.ts';
 import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
@@ -155,6 +155,6 @@ function suffixesOf(name: string): readonly string[] {
   return parts.map((_, index) => parts.slice(index).join('/'));
 }
 
-function scriptError(message: string): PerformError {
-  return new PerformError({ class: 'fatal', type: 'ScriptError', message });
+function scriptError(message: string): Error {
+  return fail('fatal', 'ScriptError', message);
 }

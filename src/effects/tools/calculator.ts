@@ -1,5 +1,5 @@
 /** Evaluates arithmetic with a small grammar: no variables, no assignment, bounded nesting. */
-import { fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
 
 const DEPTH_MAX = 100;
 const TOKEN = /\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|[A-Za-z]\w*|\*\*|\S/g;

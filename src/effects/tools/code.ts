@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from '../package-root.ts';
 import { QUICKJS_FILE, QUICKJS_START } from './quickjs.ts';
 import type { CodeAnswer, CodeRequest, CodeResult } from './quickjs.ts';
 import { SHELL, findBubblewrap, sandboxArgs, sandboxed } from './sandbox.ts';
-import { fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { CodeOptions, ToolCall, ToolKind, ToolOptions } from './tool.ts';
 
 const TIMEOUT_MS = 5_000;

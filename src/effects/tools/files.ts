@@ -4,15 +4,9 @@ import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from '../safe-path.ts';
 import { decode, wholeCharacters } from './output.ts';
 import { changeOnce, sha256 } from './state.ts';
-import { fail } from './tool.ts';
+import type { Plan } from './state.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind, ToolOptions } from './tool.ts';
-
-interface Diff {
-  readonly added: number;
-  readonly removed: number;
-  /** The lines that differ, with line numbers. Long diffs are cut. */
-  readonly diff: string;
-}
 
 const READ_MAX = 256 * 1024;
 const WRITE_MAX = 4 * 1024 * 1024;
@@ -48,11 +42,7 @@ function writeFile(call: ToolCall, max: number): Promise<Json> {
   checkSize(path, data, max);
   return changeOnce(call, path, async () => {
     const before = await readBeneath(call.workDir, path, max);
-    return {
-      after: sha256(data),
-      result: changed(path, before?.data ?? null, data),
-      apply: () => writeBeneath(call.workDir, path, data),
-    };
+    return replacement(call, path, before?.data ?? null, data);
   });
 }
 
@@ -71,11 +61,7 @@ function patchFile(call: ToolCall, max: number): Promise<Json> {
       throw fail('semantic', 'PatchError', `\`find\` occurs more than once in \`${path}\`; make it longer`);
     const data = Buffer.from(text.slice(0, at) + replace + text.slice(at + find.length));
     checkSize(path, data, max);
-    return {
-      after: sha256(data),
-      result: changed(path, before.data, data),
-      apply: () => writeBeneath(call.workDir, path, data),
-    };
+    return replacement(call, path, before.data, data);
   });
 }
 
@@ -101,18 +87,18 @@ async function listDirectory(call: ToolCall): Promise<Json> {
   };
 }
 
-function changed(path: string, before: Buffer | null, after: Buffer): Json {
-  const was = before === null ? { text: '', lossy: false } : decode(before);
-  const now = decode(after);
-  const diff = diffOf(was.text, now.text);
-  return {
+/** Replaces the content of a file, and reports the difference. */
+function replacement(call: ToolCall, path: string, before: Buffer | null, data: Buffer): Plan {
+  const after = sha256(data);
+  const result = {
     path,
-    bytes: after.length,
-    sha256: sha256(after),
+    bytes: data.length,
+    sha256: after,
     created: before === null,
     before: before === null ? null : sha256(before),
-    ...diff,
+    ...diffOf(before === null ? '' : decode(before).text, decode(data).text),
   };
+  return { after, result, apply: () => writeBeneath(call.workDir, path, data) };
 }
 
 async function exists(workDir: string, path: string): Promise<boolean> {
@@ -147,7 +133,8 @@ function missing(path: string): Error {
   return fail('semantic', 'NotFoundError', `\`${path}\` does not exist`);
 }
 
-function diffOf(before: string, after: string): Diff {
+/** The lines that differ, with line numbers. Long diffs are cut. */
+function diffOf(before: string, after: string): { added: number; removed: number; diff: string } {
   if (before === after) return { added: 0, removed: 0, diff: '' };
   const old = linesOf(before);
   const now = linesOf(after);

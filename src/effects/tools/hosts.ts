@@ -5,7 +5,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
-import { fail, reasonOf } from './tool.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { HttpOptions } from './tool.ts';
 
 export interface Allowed {

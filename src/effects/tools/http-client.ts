@@ -12,7 +12,7 @@ import type { Readable } from 'node:stream';
 import type { FailureClass } from '../../ir/codes.ts';
 import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
-import { fail, reasonOf } from './tool.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import { addressesOf } from './hosts.ts';
 import type { Allowed } from './hosts.ts';
 

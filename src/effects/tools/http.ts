@@ -5,7 +5,8 @@ import { send } from './http-client.ts';
 import type { HttpResponse } from './http-client.ts';
 import { argumentsIn, expandText, expandValue, textOf } from './template.ts';
 import type { Scope } from './template.ts';
-import { deadlineText, fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
+import { deadlineText } from './tool.ts';
 import type { HttpOptions, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredHttp {

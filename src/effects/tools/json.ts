@@ -1,6 +1,6 @@
 /** Tools for JSON texts. */
 import type { Json } from '../../expr/json.ts';
-import { fail, reasonOf } from './tool.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
 
 export function jsonTools(): ToolKind {

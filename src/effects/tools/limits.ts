@@ -67,17 +67,13 @@ const COUNTS_PER_NAMESPACE = ((): boolean => {
   return process.platform === 'linux' && (major > 5 || (major === 5 && minor >= 14));
 })();
 
-export interface Watch {
-  stop(): void;
-}
-
-/** Watches the descendants of the process `pid()` and the folder `dir`. Calls `exceeded` once, with a sentence. */
+/** Watches the descendants of the process `pid()` and the folder `dir`. Calls `exceeded` once, with a sentence. Returns a function that stops. */
 export function watch(
   pid: () => number | null,
   dir: string | null,
   limits: Limits,
   exceeded: (message: string) => void,
-): Watch {
+): () => void {
   let stopped = false;
   const stop = (): void => {
     stopped = true;
@@ -96,7 +92,7 @@ export function watch(
     if (!stopped) timer = setTimeout(() => void look(), WATCH_MS).unref();
   };
   let timer = setTimeout(() => void look(), WATCH_MS).unref();
-  return { stop };
+  return stop;
 }
 
 function usageProblem(root: number, { processesMax, memoryMax }: Limits): string | null {

@@ -2,9 +2,9 @@
 import { resolve } from 'node:path';
 import type { Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
-import type { Attach } from '../attachments/source.ts';
 import { loadCode } from '../code/load.ts';
-import { fail, reasonOf } from './tool.ts';
+import type { ToolContext } from '../functions/performer.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
 /**
@@ -13,21 +13,10 @@ import type { Args, ToolKind, ToolOptions } from './tool.ts';
  * const send = async (args: { readonly to?: string }, { idempotencyKey, signal }: ModuleContext) =>
  *   fetch('https://mail.example/send', { method: 'POST', signal, headers: { 'Idempotency-Key': idempotencyKey } });
  */
-export interface ModuleContext {
-  /** Aborted when the call times out or the run no longer needs it. */
-  readonly signal: AbortSignal;
-  /** The same for every attempt of this call. No other call has it. */
-  readonly idempotencyKey: string;
-  readonly run: string;
-  readonly node: string;
-  readonly attempt: number;
-  /** When the engine stops waiting, in milliseconds since 1970; null if there is no limit. */
-  readonly deadline: number | null;
+export interface ModuleContext extends ToolContext {
   readonly workDir: string;
   /** In a compensation: the result of the call that it undoes. Otherwise null. */
   readonly result: Json;
-  /** Adds an image or a file to the run. The returned reference, in the result, shows it to models. */
-  readonly attach: Attach;
 }
 /**
  * A function that a document names as `module: ./tools.ts#send`.

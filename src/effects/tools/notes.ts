@@ -4,7 +4,7 @@
  */
 import type { Json } from '../../expr/json.ts';
 import { changeState, readState } from './state.ts';
-import { fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind, ToolWork } from './tool.ts';
 
 type Notes = { [key: string]: string };

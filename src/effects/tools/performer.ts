@@ -21,7 +21,7 @@ import { logChange, noteTools } from './notes.ts';
 import { searchTools } from './search.ts';
 import { shellTools } from './shell.ts';
 import { withoutSecrets } from './template.ts';
-import { fail, reasonOf } from './tool.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 /**

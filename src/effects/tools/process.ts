@@ -9,7 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 import { entriesOf, readProc, watch } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { Output } from './output.ts';
-import { fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
 
 export interface ProcessRequest {
   /** The program by its full path, and its arguments. */
@@ -63,7 +63,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const onAbort = (): void => kill(() => fail('timeout', 'AbortError', 'the command was stopped'));
   if (signal?.aborted === true) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
-  const watched = watch(
+  const stopWatching = watch(
     () => sandboxInit(streams.status) ?? child.pid ?? null,
     request.watchedDir ?? null,
     limits,
@@ -75,7 +75,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     return { code, ...streams };
   } finally {
     clearTimeout(timer);
-    watched.stop();
+    stopWatching();
     signal?.removeEventListener('abort', onAbort);
   }
 }

@@ -12,7 +12,7 @@ import type { Limits } from './limits.ts';
 import { FEED_FD, runProcess } from './process.ts';
 import type { ProcessRequest, ProcessResult } from './process.ts';
 import { seccompFilter } from './seccomp.ts';
-import { fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { ShellOptions } from './tool.ts';
 
 export interface ShellRequest {

@@ -2,7 +2,7 @@
 import { RE2JS } from 're2js';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath } from '../safe-path.ts';
-import { fail, reasonOf } from './tool.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
 
 const MATCHES_MAX = 100;

@@ -4,7 +4,8 @@ import { shellRunner } from './sandbox.ts';
 import type { ShellRunner } from './sandbox.ts';
 import { expandText } from './template.ts';
 import type { Scope } from './template.ts';
-import { deadlineText, fail } from './tool.ts';
+import { fail } from '../../runtime/failures.ts';
+import { deadlineText } from './tool.ts';
 import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredShell {

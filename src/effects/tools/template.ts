@@ -3,12 +3,12 @@
  * process. Templates are expanded once, so the text of an argument is never read as a template. A value that consists of
  * one template keeps its type.
  */
+import { readPath } from '../../core/slots.ts';
 import type { Json } from '../../expr/json.ts';
-import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { fail, failureOf, PerformError } from '../../runtime/failures.ts';
 import { keysIn } from '../../catalog/providers.ts';
 import type { HoldsSecret } from '../attachments/source.ts';
 import { holdsSecret, redactValue } from '../redact.ts';
-import { fail } from './tool.ts';
 import type { Args, ToolCall, ToolOptions, ToolWork } from './tool.ts';
 
 export interface Scope {
@@ -77,9 +77,9 @@ export function environmentIn(template: string): readonly string[] {
 function valueAt(path: string, { args, result, env }: Scope): Json {
   const [first = '', ...rest] = path.split('.');
   if (first === 'env') return variable(rest.join('.'), env);
-  if (Object.hasOwn(args, first)) return walk(args[first] ?? null, rest);
-  if (first === 'args') return walk(args, rest);
-  if (first === 'result') return walk(result, rest);
+  if (Object.hasOwn(args, first)) return readPath(args[first] ?? null, rest);
+  if (first === 'args') return readPath(args, rest);
+  if (first === 'result') return readPath(result, rest);
   return null;
 }
 
@@ -88,14 +88,4 @@ function variable(name: string, env: Scope['env']): string {
   const value = env[name];
   if (value === undefined) throw fail('fatal', 'NotConfiguredError', `the environment variable \`${name}\` is not set`);
   return value;
-}
-
-function walk(value: Json, path: readonly string[]): Json {
-  let at: Json | undefined = value;
-  for (const name of path) {
-    if (at === null || typeof at !== 'object') return null;
-    at = Array.isArray(at) ? at[Number(name)] : Object.hasOwn(at, name) ? at[name] : undefined;
-    if (at === undefined) return null;
-  }
-  return at ?? null;
 }

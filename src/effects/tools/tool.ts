@@ -1,8 +1,6 @@
 /** Types that all kinds of tools share: the options of a set of tools, one call, and one kind of implementation. */
-import type { FailureClass } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Json } from '../../expr/json.ts';
-import { PerformError } from '../../runtime/failures.ts';
 import type { Call } from '../../runtime/ports.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { AttachTo, AttachmentSource, HoldsSecret } from '../attachments/source.ts';
@@ -134,13 +132,4 @@ export interface ToolKind {
   readonly declared?: (definition: Json, implementation: { readonly [key: string]: Json }) => ToolWork;
   /** Ends every process and thread that this kind has started. */
   readonly close?: () => Promise<void>;
-}
-
-/** A failed call. Retries depend on the class; error routes can match the type. */
-export function fail(failure: FailureClass, type: string, message: string): PerformError {
-  return new PerformError({ class: failure, type, message });
-}
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 /** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. Nothing is preselected. */
-import { isRecord } from '../../expr/values.ts';
+import { isRecord } from '../../expr/json.ts';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Json } from '../../expr/json.ts';

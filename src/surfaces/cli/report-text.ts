@@ -1,6 +1,6 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
 import { isGood } from '../../ir/codes.ts';
-import { isRecord } from '../../expr/values.ts';
+import { isRecord } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';

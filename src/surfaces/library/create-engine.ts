@@ -128,12 +128,12 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
   const rest = script === undefined || script === false ? others : { ...others, script };
   const functions = new Functions(rest.onNotice);
-  const { world, attachments, close: closeWorld } = worldBeside(journal, { ...rest, flowTools: functions });
+  const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
+  const { world, attachments, close: closeWorld } = worldBeside(file, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
   const whole = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
   const store = tenant === undefined ? whole : forTenant(whole, tenant);
-  const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
   const runtime = createRuntime({
     worstCase: worstCases(),
     ...retentionOptions(store, file, rest.onNotice),
@@ -149,21 +149,19 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await closeWorld();
   };
   const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
-  const recorded = scriptPin(script === false ? undefined : script, journal === ':memory:' ? undefined : file);
+  const recorded = scriptPin(script === false ? undefined : script, file);
   const start = createStart({ runtime, world, definitions, tenant, recorded });
-  const run = async (given: CompiledFlow | AnyDefinition, input?: unknown, more: RunOptions = {}): Promise<Run> => {
-    const { id, ...others } = more;
-    const started = await start(given, {
-      ...others,
-      input: input as RunInput,
-      ...(id === undefined ? {} : { run: id }),
-    });
-    return createRun(source, started);
-  };
   return {
     ...runtime,
     start,
-    run: run,
+    run: async (
+      given: CompiledFlow | AnyDefinition,
+      input?: unknown,
+      { id, ...more }: RunOptions = {},
+    ): Promise<Run> => {
+      const named = id === undefined ? {} : { run: id };
+      return createRun(source, await start(given, { ...more, ...named, input: input as RunInput }));
+    },
     handle: (id: RunId, definition?: AnyDefinition): Run => {
       if (definition !== undefined) definitions.compile(definition);
       return createRun(source, id);
@@ -218,10 +216,9 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
 
 /** Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. */
 function worldBeside(
-  journal: string | Store,
+  file: string | undefined,
   options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
 ): { readonly world: World; readonly attachments: AttachmentStore | undefined; close(): Promise<void> } {
-  const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
   const vault =
     file === undefined || options.vault !== undefined
       ? undefined

@@ -10,7 +10,7 @@ import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Pending, Question, RunState, Thread } from '../../ir/events.ts';
 import type { DoNode, Node } from '../../ir/nodes.ts';
-import type { Misfit } from './misfit.ts';
+import type { Misfit } from './values.ts';
 
 export function positionMisfits(before: Program, after: Program, state: RunState): readonly Misfit[] {
   return [...state.threads.values()].flatMap((thread) => [

@@ -11,7 +11,6 @@ import { hasPath, readPath } from '../../core/slots.ts';
 import { parseExpr } from '../../expr/parse.ts';
 import type { RunState, Slots } from '../../ir/events.ts';
 import type { CompiledFlow, DoNode, Expr, Node, NodeId, Write } from '../../ir/nodes.ts';
-import type { Misfit } from './misfit.ts';
 
 type Path = readonly string[];
 /** Names that the engine provides where they can be read. */
@@ -142,4 +141,10 @@ function unfitResults(before: CompiledFlow, after: Program, slots: Slots): reado
         return [{ part: `value \`${keyOf(path)}\``, problem: `it does not fit the new \`output\`: ${problem}` }];
       });
   });
+}
+
+export interface Misfit {
+  /** As in "node `gate`" or "value `triage.output`". */
+  readonly part: string;
+  readonly problem: string;
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import type { Misfit } from '../../migrate/misfit.ts';
+import type { Misfit } from '../../migrate/values.ts';
 import { examine, migrate } from '../../migrate/migrate.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { readRun } from '../../../runtime/journal/read.ts';

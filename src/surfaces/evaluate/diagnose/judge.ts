@@ -8,7 +8,7 @@ import type { Script } from '../../../effects/scripted/script.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { oneLine } from '../../cli/text.ts';
 import { runCase } from '../suite/run-case.ts';

@@ -7,7 +7,7 @@ import type { CompiledFlow, Meter, Node, ToolDef } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import type { MadeDecision } from '../../../runtime/report/decisions.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { Attempt, CallRecord, PlanVersion, RefusedCall, RunRecord } from '../journal/record.ts';
 
 export interface ToolStep {

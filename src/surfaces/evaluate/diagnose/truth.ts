@@ -4,7 +4,7 @@ import { evidenceOf, judgeUtterance } from '../../../effects/grounding/grounding
 import { wordsOf } from '../../../effects/grounding/tool-words.ts';
 import { judgeResult } from '../../../effects/policy/result.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import { overlap, remedyFor, wordsIn, type Pathology } from './detector.ts';
 import type { ToolStep, Trajectory } from './trajectory.ts';
 

@@ -10,7 +10,7 @@ import type { Event } from '../../../ir/events.ts';
 import { clockOf, isCounted } from '../../../ir/meters.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { CallRecord, RunRecord } from './record.ts';
 
 export interface AgentRunTrace {

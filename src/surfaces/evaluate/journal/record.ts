@@ -2,7 +2,8 @@
  * One run as evaluations see it: the report, and every call with its input, its attempts and its verdict. Everything is
  * computed from the journal.
  */
-import { defined, isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
+import { defined } from '../../../expr/values.ts';
 import { canonical } from '../../../expr/canonical.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { authorOf } from '../../../core/failure.ts';

@@ -7,7 +7,7 @@ import { isCounted } from '../../../ir/meters.ts';
 import type { Node } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import { agentRunTrace } from '../journal/art.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { CallRecord } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
 import { hasEnded, type Measured } from './labels.ts';

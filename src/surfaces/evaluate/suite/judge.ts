@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { compile } from '../../../compile/compile.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { PreparedCase } from './modes.ts';
 import { runCase } from './run-case.ts';

@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import type { Json } from '../../../expr/json.ts';
 import type { AnswerEntry, ModelEntry, ToolEntry } from '../../../effects/scripted/script.ts';
-import { isRecord } from '../../../expr/values.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { CallRecord, RunRecord } from '../journal/record.ts';
 
 export interface RecordedCase {

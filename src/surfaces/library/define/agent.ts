@@ -1,4 +1,5 @@
 /** Agents as values. */
+import { defined } from '../../../expr/values.ts';
 import type { Json } from '../../../expr/json.ts';
 import { budgetsOf } from './budgets.ts';
 import type { Budgets } from './budgets.ts';
@@ -70,15 +71,15 @@ export function agent<const Id extends string, Output extends StandardSchema | u
   options: AgentOptions<Output>,
 ): Agent<Id, Output extends StandardSchema ? InputOf<Output> : Reply> {
   const { tools = [], output, budget, maxOutputTokens, toolWidth, ...rest } = options;
-  const definition = {
+  const definition = defined({
     id,
     ...rest,
     ...(tools.length === 0 ? {} : { tools: tools.map((used) => (typeof used === 'string' ? used : used.name)) }),
-    ...(output === undefined ? {} : { output: toJsonSchema(output, `the output of \`${id}\``) }),
-    ...(budget === undefined ? {} : { budget: budgetsOf(budget) }),
-    ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
-    ...(toolWidth === undefined ? {} : { tool_width: toolWidth }),
-  };
+    output: output && toJsonSchema(output, `the output of \`${id}\``),
+    budget: budget && budgetsOf(budget),
+    max_output_tokens: maxOutputTokens,
+    tool_width: toolWidth,
+  });
   return Object.freeze({
     kind: 'agent' as const,
     id,

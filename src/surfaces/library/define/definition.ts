@@ -1,4 +1,5 @@
 /** A definition of a run: a document with the functions that implement its tools, and with the types of input and output. */
+import { defined } from '../../../expr/values.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
@@ -98,7 +99,7 @@ export interface Settings {
 }
 
 /** The sections of a document that settings of every notation have. */
-export const SECTIONS = [
+const SECTIONS = [
   'models',
   'boundary',
   'policies',
@@ -111,17 +112,29 @@ export const SECTIONS = [
   'mcp',
 ] as const;
 
+/** The options of a definition that are not settings. */
+export function withoutSettings<Options extends Settings>(options: Options): Omit<Options, keyof Settings> {
+  const entries = Object.entries(options).filter(([name]) => !SETTINGS.has(name));
+  return Object.fromEntries(entries) as Omit<Options, keyof Settings>;
+}
+const SETTINGS: ReadonlySet<string> = new Set(['description', 'budgets', ...SECTIONS]);
+
 /** The sections that settings become. */
 export function sectionsOf(settings: Settings): { readonly [key: string]: unknown } {
-  const given = SECTIONS.flatMap((name) => (settings[name] === undefined ? [] : [[name, settings[name]] as const]));
   const { budgets } = settings;
-  return { ...Object.fromEntries(given), ...(budgets === undefined ? {} : { budgets: budgetsOf(budgets) }) };
+  const sections = Object.fromEntries(SECTIONS.map((name) => [name, settings[name]]));
+  return defined({ ...sections, budgets: budgets && budgetsOf(budgets) });
 }
 
 /** Collects the agents and tools that a definition uses, each once. */
 export class Parts {
   readonly #agents = new Map<string, Agent>();
   readonly #tools = new Map<string, AnyTool>();
+
+  add(part: Agent | AnyTool): void {
+    if (part.kind === 'agent') this.addAgent(part);
+    else this.addTool(part);
+  }
 
   addAgent(agent: Agent): void {
     const known = this.#agents.get(agent.id);
@@ -139,13 +152,9 @@ export class Parts {
     if (tool.compensate !== undefined) this.addTool(tool.compensate);
   }
 
-  get agents(): readonly Agent[] {
-    return [...this.#agents.values()];
-  }
-
   /** The sections `agents` and `tools`. */
   sections(): { readonly [key: string]: unknown } {
-    const agents = this.agents.map(({ definition }) => definition);
+    const agents = [...this.#agents.values()].map(({ definition }) => definition);
     return { ...(agents.length === 0 ? {} : { agents }), ...this.toolSection() };
   }
 

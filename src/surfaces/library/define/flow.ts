@@ -1,5 +1,6 @@
 /** `flow`: a graph of steps as a value. It becomes the document that YAML would have, with the same hash. */
 import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { defined } from '../../../expr/values.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf } from './definition.ts';
@@ -80,13 +81,13 @@ class Builder {
     return (this.#document ??= {
       ...this.#parts().sections(),
       ...sectionsOf(options),
-      flow: {
+      flow: defined({
         id,
         entry: graph.entry ?? '',
-        ...(description === undefined ? {} : { description }),
-        ...(maxIterations === undefined ? {} : { max_iterations: maxIterations }),
+        description,
+        max_iterations: maxIterations,
         nodes: nodesOf(graph),
-      },
+      }),
     });
   }
 
@@ -131,13 +132,8 @@ class Builder {
   approve(name: string, message: FromScope, options: ApproveOptions<readonly string[]> = {}): Builder {
     const { onTimeout, choices, ...rest } = options;
     const given = this.#record(message, `the question \`${name}\``).value;
-    const fields = {
-      type: 'approval',
-      message: typeof given === 'string' ? given : JSON.stringify(given),
-      ...(choices === undefined ? {} : { choices }),
-      ...rest,
-      ...(onTimeout === undefined ? {} : { on_timeout: onTimeout }),
-    };
+    const text = typeof given === 'string' ? given : JSON.stringify(given);
+    const fields = defined({ type: 'approval', message: text, choices, ...rest, on_timeout: onTimeout });
     const approved = [{ when: `approvals.${name} == 'approve'` }, { ends: true }];
     const routes = choices === undefined ? { routes: approved } : {};
     return this.#with(addNode(this.#written.graph, { id: name, fields, path: `approvals.${name}`, ...routes }));
@@ -155,14 +151,14 @@ class Builder {
     { onItemError, maxItems, width, as = 'item' }: MapOptions = {},
   ): Builder {
     const list = this.#record(over, `\`${name}\``).value;
-    const fields = {
+    const fields = defined({
       type: 'map',
       over: list,
-      ...(as === 'item' ? {} : { as }),
-      ...(width === undefined ? {} : { width }),
-      ...(maxItems === undefined ? {} : { max_items: maxItems }),
-      ...(onItemError === undefined ? {} : { on_item_error: onItemError }),
-    };
+      as: as === 'item' ? undefined : as,
+      width,
+      max_items: maxItems,
+      on_item_error: onItemError,
+    });
     const added = this.#with(addNode(this.#written.graph, { id: name, fields, path: `${name}.results` }));
     const [head, body] = added.#seeing(this).#apart(name, each, reference(as), reference(`${as}_index`));
     const { open, entry, paths } = added.#written.graph;
@@ -170,10 +166,8 @@ class Builder {
   }
 
   parallel(name: string, branches: readonly Build[], { join, timeout }: ParallelOptions = {}): Builder {
-    const joined = {
-      ...(typeof join === 'number' ? { type: 'count', count: join } : join === undefined ? {} : { type: join }),
-      ...(timeout === undefined ? {} : { timeout }),
-    };
+    const kind = typeof join === 'number' ? { type: 'count', count: join } : { type: join };
+    const joined = defined({ ...kind, timeout });
     const fields = { type: 'parallel', ...(Object.keys(joined).length === 0 ? {} : { join: joined }) };
     const added = this.#with(addNode(this.#written.graph, { id: name, fields }));
     const { open, entry } = added.#written.graph;
@@ -277,10 +271,7 @@ class Builder {
 
   #parts(): Parts {
     const parts = new Parts();
-    for (const used of this.#written.used) {
-      if (used.kind === 'agent') parts.addAgent(used);
-      else parts.addTool(used);
-    }
+    for (const used of this.#written.used) parts.add(used);
     return parts;
   }
 }
@@ -297,15 +288,11 @@ function promptOf({ isText, value }: Recorded): unknown {
 
 function commonFields({ retry, ...rest }: NodeOptions): Fields {
   if (retry === undefined) return rest;
-  const { maxAttempts, backoffMs, multiplier, maxBackoffMs, match } = retry;
-  const fields = {
-    max_attempts: maxAttempts,
-    backoff_ms: backoffMs,
-    multiplier,
-    max_backoff_ms: maxBackoffMs,
-    match,
+  const { maxAttempts, backoffMs, maxBackoffMs, ...same } = retry;
+  return {
+    ...rest,
+    retry: defined({ max_attempts: maxAttempts, backoff_ms: backoffMs, max_backoff_ms: maxBackoffMs, ...same }),
   };
-  return { ...rest, retry: Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) };
 }
 
 /** The two routes of a decision. */

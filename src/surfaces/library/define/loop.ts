@@ -1,7 +1,8 @@
 /** `loop`: a bounded agent, or a planner and an executor, as a value. */
+import { defined } from '../../../expr/values.ts';
 import type { LoopFields } from '../../../compile/notations/loop/builder.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf } from './definition.ts';
+import { Parts, sectionsOf, withoutSettings } from './definition.ts';
 import type { Definition, Settings } from './definition.ts';
 import { conditionOf, reference } from './expression.ts';
 import type { Expression, Ref } from './expression.ts';
@@ -63,34 +64,34 @@ export function beginLoop<Worker extends Agent>(
   Worker extends Agent<string, infer Output> ? Output : never,
   { readonly [node: string]: string }
 > {
-  const { agent, planner, executor, verifier, escalation, criteria, guards, validate, intents, description, ...rest } =
-    options;
+  const { agent, planner, executor, verifier, escalation, criteria, guards, validate, intents, ...fields } =
+    withoutSettings(options);
   const parts = new Parts();
   for (const used of [agent, planner, executor, verifier, escalation?.safer])
     if (used !== undefined) parts.addAgent(used);
-  const { budgets: _budgets, models: _models, boundary: _boundary, policies: _policies, ...more } = rest;
-  const { protections: _protections, pii: _pii, retain: _retain, people: _people, mcp: _mcp, ...others } = more;
-  const { notify: _notify, review_queue: _queue, ...fields } = others;
-  const { safer, ...escalates } = escalation ?? {};
   const document = {
     ...parts.sections(),
     ...sectionsOf(options),
     loop: defined({
       id,
-      description,
+      description: options.description,
       agent: agent?.id,
       planner: planner?.id,
       executor: executor?.id,
       verifier: verifier?.id,
       ...fields,
-      criteria: criteria?.map((each) => (typeof each === 'string' ? each : { ...each, when: condition(each.when) })),
-      guards: guards?.map((each) => ({ ...each, when: condition(each.when) })),
-      validate: validate?.map((each) => ({ ...each, when: condition(each.when) })),
-      intents: intents?.map((each) => ({ ...each, when: condition(each.when) })),
-      escalation: escalation === undefined ? undefined : defined({ ...escalates, safer: safer?.id }),
+      criteria: criteria?.map((each) => (typeof each === 'string' ? each : recorded(each))),
+      guards: guards?.map(recorded),
+      validate: validate?.map(recorded),
+      intents: intents?.map(recorded),
+      escalation: escalation && defined({ ...escalation, safer: escalation.safer?.id }),
     }),
   };
   return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
+}
+
+function recorded(each: { readonly when: Condition<never> }): object {
+  return { ...each, when: condition(each.when) };
 }
 
 function condition(given: Condition<never>): string {
@@ -100,7 +101,3 @@ function condition(given: Condition<never>): string {
 }
 
 const NAMES = ['goal', 'input', 'answer', 'observations', 'receipts'];
-
-function defined(fields: { readonly [field: string]: unknown }): { readonly [field: string]: unknown } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}

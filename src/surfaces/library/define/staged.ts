@@ -1,8 +1,9 @@
 /** `staged`: plan, work, aggregate, validate and finalize, as a value. Agents stand where YAML has their ids. */
 import type { StagedFields, StagedWork } from '../../../compile/notations/staged/builder.ts';
+import { defined } from '../../../expr/values.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Agent } from './agent.ts';
-import { Parts, SECTIONS, sectionsOf } from './definition.ts';
+import { Parts, sectionsOf, withoutSettings } from './definition.ts';
 import type { Definition, Settings } from './definition.ts';
 import type { AnyTool } from './tool.ts';
 
@@ -15,37 +16,22 @@ export type StagedOptions = Settings & Omit<StagedFields<Agent, AnyTool>, 'id' |
  */
 export function beginStaged(id: string, options: StagedOptions): Definition<string, Json> {
   const parts = new Parts();
-  const { description } = options;
-  const fields = Object.entries(options).filter(([name]) => !SETTINGS.has(name));
-  const staged = {
-    id,
-    ...(description === undefined ? {} : { description }),
-    ...Object.fromEntries(fields.map(([name, value]) => [name, withIds(value, parts)])),
-  };
+  const fields = withIds(withoutSettings(options), parts) as object;
+  const staged = defined({ id, description: options.description, ...fields });
   const document = { ...parts.sections(), ...sectionsOf(options), staged };
   return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
 }
 
-const SETTINGS: ReadonlySet<string> = new Set(['description', 'budgets', ...SECTIONS]);
-
 function withIds(value: unknown, parts: Parts): unknown {
   if (Array.isArray(value)) return value.map((item) => withIds(item, parts));
   if (typeof value !== 'object' || value === null) return value;
-  if (isAgent(value)) {
-    parts.addAgent(value);
-    return value.id;
-  }
-  if (isTool(value)) {
-    parts.addTool(value);
-    return value.name;
+  if (isPart(value)) {
+    parts.add(value);
+    return value.kind === 'agent' ? value.id : value.name;
   }
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withIds(item, parts)]));
 }
 
-function isTool(value: object): value is AnyTool {
-  return 'kind' in value && value.kind === 'tool' && 'definition' in value;
-}
-
-function isAgent(value: object): value is Agent {
-  return 'kind' in value && value.kind === 'agent' && 'definition' in value;
+function isPart(value: object): value is Agent | AnyTool {
+  return 'kind' in value && (value.kind === 'agent' || value.kind === 'tool') && 'definition' in value;
 }

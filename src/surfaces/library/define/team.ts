@@ -1,4 +1,5 @@
 /** `team`: agents that take turns by a strategy, as a value. */
+import { defined } from '../../../expr/values.ts';
 import type { TeamSelection, TeamTermination } from '../../../compile/notations/team/builder.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
@@ -30,14 +31,14 @@ export function beginTeam<const Agents extends readonly Agent[], const Place ext
   const document = {
     ...parts.toolSection(),
     ...sectionsOf(options),
-    Orchestration: {
+    Orchestration: defined({
       Name: id,
-      ...(description === undefined ? {} : { Description: description }),
+      Description: description,
       Agents: agents.map(memberOf),
-      ...(selection === undefined ? {} : { Selection: selection }),
-      ...(termination === undefined ? {} : { Termination: termination }),
+      Selection: selection,
+      Termination: termination,
       ...more,
-    },
+    }),
   };
   return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
 }
@@ -53,11 +54,5 @@ function memberOf({ id, definition, instructions, description, model }: Agent): 
       'Leave it out.',
     );
   const { tools } = definition;
-  return {
-    Name: id,
-    Instructions: instructions,
-    ...(description === undefined ? {} : { Description: description }),
-    ...(model === undefined ? {} : { Model: model }),
-    ...(tools === undefined ? {} : { Plugins: tools }),
-  };
+  return defined({ Name: id, Instructions: instructions, Description: description, Model: model, Plugins: tools });
 }

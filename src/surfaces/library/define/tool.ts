@@ -1,9 +1,10 @@
 /** Tools as values: the definition and its implementation in one place. */
 import type { ApproversFields } from '../../../compile/notations/builder-types/sections.ts';
+import { defined } from '../../../expr/values.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { EffectClass } from '../../../ir/effect-classes.ts';
 import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
-import { PerformError } from '../../../runtime/failures.ts';
+import { fail } from '../../../runtime/failures.ts';
 import { toJsonSchema, validate } from './schema.ts';
 import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
 
@@ -126,17 +127,16 @@ export function tool<
   Input extends StandardSchema | undefined = undefined,
 >(name: Name, options: CheckedTool<Input, Output, InputOf<Output>>): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
 export function tool(name: string, options: AnyOptions): AnyTool {
-  const { input, output, run, compensate, effect, rateLimit, trustedFields, more, ...rest } = options;
-  const definition = {
+  const { input, output, run, compensate, rateLimit, trustedFields, more, ...rest } = options;
+  const definition = defined({
     ...rest,
-    ...(effect === undefined ? {} : { effect }),
-    ...(input === undefined ? {} : { input: toJsonSchema(input, `the arguments of \`${name}\``) }),
-    ...(output === undefined ? {} : { output: toJsonSchema(output, `the result of \`${name}\``) }),
-    ...(compensate === undefined ? {} : { compensate: compensate.name }),
-    ...(rateLimit === undefined ? {} : { rate_limit: { calls: rateLimit.calls, per_seconds: rateLimit.perSeconds } }),
-    ...(trustedFields === undefined ? {} : { trusted_fields: trustedFields }),
+    input: input && toJsonSchema(input, `the arguments of \`${name}\``),
+    output: output && toJsonSchema(output, `the result of \`${name}\``),
+    compensate: compensate?.name,
+    rate_limit: rateLimit && { calls: rateLimit.calls, per_seconds: rateLimit.perSeconds },
+    trusted_fields: trustedFields,
     ...more,
-  };
+  });
   return Object.freeze({
     kind: 'tool' as const,
     name,
@@ -199,7 +199,6 @@ function checked(name: string, input: StandardSchema | undefined, run: Run<never
     if (input === undefined) return (await run(args as never, context)) as Json;
     const result = await validate(input, args);
     if (result.problem === undefined) return (await run(result.value as never, context)) as Json;
-    const message = `the arguments of \`${name}\` do not fit its schema: ${result.problem}`;
-    throw new PerformError({ class: 'semantic', type: 'ArgumentError', message });
+    throw fail('semantic', 'ArgumentError', `the arguments of \`${name}\` do not fit its schema: ${result.problem}`);
   };
 }

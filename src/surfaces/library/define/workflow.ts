@@ -1,4 +1,5 @@
 /** `workflow`: steps one after another as a value. Every step is text in, text out. */
+import { defined } from '../../../expr/values.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf } from './definition.ts';
@@ -104,7 +105,7 @@ class Builder {
     return {
       ...this.#parts().sections(),
       ...sectionsOf(this.#settings),
-      workflow: { id: this.id, ...(description === undefined ? {} : { description }), steps },
+      workflow: defined({ id: this.id, description, steps }),
     };
   }
 
@@ -120,8 +121,7 @@ class Builder {
     agent: Agent,
     { until, max, prompt, ...options }: StepOptions<string> & { until: string; max?: number; prompt?: AnyPrompt },
   ): Builder {
-    const limit = max === undefined ? {} : { max_iterations: max };
-    return this.#add(agent, prompt, options, { mode: 'loop', until, ...limit });
+    return this.#add(agent, prompt, options, { mode: 'loop', until, max_iterations: max });
   }
 
   gather(agents: readonly Agent[], prompt?: AnyPrompt): Builder {
@@ -144,12 +144,7 @@ class Builder {
     if (this.#drafts.some((draft) => draft.name === name) || name === 'input')
       throw new SluiceError('bad-definition', `there is already a step \`${name}\``, 'Name the step with `{ as: … }`.');
     const { text, reads } = prompt === undefined ? { text: undefined, reads: [] } : written(prompt, known, name);
-    const fields = {
-      ...(text === undefined ? {} : { prompt: text }),
-      ...mode,
-      ...(timeout === undefined ? {} : { timeout_secs: timeout }),
-      ...(onError === undefined ? {} : errorFields(onError)),
-    };
+    const fields = defined({ prompt: text, ...mode, timeout_secs: timeout, ...(onError && errorFields(onError)) });
     return new Builder(this.id, this.#settings, [...this.#drafts, { agent, name, reads, fields }]);
   }
 
