@@ -320,7 +320,7 @@ function hasEscalated({ report, calls }: Measured): boolean {
 
 function depthOf(steps: readonly unknown[]): number {
   const parents = new Map<unknown, unknown>();
-  for (const step of steps) if (isRecord(step as never)) parents.set((step as Step).id, (step as Step).parent);
+  for (const step of steps) if (isRecord(step)) parents.set((step as Step).id, (step as Step).parent);
   const depth = (id: unknown, seen: number): number =>
     id === undefined || id === null || !parents.has(id) || seen > parents.size
       ? 0
