@@ -14,17 +14,30 @@ const TOOLS = { find: { effect: 'read' } } as const;
 
 test('the same document, and the same hash', () => {
   const built = loop(
-    { id: 'demo', agent: 'bot', verifier: 'judge', profile: 'research', escalation: { safer: 'judge' } },
+    {
+      id: 'demo',
+      agent: 'bot',
+      verifier: 'judge',
+      profile: 'research',
+      confidence: 0.7,
+      escalation: { safer: 'judge' },
+    },
     { agents: AGENTS, tools: TOOLS },
   );
   const text = `
 agents: [{ id: bot, tools: [find] }, { id: judge }]
 tools: { find: { effect: read } }
-loop: { id: demo, agent: bot, verifier: judge, profile: research, escalation: { safer: judge } }
+loop: { id: demo, agent: bot, verifier: judge, profile: research, confidence: 0.7, escalation: { safer: judge } }
 `;
   const written = compile(text, options);
   expect(written.diagnostics).toEqual([]);
   expect(compile(built, options).flow?.hash).toBe(written.flow?.hash);
+});
+
+test('the values of an answer can be bound to observations', () => {
+  const built = loop({ agent: 'bot', grounding: { values: 'bound' } }, { agents: AGENTS, tools: TOOLS });
+  const { nodes = {} } = compile(built, options).flow ?? {};
+  expect(JSON.stringify(nodes)).toContain('"bound":"true"');
 });
 
 test('names that do not exist are type errors', () => {

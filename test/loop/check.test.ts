@@ -25,6 +25,38 @@ describe('a breaker', () => {
   });
 });
 
+test('a breaker is refused where the loop detector is off', () => {
+  const document = { tools: TOOLS, loop: { agent: 'bot', breaker: { identical: 4 } }, protections: { loop: false } };
+  expect(found(document).filter(({ severity }) => severity === 'error')).toMatchObject([
+    { code: 'bad-value', path: 'loop.breaker' },
+  ]);
+});
+
+test('a breaker is judged with the window of the loop detector', () => {
+  const protections = { loop: { window: 3, identical: 3 } };
+  expect(found({ tools: TOOLS, loop: { agent: 'bot', breaker: { identical: 4 } }, protections })).toMatchObject([
+    { code: 'bad-value', path: 'loop.breaker.identical' },
+  ]);
+});
+
+test.each([
+  [{ plan: { approve: true } }, 'loop.plan.approve'],
+  [{ review: true, escalation: { people: false } }, 'loop.review'],
+])('%j needs a person who cannot be asked, or a plan that is not made', (fields, path) => {
+  expect(loop(fields)).toMatchObject([{ code: 'bad-value', severity: 'error', path }]);
+});
+
+test.each([
+  [{ plan: { max_steps: 3 } }, 'loop.plan'],
+  [{ escalation: { safer: 'boss' } }, 'loop.escalation.safer'],
+  [{ escalation: { people: false, expansions: 1 } }, 'loop.escalation.expansions'],
+  [{ escalation: { people: false, timeout: 5 } }, 'loop.escalation.timeout'],
+  [{ compression: { at: 0.5 } }, 'loop.compression'],
+])('%j has no effect, and that is a warning', (fields, path) => {
+  const idle = loop(fields).filter(({ code }) => code === 'no-effect');
+  expect(idle).toMatchObject([{ severity: 'warning', path }]);
+});
+
 describe('intents', () => {
   const intent = (id: string) => ({ id, when: 'true' });
   test('share no id', () => {

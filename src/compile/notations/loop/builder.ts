@@ -32,7 +32,7 @@ export interface LoopFields<Id> {
   readonly grounding?: {
     readonly cite?: 'optional' | 'required';
     readonly claims?: boolean;
-    readonly values?: 'off' | 'names' | 'all';
+    readonly values?: 'off' | 'names' | 'all' | 'bound';
     readonly on_violation?: 'mark' | 'repair' | 'halt' | 'escalate';
   };
   readonly compression?: { readonly at?: number; readonly window?: number };

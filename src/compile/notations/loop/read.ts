@@ -31,7 +31,7 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   checkGoal(section);
   checkExpressions(section);
   checkBreaker(section);
-  checkPlanApproval(section);
+  checkPeople(section);
   checkCriteria(section);
   declareIds(body.located('intents'), report, {
     what: 'intent',
@@ -39,6 +39,7 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   });
   if (roles === null || !body.sound || !document.sections.sound || report.failed()) return null;
   const loop = settle(body.value, roles, given);
+  checkIdle(loop, section);
   checkSideEffects(loop, section);
   checkMemory(loop, section);
   return loop;
@@ -153,10 +154,15 @@ function checkExpressions({ body, report }: Section): void {
   checkConditions(remembered, (index) => body.located('memory', 'validate', index, 'when'), report);
 }
 
-function checkBreaker({ body, report }: Section): void {
+function checkBreaker({ body, definitions, report }: Section): void {
   const { breaker } = body.value;
-  const { identical, window } = breakerOf(breaker, null);
-  if (identical <= window) return;
+  const { loop } = definitions.protections;
+  if (breaker !== undefined && loop === null)
+    report.error('bad-value', body.key('breaker'), '`breaker` cannot block a call: `protections.loop` is off', {
+      help: 'Leave out one of the two.',
+    });
+  const { identical, window } = breakerOf(breaker, loop);
+  if (breaker === undefined || identical <= window) return;
   const field = breaker?.identical === undefined ? 'window' : 'identical';
   const message = `this breaker cannot trip: the last ${window} calls cannot contain ${identical} identical ones`;
   report.error('bad-value', body.at('breaker', field), message, {
@@ -211,10 +217,40 @@ function checkMemory({ memory, executor, definitions }: Loop, { body, document, 
   report.warning('no-effect', body.at('memory'), message, { help: 'Give the agent a tool, or leave out `memory`.' });
 }
 
-function checkPlanApproval({ body, report }: Section): void {
-  const { plan, escalation } = body.value;
-  if (plan?.approve !== true || escalation?.people !== false) return;
-  report.error('bad-value', body.at('plan', 'approve'), 'the plan needs approval, and no person can be asked', {
-    help: 'Leave out `plan.approve`, or set `escalation.people` to true.',
-  });
+/** Declared decisions of people need people. */
+function checkPeople({ body, report }: Section): void {
+  const { plan, planner, review, escalation } = body.value;
+  if (plan?.approve === true && planner === undefined && !body.poisoned('planner'))
+    report.error('bad-value', body.at('plan', 'approve'), 'the plan needs approval, and nobody makes one', {
+      help: 'Add `planner: …`, or leave out `plan.approve`.',
+    });
+  if (escalation?.people !== false) return;
+  const decisions = [
+    [plan?.approve === true && planner !== undefined, ['plan', 'approve'], 'the plan needs approval'],
+    [review === true, ['review'], 'every answer needs a review'],
+  ] as const;
+  for (const [isDue, path, what] of decisions)
+    if (isDue)
+      report.error('bad-value', body.at(...path), `${what}, and no person can be asked`, {
+        help: `Leave out \`${path.join('.')}\`, or set \`escalation.people\` to true.`,
+      });
+}
+
+/** Warns of keys that change nothing beside the others. */
+function checkIdle(loop: Loop, { body, report }: Section): void {
+  const { plan, compression } = body.value;
+  const { planner, confidence, escalation } = loop;
+  const idle = [
+    [plan !== undefined && planner === null, ['plan'], 'without `planner`'],
+    [escalation.safer !== null && confidence === null, ['escalation', 'safer'], 'without `confidence`'],
+    [escalation.expansions > 0 && !escalation.people, ['escalation', 'expansions'], 'where no person can be asked'],
+    [escalation.timeoutMs !== null && !escalation.people, ['escalation', 'timeout'], 'where no person can be asked'],
+    [
+      compression !== undefined && loop.compression.window === null,
+      ['compression'],
+      'without `window`: the context window of the model is not known',
+    ],
+  ] as const;
+  for (const [isIdle, path, why] of idle)
+    if (isIdle) report.warning('no-effect', body.key(...path), `\`${path.join('.')}\` has no effect ${why}`);
 }
