@@ -1,4 +1,7 @@
-/** A loop whose calls all failed is a partial success at best, in every language. In other notations the author's routes judge it. */
+/**
+ * A loop whose calls all failed is a partial success at best, in every language. In other notations the author's routes judge a
+ * reply that says so; a reply that does not is marked.
+ */
 import { describe, expect, test } from 'vitest';
 import { play } from './play.ts';
 
@@ -97,4 +100,90 @@ describe('the result is proven otherwise', () => {
     const { report } = await playLoop([get, 'Nothing found.'], failed, loop);
     expect(report.code).toBe('SUCCESS');
   });
+});
+
+const NOTATIONS: { readonly [notation: string]: object } = {
+  flow: { agents, flow: { id: 'demo', entry: 'look', nodes: [{ id: 'look', type: 'agent', agent: 'clerk' }] } },
+  workflow: { agents, workflow: { name: 'demo', steps: [{ name: 'look', agent_id: 'clerk', prompt: '{{input}}' }] } },
+  team: {
+    Orchestration: { Agents: [{ Name: 'clerk', Instructions: 'Help.', Plugins: ['orders.get', 'orders.cancel'] }] },
+  },
+  staged: {
+    agents: [...agents, { id: 'writer', instructions: 'Write.' }, { id: 'planner', instructions: 'Plan.' }],
+    staged: {
+      id: 'demo',
+      plan: { agent: 'planner' },
+      workers: { agent: 'clerk' },
+      aggregate: { agent: 'writer' },
+      validate: { agent: 'critic' },
+      finalize: { agent: 'writer' },
+    },
+    budgets: { model_calls: 50, tool_calls: 10 },
+  },
+};
+
+describe.each(Object.keys(NOTATIONS))('%s', (notation) => {
+  const refused = { error: 'fatal', message: 'connection refused' };
+  const playIn = (clerk: readonly unknown[], results: readonly unknown[]) =>
+    play(
+      {
+        ...SHARED,
+        ...NOTATIONS[notation],
+        tools: { ...SHARED.tools, 'orders.cancel': { description: 'Cancels an order.', effect: 'write' } },
+      },
+      {
+        agents: {
+          clerk: clerk as never,
+          writer: ['A text.'],
+          planner: ['{"tasks": [{"id": "a", "brief": "Find order A-9."}]}'],
+          critic: ['{"ok": true, "confidence": 0.9}'],
+        },
+        tools: { 'orders.get': results as never, 'shell.run': [{ result: { exitCode: 1, stdout: '' } }] },
+      },
+      { input: 'Find order A-9.' },
+    );
+
+  test.each(['It is on its way.', 'Sie ist unterwegs.', 'Your order arrives tomorrow.'])(
+    'hides it: %s',
+    async (text) => {
+      const { report } = await playIn([get, text], [refused]);
+      expect(report).toMatchObject({ state: 'completed', code: 'PARTIAL_SUCCESS', violations: [{ kind: 'calls' }] });
+      expect(report.reason).toBe(
+        'no tool call succeeded, and the answer does not say so; the last one, orders.get, failed: connection refused',
+      );
+    },
+  );
+
+  test.each(['Nothing found.', 'Nichts gefunden.', 'The connection was refused.'])(
+    'says it: %s',
+    async (text) => {
+      const { report } = await playIn([get, text], [refused]);
+      expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
+    },
+  );
+
+  test('one call that succeeds is enough', async () => {
+    const { report } = await playIn([get, get, 'It is on its way.'], [refused, { result: { state: 'sent' } }]);
+    expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
+  });
+
+  test('a task that needs no call', async () => {
+    const { report } = await playIn(['Order A-9 is the one that you named.'], []);
+    expect(report.code).toBe('SUCCESS');
+  });
+});
+
+test('a later call of the flow that succeeds settles it', async () => {
+  const nodes = [
+    { id: 'look', type: 'agent', agent: 'clerk', routes: [{ to: 'again' }] },
+    { id: 'again', type: 'agent', agent: 'clerk' },
+  ];
+  const { report } = await play(
+    { ...SHARED, agents, flow: { id: 'demo', entry: 'look', nodes } },
+    {
+      agents: { clerk: [get, 'It is on its way.', get, 'It was sent.'] as never },
+      tools: { 'orders.get': [{ error: 'fatal', message: 'connection refused' }, { result: 'sent' }] as never },
+    },
+  );
+  expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
 });

@@ -6,6 +6,7 @@ import type { EndNode, Node, NodeId, View, Write } from '../../ir/nodes.ts';
 import { reachedFrom } from './reached.ts';
 import type { Draft } from './reached.ts';
 import { quote } from '../expressions/cel-text.ts';
+import { OBSERVATIONS } from './agent-turn/turn.ts';
 
 /** The verdicts on the answers of agents, in order: `{ agent, n, kind, text, message }`. Branches count on from the fork. */
 const VERDICTS = '_verdicts';
@@ -13,9 +14,12 @@ const VIOLATIONS = '_violations';
 /** The reason why the run is a partial success. */
 export const REASON = '_reason';
 
-/** A claim counts unless the same agent gave a later answer; a reply that is not a result, unless any agent gave one later. */
-const SETTLED = `${VERDICTS}.exists(w, w.n > v.n && (v.kind == "result" ? w.kind == "none" : w.agent == v.agent))`;
-const COUNTED = `${VERDICTS}.filter(v, v.kind != "none" && !${SETTLED})`;
+/**
+ * A claim counts unless the same agent gave a later answer. A reply that is not a result counts unless any agent gave one later.
+ * A reply after calls that all failed counts unless a later call succeeded.
+ */
+const SETTLED = `v.kind == "calls" ? ${OBSERVATIONS} != null && ${OBSERVATIONS}.exists(o, o.ok == true) : ${VERDICTS}.exists(w, w.n > v.n && (v.kind == "result" ? w.kind == "none" : w.agent == v.agent))`;
+const COUNTED = `${VERDICTS}.filter(v, v.kind != "none" && !(${SETTLED}))`;
 const MARKED = `${VERDICTS} != null && size(${COUNTED}) > 0`;
 const LISTED = `${COUNTED}.map(v, {"kind": v.kind, "text": v.text, "message": v.message})`;
 

@@ -1,21 +1,24 @@
 /**
  * `policy:answer`: the verdict on the last reply of a turn, for agents whose boundary has no rule for unsupported claims. It marks
- * claims of actions that no call performed and, where the turn must do its task, replies that are not a result. One verdict a
- * turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
+ * claims of actions that no call performed and, where the turn must do its task, replies that are not a result and replies that
+ * hide that every call failed. One verdict a turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
  */
 import { listOf } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { judgeResult } from '../policy/result.ts';
-import { structured } from '../policy/sources.ts';
+import { flat, structured } from '../policy/sources.ts';
 import { askedIn, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
+import { unmentionedFailure } from './failures.ts';
 import { checkGrounding } from './grounding.ts';
 import { toolWords } from './tool-words.ts';
 import type { ToolWords } from './tool-words.ts';
 
 type Verdict = { readonly kind: string; readonly text: string; readonly message: string };
+
+type Input = Call['command']['input'];
 
 const NONE: Verdict = { kind: 'none', text: '', message: '' };
 
@@ -32,8 +35,17 @@ export function checkAnswer(call: Call): Json {
       : input['task'] === 'goal'
         ? openGoal(call, tools, observations)
         : null;
-  const verdict = problem === null ? NONE : { kind: 'result', text: '', message: problem };
-  return { ok: problem === null, verdict };
+  const verdict =
+    problem === null ? failedThroughout(input, observations) : { kind: 'result', text: '', message: problem };
+  return { ok: verdict === NONE, verdict };
+}
+
+/** The verdict on a reply that gives a result although every call has failed. Members of a team without a task only talk. */
+function failedThroughout({ said = null, task }: Input, observations: readonly Observation[]): Verdict {
+  const last = task === false ? null : unmentionedFailure(flat(structured(said)), observations);
+  if (last === null) return NONE;
+  const message = `no tool call succeeded, and the answer does not say so; the last one, ${last.tool}, failed: ${flat(last.error ?? null)}`;
+  return { kind: 'calls', text: '', message };
 }
 
 /** The first unsupported claim, with the messages of all. */
@@ -60,7 +72,7 @@ function openGoal(
 
 /** The reply announces, asks or apologises and nothing was changed, or the turn has not done what its prompt asks for. */
 function openTask(
-  { said = null, prompt = null }: Call['command']['input'],
+  { said = null, prompt = null }: Input,
   tools: readonly ToolWords[],
   observations: readonly Observation[],
 ): string | null {

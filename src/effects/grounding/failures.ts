@@ -23,6 +23,17 @@ export const failures: Detector = ({ answer, fields, claims }, evidence) => {
   return { findings: [{ kind: 'action', text: answer.trim().split('\n')[0] ?? '', reason }] };
 };
 
+/**
+ * The last call, if every call of the run was made and failed, and the answer says nothing of it. An exit code of a command is
+ * a result, and a refused call was not made.
+ */
+export function unmentionedFailure(answer: string, observations: readonly Observation[]): Observation | null {
+  const isError = ({ ok, error, refused }: Observation): boolean => !ok && (error ?? null) !== null && refused === undefined;
+  const last = observations.at(-1);
+  if (last === undefined || !observations.every(isError) || !isReadable(answer)) return null;
+  return admits(answer, last) ? null : last;
+}
+
 /** People asked for information only: a call that failed beside it need not be mentioned. */
 function isOnlyAsked(told: readonly string[]): boolean {
   const requests = told.map(requestsIn);

@@ -4,7 +4,7 @@
  * is marked.
  */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { Expr, Input, NodeId } from '../../../ir/nodes.ts';
+import type { Case, Consequence, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { append, chose, set, setField } from '../kit.ts';
 import type { Kit } from '../kit.ts';
@@ -72,15 +72,19 @@ type StartedTurn = AgentTurn & { readonly begin: NodeId };
 /** Returns the node after the last reply: `next`, or the check in front of it. `ask` asks the agent again. */
 export function addGroundedEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   if (turn.tools.length === 0) return turn.next;
-  const next = addGroundingEnd(kit, turn, ask);
-  return addBinding(kit, turn, ask, next);
+  const consequence = consequenceOf(kit, turn);
+  const reads = turn.tools.every((name) => onlyReads(kit.builder.toolDef(name)?.effect));
+  if (consequence !== undefined) return addBinding(kit, turn, ask, addGroundingEnd(kit, turn, ask, consequence));
+  // An agent that can only read has nothing to claim but values. Its reply is looked at if all its calls failed.
+  if (reads) return addBinding(kit, turn, ask, turn.next, [{ when: NO_CALL_SUCCEEDED, to: addMark(kit, turn) }]);
+  return addBinding(kit, turn, ask, addMark(kit, turn));
 }
 
 /** The reply contains references to observations. */
 export const REFERS = `${REPLY}.text.contains("{{obs.")`;
 
 /** Fills in references to observations. A reference to nothing goes back to the agent. */
-function addBinding(kit: Kit, turn: StartedTurn, ask: NodeId, next: NodeId): NodeId {
+function addBinding(kit: Kit, turn: StartedTurn, ask: NodeId, next: NodeId, others: readonly Case[] = []): NodeId {
   const { hint, origin } = turn;
   const mend = addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`);
   const bound = kit.check(
@@ -93,14 +97,18 @@ function addBinding(kit: Kit, turn: StartedTurn, ask: NodeId, next: NodeId): Nod
       fail: next,
     },
   );
-  return kit.pick({ hint: `${hint}.refers`, origin }, [{ when: REFERS, to: bound }], next);
+  return kit.pick({ hint: `${hint}.refers`, origin }, [{ when: REFERS, to: bound }, ...others], next);
 }
 
-function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
+/** The rule of the boundary for unsupported claims, if it has one. */
+function consequenceOf({ builder }: Kit, { agent, tools, gate = 'eligible' }: StartedTurn): Consequence | undefined {
+  const { escalation } = builder.boundary(agent, tools, gate);
+  return Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
+}
+
+function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: Consequence): NodeId {
   const { agent, hint, origin, tools, next } = turn;
-  const { escalation, approvalTimeoutMs } = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
-  const consequence = Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
-  if (consequence === undefined) return addMark(kit, turn);
+  const { approvalTimeoutMs } = kit.builder.boundary(agent, tools, turn.gate ?? 'eligible');
   const violated = {
     tell: () => addRepair(kit, turn, ask, `text("This is not supported: ", ${REASON}, ". Correct it.")`),
     ask: () => addQuestion(kit, turn, ask, approvalTimeoutMs),
@@ -134,8 +142,6 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
 /** Records a verdict on the answer and goes on: a marked answer makes the run a partial success at best. */
 function addMark(kit: Kit, turn: StartedTurn): NodeId {
   const { hint, origin, tools, next } = turn;
-  // An agent that can only read has nothing to claim but values.
-  if (tools.every((name) => onlyReads(kit.builder.toolDef(name)?.effect))) return next;
   const prompt = turn.input['prompt'] ?? 'null';
   const uttered = {
     what: 'the answer',
