@@ -12,6 +12,12 @@ export interface Authored {
   readonly missing?: readonly string[];
 }
 
+/** The name that the document gives to a node. */
+export function nameAt({ nodes }: Pick<CompiledFlow, 'nodes'>, id: string): string {
+  const node = nodes[id];
+  return node === undefined ? id : authorOf(node);
+}
+
 /** For the events of one run. */
 export function authoredIn(flow: CompiledFlow): (event: Event) => Authored {
   const names = new Set(Object.values(flow.nodes).flatMap(({ label }) => label.enters ?? []));
@@ -20,8 +26,7 @@ export function authoredIn(flow: CompiledFlow): (event: Event) => Authored {
 
 function authoredOf(flow: CompiledFlow, names: ReadonlySet<string>, event: Event): Authored {
   if (!('node' in event) || typeof event.node !== 'string') return {};
-  const node = flow.nodes[event.node];
-  const name = node === undefined ? event.node : authorOf(node);
+  const name = nameAt(flow, event.node);
   const condition =
     event.type === 'guard.failed' || event.type === 'guard.coerced' ? conditionAt(flow, event.node, event.index) : null;
   return {

@@ -1,17 +1,16 @@
 /** Computes the public events of a run from the events of its journal. */
 import { evolve } from '../../core/evolve.ts';
-import { authorOf } from '../../core/failure.ts';
 import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, ThreadId } from '../../ir/events.ts';
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
-import { conditionText, isRepeated, shownPath } from './authored.ts';
-import { checkEvent } from './check-events.ts';
-import { failsNode, joinText } from './join-text.ts';
-import { noteText } from './note-text.ts';
-import { peopleEvents } from './people-events.ts';
+import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
+import { checkEvent } from './effect-events.ts';
+import { failsNode, joinText } from './trouble-text.ts';
+import { noteText } from './trouble-text.ts';
+import { peopleEvents } from './effect-events.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 import { skippedBy } from './skipped.ts';
 import type { CallInfo, Step, Story } from './story.ts';
@@ -57,7 +56,7 @@ function isPast(story: Story, event: Event): boolean {
   if (event.type !== 'thread.forked' && event.type !== 'meter.tripped') return false;
   const step = story.steps.get(event.thread);
   const begins = event.type === 'thread.forked' || story.program.flow.nodes[event.node]?.label.enters !== undefined;
-  return begins && step !== undefined && step.name !== nameAt(story, event.node);
+  return begins && step !== undefined && step.name !== nameAt(story.program.flow, event.node);
 }
 
 function passedOver(story: Story, event: Event): readonly StoryEvent[] {
@@ -180,7 +179,7 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
   const call: CallInfo = {
     kind: event.kind,
     name: event.name,
-    node: nameAt(story, event.node),
+    node: nameAt(story.program.flow, event.node),
     thread: event.thread,
     startedAt: event.at,
     args: input['args'] ?? null,
@@ -212,7 +211,7 @@ function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[
     const last = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
     const { tool, args = null, ok, error } = last;
     if (typeof tool !== 'string' || ok !== false || typeof error !== 'string') return [];
-    const about = { ...base(event), node: nameAt(story, event.node), branch: event.thread };
+    const about = { ...base(event), node: nameAt(story.program.flow, event.node), branch: event.thread };
     return [{ type: 'tool.refused', ...about, tool, args, reason: error }];
   });
 }
@@ -275,17 +274,12 @@ function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[]
   return accepted(call, step, about, durationMs);
 }
 
-function waitFinished({ signal, result }: CallInfo, about: Omit<InNode, 'type'>): StoryEvent {
+function waitFinished({ signal, result }: CallInfo, about: InNode): StoryEvent {
   const { data = null, by = '' } = (result ?? {}) as { data?: Json; by?: string };
   return { type: 'wait.finished', ...about, signal, data, by };
 }
 
-function accepted(
-  call: CallInfo,
-  step: Step | undefined,
-  about: Omit<InNode, 'type'>,
-  durationMs: number,
-): readonly StoryEvent[] {
+function accepted(call: CallInfo, step: Step | undefined, about: InNode, durationMs: number): readonly StoryEvent[] {
   const { name, result, used } = call;
   switch (call.kind) {
     case 'model': {
@@ -339,7 +333,15 @@ function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raise
   const { left, needs, node, thread } = event;
   const budget = meters[event.meter]?.label ?? event.meter;
   return [
-    { type: 'budget.reached', ...base(event), node: nameAt(story, node), branch: thread, budget, left, needed: needs },
+    {
+      type: 'budget.reached',
+      ...base(event),
+      node: nameAt(story.program.flow, node),
+      branch: thread,
+      budget,
+      left,
+      needed: needs,
+    },
   ];
 }
 
@@ -364,7 +366,7 @@ function joined(story: Story, event: Of<'fork.joined'>): readonly StoryEvent[] {
   if (step !== undefined)
     step.error = error !== undefined && failsNode(program.flow, event, fork) ? errorOf(error) : null;
   if (event.met) return [];
-  const node = step?.name ?? nameAt(story, event.to);
+  const node = step?.name ?? nameAt(story.program.flow, event.to);
   const message = joinText(program.flow, state, event, fork);
   return [{ type: 'trouble', ...base(event), node, branch: thread, message }];
 }
@@ -372,7 +374,13 @@ function joined(story: Story, event: Of<'fork.joined'>): readonly StoryEvent[] {
 type AtNode = Extract<Event, { readonly node: string; readonly thread: ThreadId }>;
 
 function trouble(story: Story, event: AtNode, message: string): StoryEvent {
-  return { type: 'trouble', ...base(event), node: nameAt(story, event.node), branch: event.thread, message };
+  return {
+    type: 'trouble',
+    ...base(event),
+    node: nameAt(story.program.flow, event.node),
+    branch: event.thread,
+    message,
+  };
 }
 
 function base({ seq, at }: Event): Base {
@@ -381,11 +389,6 @@ function base({ seq, at }: Event): Base {
 
 function inNode(event: Event, { node, thread }: CallInfo): InNode {
   return { ...base(event), node, branch: thread };
-}
-
-function nameAt({ program: { flow } }: Story, id: string): string {
-  const node = flow.nodes[id];
-  return node === undefined ? id : authorOf(node);
 }
 
 function inputFor({ program, state }: Story, key: EffectKey): ReturnType<typeof inputOf> {

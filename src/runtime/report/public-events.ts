@@ -1,10 +1,10 @@
 /** Adds what the journal alone does not tell to the events of a run: ids, allowed calls, totals and streamed text. */
 import type { Program } from '../../core/program.ts';
-import { authorOf } from '../../core/failure.ts';
 import { DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
 import type { EffectKey, Event } from '../../ir/events.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { Delta } from '../engine/types.ts';
+import { nameAt } from './authored.ts';
 import { createNarrator } from './narrate.ts';
 import type { InNode, RunEvent, Used } from './run-events.ts';
 
@@ -26,10 +26,8 @@ export function createPublicEvents(program: Program): (event: Event | Delta) => 
     }
     last = { seq: event.seq, at: event.at };
     streamed = 0;
-    if (event.type === 'effect.requested') {
-      const node = program.flow.nodes[event.node];
-      places.set(event.key, { node: node === undefined ? event.node : authorOf(node), branch: event.thread });
-    }
+    if (event.type === 'effect.requested')
+      places.set(event.key, { node: nameAt(program.flow, event.node), branch: event.thread });
     const told: Draft[] = narrate(event).flatMap((each): Draft[] =>
       each.type === 'tool.started' ? [{ ...each, type: 'tool.allowed' } as const, each] : [each],
     );

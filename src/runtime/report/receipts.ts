@@ -64,24 +64,11 @@ export function receiptsOf(program: Program, events: readonly Event[]): readonly
 }
 
 function enter(ledger: Ledger, event: Event): void {
-  switch (event.type) {
-    case 'effect.requested':
-      requested(ledger, event);
-      return;
-    case 'undo.requested':
-      ledger.undoes.set(event.key, event.undoes);
-      return;
-    case 'effect.settled':
-      settled(ledger, event);
-      return;
-    case 'effect.judged':
-      judged(ledger, event);
-      return;
-    case 'effect.dropped':
-      dropped(ledger, event);
-      return;
-    default:
-  }
+  if (event.type === 'effect.requested') requested(ledger, event);
+  else if (event.type === 'undo.requested') ledger.undoes.set(event.key, event.undoes);
+  else if (event.type === 'effect.settled') settled(ledger, event);
+  else if (event.type === 'effect.judged') judged(ledger, event);
+  else if (event.type === 'effect.dropped') dropped(ledger, event);
 }
 
 type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
@@ -151,28 +138,27 @@ function isAbsent(result: Json): boolean {
 /** The run stopped waiting for a call: its time ran out, or it was cancelled. A call with effects may have happened. */
 function dropped({ program, calls, receipts }: Ledger, { key, seq }: Of<'effect.dropped'>): void {
   const call = calls.get(key);
-  const effect = program.flow.tools[call?.tool ?? '']?.effect ?? 'write';
-  if (call === undefined || onlyReads(effect) || receipts.has(key)) return;
-  const { tool, args, approval } = call;
-  receipts.set(key, { seq, tool, effect, args, result: null, ...peopleOf(approval), status: 'unknown' });
+  if (call === undefined || receipts.has(key)) return;
+  const entry = entryOf(program, call, seq);
+  if (!onlyReads(entry.effect)) receipts.set(key, { ...entry, result: null, status: 'unknown' });
 }
 
-function peopleOf(approval: Approval | null): Pick<Receipt, 'approvedBy' | 'approvers'> {
+function entryOf({ flow }: Program, { tool, args, approval, result }: ToolCall, seq: number): Omit<Receipt, 'status'> {
+  const effect = flow.tools[tool]?.effect ?? 'write';
   const together = approval?.together;
-  return { approvedBy: approval?.by ?? null, ...(together === undefined ? {} : { approvers: together }) };
+  const people = { approvedBy: approval?.by ?? null, ...(together === undefined ? {} : { approvers: together }) };
+  return { seq, tool, effect, args, result, ...people };
 }
 
 function judged(ledger: Ledger, event: Of<'effect.judged'>): void {
   const call = ledger.calls.get(event.key);
   if (call === undefined || event.verdict === 'retry') return;
-  const { tool, args, approval, result } = call;
-  const effect = ledger.program.flow.tools[tool]?.effect ?? 'write';
-  const entry = { seq: event.seq, tool, effect, args, result, ...peopleOf(approval) };
+  const entry = entryOf(ledger.program, call, event.seq);
   if (event.verdict === 'accepted') {
     ledger.receipts.set(event.key, { ...entry, status: 'committed' });
     lookedUp(ledger, call);
   }
   // A call with effects that timed out may have happened.
-  else if (event.error.class === 'timeout' && !onlyReads(effect))
+  else if (event.error.class === 'timeout' && !onlyReads(entry.effect))
     ledger.receipts.set(event.key, { ...entry, status: 'unknown' });
 }

@@ -12,11 +12,12 @@ import type { Event, RunState } from '../../ir/events.ts';
 import type { Report, Wait, Waiting } from '../engine/types.ts';
 import { movedTo } from '../journal/moved.ts';
 import type { ReadRun } from '../journal/read.ts';
+import { nameAt } from './authored.ts';
 import { decisionsOf } from './decisions.ts';
 import { receiptsOf } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
-import { nameAt, waitingOf } from './waiting.ts';
+import { waitingOf } from './waiting.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
@@ -93,7 +94,7 @@ export function pathOf(program: Program, events: readonly Event[]): string[] {
     }
     if (event.type !== 'meter.tripped' || event.stuck === undefined) continue;
     const last = path.findLastIndex((each) => each.thread === thread);
-    const [turn] = path[last]?.name === nameAt(program, event.node) ? path.splice(last, 1) : [];
+    const [turn] = path[last]?.name === nameAt(program.flow, event.node) ? path.splice(last, 1) : [];
     if (turn !== undefined) heldBack.set(event.node, turn);
   }
   return path.map(({ name }) => name);
@@ -137,7 +138,7 @@ function waitsOf(program: Program, state: RunState): Wait[] {
     const { kind, observed, signal = null, deadline } = pending;
     if (kind !== 'wait' || observed !== null) return [];
     const until = deadline === null ? null : new Date(deadline).toISOString();
-    return [{ node: nameAt(program, pending.node), signal, until }];
+    return [{ node: nameAt(program.flow, pending.node), signal, until }];
   });
 }
 
@@ -151,7 +152,7 @@ function approvalsOf(program: Program, events: readonly Event[]): { [name: strin
   for (const event of events) {
     if (event.type === 'effect.requested' && event.question !== undefined) {
       const inTurn = program.flow.nodes[event.node]?.label.authored !== undefined;
-      asked.set(event.key, { name: inTurn ? event.question.about : nameAt(program, event.node), inTurn });
+      asked.set(event.key, { name: inTurn ? event.question.about : nameAt(program.flow, event.node), inTurn });
     }
     if (event.type !== 'effect.settled' || !event.result.ok) continue;
     const question = asked.get(event.key);
@@ -194,7 +195,7 @@ function limitError(
   code: TerminalCode,
 ): Report['error'] {
   const meter = program.flow.meters[stop.meter];
-  const node = nameAt(program, stop.node);
+  const node = nameAt(program.flow, stop.node);
   if (meter?.unit === 'time' && code === 'TIMEOUT')
     return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
   if (code !== 'BUDGET_EXHAUSTED') return null;

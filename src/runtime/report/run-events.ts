@@ -25,132 +25,95 @@ export interface EventError {
   readonly message: string;
 }
 
-/** One thing that happened in a run, computed from the journal alone. */
-export type StoryEvent =
-  | (Base & { readonly type: 'run.started'; readonly flow: string; readonly input: Json })
-  | (InNode & { readonly type: 'node.started' })
-  | (InNode & { readonly type: 'node.finished'; readonly durationMs: number; readonly output: Json })
-  | (InNode & { readonly type: 'node.failed'; readonly durationMs: number; readonly error: EventError | null })
-  | (InNode & { readonly type: 'node.stopped'; readonly durationMs: number })
+/** The fields of each event of a node, beside its place. */
+interface NodeEventFields {
+  'node.started': unknown;
+  'node.finished': { durationMs: number; output: Json };
+  'node.failed': { durationMs: number; error: EventError | null };
+  'node.stopped': { durationMs: number };
   /** `condition`: the condition of a branch or step did not hold. `path`: the run has ended without entering the node. */
-  | (InNode & { readonly type: 'node.skipped'; readonly reason: 'condition' | 'path' })
-  | (InNode & {
-      readonly type: 'node.retried';
-      readonly attempt: number;
-      readonly delayMs: number;
-      readonly error: EventError;
-    })
-  | (InNode & { readonly type: 'model.started'; readonly agent: string })
+  'node.skipped': { reason: 'condition' | 'path' };
+  'node.retried': { attempt: number; delayMs: number; error: EventError };
+  'model.started': { agent: string };
   /** The reply broke off, and another request of the same call continues it. */
-  | (InNode & { readonly type: 'model.continued'; readonly agent: string; readonly reason: string })
-  | (InNode & {
-      readonly type: 'model.finished';
-      readonly agent: string;
-      readonly durationMs: number;
-      readonly text: string;
-      readonly inputTokens: number;
-      readonly outputTokens: number;
-      readonly costUsd: number;
-    })
-  | (InNode & { readonly type: 'tool.proposed'; readonly agent: string; readonly tool: string; readonly args: Json })
-  | (InNode & {
-      readonly type: 'tool.refused';
-      readonly tool: string;
-      readonly args: Json;
-      readonly reason: string;
-    })
-  | (InNode & { readonly type: 'tool.started'; readonly tool: string; readonly args: Json })
-  | (InNode & {
-      readonly type: 'tool.finished';
-      readonly tool: string;
-      readonly args: Json;
-      readonly result: Json;
-      readonly durationMs: number;
-    })
-  | (InNode & {
-      readonly type: 'tool.failed';
-      readonly tool: string;
-      readonly args: Json;
-      readonly error: EventError;
-      readonly durationMs: number;
-    })
+  'model.continued': { agent: string; reason: string };
+  'model.finished': {
+    agent: string;
+    durationMs: number;
+    text: string;
+    inputTokens: number;
+    outputTokens: number;
+    costUsd: number;
+  };
+  'tool.proposed': { agent: string; tool: string; args: Json };
+  'tool.refused': { tool: string; args: Json; reason: string };
+  'tool.started': { tool: string; args: Json };
+  'tool.finished': { tool: string; args: Json; result: Json; durationMs: number };
+  'tool.failed': { tool: string; args: Json; error: EventError; durationMs: number };
   /** Entries of memory that the run has read, and entries that are in quarantine and were not shown. */
-  | (InNode & {
-      readonly type: 'memory.recalled';
-      readonly entries: readonly string[];
-      readonly quarantined: readonly string[];
-    })
-  | (InNode & {
-      readonly type: 'memory.written';
-      readonly entry: string;
-      readonly trust: 'trusted' | 'untrusted';
-      readonly expiresAt: number;
-      /** Ids of the observations that support it. */
-      readonly sources: readonly string[];
-    })
-  | (InNode & { readonly type: 'memory.quarantined'; readonly entry: string; readonly reason: string })
-  | (InNode & { readonly type: 'memory.refused'; readonly reason: string })
-  | (InNode & { readonly type: 'check.finished'; readonly check: string; readonly result: Json })
-  | (InNode & {
-      readonly type: 'question.asked';
-      readonly id: string;
-      readonly message: string;
-      readonly choices: readonly string[];
-      readonly packet: Json;
-      readonly askedBy: string;
-      readonly expiresAt: number | null;
-    })
-  | (InNode & {
-      readonly type: 'question.answered';
-      readonly id: string;
-      readonly choice: string;
-      readonly by: string;
-      readonly text: string | null;
-    })
+  'memory.recalled': { entries: readonly string[]; quarantined: readonly string[] };
+  /** `sources`: ids of the observations that support the entry. */
+  'memory.written': {
+    entry: string;
+    trust: 'trusted' | 'untrusted';
+    expiresAt: number;
+    sources: readonly string[];
+  };
+  'memory.quarantined': { entry: string; reason: string };
+  'memory.refused': { reason: string };
+  'check.finished': { check: string; result: Json };
+  'question.asked': {
+    id: string;
+    message: string;
+    choices: readonly string[];
+    packet: Json;
+    askedBy: string;
+    expiresAt: number | null;
+  };
+  'question.answered': { id: string; choice: string; by: string; text: string | null };
   /** One of several people who must agree. The question stays open. */
-  | (InNode & {
-      readonly type: 'question.agreed';
-      readonly id: string;
-      readonly choice: string;
-      readonly by: string;
-      readonly missing: number;
-    })
+  'question.agreed': { id: string; choice: string; by: string; missing: number };
   /** An answer that the person may not give. The question stays open. */
-  | (InNode & {
-      readonly type: 'question.refused';
-      readonly id: string;
-      readonly choice: string;
-      readonly by: string;
-      readonly reason: string;
-    })
+  'question.refused': { id: string; choice: string; by: string; reason: string };
   /** The second level may answer too. */
-  | (InNode & { readonly type: 'question.escalated'; readonly id: string; readonly to: readonly string[] })
-  | (InNode & { readonly type: 'wait.started'; readonly signal: string | null; readonly until: number | null })
-  | (InNode & {
-      readonly type: 'wait.finished';
-      readonly signal: string | null;
-      readonly data: Json;
-      readonly by: string;
-    })
-  | (InNode & { readonly type: 'question.closed'; readonly id: string; readonly reason: string })
-  | (InNode & {
-      readonly type: 'budget.reached';
-      readonly budget: string;
-      readonly left: number;
-      readonly needed: number;
-    })
-  | (InNode & { readonly type: 'budget.raised'; readonly budget: string; readonly by: number })
-  | (InNode & { readonly type: 'trouble'; readonly message: string })
-  | (InNode & { readonly type: 'undo.started'; readonly tool: string; readonly args: Json })
-  | (InNode & { readonly type: 'undo.finished'; readonly tool: string; readonly error: EventError | null })
-  | (Base & { readonly type: 'run.cancelled'; readonly by: string; readonly reason: string })
-  | (Base & {
-      readonly type: 'run.ended';
-      readonly state: EndState;
-      readonly code: TerminalCode;
-      readonly output: Json;
-      readonly error: EventError | null;
-    });
+  'question.escalated': { id: string; to: readonly string[] };
+  'question.closed': { id: string; reason: string };
+  'wait.started': { signal: string | null; until: number | null };
+  'wait.finished': { signal: string | null; data: Json; by: string };
+  'budget.reached': { budget: string; left: number; needed: number };
+  'budget.raised': { budget: string; by: number };
+  trouble: { message: string };
+  'undo.started': { tool: string; args: Json };
+  'undo.finished': { tool: string; error: EventError | null };
+}
+
+/** The fields of each event of the run as a whole. */
+interface RunEventFields {
+  'run.started': { flow: string; input: Json };
+  'run.cancelled': { by: string; reason: string };
+  'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
+}
+
+/** The fields of each event that the journal alone does not tell. Streamed events are not stored, so a reader that resumes does not get them again. */
+interface LiveEventFields {
+  /** The call was admitted and is sent now. `tool.started` follows. */
+  'tool.allowed': { tool: string; args: Json };
+  /** The totals of the run after a call. */
+  'budget.changed': { used: Used };
+  /** Text of a reply while it is generated. */
+  'model.text': { agent: string; text: string };
+  /** Reasoning of a model while it is generated. */
+  'model.reasoning': { agent: string; text: string };
+  /** Arguments of a tool call while they are generated: a piece of JSON text. `tool.proposed` has the whole. */
+  'model.arguments': { agent: string; text: string };
+}
+
+type EventsOf<Place, Fields> = {
+  [Type in keyof Fields]: Place & { readonly type: Type } & Readonly<Fields[Type]>;
+}[keyof Fields];
+
+/** One thing that happened in a run, computed from the journal alone. */
+export type StoryEvent = EventsOf<Base, RunEventFields> | EventsOf<InNode, NodeEventFields>;
 
 /**
  * Amounts that a run has used so far, by dimension; money is in dollars.
@@ -168,19 +131,7 @@ export type Used = { readonly [dimension in Measure]?: number };
  *   if (event.type === 'tool.finished') console.log(event.tool, event.args, event.result);
  * }
  */
-export type RunEvent = { readonly id: EventId } & (
-  | StoryEvent
-  /** The call was admitted and is sent now. `tool.started` follows. */
-  | (InNode & { readonly type: 'tool.allowed'; readonly tool: string; readonly args: Json })
-  /** The totals of the run after a call. */
-  | (InNode & { readonly type: 'budget.changed'; readonly used: Used })
-  /** Text of a reply while it is generated. It is not stored, so a reader that resumes does not get it again. */
-  | (InNode & { readonly type: 'model.text'; readonly agent: string; readonly text: string })
-  /** Reasoning of a model while it is generated. It is not stored. */
-  | (InNode & { readonly type: 'model.reasoning'; readonly agent: string; readonly text: string })
-  /** Arguments of a tool call while they are generated: a piece of JSON text. It is not stored; `tool.proposed` has the whole. */
-  | (InNode & { readonly type: 'model.arguments'; readonly agent: string; readonly text: string })
-);
+export type RunEvent = { readonly id: EventId } & (StoryEvent | EventsOf<InNode, LiveEventFields>);
 
 /**
  * `<seq>.<index>`, for example `12.0`.

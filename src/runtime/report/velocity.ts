@@ -1,8 +1,8 @@
 /** How fast runs spend: tokens of the latest minute and dollars of the latest hour, by run, agent and authored node. From journals alone. */
-import { authorOf } from '../../core/failure.ts';
 import type { Instant } from '../../ir/facts.ts';
 import type { ChainedEvent } from '../engine/types.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
+import { nameAt } from './authored.ts';
 
 export interface Spending {
   readonly at: Instant;
@@ -28,10 +28,8 @@ export function spendingOf(run: string, flow: CompiledFlow, events: Iterable<Cha
   const calls = new Map<string, Pick<Spending, 'agent' | 'node'>>();
   const spent: Spending[] = [];
   for (const event of events) {
-    if (event.type === 'effect.requested' && event.kind === 'model') {
-      const node = flow.nodes[event.node];
-      calls.set(event.key, { agent: event.name, node: node === undefined ? event.node : authorOf(node) });
-    }
+    if (event.type === 'effect.requested' && event.kind === 'model')
+      calls.set(event.key, { agent: event.name, node: nameAt(flow, event.node) });
     const call = event.type === 'effect.settled' ? calls.get(event.key) : undefined;
     if (event.type !== 'effect.settled' || call === undefined) continue;
     const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = event.result.used ?? {};

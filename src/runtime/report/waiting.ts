@@ -1,6 +1,5 @@
 /** The open questions of a run, with everything that a person needs to decide: the packet, and who may answer. */
 import { allowedPeople, isUser } from '../../core/approvers.ts';
-import { authorOf } from '../../core/failure.ts';
 import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import { hasPath, readPath } from '../../core/slots.ts';
@@ -8,6 +7,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Pending, Question, RunState } from '../../ir/events.ts';
 import type { CompiledFlow, NodeId, ToolDef } from '../../ir/nodes.ts';
 import type { Packet, Waiting } from '../engine/types.ts';
+import { nameAt } from './authored.ts';
 
 export function waitingOf(program: Program, state: RunState): Waiting[] {
   const waiting: Waiting[] = [];
@@ -17,12 +17,6 @@ export function waitingOf(program: Program, state: RunState): Waiting[] {
       waiting.push({ ...askedOf(program, state, pending, question), ...expiryOf(question, deadline) });
   }
   return waiting;
-}
-
-/** The name that the document gives to a node. */
-export function nameAt({ flow }: Program, id: string): string {
-  const node = flow.nodes[id];
-  return node === undefined ? id : authorOf(node);
 }
 
 function askedOf(
@@ -37,7 +31,7 @@ function askedOf(
     id: question.id,
     run: state.run,
     store: state.origin.pins?.store ?? null,
-    node: nameAt(program, pending.node),
+    node: nameAt(program.flow, pending.node),
     kind: question.purpose ?? 'flow_node',
     message: text,
     choices: question.choices,

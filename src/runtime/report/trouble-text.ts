@@ -1,6 +1,6 @@
-/** The sentence for a join that was not met, and if the node of the fork has failed. */
+/** Sentences for trouble in a run: joins that were not met, and decisions of shared protections. */
 import type { Json } from '../../expr/json.ts';
-import type { Event, RunState } from '../../ir/events.ts';
+import type { Event, ProtectionNote, RunState } from '../../ir/events.ts';
 import type { FlowBody, ForkNode, NodeId } from '../../ir/nodes.ts';
 
 type Joined = Extract<Event, { readonly type: 'fork.joined' }>;
@@ -40,4 +40,12 @@ function withoutName(message: string, branch: string): string {
 function forkAt(flow: FlowBody, id: NodeId | undefined): ForkNode | null {
   const node = flow.nodes[id ?? ''];
   return node?.op === 'fork' ? node : null;
+}
+
+export function noteText(note: ProtectionNote): string {
+  if (note.type === 'retry.denied') return `the retry budget is used up: the call was not repeated`;
+  const cause = note.cause.replaceAll('_', ' ');
+  if (note.type === 'breaker.denied')
+    return `circuit breaker ${note.breaker} is open (${cause}): the call was not made`;
+  return `circuit breaker ${note.breaker}: ${note.from} to ${note.to} (${cause})`;
 }
