@@ -5,7 +5,8 @@ import { phoneDetector } from './detectors/phone.ts';
 import { secret } from './detectors/secrets.ts';
 import { customDetector, dob, name } from './detectors/words.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
-import type { Detector } from './detectors/detector.ts';
+import { longestOf } from './detectors/detector.ts';
+import type { Detector, Span } from './detectors/detector.ts';
 import { normalise } from './normalise.ts';
 
 /** The kinds with a form of their own. `name` is separate: it is a guess, and off unless a document asks for it. */
@@ -20,10 +21,8 @@ const detectorsOf = (regions: readonly string[]): readonly Detector[] => [
   dob,
 ];
 
-export interface Found {
+export interface Found extends Span {
   readonly type: string;
-  readonly start: number;
-  readonly end: number;
 }
 
 export type Detect = (text: string, field: string | null) => readonly Found[];
@@ -38,14 +37,10 @@ export function createDetect({ types, names, custom, regions = [] }: Policy): De
   ];
   return (source, field) => {
     const { text, original } = normalise(source);
-    const all = detectors.flatMap((detector, rank) =>
-      detector.find({ text, field }).map((span) => ({ type: detector.type, rank, start: span.start, end: span.end })),
+    const all = detectors.flatMap(({ type, find }) =>
+      find({ text, field }).map(({ start, end }) => ({ type, start, end })),
     );
-    all.sort((a, b) => b.end - b.start - (a.end - a.start) || a.rank - b.rank);
-    const kept: typeof all = [];
-    for (const span of all)
-      if (!kept.some((other) => span.start < other.end && other.start < span.end)) kept.push(span);
-    return kept
+    return longestOf(all)
       .map(({ type, start, end }) => {
         const [from, to] = original(start, end);
         return { type, start: from, end: to };

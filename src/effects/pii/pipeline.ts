@@ -11,6 +11,7 @@ import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { createDetect } from './detect.ts';
 import type { Detect, Found } from './detect.ts';
+import { longestOf, overlap } from './detectors/detector.ts';
 import { askService, PII_SERVICE_ERROR } from './service.ts';
 import { LOOKALIKE, TOKEN } from './vault.ts';
 import type { Vault } from './vault.ts';
@@ -86,14 +87,17 @@ async function performProtected(performer: Performer, call: Call, pipeline: Pipe
   const origin = kind === 'model' ? 'model' : 'outside';
   // A check returns the arguments that it was given, so their tokens are not forged.
   const given = kind === 'check' ? tokensIn(input) : NO_TOKENS;
-  const { value, blocked } = await pipeline.protect(
-    run,
-    result.ok ? result.value : result.error.message,
-    origin,
-    given,
-  );
-  if (blocked !== null) throw blockedError(blocked);
-  return result.ok ? { ...result, value } : { ...result, error: { ...result.error, message: String(value) } };
+  const protect = async (value: Json): Promise<Json> => {
+    const safe = await pipeline.protect(run, value, origin, given);
+    if (safe.blocked !== null) throw blockedError(safe.blocked);
+    return safe.value;
+  };
+  if (result.ok) return { ...result, value: await protect(result.value) };
+  const { partial } = result.error;
+  const message = String(await protect(result.error.message));
+  // The reply that broke off goes to the journal too, for the attempt that continues it.
+  const kept = partial === undefined ? {} : { partial: await protect(partial) };
+  return { ...result, error: { ...result.error, message, ...kept } };
 }
 
 const NO_TOKENS: ReadonlySet<string> = new Set();
@@ -112,7 +116,7 @@ async function settled(performer: Performer, call: Call): Promise<Settled> {
   }
 }
 
-/** The signal and the listener are made when they are asked for, so they stay with the call. */
+/** The signal is made when it is asked for, so it stays with the call. Streamed text would show the values, so nothing is streamed. */
 function withInput(call: Call, input: Call['command']['input']): Call {
   return {
     command: { ...call.command, input },
@@ -122,9 +126,6 @@ function withInput(call: Call, input: Call['command']['input']): Call {
     idempotencyKey: call.idempotencyKey,
     get signal() {
       return call.signal;
-    },
-    get onText() {
-      return call.onText;
     },
   };
 }
@@ -176,10 +177,8 @@ class Pipeline {
       ...(await this.#find(name, 'name')),
       ...[name, spaced].flatMap((text) => this.#detect(text, null)),
       ...this.#detect(spaced, 'name'),
-    ].toSorted((a, b) => b.end - b.start - (a.end - a.start));
-    const kept: Found[] = [];
-    for (const span of found)
-      if (!kept.some((other) => span.start < other.end && other.start < span.end)) kept.push(span);
+    ];
+    const kept = longestOf(found);
     if (this.policy.mode === 'block')
       return { value: name, blocked: kept.length === 0 ? null : kept.map(({ type }) => type) };
     const value = await this.#replace(run, name, kept, (token) => !this.#vault.isReleased(run, token));
@@ -210,7 +209,7 @@ class Pipeline {
     const { service } = this.policy;
     if (service === undefined) return own;
     const others = await askService(service, text, this.policy);
-    return [...own, ...others.filter((other) => !own.some((each) => other.start < each.end && each.start < other.end))];
+    return [...own, ...others.filter((other) => !own.some((each) => overlap(each, other)))];
   }
 
   async #replace(
@@ -227,7 +226,7 @@ class Pipeline {
       ...tokens
         .filter(({ start, end }) => isForged(text.slice(start, end)))
         .map((span) => ({ ...span, type: LOOKALIKE })),
-      ...found.filter(({ start, end }) => !tokens.some((token) => start < token.end && token.start < end)),
+      ...found.filter((span) => !tokens.some((token) => overlap(span, token))),
     ].toSorted((a, b) => a.start - b.start);
     const kept: Found[] = [];
     for (const span of spans) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span);

@@ -4,6 +4,18 @@ export interface Span {
   readonly end: number;
 }
 
+export function overlap(a: Span, b: Span): boolean {
+  return a.start < b.end && b.start < a.end;
+}
+
+/** The longest spans of which no two overlap. Of spans with the same length, the first counts. */
+export function longestOf<T extends Span>(spans: readonly T[]): readonly T[] {
+  const kept: T[] = [];
+  for (const span of spans.toSorted((a, b) => b.end - b.start - (a.end - a.start)))
+    if (!kept.some((other) => overlap(span, other))) kept.push(span);
+  return kept;
+}
+
 /** A piece of text with the name of the field that holds it, which is context. */
 export interface Scanned {
   readonly text: string;

@@ -1,25 +1,11 @@
 /** Phone numbers. A number must be valid in its country, and must be written as a phone number or have a word about phones near it. */
 import type * as Phone from 'libphonenumber-js/max';
 import { requireOptional } from '../../optional-package.ts';
-import { digitsOf, hasContext, isWholeText, spansOf, standsAlone } from './detector.ts';
+import { digitsOf, hasContext, isWholeText, overlap, spansOf, standsAlone } from './detector.ts';
 import type { Detector, Scanned, Span } from './detector.ts';
 
 /** Countries whose national numbers are looked for. A number with `+` is found for every country. */
-const COUNTRIES: readonly Phone.CountryCode[] = [
-  'US',
-  'GB',
-  'DE',
-  'FR',
-  'IL',
-  'IN',
-  'BR',
-  'JP',
-  'CN',
-  'TR',
-  'PH',
-  'IT',
-  'ES',
-];
+const COUNTRIES = 'US GB DE FR IL IN BR JP CN TR PH IT ES'.split(' ') as readonly Phone.CountryCode[];
 const PHONE_WORDS =
   /\b(?:phone|tel|telephone|telefon\w*|mobile|cell|cellphone|fax|whatsapp|sms|numaram|cep|handy|handynummer|mobil|mobilnummer|portable|téléphone|telepono|teléfono|móvil|celular|cellulare)\b|電話|电话/i;
 /** Words that often stand near other numbers too. They count for digits in groups only. */
@@ -55,9 +41,8 @@ export function phoneDetector(regions: readonly string[]): Detector {
       const text = scanned.text.replace(/(?<=\d)[,;](?=\s*[\d(+-])/g, '|');
       for (const country of [...(regions as readonly Phone.CountryCode[]), ...others])
         for (const { startsAt: start, endsAt: end, number } of findPhoneNumbersInText(text, country)) {
-          if (found.some((other) => start < other.end && other.start < end)) continue;
           const span = { start, end };
-          if (!couldBePhone(scanned.text, span)) continue;
+          if (found.some((other) => overlap(span, other)) || !couldBePhone(scanned.text, span)) continue;
           if (regions.includes(country) || follows(scanned.text, span, found) || isPhone(scanned, span, number))
             found.push(span);
         }
@@ -133,7 +118,7 @@ function fromAbroad(text: string, found: readonly Span[]): Span[] {
     ({ start, end, match }) => {
       const span = { start, end };
       const parsed = phoneLibrary().parsePhoneNumberFromString(`+${digitsOf(match[0]).slice(2)}`);
-      const isNew = !found.some((other) => start < other.end && other.start < end);
+      const isNew = !found.some((other) => overlap(span, other));
       return isNew && parsed?.isValid() === true && couldBePhone(text, span) ? [span] : [];
     },
   );
