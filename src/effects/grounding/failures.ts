@@ -28,7 +28,8 @@ export const failures: Detector = ({ answer, fields, claims }, evidence) => {
  * a result, and a refused call was not made.
  */
 export function unmentionedFailure(answer: string, observations: readonly Observation[]): Observation | null {
-  const isError = ({ ok, error, refused }: Observation): boolean => !ok && (error ?? null) !== null && refused === undefined;
+  const isError = ({ ok, error, refused }: Observation): boolean =>
+    !ok && (error ?? null) !== null && refused === undefined;
   const last = observations.at(-1);
   if (last === undefined || !observations.every(isError) || !isReadable(answer)) return null;
   return admits(answer, last) ? null : last;
