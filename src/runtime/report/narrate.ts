@@ -173,21 +173,24 @@ function protection(story: Story, event: Of<ProtectionNote['type']>): readonly S
 }
 
 const UNSETTLED = { questionId: null, signal: null, result: null, used: {}, attempt: 1 } as const;
+type Begun = Pick<CallInfo, 'kind' | 'name' | 'node' | 'args'> & Partial<CallInfo>;
+
+function begin(story: Story, event: Of<'effect.requested' | 'undo.requested'>, begun: Begun): CallInfo {
+  const call = { ...UNSETTLED, thread: event.thread, startedAt: event.at, ...begun };
+  story.calls.set(event.key, call);
+  return call;
+}
 
 function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {
   const input = inputFor(story, event.key);
-  const call: CallInfo = {
+  const call = begin(story, event, {
     kind: event.kind,
     name: event.name,
     node: nameAt(story.program.flow, event.node),
-    thread: event.thread,
-    startedAt: event.at,
     args: input['args'] ?? null,
-    ...UNSETTLED,
     questionId: event.question?.id ?? null,
     signal: event.signal ?? null,
-  };
-  story.calls.set(event.key, call);
+  });
   const about = inNode(event, call);
   if (event.question !== undefined) {
     const { message = '', ...packet } = input;
@@ -217,18 +220,9 @@ function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[
 }
 
 function undoRequested(story: Story, event: Of<'undo.requested'>): readonly StoryEvent[] {
-  const input = inputFor(story, event.key);
-  const undone = story.calls.get(event.undoes);
-  const call: CallInfo = {
-    kind: 'undo',
-    name: event.tool,
-    node: undone?.node ?? '',
-    thread: event.thread,
-    startedAt: event.at,
-    args: input['args'] ?? null,
-    ...UNSETTLED,
-  };
-  story.calls.set(event.key, call);
+  const { args = null } = inputFor(story, event.key);
+  const node = story.calls.get(event.undoes)?.node ?? '';
+  const call = begin(story, event, { kind: 'undo', name: event.tool, node, args });
   return [{ type: 'undo.started', ...inNode(event, call), tool: event.tool, args: call.args }];
 }
 
