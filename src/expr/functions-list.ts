@@ -52,7 +52,7 @@ export const LIST_FUNCTIONS: FnTable = {
     returns: 'list',
     run: (env, list, count = null) => {
       const items = itemsOf(env, 'tail', list);
-      const n = Math.max(0, Math.trunc(numberOf(count)));
+      const n = Math.max(0, indexOf('tail', count));
       return n === 0 ? [] : items.slice(-n);
     },
   },
@@ -154,12 +154,6 @@ function indexOf(name: string, value: Value): number {
 
 function fieldOf(item: Value, key: Value): Value {
   return isMap(item) && typeof key === 'string' ? (mapGet(item, key) ?? null) : null;
-}
-
-function numberOf(value: Value): number {
-  const n = value instanceof Uint ? value.value : value;
-  if (typeof n !== 'number' && typeof n !== 'bigint') throw wrongType('tail', 'a number', value);
-  return Number(n);
 }
 
 type Reviver = (key: string, value: unknown) => unknown;

@@ -25,76 +25,35 @@ export const TEXT_FUNCTIONS: FnTable = {
   upperAscii: transform('upperAscii', 'method', (s) => s.replace(/[a-z]+/g, (run) => run.toUpperCase())),
   trim: transform('trim', 'both', trim),
   reverse: transform('reverse', 'method', (s, env) => points(env, s).reverse().join('')),
-  lines: {
-    params: [STRING],
-    forms: 'both',
-    returns: 'list',
-    run: (env, s) => (s === null ? null : pieces(env, text(env, 'lines', s).split(/\r\n|\n|\r/))),
-  },
-  charAt: {
-    params: [STRING, NUMBER],
-    forms: 'method',
-    returns: 'string',
-    run: (env, s, at) =>
-      s === null ? null : slice(env, text(env, 'charAt', s), place('charAt', at), place('charAt', at) + 1, true),
-  },
-  substring: {
-    params: [STRING, NUMBER, NUMBER],
-    required: 2,
-    forms: 'method',
-    returns: 'string',
-    run: (env, s, from, to) =>
-      s === null
-        ? null
-        : slice(
-            env,
-            text(env, 'substring', s),
-            place('substring', from),
-            to === undefined ? undefined : place('substring', to),
-            false,
-          ),
-  },
-  indexOf: {
-    params: [STRING, STRING, NUMBER],
-    required: 2,
-    forms: 'method',
-    returns: 'number',
-    run: (env, s, t, from) =>
-      s === null ? null : find(points(env, text(env, 'indexOf', s)), points(env, text(env, 'indexOf', t)), from, env),
-  },
-  lastIndexOf: {
-    params: [STRING, STRING, NUMBER],
-    required: 2,
-    forms: 'method',
-    returns: 'number',
-    run: (env, s, t, from) =>
-      s === null
-        ? null
-        : findLast(points(env, text(env, 'lastIndexOf', s)), points(env, text(env, 'lastIndexOf', t)), from, env),
-  },
-  replace: {
-    params: [STRING, STRING, STRING, NUMBER],
-    required: 3,
-    forms: 'method',
-    returns: 'string',
-    run: (env, s, from, to, limit) =>
-      s === null ? null : replace(env, s, from, to, limit === undefined ? -1 : place('replace', limit)),
-  },
-  split: {
-    params: [STRING, STRING, NUMBER],
-    required: 2,
-    forms: 'method',
-    returns: 'list',
-    run: (env, s, separator, limit) =>
-      s === null
-        ? null
-        : split(
-            env,
-            text(env, 'split', s),
-            text(env, 'split', separator),
-            limit === undefined ? -1 : place('split', limit),
-          ),
-  },
+  lines: onText('lines', [], 'list', (env, s) => pieces(env, s.split(/\r\n|\n|\r/)), { forms: 'both' }),
+  charAt: onText('charAt', [NUMBER], 'string', (env, s, at) => {
+    const from = place('charAt', at);
+    return slice(env, s, from, from + 1, true);
+  }),
+  substring: onText(
+    'substring',
+    [NUMBER, NUMBER],
+    'string',
+    (env, s, from, to) => slice(env, s, place('substring', from), optionalPlace('substring', to), false),
+    { required: 2 },
+  ),
+  indexOf: searching('indexOf', find),
+  lastIndexOf: searching('lastIndexOf', findLast),
+  replace: onText(
+    'replace',
+    [STRING, STRING, NUMBER],
+    'string',
+    (env, s, from, to, limit) =>
+      replace(env, s, text(env, 'replace', from), text(env, 'replace', to), optionalPlace('replace', limit) ?? -1),
+    { required: 3 },
+  ),
+  split: onText(
+    'split',
+    [STRING, NUMBER],
+    'list',
+    (env, s, separator, limit) => split(env, s, text(env, 'split', separator), optionalPlace('split', limit) ?? -1),
+    { required: 2 },
+  ),
   join: {
     params: [LIST, STRING],
     required: 1,
@@ -114,12 +73,32 @@ function predicate(name: string, forms: Fn['forms'], test: (s: string, t: string
 }
 
 function transform(name: string, forms: Fn['forms'], change: (s: string, env: Env) => string): Fn {
+  return onText(name, [], 'string', (env, s) => change(s, env), { forms });
+}
+
+/** A function of a text and further arguments. */
+function onText(
+  name: string,
+  params: readonly (readonly Kind[])[],
+  returns: Kind,
+  run: (env: Env, s: string, ...rest: readonly (Value | undefined)[]) => Value,
+  { forms = 'method', ...more }: Partial<Pick<Fn, 'forms' | 'required'>> = {},
+): Fn {
   return {
-    params: [STRING],
+    params: [STRING, ...params],
+    ...more,
     forms,
-    returns: 'string',
-    run: (env, a) => (a === null ? null : change(text(env, name, a), env)),
+    returns,
+    run: (env, a, ...rest) => (a === null ? null : run(env, text(env, name, a), ...rest)),
   };
+}
+
+type Search = (env: Env, s: readonly string[], t: readonly string[], from: number | undefined) => bigint;
+
+function searching(name: string, search: Search): Fn {
+  const run = (env: Env, s: string, t?: Value, from?: Value): bigint =>
+    search(env, points(env, s), points(env, text(env, name, t)), optionalPlace(name, from));
+  return onText(name, [STRING, NUMBER], 'number', run, { required: 2 });
 }
 
 /** White space as Unicode defines it; the host's own `trim` also takes U+FEFF and leaves U+0085. */
@@ -150,6 +129,10 @@ function place(name: string, value: Value | undefined): number {
   return Number(n);
 }
 
+function optionalPlace(name: string, value: Value | undefined): number | undefined {
+  return value === undefined ? undefined : place(name, value);
+}
+
 /** One string per code point; a plain split where there are no surrogates. */
 function points(env: Env, s: string): string[] {
   charge(env, s.length);
@@ -165,25 +148,24 @@ function slice(env: Env, s: string, from: number, to: number | undefined, lenien
   const all = points(env, s);
   const end = to ?? all.length;
   if (lenient && from === all.length) return '';
-  if (from < 0 || end < from || end > all.length)
-    throw new EvalError('other', `position out of range: the text has ${all.length} characters`);
+  if (from < 0 || end < from || end > all.length) throw outOfRange(all);
   return all.slice(from, end).join('');
 }
 
-function find(s: readonly string[], t: readonly string[], from: Value | undefined, env: Env): bigint {
-  const first = from === undefined ? 0 : place('indexOf', from);
-  if (first < 0 || first > s.length)
-    throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
+function find(env: Env, s: readonly string[], t: readonly string[], first = 0): bigint {
+  if (first < 0 || first > s.length) throw outOfRange(s);
   for (let i = first; i + t.length <= s.length; i++) if (matchesAt(s, t, i, env)) return BigInt(i);
   return -1n;
 }
 
-function findLast(s: readonly string[], t: readonly string[], from: Value | undefined, env: Env): bigint {
-  const last = from === undefined ? s.length : place('lastIndexOf', from);
-  if (last < 0 || last > s.length)
-    throw new EvalError('other', `position out of range: the text has ${s.length} characters`);
+function findLast(env: Env, s: readonly string[], t: readonly string[], last = s.length): bigint {
+  if (last < 0 || last > s.length) throw outOfRange(s);
   for (let i = Math.min(last, s.length - t.length); i >= 0; i--) if (matchesAt(s, t, i, env)) return BigInt(i);
   return -1n;
+}
+
+function outOfRange(s: readonly string[]): EvalError {
+  return new EvalError('other', `position out of range: the text has ${s.length} characters`);
 }
 
 function matchesAt(s: readonly string[], t: readonly string[], at: number, env: Env): boolean {
@@ -193,8 +175,7 @@ function matchesAt(s: readonly string[], t: readonly string[], at: number, env: 
   return i === t.length;
 }
 
-function replace(env: Env, subject: Value, search: Value | undefined, by: Value | undefined, limit: number): string {
-  const [s, from, to] = [text(env, 'replace', subject), text(env, 'replace', search), text(env, 'replace', by)];
+function replace(env: Env, s: string, from: string, to: string, limit: number): string {
   if (limit === 0) return s;
   const parts = from === '' ? ['', ...points(env, s), ''] : pieces(env, splitText(s, from));
   const kept =

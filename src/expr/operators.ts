@@ -145,24 +145,16 @@ function orderText(env: Env, a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   chargeText(env, length);
   for (let i = 0; i < length; i++) {
-    const x = a.charCodeAt(i);
-    const y = b.charCodeAt(i);
-    if (x !== y)
-      return isSurrogate(x) === isSurrogate(y)
-        ? x - y
-        : isSurrogate(x)
-          ? y > 0xdfff
-            ? 1
-            : x - y
-          : x > 0xdfff
-            ? -1
-            : x - y;
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x !== y) return rankOf(x) - rankOf(y);
   }
   return a.length - b.length;
 }
 
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
+/** Surrogates, which are halves of the highest code points, come after all other units. */
+function rankOf(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit > 0xdfff ? unit - 0x800 : unit + 0x2000;
 }
 
 function orderBytes(env: Env, a: Uint8Array, b: Uint8Array): number {

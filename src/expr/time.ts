@@ -1,12 +1,13 @@
 /**
- * Timestamps and durations, as whole nanoseconds. Calendar arithmetic is done here rather than with the host's `Date`,
- * so that results do not depend on the machine. Only UTC and fixed offsets are known: named zones change with the host's data.
+ * Timestamps and durations, as whole nanoseconds. Only UTC and fixed offsets are known: named zones change with the host's
+ * data. Of the host's `Date`, only the UTC methods are used, so results do not depend on the machine.
  */
 import { EvalError } from './error.ts';
 import { Boxed } from './value.ts';
 
 const SECOND = 1_000_000_000n;
-const DAY = 86_400n * SECOND;
+const MILLISECOND = 1_000_000n;
+const DAY_MS = 86_400_000;
 const FIRST = -62_135_596_800n * SECOND;
 const LAST = 253_402_300_800n * SECOND - 1n;
 const DURATION_MAX = (1n << 63n) - 1n;
@@ -48,20 +49,19 @@ export interface Calendar {
 
 export function calendarOf(time: Timestamp, zone: string | undefined): Calendar {
   const local = time.ns + (zone === undefined ? 0n : offsetOf(zone));
-  const days = floorDiv(local, DAY);
-  const rest = local - days * DAY;
-  const secondsOfDay = Number(rest / SECOND);
-  const { year, month, day } = civilOf(Number(days));
+  const nanos = ((local % SECOND) + SECOND) % SECOND;
+  const date = new Date(Number((local - nanos) / MILLISECOND));
+  const newYear = new Date(date).setUTCMonth(0, 1);
   return {
-    year,
-    month,
-    day,
-    dayOfYear: Number(days) - daysOf(year, 1, 1),
-    dayOfWeek: (((Number(days) + 4) % 7) + 7) % 7,
-    hours: Math.trunc(secondsOfDay / 3600),
-    minutes: Math.trunc(secondsOfDay / 60) % 60,
-    seconds: secondsOfDay % 60,
-    nanos: Number(rest % SECOND),
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    dayOfYear: (date.getTime() - newYear) / DAY_MS,
+    dayOfWeek: date.getUTCDay(),
+    hours: date.getUTCHours(),
+    minutes: date.getUTCMinutes(),
+    seconds: date.getUTCSeconds(),
+    nanos: Number(nanos),
   };
 }
 
@@ -78,20 +78,21 @@ export function parseTimestamp(text: string): Timestamp {
     number,
     number,
   ];
-  const days = daysOf(year, month, day);
-  const back = civilOf(days);
-  const real = back.month === month && back.day === day && hour < 24 && minute < 60 && second < 60;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  const real = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60;
   if (!real || year === 0) throw new EvalError('other', `\`${text}\` is out of range for a timestamp`);
   const zone = match[8] ?? 'Z';
   const offset = zone === 'Z' || zone === 'z' ? 0n : offsetOf(zone);
   const nanos = BigInt((match[7] ?? '').padEnd(9, '0'));
-  return new Timestamp(BigInt(days) * DAY + BigInt(hour * 3600 + minute * 60 + second) * SECOND + nanos - offset);
+  date.setUTCHours(hour, minute, second);
+  return new Timestamp(BigInt(date.getTime()) * MILLISECOND + nanos - offset);
 }
 
 /** The instant of an RFC 3339 text in milliseconds; null if the text is not one. */
 export function instantOf(text: string): number | null {
   try {
-    return Number(parseTimestamp(text).ns / 1_000_000n);
+    return Number(parseTimestamp(text).ns / MILLISECOND);
   } catch {
     return null;
   }
@@ -107,7 +108,7 @@ const UNITS: { readonly [unit: string]: bigint } = {
   h: 3600n * SECOND,
   m: 60n * SECOND,
   s: SECOND,
-  ms: 1_000_000n,
+  ms: MILLISECOND,
   us: 1_000n,
   µs: 1_000n,
   ns: 1n,
@@ -136,38 +137,6 @@ function offsetOf(zone: string): bigint {
   if (match === null) throw new EvalError('other', `\`${zone}\` is not UTC or an offset such as +02:00`);
   const seconds = BigInt(Number(match[2]) * 3600 + Number(match[3]) * 60) * SECOND;
   return match[1] === '-' ? -seconds : seconds;
-}
-
-/** Days since 1970-01-01 of a proleptic Gregorian date, counting years from March so that leap days come last. */
-function daysOf(year: number, month: number, day: number): number {
-  const y = month <= 2 ? year - 1 : year;
-  const era = Math.floor(y / 400);
-  const yearOfEra = y - era * 400;
-  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  return (
-    era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
-  );
-}
-
-function civilOf(days: number): { year: number; month: number; day: number } {
-  const shifted = days + 719_468;
-  const era = Math.floor(shifted / 146_097);
-  const dayOfEra = shifted - era * 146_097;
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
-  );
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
-  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
-  return {
-    year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
-    month,
-    day: dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1,
-  };
-}
-
-function floorDiv(a: bigint, b: bigint): bigint {
-  return a < 0n && a % b !== 0n ? a / b - 1n : a / b;
 }
 
 function pad(n: number, width: number): string {

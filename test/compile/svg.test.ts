@@ -143,3 +143,30 @@ test('positions are the nearest ones that keep their distance', () => {
   expect(separate([0, 50, 55], [1, 1, 1], [0, 1, 2], before)).toEqual([0, 47.5, 57.5]);
   expect(separate([0, 0, 0], [1e9, 1, 1], [0, 1, 2], before)[0]).toBeCloseTo(0, 3);
 });
+
+test.each(['down', 'right'] as const)('a frame stays below the subtitle: %s', (direction) => {
+  const node = (id: string, group?: string): PictureNode => ({
+    id,
+    kind: 'agent',
+    label: id,
+    detail: null,
+    description: null,
+    group,
+  });
+  const edge: PictureEdge = { from: 'a', to: 'b', kind: 'route', label: null, back: false };
+  const svg = renderSvg(
+    {
+      title: 'flow',
+      notation: 'flow',
+      description: null,
+      nodes: [node('a', 'sub'), node('b', 'sub')],
+      edges: [edge],
+      cycles: [],
+    },
+    direction,
+  );
+  const origin = Number(/<g transform="translate\(\S+ (\S+)\)">/.exec(svg)?.[1]);
+  const top = Number(/<g class="group"><rect x="\S+" y="(\S+)"/.exec(svg)?.[1]);
+  const subtitle = Number(/class="subtitle" x="\S+" y="(\S+)"/.exec(svg)?.[1]);
+  expect(origin + top).toBeGreaterThanOrEqual(subtitle + 12);
+});

@@ -3,6 +3,7 @@
  * finding has the tier that is used, the lower tier that is enough, and the reason.
  */
 import type { FlowBody } from '../../ir/nodes.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 
 /** At most one finding: the lowest tier that is enough. */
@@ -104,10 +105,6 @@ function takesNothing({ tools }: FlowBody, name: string): boolean {
   const input = Object.hasOwn(tools, name) ? tools[name]?.input : undefined;
   if (input === undefined || !isRecord(input)) return false;
   return input['additionalProperties'] === false && Object.keys((input['properties'] ?? {}) as object).length === 0;
-}
-
-export function isRecord(value: Json | undefined): value is Authored {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function flowExcess(body: FlowBody, authored: Authored): readonly Excess[] {

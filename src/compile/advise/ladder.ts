@@ -6,7 +6,7 @@ import type { Lowered } from '../lower/builder.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
 import type { FlowBody } from '../../ir/nodes.ts';
-import { isRecord } from './excess.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Authored, Excess } from './excess.ts';
 import { plain } from '../source/located.ts';
 

@@ -61,12 +61,12 @@ function checkReached({ body, ids, targets, node }: Graph, say: Say): void {
       say('unreachable-node', id, `\`${node(id).label.name}\` is never reached`);
 }
 
-/** A visit that a meter lets pass uses it up; one that it turns away does not, and goes `over`. What is left must not go round. */
+/** Ignore edges that charge a finite meter; the rest must be acyclic. A refused visit charges nothing and goes `over`. */
 function checkCycles(graph: Graph, say: Say): void {
   const free = (id: NodeId): readonly NodeId[] => {
     const edges = graph.edges(id);
     if (graph.bounding(id).length === 0) return edges.map(({ to }) => to);
-    // A call that cannot even be put together reserves nothing, and yet takes the way of a failure.
+    // A call whose arguments cannot be evaluated reserves nothing, and takes the error edge.
     const unpaid: readonly string[] = graph.countsVisits(id) ? ['over'] : ['over', 'error', 'fault'];
     return edges.filter(({ kind }) => unpaid.includes(kind)).map(({ to }) => to);
   };

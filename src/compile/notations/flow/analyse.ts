@@ -10,18 +10,19 @@ import type { Expressions } from './expressions.ts';
 import { graphOfFlow } from './graph.ts';
 import type { FlowGraph } from './graph.ts';
 import { checkGuards } from './guard-check.ts';
-import type { Flow } from './model.ts';
+import type { Flow, FlowNode } from './model.ts';
 import { namesOf, recentAgents } from './names.ts';
-import type { Prepared } from './node-type.ts';
+import type { NodeType, Prepared, Preparing } from './node-type.ts';
 import { withFrames } from '../../picture/frames.ts';
 import { drawFlow } from './picture.ts';
-import { prepare } from './prepare.ts';
 import { readFlow } from './read.ts';
 import { slotsOf } from './slots.ts';
 import type { Slots } from './slots.ts';
 import { warnOfTraps } from './traps.ts';
 import { findSubFlow } from './sub-flows.ts';
 import type { Standing } from './sub-flows.ts';
+import { nodeTypeOf } from './nodes/registry.ts';
+import { guardedRoutes } from './routes.ts';
 
 export interface Analysed {
   readonly flow: Flow;
@@ -87,4 +88,19 @@ function subFlows(flow: Flow, standing: Standing): ReadonlyMap<string, SubFlow> 
     subs.set(node.id, { ...analysed, foreign, budgets, document, report });
   }
   return subs;
+}
+
+/** Checks and rewrites every expression once. Problems are reported here; lowering only uses the results. */
+function prepare(preparing: Preparing): ReadonlyMap<string, Prepared> {
+  const nodes = [...preparing.flow.nodes.values()];
+  return new Map(nodes.map((node) => [node.id, prepareNode(node, nodeTypeOf(node.value.type), preparing)]));
+}
+
+function prepareNode(node: FlowNode, type: NodeType, preparing: Preparing): Prepared {
+  const { expressions, report } = preparing;
+  const expects = expressions.reads(node.id, type.expanded(node.value));
+  const parts = type.prepare(node, preparing);
+  const routes =
+    type.routes?.(node, parts, preparing) ?? guardedRoutes(node, 'routes', node.value.routes, expressions, report);
+  return { node, expects, parts, routes };
 }

@@ -10,7 +10,7 @@ import type { Lowered } from '../../lower/builder.ts';
 import { addAttempts } from '../../lower/attempt.ts';
 import { isRisky } from '../../lower/agent-turn/unknown.ts';
 import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';
-import type { Kit, Step } from '../../lower/kit.ts';
+import type { Kit } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { Analysed } from './analyse.ts';
@@ -19,6 +19,7 @@ import { END } from './model.ts';
 import type { FlowEdge, FlowNode } from './model.ts';
 import type { Caller, ErrorWays, Lowering, Prepared } from './node-type.ts';
 import { nodeTypeOf } from './nodes/registry.ts';
+import { toolsIn, toolsOf } from './provenance.ts';
 import { SLOT } from './slots.ts';
 import type { Merged } from './sub-definitions.ts';
 
@@ -96,11 +97,7 @@ function createLowering(scope: Scope, prefix: string): Lowering {
       charges: [...charges, ...visitCapOf(scope, lowering, endings, node)],
       at: scope.at ?? node.at('id'),
     }),
-    part: ({ node }, hint) => ({
-      hint: `${name(node.id)} ${hint}`,
-      origin: name(node.id),
-      at: scope.at ?? node.at('id'),
-    }),
+    part: ({ node }, hint) => ({ hint: `${name(node.id)} ${hint}`, origin: name(node.id) }),
     times,
     visitsMax: (id) => visitsMax(id) * times,
     ending: endings.at,
@@ -114,7 +111,7 @@ function createLowering(scope: Scope, prefix: string): Lowering {
     errors: ({ node }) => errorWays(kit, node.value.on_error, idOf, endings.partial),
     failing(from, hint) {
       const { failed, fail } = lowering.errors(from);
-      return kit.pick(bare(lowering.part(from, hint)), failed, fail);
+      return kit.pick(lowering.part(from, hint), failed, fail);
     },
     raise: (from, error) => addRaised(lowering, from, error),
     unevaluated: (from) => (from.node.value.on_error.length === 0 ? undefined : lowering.failing(from, 'errors')),
@@ -138,7 +135,7 @@ function visitCapOf(
 
 function addRaised(lowering: Lowering, from: Prepared, error: Parameters<Lowering['raise']>[1]): NodeId {
   const written = set('error', literal({ ...error, node: lowering.name(from.node.id) }));
-  return lowering.kit.set(bare(lowering.part(from, 'error')), [written], lowering.failing(from, 'errors'));
+  return lowering.kit.set(lowering.part(from, 'error'), [written], lowering.failing(from, 'errors'));
 }
 
 /** The pick that follows a node and takes its routes. */
@@ -147,7 +144,7 @@ function addRoutes(lowering: Lowering, from: Prepared, target: (to: string, from
   const guarded = last < 0 ? from.routes : from.routes.slice(0, last);
   const cases = guarded.map(({ when, to }): Case => ({ when: when ?? 'true', to: target(to, from) }));
   const otherwise = target(from.routes[last]?.to ?? END, from);
-  return lowering.kit.pick(bare(lowering.part(from, 'routes')), cases, otherwise, { hasDefault: last >= 0 });
+  return lowering.kit.pick(lowering.part(from, 'routes'), cases, otherwise, { hasDefault: last >= 0 });
 }
 
 function addAttemptsOf(
@@ -156,10 +153,12 @@ function addAttemptsOf(
   attempt: Parameters<Lowering['attempts']>[1],
 ): ReturnType<Lowering['attempts']> {
   const { retry } = from.node.value;
+  const values = [lowering.slots.of(from.node.id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
   return addAttempts(lowering.kit, {
-    ...attempt,
+    body: attempt.body,
+    gather: [...attempt.gather, ...values.map((slot) => ({ slot, mode: 'last' as const }))],
     step: lowering.entered(from),
-    part: (hint) => bare(lowering.part(from, hint)),
+    part: (hint) => lowering.part(from, hint),
     timeoutMs: lowering.timeoutMs(from),
     retry:
       retry === undefined
@@ -173,13 +172,10 @@ function addAttemptsOf(
 }
 
 /** The node can call tools whose effects must not happen twice. */
-function canRepeatEffects({ kit, agent, flow }: Lowering, { node: { value, facts } }: Prepared): boolean {
-  const { toolDef, definitions } = kit.builder;
-  const { agents, tools } = definitions;
-  const used = facts.lastAgent?.(value);
-  if (typeof used === 'string') return (agents[agent(used)]?.tools ?? []).some((tool) => isRisky(toolDef(tool)));
-  const called = [...flow.nodes.values()].flatMap((each) => each.facts.tool?.(each.value) ?? []);
-  return [...called, ...Object.keys(tools)].some((tool) => isRisky(toolDef(tool)));
+function canRepeatEffects({ kit, nested }: Lowering, { node }: Prepared): boolean {
+  const isAgent = typeof node.facts.lastAgent?.(node.value) === 'string';
+  const tools = isAgent ? toolsOf(nested, node) : toolsIn(nested.subs.get(node.id) ?? nested);
+  return tools.some((tool) => isRisky(kit.builder.toolDef(tool)));
 }
 
 /** The cap on visits of a flow. A sub-flow that can begin several times has it as often. */
@@ -214,7 +210,7 @@ function lowerSubFlow(
     times: lowering.visitsMax(node.id) * (node.value.retry?.max_attempts ?? 1),
     ...(at === undefined ? {} : { at }),
   };
-  const used = kit.fail(bare(lowering.part(prepared, 'budget')), {
+  const used = kit.fail(lowering.part(prepared, 'budget'), {
     class: 'budget',
     type: 'BudgetError',
     code: 'BUDGET_EXHAUSTED',
@@ -225,11 +221,6 @@ function lowerSubFlow(
   const ownMs = lowering.timeoutMs(prepared);
   const shareMs = seconds === undefined ? null : Math.ceil(seconds * 1000);
   return { head, timeoutMs: ownMs === null || shareMs === null ? (ownMs ?? shareMs) : Math.min(ownMs, shareMs) };
-}
-
-/** A node without a place of its own shows the place of the authored node. */
-function bare(step: Step): Step {
-  return { ...step, at: undefined };
 }
 
 interface Endings {

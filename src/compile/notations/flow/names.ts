@@ -1,4 +1,5 @@
 /** Resolves the names in a flow's expressions, and knows their types. */
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Path } from '../../expressions/reads.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -184,18 +185,18 @@ function near(word: string, known: readonly string[]): string | undefined {
 }
 
 function propertyOf(schema: Json, name: string): Json | undefined {
-  const properties = isObject(schema) ? schema['properties'] : undefined;
-  return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  const properties = isRecord(schema) ? schema['properties'] : undefined;
+  return isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
 function fieldsOf(schema: Json): readonly string[] {
-  const properties = isObject(schema) ? schema['properties'] : undefined;
-  return isObject(properties) ? Object.keys(properties) : [];
+  const properties = isRecord(schema) ? schema['properties'] : undefined;
+  return isRecord(properties) ? Object.keys(properties) : [];
 }
 
 /** As the type check sees it: an object that lists its fields has no others, unless it says so. */
 function isClosed(schema: Json): boolean {
-  if (!isObject(schema) || !isObject(schema['properties'])) return false;
+  if (!isRecord(schema) || !isRecord(schema['properties'])) return false;
   if (
     ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'patternProperties'].some((key) =>
       Object.hasOwn(schema, key),
@@ -204,10 +205,6 @@ function isClosed(schema: Json): boolean {
     return false;
   const more = schema['additionalProperties'];
   return more === undefined || more === false;
-}
-
-function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `open`: it may be one that is not listed. */

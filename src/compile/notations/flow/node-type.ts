@@ -104,7 +104,7 @@ export interface Lowering {
   inner(prepared: Prepared, items: Items): NodeId;
   /** The step of the node that enters the authored node. */
   entered(prepared: Prepared): Step;
-  /** The step of any other node that belongs to the authored node. */
+  /** The step of any other node that belongs to the authored node. Diagnostics show the place of the authored node. */
   part(prepared: Prepared, hint: string): Step;
   /** How often the flow itself can begin. */
   readonly times: number;
@@ -123,7 +123,7 @@ export interface Lowering {
   timeoutMs(prepared: Prepared): number | null;
   /** How a single call of the node is tried again. */
   retry(prepared: Prepared): Retry;
-  /** Adds the nodes of a node that is more than one call, with its timeout and retry. */
+  /** Adds the nodes of a node that is more than one call, with its timeout and retry. An attempt hands back its value and `gather`. */
   attempts(prepared: Prepared, attempt: Pick<Attempts, 'body' | 'gather'>): NodeId;
   /** The ways out of a failure as one node. */
   failing(prepared: Prepared, hint: string): NodeId;

@@ -145,12 +145,22 @@ function isExposed({ kit, nested, caller }: Lowering, self: FlowNode): boolean {
 }
 
 /** True if the node, or a node of its sub-flow, calls a tool that others feed. */
-function bringsForeign(kit: Lowering['kit'], { definitions, subs }: Nested, { id, value, facts }: FlowNode): boolean {
+function bringsForeign(kit: Lowering['kit'], nested: Nested, node: FlowNode): boolean {
+  return toolsOf(nested, node).some((tool) => isForeign(kit.builder.toolDef(tool)));
+}
+
+/** The tools that the nodes of a flow and of its sub-flows can call. */
+export function toolsIn(nested: Nested): readonly string[] {
+  return [...nested.flow.nodes.values()].flatMap((node) => toolsOf(nested, node));
+}
+
+/** The tools that a node can call: its own, those of its agent, those of its sub-flow. */
+export function toolsOf({ definitions, subs }: Nested, { id, value, facts }: FlowNode): readonly string[] {
   const sub = subs.get(id);
-  if (sub !== undefined) return [...sub.flow.nodes.values()].some((node) => bringsForeign(kit, sub, node));
+  if (sub !== undefined) return toolsIn(sub);
   const agent = facts.lastAgent?.(value) ?? '';
   const granted = Object.hasOwn(definitions.agents, agent) ? (definitions.agents[agent]?.tools ?? []) : [];
-  return [facts.tool?.(value) ?? [], ...granted].flat().some((tool) => isForeign(kit.builder.toolDef(tool)));
+  return [facts.tool?.(value) ?? [], ...granted].flat();
 }
 
 function isForeign(def: ToolDef | undefined): boolean {

@@ -3,6 +3,7 @@
  * one outside gets the path of the sub-flow in front. Tools keep their names, because models see them: two different tools of
  * one name are an error.
  */
+import { canonical } from '../../../expr/canonical.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ModelEntry } from '../../document/model-table.ts';
@@ -120,12 +121,4 @@ function withTools(outer: Definitions, { definitions: inner, document, report }:
 
 function same(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
-}
-
-function canonical(value: unknown): string {
-  return JSON.stringify(value ?? null, (_, each: unknown) =>
-    each === null || typeof each !== 'object' || Array.isArray(each)
-      ? each
-      : Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))),
-  );
 }

@@ -3,14 +3,12 @@ import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
 import { RETRY_CHECK } from '../../../ir/protections.ts';
 import { TALK } from '../../lower/agent-turn/turn.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { chosen, contested, findings, offered } from './findings.ts';
+import { GIVEN, addOutputCheck, chosen, contested, findings, hasOutput, offered, outputDue } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
 import { addModel, failedTrace, idOf } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
-import { addOutputCheck, hasOutput, outputDue } from './findings.ts';
-import { GIVEN } from './findings.ts';
 import {
   ANSWER,
   CROSSED,

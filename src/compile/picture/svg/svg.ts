@@ -28,7 +28,6 @@ export function renderSvg(picture: Picture, direction: Direction = 'down'): stri
   const across = placed.width + asideWidth(graph);
   const [wide, high] = direction === 'down' ? [across, placed.height] : [placed.height, across];
   const width = Math.ceil(Math.max(wide, measure(title, 17), measure(subtitle, 12)) + 2 * MARGIN);
-  const height = Math.ceil(high + HEADER + 2 * MARGIN);
   const { lines, labels } = drawEdges(graph, placed);
   const centre = (item: number): readonly [number, number] => {
     const [x, y] = [placed.x[item] as number, placed.y[item] as number];
@@ -36,14 +35,18 @@ export function renderSvg(picture: Picture, direction: Direction = 'down'): stri
   };
   const nodes = graph.items.flatMap(({ box }, item) => (box === null ? [] : [{ box, centre: centre(item) }]));
   const left = MARGIN + (width - 2 * MARGIN - wide) / 2;
+  const frames = framesOf(nodes);
+  // A frame can begin above the highest node.
+  const above = Math.max(0, ...frames.map(({ top }) => -top));
+  const height = Math.ceil(high + above + HEADER + 2 * MARGIN);
   return `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 <title>${escape(picture.title)}</title>${picture.description === null ? '' : `\n<desc>${escape(picture.description)}</desc>`}
 <style>${styleSheet()}</style>
 <rect class="paper" width="${width}" height="${height}"/>
 <text class="title" x="${MARGIN}" y="38">${escape(title)}</text>
 <text class="subtitle" x="${MARGIN}" y="57">${escape(subtitle)}</text>
-<g transform="translate(${n(left)} ${HEADER + MARGIN})">
-${[...drawGroups(nodes), lines, ...nodes.map(nodeOf), labels].filter((part) => part !== '').join('\n')}
+<g transform="translate(${n(left)} ${n(HEADER + MARGIN + above)})">
+${[...frames.map(drawFrame), lines, ...nodes.map(nodeOf), labels].filter((part) => part !== '').join('\n')}
 </g>
 </svg>
 `;
@@ -64,8 +67,16 @@ function nodeOf({ box, centre: [x, y] }: PlacedBox): string {
   return `<g class="node ${node.kind}" transform="translate(${n(x)} ${n(y)})">${hover === null ? '' : `<title>${escape(hover)}</title>`}${outlineOf(box)}${texts.join('')}</g>`;
 }
 
+interface Frame {
+  readonly name: string;
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
 /** Frames around the nodes of a sub-flow or a phase. A frame that would hold other nodes is left out. */
-function drawGroups(nodes: readonly PlacedBox[]): readonly string[] {
+function framesOf(nodes: readonly PlacedBox[]): readonly Frame[] {
   const groups = Map.groupBy(nodes, ({ box }) => box.node.group ?? '');
   groups.delete('');
   return [...groups].flatMap(([name, members]) => {
@@ -80,11 +91,12 @@ function drawGroups(nodes: readonly PlacedBox[]): readonly string[] {
         !members.includes(node) && side.left < right && side.right > left && side.top < bottom && side.bottom > top
       );
     };
-    if (nodes.some(isForeign)) return [];
-    return [
-      `<g class="group"><rect x="${n(left)}" y="${n(top)}" width="${n(right - left)}" height="${n(bottom - top)}" rx="8"/><text class="group" x="${n(left + 8)}" y="${n(top + 14)}">${escape(name)}</text></g>`,
-    ];
+    return nodes.some(isForeign) ? [] : [{ name, left, top, right, bottom }];
   });
+}
+
+function drawFrame({ name, left, top, right, bottom }: Frame): string {
+  return `<g class="group"><rect x="${n(left)}" y="${n(top)}" width="${n(right - left)}" height="${n(bottom - top)}" rx="8"/><text class="group" x="${n(left + 8)}" y="${n(top + 14)}">${escape(name)}</text></g>`;
 }
 
 function sidesOf({ box: { width, height }, centre: [x, y] }: PlacedBox) {

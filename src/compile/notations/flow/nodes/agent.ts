@@ -116,14 +116,11 @@ function lowerTurn(lowering: Lowering, prepared: Prepared<Value, Parts>, agent: 
     });
     return;
   }
-  const { kit, slots, expressions } = lowering;
-  const written = [slots.of(prepared.node.id), SLOT.agent, ...lowering.out('null', 'set').map(({ slot }) => slot)];
+  const { kit, expressions } = lowering;
   lowering.attempts(prepared, {
     gather: [
-      ...written
-        .filter((slot) => slot !== SLOT.agent || expressions.uses.bare)
-        .map((slot) => ({ slot, mode: 'last' as const })),
       { slot: OBSERVATIONS, mode: 'concat' },
+      ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode: 'last' as const }] : []),
     ],
     body: (next) =>
       addAgentTurn(lowering, prepared, agent, {
@@ -148,7 +145,7 @@ function addAgentTurn(
 ): NodeId {
   const { kit } = lowering;
   const { id, enters, expects = [], charges = [], at } = step;
-  const done = { ...lowering.part({ ...prepared, node, parts }, 'said'), at: undefined };
+  const done = lowering.part({ ...prepared, node, parts }, 'said');
   return addTurn(kit.builder, {
     agent: lowering.agent(node.value.agent),
     hint: lowering.name(node.id),

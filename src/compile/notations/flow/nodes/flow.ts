@@ -56,9 +56,8 @@ function lowerFlowNode(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
     });
     return;
   }
-  const handed = [lowering.slots.of(prepared.node.id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
   lowering.attempts(prepared, {
-    gather: [...GATHERED, ...handed.map((slot) => ({ slot, mode: 'last' as const }))],
+    gather: GATHERED,
     body: (next) =>
       addSubFlow(lowering, prepared, lowering.part(prepared, 'flow'), { next, fail: lowering.kit.failedEnd() }),
   });
@@ -79,7 +78,7 @@ function addSubFlow(
 ): NodeId {
   const { kit, slots } = lowering;
   const { node, parts } = prepared;
-  const part = (hint: string): Step => ({ ...lowering.part(prepared, hint), at: undefined });
+  const part = (hint: string): Step => lowering.part(prepared, hint);
   const { budget, input } = node.value;
   const vouching = input === undefined ? null : vouchingInput(lowering, node, input);
   const user = vouching !== null ? SLOT.user : input === undefined ? lowering.user : 'input';

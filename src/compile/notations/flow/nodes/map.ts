@@ -81,7 +81,7 @@ function checkMap(node: FlowNode<Value>, { flow, graph, report }: Checking): voi
 }
 
 function lowerMap(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
-  const { kit, slots } = lowering;
+  const { kit } = lowering;
   const { node, parts } = prepared;
   const { timeout, retry } = node.value;
   const whole = timeout !== undefined || retry !== undefined;
@@ -99,9 +99,8 @@ function lowerMap(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
     list(lowering.entered(prepared), fork);
     return;
   }
-  const handed = [slots.of(node.id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
   lowering.attempts(prepared, {
-    gather: [...gathered(lowering), ...handed.map((slot) => ({ slot, mode: 'last' as const }))],
+    gather: gathered(lowering),
     body: (done) =>
       list(
         lowering.part(prepared, 'list'),

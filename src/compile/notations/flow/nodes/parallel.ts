@@ -144,9 +144,8 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
     });
   if (value.timeout !== undefined || value.retry !== undefined) {
     const ways = { failed: [], fail: kit.failedEnd() };
-    const handed = [lowering.slots.of(id), ...lowering.out('null', 'set').map(({ slot }) => slot)];
     lowering.attempts(prepared, {
-      gather: [...gathered(lowering, id), ...handed.map((slot) => ({ slot, mode: 'last' as const }))],
+      gather: gathered(lowering, id),
       body: (done) => fork(lowering.part(prepared, 'fork'), done, ways),
     });
   } else fork(lowering.entered(prepared), lowering.routes(prepared), lowering.errors(prepared));
@@ -155,9 +154,7 @@ function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
 function headOf(lowering: Lowering, prepared: Prepared<Value, Parts>, to: string): NodeId {
   const fresh = lowering.fresh(to);
   const head = lowering.idOf(to);
-  return fresh.length === 0
-    ? head
-    : lowering.kit.set({ ...lowering.part(prepared, 'start'), at: undefined }, fresh, head);
+  return fresh.length === 0 ? head : lowering.kit.set(lowering.part(prepared, 'start'), fresh, head);
 }
 
 /** Slots that later nodes read come back from the branches: of a node that ran in several, the first branch's. */
@@ -192,7 +189,7 @@ function afterJoin(
   next: NodeId,
 ): NodeId {
   const { kit, slots } = lowering;
-  const part = (hint: string) => ({ ...lowering.part(prepared, hint), at: undefined });
+  const part = (hint: string) => lowering.part(prepared, hint);
   const slot = slots.of(prepared.node.id);
   const output = (name: string, value: Expr): Write => setField(slot, ['output', name], value);
   const finish = lowering.out(path(slot, 'output'), 'set');

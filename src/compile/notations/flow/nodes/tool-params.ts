@@ -1,4 +1,5 @@
 /** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
+import { isRecord } from '../../../../expr/json.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { argumentProblems, typePhrase } from '../../../document/shape/argument-check.ts';
 import { builtinTool } from '../../../../catalog/builtin-tools.ts';
@@ -31,7 +32,7 @@ export function checkParams(
 ): void {
   const { value } = node;
   const schema = inputOf(value.tool, definitions);
-  if (!isMap(schema)) return;
+  if (!isRecord(schema)) return;
   checkKeys(node, value, schema, report);
   const checking: Checking = { node, tool: value.tool, root: schema, expressions, report };
   for (const [key, param] of Object.entries(value.params)) {
@@ -41,7 +42,7 @@ export function checkParams(
 }
 
 function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Json }, report: Report): void {
-  const properties = Object.keys(isMap(schema['properties']) ? schema['properties'] : {});
+  const properties = Object.keys(isRecord(schema['properties']) ? schema['properties'] : {});
   const required = Array.isArray(schema['required'])
     ? schema['required'].filter((each) => typeof each === 'string')
     : [];
@@ -86,12 +87,12 @@ function checkValue(checking: Checking, value: Json, schema: Json, path: Path): 
   const { kind } = typeFromSchema(schema);
   if (kind !== 'any' && kind !== (Array.isArray(value) ? 'list' : 'map'))
     return tell(checking, path, `must be ${typePhrase([WORDS[kind] ?? kind])}`, undefined);
-  if (!isMap(schema)) return;
+  if (!isRecord(schema)) return;
   const items = schema['items'];
   if (Array.isArray(value)) {
     if (items !== undefined && schema['prefixItems'] === undefined)
       for (const [index, item] of value.entries()) checkValue(checking, item, items, [...path, index]);
-  } else if (isMap(value)) {
+  } else if (isRecord(value)) {
     for (const [key, item] of Object.entries(value)) {
       const field = fieldOf(schema, key);
       if (field !== undefined) checkValue(checking, item, field, [...path, key]);
@@ -151,15 +152,11 @@ const WORDS: { readonly [kind: string]: string } = {
 function hasTemplate(value: Json): boolean {
   if (typeof value === 'string') return parseTemplate(value).parts.some((part) => 'expr' in part);
   if (Array.isArray(value)) return value.some(hasTemplate);
-  return isMap(value) && Object.values(value).some(hasTemplate);
+  return isRecord(value) && Object.values(value).some(hasTemplate);
 }
 
 function fieldOf(schema: { [key: string]: Json }, key: string): Json | undefined {
   const properties = schema['properties'];
-  if (isMap(properties) && Object.hasOwn(properties, key)) return properties[key];
+  if (isRecord(properties) && Object.hasOwn(properties, key)) return properties[key];
   return schema['patternProperties'] === undefined ? schema['additionalProperties'] : undefined;
-}
-
-function isMap(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
