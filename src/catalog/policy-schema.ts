@@ -32,10 +32,13 @@ export type PolicyChecker = (
 const STAGE_ACTIONS = { before: 'stage.enter', after: 'stage.leave' } as const;
 export type StageAction = (typeof STAGE_ACTIONS)['before' | 'after'];
 
-/** The actions of stages that policies name. Only these are asked about. */
+/** The actions of stages that policies name. Only these are asked about. A policy about a stage without an action means both. */
 export function stagesIn(policies: { readonly [id: string]: string }): readonly StageAction[] {
   const texts = Object.values(policies);
-  return Object.values(STAGE_ACTIONS).filter((action) => texts.some((text) => text.includes(`Action::"${action}"`)));
+  const isAboutBoth = (text: string): boolean => /\bStage::"/.test(text) && !/\bAction::"stage\./.test(text);
+  return Object.values(STAGE_ACTIONS).filter((action) =>
+    texts.some((text) => text.includes(`Action::"${action}"`) || isAboutBoth(text)),
+  );
 }
 
 /** In Cedar's JSON form of a schema. Stages are part of it if a policy names their actions. */

@@ -212,4 +212,22 @@ describe('check', () => {
       expect.stringMatching(/^error: .*`ann` is twice in `debate`$/),
     ]);
   });
+
+  describe('policies about stages', () => {
+    const about = (stage: string) => ({
+      all: 'permit(principal, action, resource);',
+      stage: `forbid(principal, action, resource == Stage::"${stage}");`,
+    });
+    test('without an action: the stage may neither begin nor hand on its result', async () => {
+      const script = { agents: { planner: [ONE], worker: ['A'] } };
+      const { report } = await play({ policies: about('workers'), staged }, script);
+      expect(report.error?.message).toBe('the stage `workers` may not begin: forbidden by `stage`');
+    });
+    test('a stage that neither the flow nor a team has', () => {
+      const teams = [{ id: 'north', staged: { sop: [{ id: 'one', agent: 'ann' }] } }];
+      const found = (stage: string) => diagnosed({ policies: about(stage), staged: { plan: staged.plan, teams } });
+      expect(found('sop/one')).toEqual([]);
+      expect(found('validat')).toEqual([expect.stringMatching(/^error: .*there is no stage `validat`$/)]);
+    });
+  });
 });

@@ -21,7 +21,7 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   checkRules(section, raw.oracle, ['oracle'], RESULT_NAMES);
   checkConfidence(section, raw);
   if (section.depth === 1) {
-    checkPolicies(section, raw, topology);
+    checkPolicies(section, raw);
     checkDocumentProtections(section, raw);
   }
   checkIds(section, raw);
@@ -241,12 +241,11 @@ function checkRules(
 }
 
 /** A policy about a stage that does not exist would protect nothing. */
-function checkPolicies({ definitions, document, report }: Section, raw: RawStaged, topology: Topology): void {
-  const work = topology === 'sop' ? (raw.sop ?? []).map(({ id }) => `sop/${id}`) : [WORK_KEYS[topology]];
-  const stages = ['plan', ...work, 'aggregate', 'validate', 'finalize'];
+function checkPolicies({ definitions, document, report }: Section, raw: RawStaged): void {
+  const stages = [...new Set(stageNames(raw))];
   for (const [id, text] of Object.entries(definitions.policies))
     for (const [, stage = ''] of text.matchAll(/\bStage::"([^"]*)"/g)) {
-      if (stages.includes(stage) || raw.teams !== undefined) continue;
+      if (stages.includes(stage)) continue;
       report.error(
         'bad-policy',
         document.sections.at('policies', id),
@@ -256,6 +255,14 @@ function checkPolicies({ definitions, document, report }: Section, raw: RawStage
         },
       );
     }
+}
+
+/** The stages of the section and of its teams, as policies see them. */
+function stageNames(raw: RawStaged): readonly string[] {
+  const topology = topologyOf(raw);
+  const work = topology === 'sop' ? (raw.sop ?? []).map(({ id }) => `sop/${id}`) : [WORK_KEYS[topology]];
+  const inner = (raw.teams ?? []).flatMap(({ staged }) => stageNames(staged));
+  return ['plan', ...work, 'aggregate', 'validate', 'finalize', ...inner];
 }
 
 function checkConfidence({ body, report, path }: Section, { validate }: RawStaged): void {
