@@ -13,7 +13,7 @@ test('every code of the tables is reported somewhere', () => {
   const launcher = read('bin/sluice.js');
   const isReported = (code: string): boolean =>
     texts.some((text) => text.includes(`'${code}'`)) || launcher.includes(`error[${code}]`);
-  const codes = [...Object.keys(DIAGNOSTIC_CODES), ...Object.keys(ERROR_CODES)];
+  const codes = [...DIAGNOSTIC_CODES, ...ERROR_CODES];
   expect(codes.filter((code) => !isReported(code))).toEqual([]);
 });
 
