@@ -80,8 +80,9 @@ function settleCall(state: RunState, fact: Extract<Fact, { type: 'settle' }>): r
 }
 
 /** The notes of protections come before the result of a call. */
-function settled({ key, attempt, result, notes = [] }: Extract<Fact, { type: 'settle' }>): readonly EventBody[] {
-  return [...notes.map((note) => ({ ...note, key })), { type: 'effect.settled', key, attempt, result }];
+function settled({ key, attempt, result, notes }: Extract<Fact, { type: 'settle' }>): readonly EventBody[] {
+  const event = { type: 'effect.settled', key, attempt, result } as const;
+  return notes === undefined ? [event] : [...notes.map((note) => ({ ...note, key })), event];
 }
 
 /** Expires calls, questions and runs whose deadline has passed at `at`. Looks only if the earliest deadline has passed. */

@@ -191,9 +191,9 @@ function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judge
 /** The call was not made: it costs nothing, and does not count. */
 function unsend(state: RunState, pending: Pending): void {
   for (const { meter, amount } of pending.holds) state.held[meter] = (state.held[meter] ?? 0) - amount;
-  const rows = CALL_ROWS.filter(({ call }) => call === pending.kind);
-  if (pending.uncounted === true || rows.length === 0) return;
-  for (const { name } of rows) use(state, name, -1);
+  const charged = CHARGED_BY[pending.kind];
+  if (pending.uncounted === true || charged.length === 0) return;
+  for (const dimension of charged) use(state, dimension, -1);
   const id = `${pending.kind} ${pending.name}`;
   state.calls[id] = (state.calls[id] ?? 1) - 1;
 }
@@ -226,10 +226,9 @@ function forgetUndo(thread: Thread, key: string): void {
     thread.undo = thread.undo.filter((entry) => entry.key !== key);
 }
 
-function watch(
-  state: RunState,
-  { watched = [], turns = [], key, name, print, words, input }: Extract<Event, { type: 'effect.requested' }>,
-): void {
+function watch(state: RunState, event: Extract<Event, { type: 'effect.requested' }>): void {
+  if (event.watched === undefined && event.turns === undefined) return;
+  const { watched = [], turns = [], key, name, print, words, input } = event;
   const call = { key, name, print: `${name} ${print ?? input}`, ...(words && { words }), ok: null, result: null };
   for (const meter of [...watched, ...turns]) {
     state.recent[meter] = [...(state.recent[meter] ?? []).slice(1 - RECENT_MAX), call];
@@ -258,10 +257,19 @@ function settledTurn(result: Settled): Pick<RecentCall, 'ok' | 'result'> {
 }
 
 /** The dimensions that each call of a kind charges by one. */
-const CALL_ROWS = DIMENSION_ROWS.filter(({ call }) => call !== undefined);
+function chargedBy(kind: Pending['kind']): readonly Dimension[] {
+  return DIMENSION_ROWS.flatMap(({ call, name }) => (call === kind ? [name] : []));
+}
+const CHARGED_BY: { readonly [kind in Pending['kind']]: readonly Dimension[] } = {
+  model: chargedBy('model'),
+  tool: chargedBy('tool'),
+  ask: chargedBy('ask'),
+  check: chargedBy('check'),
+  wait: chargedBy('wait'),
+};
 
 function called(state: RunState, kind: Pending['kind'], name: string): number {
-  for (const { call, name: dimension } of CALL_ROWS) if (call === kind) use(state, dimension, 1);
+  for (const dimension of CHARGED_BY[kind]) use(state, dimension, 1);
   const id = `${kind} ${name}`;
   const before = state.calls[id] ?? 0;
   state.calls[id] = before + 1;

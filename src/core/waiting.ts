@@ -45,6 +45,7 @@ function moveFork(state: RunState, fork: ForkState, at: number): void {
 
 /** True if open questions are all that the run, or the branches below a thread, wait for. */
 function waitsForPeople(state: RunState, parent: Thread | null): boolean {
+  if (state.pending.size === 0) return false;
   let asks = 0;
   for (const { kind, observed, thread } of state.pending.values()) {
     if (parent !== null && !isBelow(thread, parent)) continue;
@@ -61,12 +62,14 @@ function waitsForPeople(state: RunState, parent: Thread | null): boolean {
 
 /** The threads above the event's thread that have forked without counting the time of people. */
 function scopesOf(state: RunState, event: Event): Scopes {
+  // Without a fork there is one thread.
+  if (state.threads.size === 1) return NONE;
   const id = 'thread' in event ? event.thread : 'key' in event ? state.pending.get(event.key)?.thread : undefined;
-  if (id === undefined || !id.includes(':')) return NONE;
-  const scopes: Thread[] = [];
+  if (id === undefined) return NONE;
+  let scopes: Thread[] | null = null;
   for (let end = id.lastIndexOf(':'); end > 0; end = id.lastIndexOf(':', end - 1)) {
     const thread = state.threads.get(id.slice(0, end));
-    if (thread?.doing.is === 'forked' && thread.doing.fork.exceptPeople === true) scopes.push(thread);
+    if (thread?.doing.is === 'forked' && thread.doing.fork.exceptPeople === true) (scopes ??= []).push(thread);
   }
-  return scopes;
+  return scopes ?? NONE;
 }

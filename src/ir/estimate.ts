@@ -124,8 +124,9 @@ function offered(flow: CompiledFlow, agent: AgentDef | undefined): string {
 }
 
 function limitsInput({ meters }: CompiledFlow, { charges = [] }: Pick<DoNode, 'charges'>): boolean {
-  return charges.some((id) => {
+  for (const id of charges) {
     const unit = meters[id]?.unit;
-    return unit !== undefined && isCounted(unit) && dimensionRow(unit).byInput === true;
-  });
+    if (unit !== undefined && isCounted(unit) && dimensionRow(unit).byInput === true) return true;
+  }
+  return false;
 }

@@ -141,7 +141,10 @@ export class Dispatcher {
     const { clock, listeners } = this.#options;
     const { pins } = owned.state?.origin ?? {};
     const call = owned.calls.start(command, { flow: owned.program.flow, clock, pins, listeners });
-    if (command.notBefore > runNow(owned, clock)) this.#at(owned, command.notBefore, () => this.#start(owned, call));
+    // The time of the run is not before its last event, so the clock is read only for a call that waits.
+    const isLater = command.notBefore > (owned.state?.now ?? -Infinity);
+    if (isLater && command.notBefore > runNow(owned, clock))
+      this.#at(owned, command.notBefore, () => this.#start(owned, call));
     else this.#start(owned, call);
   }
 
@@ -157,12 +160,13 @@ export class Dispatcher {
     if (!owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void renewLease().then((renewed) => (renewed ? this.#start(owned, call) : lose(owned)));
     const mayStart = (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt);
-    void guard
-      .perform(call, mayStart)
-      .catch((error: unknown): Performed | null =>
-        error instanceof NotStarted ? null : { result: { ok: false, error: failureOf(error) }, notes: [] },
-      )
-      .then((performed) => (performed === null ? this.#start(owned, call) : this.#returned(owned, command, performed)));
+    guard.perform(call, mayStart).then(
+      (performed) => this.#returned(owned, command, performed),
+      (error: unknown) => {
+        if (error instanceof NotStarted) return this.#start(owned, call);
+        this.#returned(owned, command, { result: { ok: false, error: failureOf(error) }, notes: [] });
+      },
+    );
   }
 
   #returned(owned: OwnedRun, { key, attempt, node }: Command, { result, notes }: Performed): void {

@@ -56,7 +56,7 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
   owned.head = hash;
   owned.bytesSince += body.length;
   const entry = changeEntry(owned, state);
-  return {
+  const append = {
     run: owned.run,
     after,
     count: events.length,
@@ -67,8 +67,8 @@ function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], sn
     entry,
     flow: null,
     snapshot: frozen === null ? null : { seq: owned.seq, hash, body: frozen },
-    ...(after === 0 && entry !== null ? firstOf(flow, state, entry, at) : {}),
   };
+  return after === 0 && entry !== null ? { ...append, ...firstOf(flow, state, entry, at) } : append;
 }
 
 /** The part of the first append that creates the run. */

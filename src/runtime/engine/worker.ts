@@ -197,30 +197,36 @@ export class Worker {
 
   /** Stores all turns in one step. Returns those whose run another worker has taken. */
   async #commit(turns: readonly Turn[]): Promise<ReadonlySet<Turn>> {
-    const stored = turns.filter(({ append }) => append !== null);
-    const appends = stored.flatMap((turn) => this.#appendsOf(turn));
+    const appends: Append[] = [];
+    for (const turn of turns) this.#addAppends(turn, appends);
     if (appends.length === 0) return NO_TURNS;
     try {
       const results = await this.#options.journal.commit(this.id, appends);
-      for (const { owned } of stored) owned.prefix = NO_APPENDS;
+      for (const { owned, append } of turns) if (append !== null) owned.prefix = NO_APPENDS;
       if (!results.includes('stale')) return NO_TURNS;
       const ends = new Map(appends.map((append, index) => [append.run, results[index]]));
-      return new Set(stored.filter(({ owned }) => ends.get(owned.run) === 'stale'));
+      return new Set(turns.filter(({ owned, append }) => append !== null && ends.get(owned.run) === 'stale'));
     } catch (error) {
       for (const { received } of turns) for (const message of received) message.failed?.(error as Error);
       throw error;
     }
   }
 
-  #appendsOf({ owned, append }: Turn): readonly Append[] {
-    if (append === null) return NO_APPENDS;
+  #addAppends({ owned, append }: Turn, appends: Append[]): void {
+    if (append === null) return;
+    const checkpoint = this.#checkpointOf(owned, append);
+    const last = checkpoint === null ? append : { ...append, checkpoint };
+    if (owned.prefix.length === 0) appends.push(last);
+    else appends.push(...withPrefix(owned.prefix, last));
+  }
+
+  #checkpointOf(owned: OwnedRun, { after, count, hash: head, at }: Append): Append['checkpoint'] | null {
     const { signing, store = '' } = this.#options;
-    const seq = append.after + append.count;
-    const isDue = owned.state?.outcome !== null || seq - owned.signedSeq >= (signing?.every ?? SIGN_EVERY);
-    if (signing === undefined || !isDue) return withPrefix(owned.prefix, append);
+    if (signing === undefined) return null;
+    const seq = after + count;
+    if (owned.state?.outcome === null && seq - owned.signedSeq < (signing.every ?? SIGN_EVERY)) return null;
     owned.signedSeq = seq;
-    const checkpoint = signing.signer.sign(store, owned.run, { seq, head: append.hash, at: append.at });
-    return withPrefix(owned.prefix, { ...append, checkpoint });
+    return signing.signer.sign(store, owned.run, { seq, head, at });
   }
 
   #takeTurn(owned: OwnedRun): Turn | null {

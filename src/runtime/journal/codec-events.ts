@@ -78,8 +78,11 @@ function optional(value: unknown): string {
 /** The optional fields of a request; null if it has none. */
 export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal } = event;
-  const fields = { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal };
-  return Object.values(fields).every((field) => field === undefined) ? null : fields;
+  // `??` over all of them: most requests have none, and this runs with every step.
+  const some =
+    holds ?? watched ?? turns ?? print ?? words ?? notBefore ?? paced ?? timed ?? question ?? until ?? signal;
+  if (some === undefined) return null;
+  return { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal };
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

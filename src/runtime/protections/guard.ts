@@ -47,34 +47,23 @@ export class Guard {
     if (isVerdict(call)) return this.#countVerdict(call);
     if (isRetry(call)) return this.#countRetry(call);
     const rules = rulesOf(call);
-    if (rules === null) return { result: await this.#call(call, mayStart), notes: [] };
-    const denied = await this.#withinBudget(call, rules.retryBudget);
-    if (denied !== null) return denied;
-    if (rules.breaker === null) return { result: await this.#call(call, mayStart), notes: [] };
+    if (rules === null) return this.#call(call, mayStart);
+    if (rules.retryBudget !== null && isRepeated(call)) {
+      const denied = await this.#takeToken(call, rules.retryBudget, call.command.name);
+      if (denied !== null) return denied;
+    } else if (rules.retryBudget !== null) this.#calls[this.#sideOf(call)] += 1;
+    if (rules.breaker === null) return this.#call(call, mayStart);
     return this.#withBreaker(call, rules.breaker, mayStart);
   }
 
   /** A performer that throws has failed; the failure counts like any other. */
-  async #call(call: Call, mayStart: () => boolean): Promise<Settled> {
+  async #call(call: Call, mayStart: () => boolean): Promise<Performed> {
     if (!mayStart()) throw new NotStarted();
     try {
-      return await this.#performer.perform(call);
+      return { result: await this.#performer.perform(call), notes: NO_NOTES };
     } catch (error) {
-      return { ok: false, error: failureOf(error) };
+      return { result: { ok: false, error: failureOf(error) }, notes: NO_NOTES };
     }
-  }
-
-  /** Takes a token for a retry. Null if the call may be made. */
-  async #withinBudget(call: Call, rules: RetryBudgetRules | null): Promise<Performed | null> {
-    if (rules === null) return null;
-    const { attempt, target, input } = call.command;
-    // Another model, or a request to repair or continue a reply, does not repeat a request that failed.
-    const isOther = target !== undefined || input['repair'] !== undefined || input['partial'] !== undefined;
-    if (attempt === 1 || isOther) {
-      this.#calls[this.#sideOf(call)] += 1;
-      return null;
-    }
-    return this.#takeToken(call, rules, call.command.name);
   }
 
   /** Several calls are repeated as one. */
@@ -85,6 +74,7 @@ export class Guard {
     return denied ?? { result: { ok: true, value: { granted: true } }, notes: [] };
   }
 
+  /** Null if the call may be made. */
   async #takeToken(call: Call, rules: RetryBudgetRules, name: string): Promise<Performed | null> {
     const side = this.#sideOf(call);
     const calls = this.#calls[side];
@@ -143,7 +133,7 @@ export class Guard {
       if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
       if (!allowed) return denied(breaker, state, rules, notes);
     }
-    const result = await this.#call(call, mayStart);
+    const { result } = await this.#call(call, mayStart);
     const outcome = outcomeOf(call, result, rules);
     const now = call.clock.now();
     if (before.status === 'closed' && outcome === 'ok' && isUntouched(before, rules, now)) return { result, notes };
@@ -166,6 +156,8 @@ export class Guard {
   }
 }
 
+const NO_NOTES: readonly ProtectionNote[] = [];
+
 type Side = 'real' | 'scripted';
 const PREFIXES: { readonly [side in Side]: string } = { real: BREAKER_PREFIX, scripted: SCRIPTED_PREFIX };
 const BUDGET_KEYS: { readonly [side in Side]: string } = { real: RETRY_BUDGET_KEY, scripted: SCRIPTED_BUDGET_KEY };
@@ -179,7 +171,7 @@ interface Rules {
 function rulesOf({ command, flow }: Call): Rules | null {
   const node = flow.nodes[command.node];
   if (node?.op !== 'do' || (command.kind !== 'model' && command.kind !== 'tool')) return null;
-  const rules: SharedProtections = { ...flow.shared, ...node.shared };
+  const rules: SharedProtections = node.shared === undefined ? (flow.shared ?? {}) : { ...flow.shared, ...node.shared };
   const breaker = command.kind === 'model' ? (rules.breaker ?? null) : null;
   const retryBudget = rules.retryBudget === undefined ? defaultBudget(command.kind, node) : rules.retryBudget;
   return breaker === null && retryBudget === null ? null : { breaker, retryBudget };
@@ -188,6 +180,11 @@ function rulesOf({ command, flow }: Call): Rules | null {
 /** Retries that no document declares stay within a budget. Declared ones are the author's. */
 function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null {
   return kind === 'model' && (retry.max === 0 || retry.budgeted === true) ? DEFAULT_RETRY_BUDGET : null;
+}
+
+/** Another model, or a request to repair or continue a reply, does not repeat a request that failed. */
+function isRepeated({ command: { attempt, target, input } }: Call): boolean {
+  return attempt > 1 && target === undefined && input['repair'] === undefined && input['partial'] === undefined;
 }
 
 /** A check that tells the breaker how an invariant judged the result of an agent. */

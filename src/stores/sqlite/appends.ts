@@ -6,7 +6,7 @@ import type { RunId } from '../../ir/events.ts';
 import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { isIntact, readRow, sealOf, sealOfEnd, SELECT_SEALED, weightOf } from './sealed-run.ts';
+import { hexNumber, isIntact, numberIn, readRow, sealOf, sealOfEnd, SELECT_SEALED, weightOf } from './sealed-run.ts';
 import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
@@ -16,11 +16,13 @@ export class Appends {
   readonly #connection: Connection;
   readonly #seals: Seals;
   readonly #statements: Statements<typeof SQL>;
+  readonly #writes: Statements<typeof WRITES>;
 
   constructor(connection: Connection, seals: Seals) {
     this.#connection = connection;
     this.#seals = seals;
     this.#statements = connection.prepareAll(SQL);
+    this.#writes = connection.prepareWrites(WRITES);
   }
 
   store(worker: WorkerId, appends: readonly Append[]): Stored[] {
@@ -32,14 +34,14 @@ export class Appends {
     const { after, count, at, body, hash, entry, blobs, snapshot, checkpoint } = append;
     const run = after === 0 ? this.#create(worker, append) : this.#advance(worker, append);
     if (run === undefined) return 'stale';
-    const { insertLog, findBlob, insertBlob, putSnapshot, insertCheckpoint } = this.#statements;
-    insertLog.run(run.id, after, count, at, body, hash);
+    const { findBlob, insertLog, insertBlob, putSnapshot, insertCheckpoint } = this.#writes;
+    insertLog.get(run.id, after, count, at, body, hash);
     for (const blob of blobs)
-      if (findBlob.get(run.id, blob.hash) === undefined) insertBlob.run(run.id, blob.hash, blob.body);
-    if (snapshot !== null) putSnapshot.run(run.id, snapshot.seq, snapshot.hash, snapshot.body);
+      if (findBlob.get(run.id, blob.hash) === undefined) insertBlob.get(run.id, blob.hash, blob.body);
+    if (snapshot !== null) putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
     if (checkpoint !== undefined) {
       const { seq, head, at: signedAt, key, signature } = checkpoint;
-      insertCheckpoint.run(run.id, seq, head, signedAt, key, signature);
+      insertCheckpoint.get(run.id, seq, head, signedAt, key, signature);
     }
     // Another connection may claim a run without an owner at any time.
     if (entry !== null && run.owner === null) this.#connection.known.delete(append.run);
@@ -54,6 +56,7 @@ export class Appends {
     run.end = endOf(append, run.end.signed);
     if (entry === null) this.#moveEnd(run);
     else {
+      this.#connection.checkFile();
       this.#changeListing(run, entry, append.at, worker);
       this.#dropEnd(run);
     }
@@ -61,20 +64,21 @@ export class Appends {
   }
 
   #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, at: number, worker: number): void {
-    const previous = run.seal;
     run.sealed = { ...run.sealed, status, code, due, updatedAt: at, ...run.end };
-    run.seal = sealOf(this.#seals.store, run.sealed);
+    const seal = sealOf(this.#seals.store, run.sealed);
     run.owner = ownerAfter(status, worker);
     const { events, head, signed } = run.end;
-    this.#statements.updateRun.run(status, code, at, due, run.owner, events, head, signed, run.seal, run.id);
-    this.#seals.change(run.sealed.run, weightOf('run', run.seal) - weightOf('run', previous));
+    this.#writes.updateRun.get(status, code, at, due, run.owner, events, head, signed, seal, run.id);
+    const weight = weightOf('run', seal);
+    this.#seals.change(run.sealed.run, weight - run.weight);
+    run.weight = weight;
   }
 
   #moveEnd(run: KnownRun): void {
     const { events, head, signed } = run.end;
     const seal = sealOfEnd(this.#seals.store, run.sealed.run, run.end);
-    this.#statements.putEnd.run(run.id, events, head, signed, seal);
-    const weight = weightOf('end', seal);
+    this.#writes.putEnd.get(run.id, events, head, signed, seal);
+    const weight = hexNumber(seal);
     this.#seals.changeEnd(run.id, weight - run.endWeight);
     run.endWeight = weight;
   }
@@ -82,7 +86,7 @@ export class Appends {
   /** The listing has the end now. */
   #dropEnd(run: KnownRun): void {
     if (run.endWeight === 0n) return;
-    this.#statements.deleteEnd.run(run.id);
+    this.#writes.deleteEnd.get(run.id);
     this.#seals.changeEnd(run.id, -run.endWeight);
     run.endWeight = 0n;
   }
@@ -93,15 +97,16 @@ export class Appends {
     if (entry?.first === undefined || known.has(id)) return undefined;
     if (flow === null) throw new TypeError(`the first append of run ${id} has no flow`);
     // A trigger says the same, but triggers can be dropped.
-    if (this.#statements.findTombstone.get(id) !== undefined) return undefined;
+    if (this.#writes.findTombstone.get(id) !== undefined) return undefined;
     const { status, code, due, first } = entry;
     const sealed = { run: id, graph: flow.hash, ...first, status, code, due, updatedAt: at, ...endOf(append, 0) };
     const seal = sealOf(this.#seals.store, sealed);
     const owner = ownerAfter(status, worker);
     const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
     if (rowid === null) return undefined;
-    this.#seals.change(id, weightOf('run', seal));
-    const run: KnownRun = { id: rowid, owner, sealed, seal, end: sealed, endWeight: 0n };
+    const weight = weightOf('run', seal);
+    this.#seals.change(id, weight);
+    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, endWeight: 0n };
     known.set(id, run);
     return run;
   }
@@ -131,8 +136,8 @@ export class Appends {
     const read = readRow(row);
     if (!isIntact(this.#seals.store, read)) return undefined;
     const { id: rowid, owner, sealed, seal, end, endSeal } = read;
-    const endWeight = endSeal === null ? 0n : weightOf('end', endSeal);
-    const run: KnownRun = { id: rowid, owner, sealed, seal, end, endWeight };
+    const endWeight = endSeal === null ? 0n : numberIn(endSeal);
+    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOf('run', seal), end, endWeight };
     if (owner !== null) this.#connection.known.set(id, run);
     return run;
   }
@@ -156,11 +161,14 @@ function endOf({ after, count, hash, checkpoint }: Append, signed: number): RunE
 const SQL = {
   findLease: 'SELECT id FROM workers WHERE worker = ? AND fenced = 0',
   findRun: `${SELECT_SEALED} WHERE runs.run = ?`,
-  findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
   findFlow: 'SELECT id FROM flows WHERE hash = ?',
   insertFlow: 'INSERT INTO flows (hash, text) VALUES (?, ?)',
   insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent,
      events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+} as const;
+
+const WRITES = {
+  findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
   updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
      WHERE id = ?`,
   putEnd: 'INSERT OR REPLACE INTO ends VALUES (?, ?, ?, ?, ?)',

@@ -15,7 +15,8 @@ export interface KnownRun {
   readonly id: number;
   owner: number | null;
   sealed: SealedRun;
-  seal: string;
+  /** Of its listing. */
+  weight: Weight;
   end: RunEnd;
   /** Of its row in `ends`; 0 if it has none. */
   endWeight: Weight;
@@ -23,6 +24,7 @@ export interface KnownRun {
 
 /** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */
 const CHECKPOINT_EVERY = 128;
+const CHECK_FILE_MS = 5;
 
 export class Connection {
   readonly known: Map<RunId, KnownRun> = new Map();
@@ -32,6 +34,10 @@ export class Connection {
   readonly leases: Map<string, number> = new Map();
   /** The sum over the ends of runs; null if it was not read yet. */
   endsSum: Weight | null = null;
+  /** Sums of buckets, with the weight of each in the seal of the store. */
+  readonly sums: Map<number, { readonly sum: Weight; readonly weight: Weight }> = new Map();
+  /** The seal of the store; null if it was not read yet. */
+  storeSeal: Weight | null = null;
   /** Called inside each transaction that writes, after its work. */
   beforeCommit: () => void = () => undefined;
   afterFailure: () => void = () => undefined;
@@ -40,30 +46,43 @@ export class Connection {
   readonly #statements: Statements<typeof SQL>;
   readonly #file: Identity | null;
   #commits = 0;
+  #checkedAt = -Infinity;
+  /** In this transaction. */
+  #isChecked = false;
   #seenVersion = -1;
 
   constructor(db: DatabaseSync, path: string) {
     this.#db = db;
     this.#path = path;
-    this.#statements = this.prepareAll(SQL);
+    this.#statements = this.prepareWrites(SQL);
     this.#file = identityOf(path);
   }
 
   /** The rows of the statement are arrays. */
-  prepare = (sql: string): StatementSync => {
-    const statement = this.#db.prepare(sql);
-    statement.setReturnArrays(true);
-    return withLargeNumbers(statement);
-  };
+  prepare = (sql: string): StatementSync => withLargeNumbers(this.#prepare(sql));
 
   prepareAll<Texts extends { readonly [name: string]: string }>(texts: Texts): Statements<Texts> {
-    const prepared = Object.entries(texts).map(([name, sql]) => [name, this.prepare(sql)]);
-    return Object.fromEntries(prepared) as Statements<Texts>;
+    return prepareWith(this.prepare, texts);
+  }
+
+  /**
+   * For statements that read no numbers of tables. Their `get` runs them like `run`, but creates no object with the number of
+   * changes, which takes longer than some of the statements.
+   */
+  prepareWrites<Texts extends { readonly [name: string]: string }>(texts: Texts): Statements<Texts> {
+    return prepareWith((sql) => this.#prepare(sql), texts);
+  }
+
+  #prepare(sql: string): StatementSync {
+    const statement = this.#db.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
   }
 
   /** Runs the work in one transaction, durable on return. */
   write<T>(work: () => T): T {
-    if (this.#db.isOpen) this.#checkFile();
+    this.#isChecked = false;
+    if (performance.now() - this.#checkedAt >= CHECK_FILE_MS) this.checkFile();
     const result = this.#within(this.#statements.beginWrite, () => {
       this.#clearCacheIfChanged();
       const done = work();
@@ -102,9 +121,15 @@ export class Connection {
     this.#db.close();
   }
 
-  /** A deleted or replaced file stays open, and what is written to it would be lost. */
-  #checkFile(): void {
+  /**
+   * A deleted or replaced file stays open, and what is written to it would be lost. Looked at every few milliseconds, and before the
+   * status of a run changes.
+   */
+  checkFile(): void {
+    if (this.#isChecked || !this.#db.isOpen) return;
+    this.#isChecked = true;
     const found = identityOf(this.#path);
+    this.#checkedAt = performance.now();
     if (found?.ino === this.#file?.ino && found?.dev === this.#file?.dev) return;
     this.#clearCache();
     throw new SluiceError(
@@ -116,9 +141,9 @@ export class Connection {
 
   #within<T>(begin: StatementSync, work: () => T): T {
     try {
-      begin.run();
+      begin.get();
       const result = work();
-      this.#statements.commit.run();
+      this.#statements.commit.get();
       return result;
     } catch (error) {
       this.#clearCache();
@@ -138,7 +163,9 @@ export class Connection {
     this.known.clear();
     this.graphs.clear();
     this.leases.clear();
+    this.sums.clear();
     this.endsSum = null;
+    this.storeSeal = null;
   }
 
   /** After a checkpoint the write-ahead log starts over. Overwriting is cheaper to sync than growing the file. */
@@ -161,6 +188,13 @@ function identityOf(path: string): Identity | null {
   } catch {
     return null;
   }
+}
+
+function prepareWith<Texts extends { readonly [name: string]: string }>(
+  prepare: (sql: string) => StatementSync,
+  texts: Texts,
+): Statements<Texts> {
+  return Object.fromEntries(Object.entries(texts).map(([name, sql]) => [name, prepare(sql)])) as Statements<Texts>;
 }
 
 export type Statements<Texts> = { readonly [Name in keyof Texts]: StatementSync };

@@ -32,7 +32,7 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
       else for (const { reject } of calls) reject(error);
       return;
     }
-    for (const [index, { resolve }] of calls.entries()) resolve(results[index] ?? []);
+    for (let index = 0; index < calls.length; index++) calls[index]?.resolve(results[index] ?? []);
   };
 
   return {

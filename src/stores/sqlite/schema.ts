@@ -226,6 +226,8 @@ ALTER TABLE tombstones ADD COLUMN tenant TEXT;
 ALTER TABLE tombstones ADD COLUMN file TEXT;
 `;
 
+const END_SEALS_SCHEMA = '-- The seals of ends are hexadecimal numbers, and add up as they are.';
+
 export const MIGRATIONS: readonly string[] = [
   FIRST_SCHEMA,
   SHARED_SCHEMA,
@@ -234,9 +236,10 @@ export const MIGRATIONS: readonly string[] = [
   SEALED_SCHEMA,
   ENDS_SCHEMA,
   EXPORTED_SCHEMA,
+  END_SEALS_SCHEMA,
 ];
 const SEALED_VERSION = MIGRATIONS.indexOf(SEALED_SCHEMA) + 1;
-const ENDS_VERSION = MIGRATIONS.indexOf(ENDS_SCHEMA) + 1;
+const END_SEALS_VERSION = MIGRATIONS.indexOf(END_SEALS_SCHEMA) + 1;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
@@ -249,7 +252,7 @@ export function migrate(db: DatabaseSync, path: string, steps: readonly string[]
     const from = examine(db, path, steps.length);
     for (const step of steps.slice(from)) db.exec(step);
     if (from < SEALED_VERSION) sealAll(db);
-    if (from < ENDS_VERSION) sealEnds(db);
+    if (from < END_SEALS_VERSION) sealEnds(db);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
     db.exec('COMMIT');
   } catch (error) {

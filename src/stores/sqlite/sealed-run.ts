@@ -40,18 +40,23 @@ export function sealOf(store: string, sealed: SealedRun): string {
   return hash('sha256', JSON.stringify([...fields, tenant, user, parent, events, head, signed]), 'base64url');
 }
 
-/** Of a row in `ends`. */
+/** Of a row in `ends`. It is written with every append, so one hash is both its seal and its weight. */
 export function sealOfEnd(store: string, run: RunId, { events, head, signed }: RunEnd): string {
-  return hash('sha256', `${store}\n${run}\n${events} ${signed}\n${head}`, 'base64url');
+  return hash('sha256', `${store}\n${run}\n${events} ${signed}\n${head}`);
 }
 
 /** A number of 256 bits. Sums of them are taken modulo 2^256. */
 export type Weight = bigint;
 
 export function weightOf(kind: Kind, text: string): Weight {
-  return BigInt(`0x${hash('sha256', `${kind}\n${text}`)}`);
+  return hexNumber(hash('sha256', `${kind}\n${text}`));
 }
-type Kind = 'run' | 'end' | 'ends' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
+
+/** The text must be a hexadecimal number. */
+export function hexNumber(text: string): Weight {
+  return BigInt(`0x${text}`);
+}
+type Kind = 'run' | 'ends' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
 
 export function weightOfTombstone([id, link]: readonly [number, string]): Weight {
   return weightOf('tombstone', `${id}\n${link}`);
@@ -89,7 +94,7 @@ export function textOf(sum: Weight): string {
 
 /** 0 if the text is not a number. */
 export function numberIn(text: string | undefined): Weight {
-  return text !== undefined && /^[0-9a-f]{1,64}$/.test(text) ? BigInt(`0x${text}`) : 0n;
+  return text !== undefined && /^[0-9a-f]{1,64}$/.test(text) ? hexNumber(text) : 0n;
 }
 
 /** The row of `ends` that has the sum over the others. No run has this number. */
@@ -97,7 +102,26 @@ export const ENDS_SUM = 0;
 
 /** The sum of an empty list depends on the store, so that it cannot be written without a computation. */
 export function sumOfEnds(store: string, seals: readonly string[]): string {
-  return textOf(sumOf([weightOf('ends', store), ...seals.map((seal) => weightOf('end', seal))]));
+  return textOf(sumOf([weightOf('ends', store), ...seals.map(numberIn)]));
+}
+
+/** The rows of `ends`, with the names of their runs. A sum whose other fields were changed counts as deleted. */
+export const SELECT_ENDS = `
+  SELECT ends.run, runs.run, ends.events, ends.head, ends.signed, ends.seal FROM ends LEFT JOIN runs ON runs.id = ends.run
+  WHERE ends.run <> ${ENDS_SUM} OR (ends.events = 0 AND ends.head = '' AND ends.signed = 0)`;
+
+export type EndRow = readonly [
+  id: number,
+  run: RunId | null,
+  events: number,
+  head: string,
+  signed: number,
+  seal: string,
+];
+
+/** The seal of a row; null if it has no run. */
+export function sealOfRow(store: string, [, run, events, head, signed]: EndRow): string | null {
+  return run === null ? null : sealOfEnd(store, run, { events, head, signed });
 }
 
 export const SHARED_BUCKET = 256;
@@ -226,13 +250,18 @@ export function sealAll(db: DatabaseSync): void {
   db.prepare('UPDATE store SET seal = ?').run(textOf(total));
 }
 
-/** Writes the sum of a database whose `ends` have none yet. Inside the transaction that migrates it. */
+/** Seals the `ends` of a database that has other seals for them, or none. Inside the transaction that migrates it. */
 export function sealEnds(db: DatabaseSync): void {
-  const { id } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
-  const rows = db.prepare('SELECT seal FROM ends WHERE run <> ?').all(ENDS_SUM);
-  const sum = sumOfEnds(
-    id,
-    rows.map(({ seal }) => String(seal)),
-  );
-  db.prepare("INSERT OR REPLACE INTO ends VALUES (?, 0, '', 0, ?)").run(ENDS_SUM, sum);
+  const { id: store } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
+  const setSeal = db.prepare('UPDATE ends SET seal = ? WHERE run = ?');
+  const rows = db.prepare(SELECT_ENDS);
+  rows.setReturnArrays(true);
+  const seals: string[] = [];
+  for (const row of rows.all() as unknown as EndRow[]) {
+    const seal = sealOfRow(store, row);
+    if (seal === null) continue;
+    setSeal.run(seal, row[0]);
+    seals.push(seal);
+  }
+  db.prepare("INSERT OR REPLACE INTO ends VALUES (?, 0, '', 0, ?)").run(ENDS_SUM, sumOfEnds(store, seals));
 }

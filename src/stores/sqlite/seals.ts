@@ -22,6 +22,8 @@ import {
   modulo,
   numberIn,
   readRow,
+  sealOfRow,
+  SELECT_ENDS,
   SELECT_SEALED,
   SHARED_BUCKET,
   sumOf,
@@ -33,13 +35,14 @@ import {
   weightOfStore,
   weightOfTombstone,
 } from './sealed-run.ts';
-import type { ReadRow, SealedRow, StoreRow, Weight } from './sealed-run.ts';
+import type { EndRow, ReadRow, SealedRow, StoreRow, Weight } from './sealed-run.ts';
 
 export class Seals {
   /** The id of the store. */
   readonly store: string;
   readonly #connection: Connection;
   readonly #statements: Statements<typeof SQL>;
+  readonly #writes: Statements<typeof WRITES>;
   /** Differences of the sums in this transaction, by bucket. */
   readonly #changes = new Map<number, Weight>();
   #storeChange: Weight = 0n;
@@ -54,6 +57,7 @@ export class Seals {
     this.store = store;
     this.#connection = connection;
     this.#statements = connection.prepareAll(SQL);
+    this.#writes = connection.prepareWrites(WRITES);
     connection.beforeCommit = () => this.#writeSums();
     connection.afterFailure = () => this.#forget();
   }
@@ -174,10 +178,12 @@ export class Seals {
 
   #brokenEnds(): string | null {
     if (this.#intact.has(ENDS)) return null;
-    const rows = this.#statements.ends.all() as unknown as [number, string][];
-    const sum = rows.find(([run]) => run === ENDS_SUM)?.[1];
-    const seals = rows.filter(([run]) => run !== ENDS_SUM).map(([, seal]) => seal);
-    if (sum !== sumOfEnds(this.store, seals))
+    const rows = this.#statements.ends.all() as unknown as EndRow[];
+    const sum = rows.find(([id]) => id === ENDS_SUM)?.[5];
+    const ends = rows.filter(([id]) => id !== ENDS_SUM);
+    const areOwn = ends.every((row) => sealOfRow(this.store, row) === row[5]);
+    const seals = ends.map(([, , , , , seal]) => seal);
+    if (!areOwn || sum !== sumOfEnds(this.store, seals))
       return 'the ends of running runs do not add up: one was changed, added or deleted';
     this.#intact.add(ENDS);
     return null;
@@ -232,27 +238,38 @@ export class Seals {
   }
 
   #writeSums(): void {
-    this.#writeEndsSum();
+    if (this.#endsChange !== 0n) this.#writeEndsSum();
+    if (this.#changes.size === 0 && this.#storeChange === 0n) return;
+    const connection = this.#connection;
     let total = this.#storeChange;
     for (const [bucket, difference] of this.#changes) {
-      const found = this.#statements.sum.get(bucket) as unknown as [string] | undefined;
-      const sum = textOf(modulo(numberIn(found?.[0]) + difference));
-      this.#statements.setSum.run(bucket, sum);
-      total += weightOfBucket([bucket, sum]) - (found === undefined ? 0n : weightOfBucket([bucket, found[0]]));
+      const before = connection.sums.get(bucket) ?? this.#readSum(bucket);
+      const sum = modulo(before.sum + difference);
+      const text = textOf(sum);
+      this.#writes.setSum.get(bucket, text);
+      const weight = weightOfBucket([bucket, text]);
+      connection.sums.set(bucket, { sum, weight });
+      total += weight - before.weight;
     }
     this.#changes.clear();
     this.#storeChange = 0n;
-    if (total !== 0n) this.#statements.setSeal.run(textOf(modulo(numberIn(this.#storeRow().seal) + total)));
+    connection.storeSeal = modulo((connection.storeSeal ?? numberIn(this.#storeRow().seal)) + total);
+    this.#writes.setSeal.get(textOf(connection.storeSeal));
+  }
+
+  #readSum(bucket: number): { readonly sum: Weight; readonly weight: Weight } {
+    const found = this.#statements.sum.get(bucket) as unknown as [string] | undefined;
+    if (found === undefined) return { sum: 0n, weight: 0n };
+    return { sum: numberIn(found[0]), weight: weightOfBucket([bucket, found[0]]) };
   }
 
   #writeEndsSum(): void {
-    if (this.#endsChange === 0n) return;
     const connection = this.#connection;
     connection.endsSum ??= numberIn((this.#statements.endsSum.get() as unknown as [string] | undefined)?.[0]);
     connection.endsSum = modulo(connection.endsSum + this.#endsChange);
     this.#endsChange = 0n;
     // A row that was deleted is not written again.
-    this.#statements.setEndsSum.run(textOf(connection.endsSum));
+    this.#writes.setEndsSum.get(textOf(connection.endsSum));
   }
 
   #sumIn(bucket: number): Weight {
@@ -283,18 +300,14 @@ const ENDS = -2;
 
 const SQL = {
   store: 'SELECT id, tombstones, acts, seal FROM store',
-  setSeal: 'UPDATE store SET seal = ?',
   tombstones: 'UPDATE store SET tombstones = ?',
   acts: 'UPDATE store SET acts = ?',
-  // A sum whose other fields were changed counts as deleted.
-  ends: `SELECT run, seal FROM ends WHERE run <> ${ENDS_SUM} OR (events = 0 AND head = '' AND signed = 0)`,
+  ends: SELECT_ENDS,
   owned: `SELECT runs.id, runs.seal, ends.seal FROM runs LEFT JOIN ends ON ends.run = runs.id
      WHERE runs.owner = ? AND runs.id <> ?`,
   endsSum: `SELECT seal FROM ends WHERE run = ${ENDS_SUM}`,
-  setEndsSum: `UPDATE ends SET seal = ? WHERE run = ${ENDS_SUM}`,
   sum: 'SELECT sum FROM seals WHERE bucket = ?',
   sums: 'SELECT bucket, sum FROM seals',
-  setSum: 'INSERT INTO seals VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET sum = excluded.sum',
   mail: 'SELECT id, hash FROM mail ORDER BY id',
   letters: 'SELECT runs.run, mail.fact, mail.hash FROM mail LEFT JOIN runs ON runs.id = mail.run',
   shared: 'SELECT key, value, hash FROM shared',
@@ -306,4 +319,10 @@ const SQL = {
   parts: SELECT_PARTS,
   row: `${SELECT_SEALED} WHERE runs.run = ?`,
   checkpoints: 'SELECT count(*) FROM checkpoints WHERE run = ?',
+} as const;
+
+const WRITES = {
+  setSeal: 'UPDATE store SET seal = ?',
+  setEndsSum: `UPDATE ends SET seal = ? WHERE run = ${ENDS_SUM}`,
+  setSum: 'INSERT INTO seals VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET sum = excluded.sum',
 } as const;
