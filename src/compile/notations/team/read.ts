@@ -5,7 +5,7 @@ import { declareIds, namesAt } from '../../document/names.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { childOf, textOf } from '../../source/located.ts';
-import { nearest, suggestion } from '../../diagnose/nearest.ts';
+import { nearest, quoted, suggestion } from '../../diagnose/nearest.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
@@ -32,6 +32,7 @@ import { isCompacted } from './turn.ts';
 import type { Json } from '../../../expr/json.ts';
 import { POISON } from '../../document/shape/poison.ts';
 import type { Path } from '../../source/located.ts';
+import type { Range } from '../../source/range.ts';
 
 /** The log of changes that the tools keep. */
 const CHANGE_LOG = `${ARTIFACTS.state}/changes.json`;
@@ -68,8 +69,9 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   checkSaga(reading, tools, definitions);
   const strategy = strategyOf(body);
   const raw = body.value;
-  if (strategy !== null) warnOfUnused(body, report, strategy);
-  reportUnsupported(reading);
+  if (strategy !== null) warnOfUnused(reading, raw.Selection, strategy);
+  reportUnsupported(reading, strategy?.type);
+  checkActions(reading);
   checkSecurity(reading);
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
@@ -142,40 +144,26 @@ function strategyOf(body: Body): Strategy | null {
 }
 
 function checkAgents(reading: Reading): void {
-  const { body, report } = reading;
-  for (const [index, { Name, Context, ContextWindow }] of body.value.Agents.entries()) {
+  for (const [index, { Name, Context, ContextWindow }] of reading.body.value.Agents.entries()) {
+    const path: Path = ['Agents', index, 'ContextWindow'];
     checkSources(Context ?? [], ['Agents', index, 'Context'], true, reading);
-    for (const key of ['ExcludeAgents', 'IncludeAgents'] as const)
-      for (const [at, name] of (ContextWindow?.[key] ?? []).entries())
-        reading.agent(name, ['Agents', index, 'ContextWindow', key, at]);
-    if (Context !== undefined && ContextWindow !== undefined)
-      report.warning(
-        'unused-field',
-        body.key('Agents', index, 'ContextWindow'),
-        `\`ContextWindow\` of agent \`${Name}\` has no effect beside \`Context\``,
-        { help: 'Keep one of them.' },
-      );
+    for (const key of ['ExcludeAgents', 'IncludeAgents'] as const) reading.agents(ContextWindow?.[key], [...path, key]);
+    const message = `\`ContextWindow\` of agent \`${Name}\` has no effect beside \`Context\``;
+    if (Context !== undefined && ContextWindow !== undefined) reading.unused(path, message, 'Keep one of them.');
   }
 }
 
-function warnOfUnused(body: Body, report: Report, strategy: Strategy): void {
+function warnOfUnused({ body, report, unused }: Reading, selection: Selection, strategy: Strategy): void {
   const { type, endsItself } = strategy;
   const fields = strategy.fields();
   const raw = body.value;
+  const idle = `has no effect with the strategy \`${type}\``;
   for (const [index, { Name, Routes }] of raw.Agents.entries())
     if (Routes !== undefined && type !== 'keyword')
-      report.warning(
-        'unused-field',
-        body.key('Agents', index, 'Routes'),
-        `\`Routes\` of agent \`${Name}\` has no effect with the strategy \`${type}\``,
-        { help: 'Only `keyword` reads it.' },
-      );
-  for (const [key, value] of Object.entries(raw.Selection)) {
-    if (key === 'Type' || Object.hasOwn(fields, key) || value === undefined) continue;
-    const message = `\`${key}\` has no effect with the strategy \`${type}\``;
-    const help = 'Leave it out, or choose the strategy that reads it.';
-    report.warning('unused-field', body.key('Selection', key), message, { help });
-  }
+      unused(['Agents', index, 'Routes'], `\`Routes\` of agent \`${Name}\` ${idle}`, 'Only `keyword` reads it.');
+  for (const [key, value] of Object.entries(selection))
+    if (key !== 'Type' && !Object.hasOwn(fields, key) && value !== undefined)
+      unused(['Selection', key], `\`${key}\` ${idle}`, 'Leave it out, or choose the strategy that reads it.');
   if (raw.Termination !== undefined && endsItself)
     report.warning(
       'ignored-termination',
@@ -184,61 +172,65 @@ function warnOfUnused(body: Body, report: Report, strategy: Strategy): void {
       { help: 'Leave it out.' },
     );
   if (raw.Verifier !== undefined && type !== 'statemachine')
-    report.warning('unused-field', body.key('Verifier'), `\`Verifier\` has no effect with the strategy \`${type}\``, {
-      help: 'Only `statemachine` has an agent that verifies.',
-    });
-  if (raw.FailureHandling.MaxConsecutiveTurnsWithoutSignal > 0 && !SIGNALLED.includes(type))
-    report.warning(
-      'unused-field',
-      body.key('FailureHandling', 'MaxConsecutiveTurnsWithoutSignal'),
-      `\`MaxConsecutiveTurnsWithoutSignal\` has no effect with the strategy \`${type}\``,
-      { help: 'Leave it out: its agents give no signals.' },
-    );
-  warnOfCompaction(body, report, type);
+    unused(['Verifier'], `\`Verifier\` ${idle}`, 'Only `statemachine` has an agent that verifies.');
+  const silent = 'MaxConsecutiveTurnsWithoutSignal';
+  if (raw.FailureHandling[silent] > 0 && !SIGNALLED.includes(type))
+    unused(['FailureHandling', silent], `\`${silent}\` ${idle}`, 'Leave it out: its agents give no signals.');
 }
 
 /** The strategies whose agents say keywords or signals. */
 const SIGNALLED = ['keyword', 'statemachine', 'graph'];
 
-/** Compaction never asks a model. */
-function warnOfCompaction({ value: raw, key }: Body, report: Report, strategy: string): void {
-  if (raw.Compaction === undefined) return;
-  const { Mode } = raw.Compaction;
-  if (!isCompacted({ raw, strategy }))
-    report.warning('not-enforced', key('Compaction'), '`Compaction` of mode `lossless` has no effect here', {
-      help: 'It needs `statemachine` and an `EvidenceStore`. Or use `window`.',
-    });
-  if (Mode === 'llm' || Mode === 'intent' || Mode === 'hybrid')
-    report.warning('not-enforced', key('Compaction', 'Mode'), `\`${Mode}\` asks no model here`, {
-      help: 'Older turns are rebuilt from evidence if there is an `EvidenceStore` and a state machine, and left out otherwise.',
-    });
-}
-
 /** Sections that other systems act on. */
-function reportUnsupported({ body, report }: Reading): void {
-  const raw: { readonly [key: string]: unknown } = body.value;
+function reportUnsupported({ body, report }: Reading, strategy: string | undefined): void {
+  const raw = body.value;
+  const warn = (at: Range, message: string, help: string): void =>
+    report.warning('not-enforced', at, message, { help });
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
-    if (raw[key] !== undefined) report.warning('not-enforced', body.key(key), `\`${key}\` has no effect`, { help });
-  const { ChangeTracking: changes, Checkpoint: checkpoint, FailureHandling: failures } = body.value;
+    if (raw[key as keyof RawTeam] !== undefined) warn(body.key(key), `\`${key}\` has no effect`, help);
+  const { ChangeTracking: changes, Checkpoint: checkpoint, Compaction: compaction, Saga: saga } = raw;
   if (changes?.Path !== undefined && changes.Path !== CHANGE_LOG)
-    report.warning('not-enforced', body.at('ChangeTracking', 'Path'), `the log of changes is \`${CHANGE_LOG}\``, {
-      help: 'It is in the work directory, where agents can read it and cannot write. Leave `Path` out.',
-    });
+    warn(
+      body.at('ChangeTracking', 'Path'),
+      `the log of changes is \`${CHANGE_LOG}\``,
+      'It is in the work directory, where agents can read it and cannot write. Leave `Path` out.',
+    );
   if (checkpoint?.Mode !== undefined && !/^json$/i.test(checkpoint.Mode))
-    report.warning(
-      'not-enforced',
+    warn(
       body.at('Checkpoint', 'Mode'),
       `\`${checkpoint.Mode}\` has no effect: runs are always kept`,
-      {
-        help: 'Remove ended runs with `retain` beside `Orchestration`, or choose a database with `--db`.',
-      },
+      'Remove ended runs with `retain` beside `Orchestration`, or choose a database with `--db`.',
     );
   if (checkpoint?.Path !== undefined)
-    report.warning('not-enforced', body.key('Checkpoint', 'Path'), '`Checkpoint.Path` has no effect', {
-      help: 'Every step is kept in the database of the run: choose it with `--db`.',
-    });
+    warn(
+      body.key('Checkpoint', 'Path'),
+      '`Checkpoint.Path` has no effect',
+      'Every step is kept in the database of the run: choose it with `--db`.',
+    );
+  if (saga?.Enabled === true && saga.MaxCompensationSteps !== undefined)
+    warn(
+      body.key('Saga', 'MaxCompensationSteps'),
+      '`MaxCompensationSteps` has no effect',
+      'Every effect with a compensation is undone, the last one first.',
+    );
+  if (compaction === undefined || strategy === undefined) return;
+  if (!isCompacted({ raw, strategy }))
+    warn(
+      body.key('Compaction'),
+      '`Compaction` of mode `lossless` has no effect here',
+      'It needs `statemachine` and an `EvidenceStore`. Or use `window`.',
+    );
+  if (['llm', 'intent', 'hybrid'].includes(compaction.Mode))
+    warn(
+      body.key('Compaction', 'Mode'),
+      `\`${compaction.Mode}\` asks no model here`,
+      'Older turns are rebuilt from evidence if there is an `EvidenceStore` and a state machine, and left out otherwise.',
+    );
+}
+
+function checkActions({ body, report }: Reading): void {
   for (const failure of EVIDENCE_FAILURES)
-    if (failures[failure]?.Action === 'Skip')
+    if (body.value.FailureHandling[failure]?.Action === 'Skip')
       report.error('not-supported', body.at('FailureHandling', failure, 'Action'), 'a failed gate cannot be skipped', {
         help: 'Use `Reinstruct`, `ActivateRecovery`, `EscalateToHuman` or `Abort`, or remove the validator.',
       });
@@ -246,27 +238,19 @@ function reportUnsupported({ body, report }: Reading): void {
 
 /** `Saga` undoes the effects of a failed run. Effects without a compensation stay. */
 function checkSaga({ body, report }: Reading, tools: Members['tools'], { servers }: Definitions): void {
-  const { Saga: saga } = body.value;
-  if (saga?.Enabled !== true) return;
+  if (body.value.Saga?.Enabled !== true) return;
   const isOwn = (name: string): boolean => name !== HANDOFF && !Object.hasOwn(servers, name.split('.')[0] ?? '');
   const lasting = Object.entries(tools).filter(
     ([name, { effect, compensate }]) => isOwn(name) && !onlyReads(effect) && compensate === null,
   );
-  if (lasting.length > 0)
-    report.warning(
-      'no-compensation',
-      body.key('Saga'),
-      `nothing undoes ${lasting.map(([name]) => `\`${name}\``).join(', ')}`,
-      {
-        help: 'Declare the tool under `tools:` beside `Orchestration` with `compensate: <tool>`, and name it in `Plugins`.',
-      },
-    );
-  if (saga.MaxCompensationSteps !== undefined)
-    report.warning('not-enforced', body.key('Saga', 'MaxCompensationSteps'), '`MaxCompensationSteps` has no effect', {
-      help: 'Every effect with a compensation is undone, the last one first.',
-    });
+  if (lasting.length === 0) return;
+  const help =
+    'Declare the tool under `tools:` beside `Orchestration` with `compensate: <tool>`, and name it in `Plugins`.';
+  const message = `nothing undoes ${quoted(lasting.map(([name]) => name))}`;
+  report.warning('no-compensation', body.key('Saga'), message, { help });
 }
 
+/** Names of agents under `Selection`. One that is missing becomes poison, so that the map around it is still checked. */
 const AGENTS: readonly unknown[] = ['Agent', 'Synthesizer', 'Splitter', 'Mapper', 'Reducer', 'Generator', 'Critic'];
 
 function poison(path: Path): Json | undefined {

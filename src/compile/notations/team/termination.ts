@@ -5,13 +5,13 @@
 import { RE2JS } from 're2js';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
+import { quoted } from '../../diagnose/nearest.ts';
 import { regexProblem } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
 import type { Site } from './bad-turn.ts';
 import { readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
-import { success } from './lowering.ts';
-import type { Gated, Lowering } from './lowering.ts';
+import { part, success, type Gated, type Lowering } from './lowering.ts';
 import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
@@ -73,7 +73,7 @@ function matchOf(raw: RawTermination, type: string, path: Path, reading: Reading
 }
 
 function limitsOf({ AgentNames, ...raw }: RawTermination, path: Path, reading: Reading, above: Limits): Limits {
-  for (const [index, name] of (AgentNames ?? []).entries()) reading.agent(name, [...path, 'AgentNames', index]);
+  reading.agents(AgentNames, [...path, 'AgentNames']);
   const agents = AgentNames?.filter((name) => above.agents?.includes(name) ?? true) ?? above.agents;
   const checks = [...above.checks, ...readChecks(raw, path, reading)];
   return { agents, checks: [...new Map(checks.map((check) => [check.name, check])).values()] };
@@ -100,15 +100,13 @@ const READERS: { readonly [key in keyof RawTermination]: readonly string[] } = {
 };
 
 function warnOfUnused(raw: RawTermination, type: string, path: Path, reading: Reading): void {
-  const { body, report } = reading;
   if (isFaulty(reading, path, 'Type')) return;
   for (const [key, readers] of Object.entries(READERS))
     if (raw[key as keyof RawTermination] !== undefined && !readers.includes(type))
-      report.warning(
-        'unused-field',
-        body.key(...path, key),
+      reading.unused(
+        [...path, key],
         `\`${key}\` has no effect in a termination of type \`${type}\``,
-        { help: `Put it into one of type ${readers.map((each) => `\`${each}\``).join(', ')}, or leave it out.` },
+        `Put it into one of type ${quoted(readers)}, or leave it out.`,
       );
 }
 
@@ -142,26 +140,26 @@ function isFaulty({ body }: Reading, path: Path, key: string): boolean {
 
 /** Reports a session that goes round and that neither a message nor a number of turns can end. */
 export function demandTermination(reading: Reading, team: Team, speakers: Iterable<string>): void {
-  const { report, body } = reading;
-  if (report.has('unknown-agent') || canEnd(team, speakers)) return;
-  report.error(
-    'no-termination',
-    body.at('Selection'),
-    `nothing ends a \`${team.strategy}\` session: no agent that speaks can match a termination, and there is no \`MaxIterations\``,
-    { help: 'Add `Termination` with `MaxIterations`.' },
-  );
+  const message = `nothing ends a \`${team.strategy}\` session: no agent that speaks can match a termination, and there is no \`MaxIterations\``;
+  demand(reading, team, speakers, ['Selection'], message, 'Add `Termination` with `MaxIterations`.');
 }
 
 /** The same for one place, such as a terminal state, that only the end of the session leaves. */
 export function demandEnding(reading: Reading, team: Team, agent: string, path: Path, what: string): void {
-  const { report, at } = reading;
-  if (report.has('unknown-agent') || canEnd(team, [agent])) return;
-  report.error(
-    'no-termination',
-    at(...path),
-    `${what} can never end: no \`Termination\` looks at what \`${agent}\` says, and there is no \`MaxIterations\``,
-    { help: 'Add a `Termination` that this agent can match, or `MaxIterations`.' },
-  );
+  const message = `${what} can never end: no \`Termination\` looks at what \`${agent}\` says, and there is no \`MaxIterations\``;
+  demand(reading, team, [agent], path, message, 'Add a `Termination` that this agent can match, or `MaxIterations`.');
+}
+
+function demand(
+  { report, at }: Reading,
+  team: Team,
+  speakers: Iterable<string>,
+  path: Path,
+  message: string,
+  help: string,
+): void {
+  if (!report.has('unknown-agent') && !canEnd(team, speakers))
+    report.error('no-termination', at(...path), message, { help });
 }
 
 export function canEnd({ termination }: Team, speakers: Iterable<string>): boolean {
@@ -195,7 +193,7 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
       });
       return { when: matches(l, rule, speakers), to };
     });
-  return l.kit.pick({ hint: `${site.hint}.termination`, origin: site.origin }, cases, next);
+  return l.kit.pick(part(site, 'termination'), cases, next);
 }
 
 /** In the set of passed checks: a person has approved the route. */
