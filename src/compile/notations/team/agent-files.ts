@@ -3,8 +3,7 @@
  * file is its instructions, with fields in front matter. What the document says about the agent takes precedence.
  */
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { childOf, textOf } from '../../source/located.ts';
-import type { Located, LocatedMap } from '../../source/located.ts';
+import { childOf, textOf, type Located, type LocatedMap } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import { parseSource } from '../../source/source.ts';
 import { normalised } from './spelling.ts';

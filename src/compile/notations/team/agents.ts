@@ -4,10 +4,8 @@ import type { ToolDef } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
-import { grantedTools as toolsNamed, serverTool } from '../../document/definitions.ts';
-import type { Definitions } from '../../document/definitions.ts';
-import { checkConditions, memoryOf } from '../../document/memory.ts';
-import type { MemoryDef } from '../../document/memory.ts';
+import { grantedTools as toolsNamed, serverTool, type Definitions } from '../../document/definitions.ts';
+import { checkConditions, memoryOf, type MemoryDef } from '../../document/memory.ts';
 import type { Path } from '../../source/located.ts';
 import { suggestionOf } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
@@ -213,11 +211,9 @@ const WITHOUT_EFFECT: { readonly [key in keyof RawAgent]?: string } = {
 /** Keys that belong to the remote agent itself. */
 const LOCAL_ONLY = ['Model', 'Plugins', 'Capabilities', 'FunctionChoice', 'EnableMemory', 'Memory'] as const;
 
-function reportUnsupported(agent: RawAgent, index: number, { body, report }: Reading): void {
-  const warn = (what: string, help: string, ...path: Path): void => {
-    const message = `\`${what}\` of agent \`${agent.Name}\` has no effect`;
-    report.warning('not-enforced', body.key('Agents', index, ...path), message, { help });
-  };
+function reportUnsupported(agent: RawAgent, index: number, { body, report, unenforced }: Reading): void {
+  const warn = (what: string, help: string, ...path: Path): void =>
+    unenforced(body.key('Agents', index, ...path), `\`${what}\` of agent \`${agent.Name}\` has no effect`, help);
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (agent[key as keyof RawAgent] !== undefined) warn(key, help, key);
   if (agent.ContextWindow?.ContextCapFraction !== undefined)

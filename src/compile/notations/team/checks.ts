@@ -4,9 +4,9 @@ import type { Json } from '../../../expr/json.ts';
 import type { Path } from '../../source/located.ts';
 import { nearest, quoted, suggestion } from '../../diagnose/nearest.ts';
 import { namesAt } from '../../document/names.ts';
+import { regexProblem } from '../../expressions/problem.ts';
 import type { Check, Reading } from './model.ts';
-import { teamKeys, validationKeys } from './schema/sections.ts';
-import type { RawEvidence } from './schema/sections.ts';
+import { teamKeys, validationKeys, type RawEvidence } from './schema/sections.ts';
 
 type Named = readonly (readonly [name: string, at: Path])[];
 
@@ -48,8 +48,18 @@ const PATTERN_READERS: { readonly [key: string]: readonly string[] } = {
   ShellFallbackPattern: ['RequireWriteFile'],
 };
 
-/** Reports validators of the user whose module does not exist. */
-export function checkModules({ body, report, readText }: Reading): void {
+/** Reports a pattern that the regex engine cannot read. */
+export function checkPattern(pattern: string, path: Path, { report, at }: Reading): void {
+  const problem = regexProblem(pattern);
+  if (problem !== null)
+    report.error('bad-regex', at(...path), `the pattern ${problem.message}`, { help: problem.help });
+}
+
+/** Reports assertion patterns that cannot be read, and validators of the user whose module does not exist. */
+export function checkValidation(reading: Reading): void {
+  const { body, report, readText } = reading;
+  for (const [index, pattern] of (body.value.Validation.TestAssertionPatterns ?? []).entries())
+    checkPattern(pattern, ['Validation', 'TestAssertionPatterns', index], reading);
   if (readText === undefined) return;
   for (const [name, reference] of Object.entries(body.value.Validation.Validators ?? {})) {
     const [file = ''] = reference.split('#');

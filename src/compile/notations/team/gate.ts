@@ -2,14 +2,12 @@
  * The gate of a route: checks of evidence in order, then a person. A refused agent gets the reason and another turn. A
  * recovery agent can get one turn in between, once.
  */
-import { EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
-import type { EvidenceFailure } from '../../../catalog/validators.ts';
+import { EVIDENCE_FAILURES, type EvidenceFailure } from '../../../catalog/validators.ts';
 import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { HANDOFF } from './agents.ts';
-import { addBadTurn, addStuck } from './bad-turn.ts';
-import type { Correction, Site } from './bad-turn.ts';
+import { addBadTurn, addStuck, type Correction, type Site } from './bad-turn.ts';
 import { set, setField } from '../../lower/kit.ts';
 import { part, type Lowering } from './lowering.ts';
 import type { Check } from './model.ts';

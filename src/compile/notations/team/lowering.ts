@@ -20,6 +20,16 @@ export interface Gated {
   readonly approval: boolean;
 }
 
+/** The gate of a keyword. A route without a keyword, or without anything to pass, has none. */
+export function gateOf(
+  keyword: string | undefined,
+  agents: readonly string[],
+  checks: readonly Check[],
+  approval = false,
+): readonly Gated[] {
+  return keyword === undefined || (checks.length === 0 && !approval) ? [] : [{ keyword, agents, checks, approval }];
+}
+
 export interface Corrections {
   readonly nodes: readonly NodeId[];
   /** Where the turn begins again. */

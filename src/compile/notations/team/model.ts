@@ -85,4 +85,6 @@ export interface Reading {
   agents(names: readonly string[] | undefined, path: Path): void;
   /** Warns of a key that is read and has no effect. */
   unused(path: Path, message: string, help: string): void;
+  /** Warns of a setting of the source system that is not applied here. */
+  unenforced(at: Range, message: string, help: string): void;
 }

@@ -1,38 +1,32 @@
 /** Reads a team: all mistakes at once, names resolved. The strategy then reads its own keys of `Selection`. */
-import { tighter } from '../../document/definitions.ts';
-import type { Definitions } from '../../document/definitions.ts';
+import { tighter, type Definitions } from '../../document/definitions.ts';
 import { declareIds, namesAt } from '../../document/names.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
-import { childOf, textOf } from '../../source/located.ts';
+import { childOf, textOf, type Path } from '../../source/located.ts';
 import { nearest, quoted, suggestion } from '../../diagnose/nearest.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
-import { readShape } from '../../document/shape/shape.ts';
-import type { Shaped } from '../../document/shape/shape.ts';
+import { readShape, type Shaped } from '../../document/shape/shape.ts';
 import { ARTIFACTS, EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import { HANDOFF, memoryOfMembers, readMembers } from './agents.ts';
-import type { Members } from './agents.ts';
+import { HANDOFF, memoryOfMembers, readMembers, type Members } from './agents.ts';
 import { checkProfiles } from './api-profiles.ts';
 import { withBrownfield } from './brownfield.ts';
 import { checkSources } from './context.ts';
 import type { Reading, Team } from './model.ts';
 import { STRATEGY_NAMES, teamSchema } from './schema/schema.ts';
-import { WITHOUT_EFFECT, teamKeys } from './schema/sections.ts';
-import type { RawTeam } from './schema/sections.ts';
+import { WITHOUT_EFFECT, teamKeys, type RawTeam } from './schema/sections.ts';
 import { checkSecurity } from './security.ts';
 import { withAgentFiles } from './agent-files.ts';
 import { serversOf } from './mcp-servers.ts';
 import { normalised } from './spelling.ts';
-import { checkModules } from './checks.ts';
+import { checkValidation } from './checks.ts';
 import { STRATEGIES } from './strategies/registry.ts';
 import type { Plan, Strategy } from './strategies/strategy.ts';
-import { checkPattern, readTermination, tokenLimit } from './termination.ts';
+import { readTermination, tokenLimit } from './termination.ts';
 import { isCompacted } from './turn.ts';
 import type { Json } from '../../../expr/json.ts';
 import { POISON } from '../../document/shape/poison.ts';
-import type { Path } from '../../source/located.ts';
-import type { Range } from '../../source/range.ts';
 
 /** The log of changes that the tools keep. */
 const CHANGE_LOG = `${ARTIFACTS.state}/changes.json`;
@@ -69,15 +63,16 @@ export function readTeam(written: ReadDocument, declared: Definitions, report: R
   checkSaga(reading, tools, definitions);
   const strategy = strategyOf(body);
   const raw = body.value;
-  if (strategy !== null) warnOfUnused(reading, raw.Selection, strategy);
-  reportUnsupported(reading, strategy?.type);
+  if (strategy !== null) {
+    warnOfUnused(reading, raw.Selection, strategy);
+    warnOfCompaction(reading, strategy.type);
+  }
+  reportUnsupported(reading);
   checkActions(reading);
   checkSecurity(reading);
   if (raw.Verifier !== undefined) reading.agent(raw.Verifier.AgentName, ['Verifier', 'AgentName']);
   declareIds(childOf(document.body, 'Contracts'), report, { what: 'contract', key: 'Name' });
-  checkModules(reading);
-  for (const [index, pattern] of (raw.Validation.TestAssertionPatterns ?? []).entries())
-    checkPattern(pattern, ['Validation', 'TestAssertionPatterns', index], reading);
+  checkValidation(reading);
   const team: Team = {
     id: raw.Name ?? 'team',
     raw,
@@ -131,6 +126,7 @@ function readingOf(document: ReadDocument, body: Body, report: Report, definitio
       for (const [index, name] of listed.entries()) agent(name, [...path, index]);
     },
     unused: (path, message, help) => report.warning('unused-field', body.key(...path), message, { help }),
+    unenforced: (at, message, help) => report.warning('not-enforced', at, message, { help }),
   };
 }
 
@@ -182,13 +178,11 @@ function warnOfUnused({ body, report, unused }: Reading, selection: Selection, s
 const SIGNALLED = ['keyword', 'statemachine', 'graph'];
 
 /** Sections that other systems act on. */
-function reportUnsupported({ body, report }: Reading, strategy: string | undefined): void {
+function reportUnsupported({ body, unenforced: warn }: Reading): void {
   const raw = body.value;
-  const warn = (at: Range, message: string, help: string): void =>
-    report.warning('not-enforced', at, message, { help });
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (raw[key as keyof RawTeam] !== undefined) warn(body.key(key), `\`${key}\` has no effect`, help);
-  const { ChangeTracking: changes, Checkpoint: checkpoint, Compaction: compaction, Saga: saga } = raw;
+  const { ChangeTracking: changes, Checkpoint: checkpoint, Saga: saga } = raw;
   if (changes?.Path !== undefined && changes.Path !== CHANGE_LOG)
     warn(
       body.at('ChangeTracking', 'Path'),
@@ -213,17 +207,23 @@ function reportUnsupported({ body, report }: Reading, strategy: string | undefin
       '`MaxCompensationSteps` has no effect',
       'Every effect with a compensation is undone, the last one first.',
     );
-  if (compaction === undefined || strategy === undefined) return;
+}
+
+/** Compaction never asks a model. */
+function warnOfCompaction({ body, unenforced: warn }: Reading, strategy: string): void {
+  const raw = body.value;
+  if (raw.Compaction === undefined) return;
+  const { Mode } = raw.Compaction;
   if (!isCompacted({ raw, strategy }))
     warn(
       body.key('Compaction'),
       '`Compaction` of mode `lossless` has no effect here',
       'It needs `statemachine` and an `EvidenceStore`. Or use `window`.',
     );
-  if (['llm', 'intent', 'hybrid'].includes(compaction.Mode))
+  if (['llm', 'intent', 'hybrid'].includes(Mode))
     warn(
       body.key('Compaction', 'Mode'),
-      `\`${compaction.Mode}\` asks no model here`,
+      `\`${Mode}\` asks no model here`,
       'Older turns are rebuilt from evidence if there is an `EvidenceStore` and a state machine, and left out otherwise.',
     );
 }

@@ -59,7 +59,7 @@ export function limitTools(
 }
 
 /** Reports limits of `Security` that hold in another way than written. */
-export function checkSecurity({ body, report, unused }: Reading): void {
+export function checkSecurity({ body, unused, unenforced }: Reading): void {
   const security = body.value.Security;
   if (security?.FileSystemSandboxPath !== undefined)
     unused(
@@ -68,11 +68,10 @@ export function checkSecurity({ body, report, unused }: Reading): void {
       `Run with \`--work-dir ${security.FileSystemSandboxPath}\` to work in that folder.`,
     );
   if (security?.AllowPrivateHosts === true)
-    report.warning(
-      'not-enforced',
+    unenforced(
       body.key('Security', 'AllowPrivateHosts'),
       '`AllowPrivateHosts` opens nothing here: private addresses stay closed to agents',
-      { help: 'Declare an HTTP tool with the address under `tools:` beside `Orchestration`.' },
+      'Declare an HTTP tool with the address under `tools:` beside `Orchestration`.',
     );
 }
 

@@ -9,7 +9,7 @@ import { quoted } from '../../diagnose/nearest.ts';
 import { regexProblem } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
 import type { Site } from './bad-turn.ts';
-import { readChecks } from './checks.ts';
+import { checkPattern, readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
 import { part, success, type Gated, type Lowering } from './lowering.ts';
 import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
@@ -77,13 +77,6 @@ function limitsOf({ AgentNames, ...raw }: RawTermination, path: Path, reading: R
   const agents = AgentNames?.filter((name) => above.agents?.includes(name) ?? true) ?? above.agents;
   const checks = [...above.checks, ...readChecks(raw, path, reading)];
   return { agents, checks: [...new Map(checks.map((check) => [check.name, check])).values()] };
-}
-
-/** Reports a pattern that the regex engine cannot read. */
-export function checkPattern(pattern: string, path: Path, { report, at }: Reading): void {
-  const problem = regexProblem(pattern);
-  if (problem !== null)
-    report.error('bad-regex', at(...path), `the pattern ${problem.message}`, { help: problem.help });
 }
 
 const LIMITED = ['regex', 'structured', 'composite'];

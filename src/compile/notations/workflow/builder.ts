@@ -4,8 +4,7 @@
  * key that the notation does not have.
  */
 import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../builder-types/sections.ts';
-import type { OneOf, Verified } from '../builder-types/verified.ts';
-import type { Trimmed } from '../builder-types/verified.ts';
+import type { OneOf, Verified, Trimmed } from '../builder-types/verified.ts';
 
 /** The sections of a document besides its steps. */
 export interface WorkflowSections<Agents> extends SharedSections {

@@ -7,12 +7,9 @@ import { nearest } from '../../diagnose/nearest.ts';
 import type { Range } from '../../source/range.ts';
 import { rangeWithin } from '../../source/scalar-range.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
-import { isSure } from './plan.ts';
-import type { Facts } from './plan.ts';
-import { INPUT } from './model.ts';
-import type { Step, Unit, Workflow } from './model.ts';
+import { isSure, type Facts } from './plan.ts';
+import { INPUT, holesOf, type Step, type Unit, type Workflow } from './model.ts';
 import type { RawWorkflow } from './schema.ts';
-import { holesOf } from './model.ts';
 
 interface Checking {
   readonly workflow: Workflow;
@@ -41,14 +38,9 @@ const SUGGEST_MAX = 500;
 
 function noBatch({ workflow, body, report }: Checking, step: Step): void {
   if (workflow.steps[step.index - 1]?.unclear === true) return;
-  report.error(
-    'collect-without-fanout',
-    body.at('steps', step.index, 'mode'),
-    `the Collect step \`${step.name}\` has no FanOut step right before it`,
-    {
-      help: 'Put it after the FanOut steps that it should join.',
-    },
-  );
+  const message = `the Collect step \`${step.name}\` has no FanOut step right before it`;
+  const help = 'Put it after the FanOut steps that it should join.';
+  report.error('collect-without-fanout', body.at('steps', step.index, 'mode'), message, { help });
 }
 
 /** Nothing refers to a step by its name, so that two of one name work; they only cannot be told apart in what is reported. */
@@ -91,31 +83,18 @@ function checkInvocation(checking: Checking, step: Step, before: Facts): void {
   if (step.output === null || !isSure(step) || before.stored.get(step.output) !== true || names(step, step.output))
     return;
   const { body, report } = checking;
-  report.warning(
-    'duplicate-variable',
-    body.at('steps', step.index, 'output_var'),
-    `step \`${step.name}\` replaces \`${step.output}\`, which an earlier step stored`,
-    {
-      help: 'Give it another name, unless that is meant.',
-    },
-  );
+  const message = `step \`${step.name}\` replaces \`${step.output}\`, which an earlier step stored`;
+  const help = 'Give it another name, unless that is meant.';
+  report.warning('duplicate-variable', body.at('steps', step.index, 'output_var'), message, { help });
 }
 
 function checkDistinct({ body, report }: Checking, step: Step, { upstream }: Facts): void {
   if (!upstream.has(step.agent)) return;
   const at = body.at('steps', step.index);
   const help = 'Use another agent, or a Loop, whose iterations are exempt.';
-  if (upstream.size === 1)
-    report.error('same-agent', at, `step \`${step.name}\` would hand the agent \`${step.agent}\` its own output`, {
-      help,
-    });
-  else
-    report.warning(
-      'same-agent',
-      at,
-      `step \`${step.name}\` may hand the agent \`${step.agent}\` its own output, and the run then fails`,
-      { help },
-    );
+  const gives = (how: string): string => `step \`${step.name}\` ${how} hand the agent \`${step.agent}\` its own output`;
+  if (upstream.size === 1) report.error('same-agent', at, gives('would'), { help });
+  else report.warning('same-agent', at, `${gives('may')}, and the run then fails`, { help });
 }
 
 function checkPrompt({ storedBy, body, report }: Checking, step: Step, { stored }: Facts): void {

@@ -4,22 +4,17 @@ import type { AgentDef, Case, ForkNode, Input, NodeId, Retry, Write } from '../.
 import { object, path, quote } from '../../expressions/cel-text.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
-import { createBuilder } from '../../lower/builder.ts';
-import type { Builder, Lowered } from '../../lower/builder.ts';
+import { createBuilder, type Builder, type Lowered } from '../../lower/builder.ts';
 import { isObjectSchema } from '../../lower/fit.ts';
 import { isRisky } from '../../lower/agent-turn/unknown.ts';
-import { NO_RETRY, append, createKit, set } from '../../lower/kit.ts';
+import { NO_RETRY, append, createKit, set, type Kit, type Step as Place } from '../../lower/kit.ts';
 import { addAttempts } from '../../lower/attempt.ts';
-import type { Kit, Step as Place } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { replySettings } from '../../document/reply-settings.ts';
 import type { Step, Workflow } from './model.ts';
-import { HANDED, slotOf } from './plan.ts';
-import { UPSTREAM } from './plan.ts';
-import type { Plan, Planned, PlannedCall } from './plan.ts';
+import { HANDED, slotOf, UPSTREAM, lastBranches, type Plan, type Planned, type PlannedCall } from './plan.ts';
 import type { ReadWorkflow } from './read.ts';
-import { lastBranches } from './plan.ts';
 
 interface Lowering {
   readonly kit: Kit;

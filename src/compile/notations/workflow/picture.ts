@@ -1,7 +1,6 @@
 /** A workflow as something to draw: steps in a row, conditions as diamonds that can be passed by, batches side by side, loops. */
 import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../picture/picture.ts';
-import { NOBODY } from './model.ts';
-import type { Step, Unit, Workflow } from './model.ts';
+import { NOBODY, type Step, type Unit, type Workflow } from './model.ts';
 
 /** `toolsOf` gives the tools of an agent. */
 export function drawWorkflow(

@@ -2,10 +2,9 @@
  * Facts that hold before a unit runs, on every path to it: whose output may be the input, which variables are stored, and the
  * kind of `{{input}}`. One linear walk over the steps, changed in place.
  */
-import type { Hole, Step, Unit } from './model.ts';
+import { INPUT, type Hole, type Step, type Unit } from './model.ts';
 import type { Expr } from '../../../ir/nodes.ts';
 import { isIdentifier, quote } from '../../expressions/cel-text.ts';
-import { INPUT } from './model.ts';
 
 export interface Facts {
   /** The agents whose output may be the input here; null stands for none: the run's own input, or a collected batch. */

@@ -4,19 +4,15 @@
  */
 import type { ReadDocument } from '../../document/document.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { childOf, itemsOf } from '../../source/located.ts';
-import type { Located, Path } from '../../source/located.ts';
+import { childOf, itemsOf, type Located, type Path } from '../../source/located.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
-import { readShape } from '../../document/shape/shape.ts';
-import type { Shaped } from '../../document/shape/shape.ts';
-import { INPUT, NOBODY } from './model.ts';
-import type { Step, Workflow } from './model.ts';
+import { readShape, type Shaped } from '../../document/shape/shape.ts';
+import { INPUT, NOBODY, isVariableName, piecesOf, type Step, type Workflow } from './model.ts';
 import { DEFAULTS, ERROR_MODES, MODES, stepKeys, workflowSchema } from './schema.ts';
 import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
-import { isVariableName, piecesOf } from './model.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
 import { undeclaredAgent } from '../../document/definitions.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { nearest, suggestion } from '../../diagnose/nearest.ts';
 import { isPoisonedName } from '../../document/names.ts';
 import type { Range } from '../../source/range.ts';
 
@@ -33,10 +29,7 @@ export function readWorkflow(document: ReadDocument, report: Report): ReadWorkfl
   });
   if (body === null) return null;
   const registry = createRegistry(document, body, report);
-  const steps: Step[] = [];
-  for (const [index, raw] of body.value.steps.entries()) {
-    steps.push(readStep(index, raw, { body, registry, report }));
-  }
+  const steps = body.value.steps.map((raw, index) => readStep(index, raw, { body, registry, report }));
   // One that is no step at all leaves a gap between its neighbours.
   if (steps.length < itemsOf(childOf(document.body, 'steps')).length) return null;
   const { id, name } = body.value;
@@ -115,20 +108,13 @@ function outputOf({ raw, at, report }: Given): string | null {
   const output = raw.output_var ?? null;
   if (output === null) return null;
   if (output === INPUT) {
-    report.error(
-      'reserved-id',
-      at('output_var'),
-      '`input` cannot be a variable: `{{input}}` is always the input of the step',
-      { help: 'Choose another name.' },
-    );
+    const message = '`input` cannot be a variable: `{{input}}` is always the input of the step';
+    report.error('reserved-id', at('output_var'), message, { help: 'Choose another name.' });
     return null;
   }
   if (isVariableName(output)) return output;
-  report.error(
-    'bad-value',
-    at('output_var'),
-    `\`output_var\` must be a name without braces or outer blanks, but is ${JSON.stringify(output)}`,
-  );
+  const message = `\`output_var\` must be a name without braces or outer blanks, but is ${JSON.stringify(output)}`;
+  report.error('bad-value', at('output_var'), message);
   return null;
 }
 
@@ -142,13 +128,14 @@ interface AgentRef {
 /** Every way in which the step names an agent; more than one is a mistake. */
 function agentRefs(step: RawStep): readonly AgentRef[] {
   const refs: AgentRef[] = [];
+  const add = (by: AgentRef['by'], value: string | undefined, ...path: Path): void => {
+    if (value !== undefined) refs.push({ by, value, path });
+  };
   const { agent } = step;
-  if (typeof agent === 'string') refs.push({ by: 'either', value: agent, path: ['agent'] });
-  else if (agent !== undefined)
-    for (const [key, by] of AGENT_KEYS)
-      if (agent[key] !== undefined) refs.push({ by, value: agent[key], path: ['agent', key] });
-  if (step.agent_name !== undefined) refs.push({ by: 'name', value: step.agent_name, path: ['agent_name'] });
-  if (step.agent_id !== undefined) refs.push({ by: 'id', value: step.agent_id, path: ['agent_id'] });
+  if (typeof agent === 'string') add('either', agent, 'agent');
+  else for (const [key, by] of AGENT_KEYS) add(by, agent?.[key], 'agent', key);
+  add('name', step.agent_name, 'agent_name');
+  add('id', step.agent_id, 'agent_id');
   return refs;
 }
 
@@ -183,14 +170,9 @@ function createRegistry(
       const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
       if (found !== undefined) return found.id;
       if (names.agents.poisoned) return null;
-      report.error(
-        'unknown-agent',
-        body.at('steps', step.index, ...ref.path),
-        `unknown agent \`${ref.value}\` on step \`${step.name}\``,
-        {
-          help: helpFor(ref, declared),
-        },
-      );
+      const message = `unknown agent \`${ref.value}\` on step \`${step.name}\``;
+      const help = helpFor(ref, declared);
+      report.error('unknown-agent', body.at('steps', step.index, ...ref.path), message, { help });
       return null;
     },
   };
@@ -208,11 +190,9 @@ function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readon
     return `An agent has this as its id: write \`agent_id: ${ref.value}\`.`;
   if (ref.by === 'id' && declared.some(({ name }) => name === ref.value))
     return `An agent has this as its name: write \`agent_name: ${ref.value}\`.`;
-  const near = nearest(
-    ref.value,
-    declared.flatMap(({ id, name }) => (ref.by === 'id' ? [id] : ref.by === 'name' ? [name] : [name, id])),
-  );
-  return near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`;
+  const known = { id: ['id'], name: ['name'], either: ['name', 'id'] } as const;
+  const words = declared.flatMap((agent) => known[ref.by].map((key) => agent[key]));
+  return suggestion(nearest(ref.value, words), 'Declare it under `agents`.');
 }
 
 interface Given {
@@ -303,18 +283,16 @@ function needle(given: Given, field: 'condition' | 'until', inner: string | unde
   if (text === undefined && wasTried(given.located(...path), [field])) return null;
   const { report, name, at } = given;
   const mode = field === 'until' ? 'Loop' : 'Conditional';
-  const message =
+  const [place, message] =
     text === undefined
-      ? `the ${mode} step \`${name}\` needs \`${field}\``
-      : `\`${field}\` of step \`${name}\` is empty, so that every output would match`;
-  report.error(
-    'empty-condition',
-    text === undefined ? at('mode') : at(...(inner === undefined ? [] : path), field),
-    message,
-    {
-      help: `Give the text that the output must contain, such as \`${field}: ${field === 'until' ? 'DONE' : 'needs_review'}\`.`,
-    },
-  );
+      ? [at('mode'), `the ${mode} step \`${name}\` needs \`${field}\``]
+      : [
+          at(...(inner === undefined ? [] : path), field),
+          `\`${field}\` of step \`${name}\` is empty, so that every output would match`,
+        ];
+  const example = field === 'until' ? 'DONE' : 'needs_review';
+  const help = `Give the text that the output must contain, such as \`${field}: ${example}\`.`;
+  report.error('empty-condition', place, message, { help });
   return null;
 }
 
@@ -327,33 +305,34 @@ function only<Value>(
   path: Path,
 ): Value | undefined | null {
   if (flat === undefined || inner === undefined) return flat ?? inner;
-  report.error(
-    'bad-value',
-    key(field),
-    `step \`${name}\` gives \`${field}\` twice: here and in \`${path.join('.')}\``,
-    { help: 'Keep one of them.' },
-  );
+  const message = `step \`${name}\` gives \`${field}\` twice: here and in \`${path.join('.')}\``;
+  report.error('bad-value', key(field), message, { help: 'Keep one of them.' });
   return null;
 }
 
+/** The fields of one mode only. */
+const FIELD_MODES = [
+  ['condition', 'Conditional'],
+  ['until', 'Loop'],
+  ['max_iterations', 'Loop'],
+] as const;
+const CALL_FIELDS = [
+  'agent',
+  'agent_name',
+  'agent_id',
+  'prompt',
+  'prompt_template',
+  'timeout_secs',
+  'error_mode',
+] as const;
+
 function warnUnused(given: Given, mode: Mode): void {
   const { raw } = given;
-  if (mode !== 'Conditional' && raw.condition !== undefined)
-    unused(given, 'condition', `only Conditional steps have one, and this one is ${mode}`);
-  if (mode !== 'Loop' && raw.until !== undefined)
-    unused(given, 'until', `only Loop steps have one, and this one is ${mode}`);
-  if (mode !== 'Loop' && raw.max_iterations !== undefined)
-    unused(given, 'max_iterations', `only Loop steps have one, and this one is ${mode}`);
+  for (const [field, only] of FIELD_MODES)
+    if (mode !== only && raw[field] !== undefined)
+      unused(given, field, `only ${only} steps have one, and this one is ${mode}`);
   if (mode !== 'Collect') return;
-  for (const field of [
-    'agent',
-    'agent_name',
-    'agent_id',
-    'prompt',
-    'prompt_template',
-    'timeout_secs',
-    'error_mode',
-  ] as const)
+  for (const field of CALL_FIELDS)
     if (raw[field] !== undefined) unused(given, field, 'Collect joins outputs and calls no agent');
 }
 

@@ -32,25 +32,19 @@ const agent = () =>
     ])
     .describe('Who does the step.');
 
-const mode = () =>
-  z.union([
+const mode = () => {
+  const conditional = record(() => ({ condition: condition().optional() })).optional();
+  const loop = record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional();
+  return z.union([
     oneOf(['sequential', 'fan_out', 'collect', 'conditional', 'loop', 'fanout', ...MODES]),
-    oneKey('a mode', {
-      Conditional: record(() => ({ condition: condition().optional() })).optional(),
-      Loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
-      conditional: record(() => ({ condition: condition().optional() })).optional(),
-      loop: record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional(),
-    }),
+    oneKey('a mode', { Conditional: conditional, Loop: loop, conditional, loop }),
   ]);
+};
 
-const errorMode = () =>
-  z.union([
-    oneOf(['fail', 'skip', 'retry', ...ERROR_MODES]),
-    oneKey('an error mode', {
-      Retry: record(() => ({ max_retries: retries().optional() })).optional(),
-      retry: record(() => ({ max_retries: retries().optional() })).optional(),
-    }),
-  ]);
+const errorMode = () => {
+  const retry = record(() => ({ max_retries: retries().optional() })).optional();
+  return z.union([oneOf(['fail', 'skip', 'retry', ...ERROR_MODES]), oneKey('an error mode', { Retry: retry, retry })]);
+};
 
 const step = record(() => ({
   name: name().optional().describe('What `path` and `results` call the step.'),

@@ -3,11 +3,9 @@
  * Key names and letter case are those of the printed notation. `Selection` is added in `schema.ts`.
  */
 import * as z from 'zod';
-import { PREDICATES } from '../../../../catalog/validators.ts';
-import type { PredicateName } from '../../../../catalog/validators.ts';
+import { PREDICATES, type PredicateName } from '../../../../catalog/validators.ts';
 import { bool, fault, int, json, list, map, name, number, once, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
-import { condition, plainText } from './conditions.ts';
-import type { RawCondition } from './conditions.ts';
+import { condition, plainText, type RawCondition } from './conditions.ts';
 import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
 

@@ -8,8 +8,7 @@ import { fault, int, list, name, phrase, record } from '../../../document/shape/
 import { quote } from '../../../expressions/cel-text.ts';
 import { isPoison } from '../../../document/shape/poison.ts';
 import type { Path } from '../../../source/located.ts';
-import { END, START, agentShape, edgeShape } from '../drawing.ts';
-import type { Drawing } from '../drawing.ts';
+import { END, START, agentShape, edgeShape, type Drawing } from '../drawing.ts';
 import { part, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { append, set } from '../../../lower/kit.ts';

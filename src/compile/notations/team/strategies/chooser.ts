@@ -1,9 +1,8 @@
 /** A model beside the team that chooses or coordinates. Its tools only carry its answer; nothing runs. */
-import type { AgentDef, Input, NodeId } from '../../../../ir/nodes.ts';
+import type { AgentDef, Input, NodeId, MeterId } from '../../../../ir/nodes.ts';
 import { REPAIR_THEN_PASS } from '../../../lower/fit.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { MODEL_RETRY } from '../../../lower/agent-turn/agent-turn.ts';
-import type { MeterId } from '../../../../ir/nodes.ts';
 import { calledModel } from '../models.ts';
 import { OUTPUT } from '../slots.ts';
 import type { Lowering } from '../lowering.ts';

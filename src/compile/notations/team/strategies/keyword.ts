@@ -7,14 +7,12 @@ import type { NodeId } from '../../../../ir/nodes.ts';
 import { list, name, once, phrase, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
-import { addBadTurn, silentSite, siteOf } from '../bad-turn.ts';
-import type { Site } from '../bad-turn.ts';
+import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
 import { readChecks, readContracts } from '../checks.ts';
 import { choiceOf, heard, severalOf, silenceOf } from '../corrections.ts';
-import { END, START, agentShapes, edgeShape, guarded } from '../drawing.ts';
-import type { Drawing } from '../drawing.ts';
+import { END, START, agentShapes, edgeShape, guarded, type Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
-import { member, part, success, type Lowering } from '../lowering.ts';
+import { gateOf, member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
 import { gateFields } from '../schema/sections.ts';
 import { set } from '../../../lower/kit.ts';
@@ -76,14 +74,10 @@ export const keyword = strategy({
     return l.builder.idOf(first);
   },
   gates: ({ routes, speaking }) =>
-    routes
-      .filter(({ raw, checks }) => checks.length > 0 || raw.RequireHumanApproval)
-      .map(({ raw, checks }) => ({
-        keyword: raw.Keyword,
-        agents: [...speaking].filter((agent) => mayTake(raw, agent)),
-        checks,
-        approval: raw.RequireHumanApproval,
-      })),
+    routes.flatMap(({ raw, checks }) => {
+      const agents = [...speaking].filter((agent) => mayTake(raw, agent));
+      return gateOf(raw.Keyword, agents, checks, raw.RequireHumanApproval);
+    }),
   draw,
 });
 

@@ -4,16 +4,13 @@
  */
 import { reachableFrom } from '../../../../verify/components.ts';
 import { withFrames } from '../../../../picture/frames.ts';
-import { END, START, agentShape, edgeShape, guarded } from '../../drawing.ts';
-import type { Drawing } from '../../drawing.ts';
-import { success } from '../../lowering.ts';
-import type { Gated } from '../../lowering.ts';
+import { END, START, agentShape, edgeShape, guarded, type Drawing } from '../../drawing.ts';
+import { gateOf, success } from '../../lowering.ts';
 import type { Reading, Team } from '../../model.ts';
 import { canEnd, demandTermination } from '../../termination.ts';
 import { lacking, strategy } from '../strategy.ts';
 import { lowerGraph } from './lower.ts';
-import { graphSchema } from './model.ts';
-import type { Graph, GraphNode } from './model.ts';
+import { graphSchema, type Graph, type GraphNode } from './model.ts';
 import { readGraph } from './read.ts';
 
 export const graph = strategy({
@@ -25,18 +22,13 @@ export const graph = strategy({
     demandEnd(reading, team, read, null);
     return read;
   },
-  gates: ({ nodes }) => [...nodes.values()].flatMap(gatesOf),
+  gates: ({ nodes }) =>
+    [...nodes.values()].flatMap(({ edges, speakers }) =>
+      edges.flatMap(({ raw, checks }) => gateOf(raw.Keyword, speakers, checks, raw.RequireHumanApproval)),
+    ),
   lower: (l, model) => lowerGraph(l, model, success(l)),
   draw,
 });
-
-function gatesOf({ edges, speakers }: GraphNode): readonly Gated[] {
-  return edges.flatMap(({ raw, checks }) =>
-    raw.Keyword === undefined || (checks.length === 0 && !raw.RequireHumanApproval)
-      ? []
-      : [{ keyword: raw.Keyword, agents: speakers, checks, approval: raw.RequireHumanApproval }],
-  );
-}
 
 /** A graph must reach a terminal node, or, at the top, a termination. */
 function demandEnd(reading: Reading, team: Team, { nodes, entry, whole }: Graph, inside: GraphNode | null): void {

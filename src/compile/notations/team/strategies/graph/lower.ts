@@ -1,8 +1,7 @@
 /** Lowers a graph: one place for each node, one gate for each edge, one fork for each parallel group. */
 import type { Case, ForkNode, NodeId } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { addBadTurn, silentSite } from '../../bad-turn.ts';
-import type { Correction, Site } from '../../bad-turn.ts';
+import { addBadTurn, silentSite, type Correction, type Site } from '../../bad-turn.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
 import { exhausted, member, part, type Lowering } from '../../lowering.ts';
@@ -12,8 +11,7 @@ import { APPROVED, addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addBranches, branchOf } from '../fan-out.ts';
 import { distinct, same, sameTrigger } from '../routing.ts';
-import { groupOf, isOpen, mergeOf } from './model.ts';
-import type { Edge, Graph, GraphNode, Inner } from './model.ts';
+import { groupOf, isOpen, mergeOf, type Edge, type Graph, type GraphNode, type Inner } from './model.ts';
 import { OBSERVATIONS, TALK } from '../../../../lower/agent-turn/turn.ts';
 import { lowerMapReduce } from '../mapreduce.ts';
 import { lowerScatterGather } from '../scattergather.ts';

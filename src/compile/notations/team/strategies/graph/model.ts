@@ -4,11 +4,9 @@ import { bool, fault, int, list, map, name, phrase, record, ruled, some } from '
 import type { Path } from '../../../../source/located.ts';
 import type { Check } from '../../model.ts';
 import { gateFields } from '../../schema/sections.ts';
-import { mapReduceSchema } from '../mapreduce.ts';
-import type { RawMapReduce } from '../mapreduce.ts';
+import { mapReduceSchema, type RawMapReduce } from '../mapreduce.ts';
 import { mayTake, sameTrigger } from '../routing.ts';
-import { scatterGatherSchema } from '../scattergather.ts';
-import type { RawScatterGather } from '../scattergather.ts';
+import { scatterGatherSchema, type RawScatterGather } from '../scattergather.ts';
 
 const node = record(() => ({
   Id: name(),

@@ -2,8 +2,7 @@
 import type { Expr, NodeId, Write } from '../../../../../ir/nodes.ts';
 import { REPLY } from '../../../../lower/agent-turn/turn.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { addBadTurn, badTurns } from '../../bad-turn.ts';
-import type { Site } from '../../bad-turn.ts';
+import { addBadTurn, badTurns, type Site } from '../../bad-turn.ts';
 import { addAsk, hasTwin, roster } from '../chooser.ts';
 import { recent } from '../llm.ts';
 import { exhausted, part, success, type Lowering, type Place } from '../../lowering.ts';

@@ -1,8 +1,7 @@
 /** Lowers a state machine: one place for each state, one gate for each transition. */
 import type { NodeId, Write } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
-import { addBadTurn, badTurns, silentSite } from '../../bad-turn.ts';
-import type { Site } from '../../bad-turn.ts';
+import { addBadTurn, badTurns, silentSite, type Site } from '../../bad-turn.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
 import { choiceOf, heard, severalOf, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
@@ -12,8 +11,7 @@ import { BAD, CONTEXT, HEARD, PARTIAL, SAID, STATE, TURNS, clean, tell } from '.
 import { addTermination } from '../../termination.ts';
 import { addTeamTurn } from '../../turn.ts';
 import { addFanOut } from '../fan-out.ts';
-import { isTerminal, openIn } from './model.ts';
-import type { Machine, RawState, RawTransition, Transition } from './model.ts';
+import { isTerminal, openIn, type Machine, type RawState, type RawTransition, type Transition } from './model.ts';
 
 const REVIEW_CHARS = 8000;
 

@@ -6,8 +6,7 @@ import { readContracts } from '../../checks.ts';
 import { checkSources } from '../../context.ts';
 import type { Reading } from '../../model.ts';
 import { mayTake, warnOfShadows } from '../routing.ts';
-import { openIn } from './model.ts';
-import type { Machine, RawMachine, RawState, RawTransition, Transition } from './model.ts';
+import { openIn, type Machine, type RawMachine, type RawState, type RawTransition, type Transition } from './model.ts';
 
 export function readMachine(raw: RawMachine, path: Path, reading: Reading): Machine {
   const transitions = new Map<string, readonly Transition[]>();

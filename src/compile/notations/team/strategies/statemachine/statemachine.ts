@@ -2,13 +2,12 @@
  * `statemachine`: agents signal and the machine decides. Only the transitions of the current state can be taken, so no text
  * leads to any other state.
  */
-import { START, agentShape, edgeShape, guarded } from '../../drawing.ts';
-import type { Drawing } from '../../drawing.ts';
+import { START, agentShape, edgeShape, guarded, type Drawing } from '../../drawing.ts';
+import { gateOf } from '../../lowering.ts';
 import { demandEnding, demandTermination } from '../../termination.ts';
 import { lacking, strategy } from '../strategy.ts';
 import { lowerMachine } from './lower.ts';
-import { isTerminal, machineSchema } from './model.ts';
-import type { Machine } from './model.ts';
+import { isTerminal, machineSchema, type Machine, type RawMachine } from './model.ts';
 import { readMachine } from './read.ts';
 
 export const stateMachine = strategy({
@@ -20,25 +19,22 @@ export const stateMachine = strategy({
     const terminal = [...machine.entered].filter((name) => isTerminal(raw.States[name]));
     for (const name of terminal)
       demandEnding(reading, team, raw.States[name]?.Agent ?? '', machine.path(name), `the terminal state \`${name}\``);
-    if (terminal.length === 0)
-      demandTermination(
-        reading,
-        team,
-        Object.values(raw.States).map(({ Agent }) => Agent),
-      );
+    if (terminal.length === 0) demandTermination(reading, team, agentsIn(raw));
     return machine;
   },
   gates: ({ raw, entered, transitions }) =>
     [...entered].flatMap((name) =>
       transitions(name).flatMap(({ raw: { Signal }, checks }) =>
-        Signal === undefined || checks.length === 0
-          ? []
-          : [{ keyword: Signal, agents: [raw.States[name]?.Agent ?? ''], checks, approval: false }],
+        gateOf(Signal, [raw.States[name]?.Agent ?? ''], checks),
       ),
     ),
   lower: lowerMachine,
   draw,
 });
+
+function agentsIn({ States }: RawMachine): readonly string[] {
+  return Object.values(States).map(({ Agent }) => Agent);
+}
 
 function draw({ raw, transitions }: Machine): Drawing {
   const names = Object.keys(raw.States);
