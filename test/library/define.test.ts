@@ -376,5 +376,9 @@ workflow:
         .step(worker)
         .step(editor, ({ worker: w }) => text`${(w as unknown as { size(): number }).size()}`),
     ).toThrow('cannot compute');
+    const quoting = (words: string) => workflow('w').step(worker, ({ input }) => text`Explain ${words}, ${input}`);
+    expect(() => quoting('{{ input }}')).toThrow('cannot have `{{ input }}` as text');
+    expect(() => workflow('w').step(worker, () => text`{{${'input'}}}`)).toThrow('cannot have `{{input}}` as text');
+    expect(JSON.stringify(quoting('{{ other }}').document)).toContain('{{ other }}');
   });
 });

@@ -81,6 +81,34 @@ describe('inference', () => {
     expect(compile(defined.document).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
+  test('of results that an error or a missing branch can replace', () => {
+    const worker = agent('worker', { output: z.object({ found: z.string() }) });
+    const other = agent('other', { output: z.object({ more: z.string() }) });
+    const begun = flow('many', { input: z.object({ tasks: z.array(z.string()) }) });
+    const mapped = <const OnError extends 'fail' | 'skip' | 'collect'>(onItemError: OnError) =>
+      begun.map(
+        'each',
+        ({ input }) => input.tasks,
+        (f, task) => f.step(worker, () => task),
+        { onItemError },
+      );
+    type Found = { found: string };
+    type Failed = { readonly error: { readonly type: string; readonly message: string } };
+    const skipped = mapped('skip');
+    const collected = mapped('collect');
+    expectTypeOf<OutputFor<typeof skipped>>().toEqualTypeOf<readonly Found[]>();
+    expectTypeOf<OutputFor<typeof collected>>().toEqualTypeOf<readonly (Found | Failed)[]>();
+    begun.parallel('all', [(f) => f.step(worker), (f) => f.step(other)]).output(({ worker: found }) => {
+      expectTypeOf(found.found).toEqualTypeOf<Ref<string>>();
+      return { found };
+    });
+    for (const join of ['any', 1] as const)
+      begun.parallel('some', [(f) => f.step(worker), (f) => f.step(other)], { join }).output(({ worker: found }) => {
+        expectTypeOf(found.found).toEqualTypeOf<Ref<string | undefined>>();
+        return { found: found.found.default('nothing') };
+      });
+  });
+
   test('of lists that later steps take', () => {
     const priced = code('priced', { input: z.object({ n: z.number() }), run: ({ n }) => ({ net: n, tags: ['a'] }) });
     const Nets = z.array(z.object({ net: z.number(), tags: z.array(z.string()) }));

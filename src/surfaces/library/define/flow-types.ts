@@ -219,33 +219,37 @@ export interface Flow<
    * Runs steps once for each item of a list, several at a time. The result is the list of outputs in the order of the items.
    * @example begun.map('each', ({ plan }) => plan.tasks, (f, task) => f.step(worker, () => task.brief))
    */
-  map<const Name extends string, Item, Each extends Part>(
+  map<const Name extends string, Item, Each extends Part, const OnError extends MapOptions['onItemError'] = 'fail'>(
     this: FreeName<Name, Names>,
     name: Name,
     over: (scope: Scope<In, Results>) => Operand<readonly Item[]>,
     each: (flow: Flow<In, Results, Asked, unknown, never, Names | Name>, item: Ref<Item>, index: Ref<number>) => Each,
-    options?: MapOptions,
+    options?: MapOptions & { readonly onItemError?: OnError },
   ): Flow<
     In,
-    With<Results, Name, readonly (ShapeOf<Each>['last'] | ShapeOf<Each>['ended'])[]>,
+    With<Results, Name, readonly Mapped<Each, OnError>[]>,
     ShapeOf<Each>['questions'],
-    readonly (ShapeOf<Each>['last'] | ShapeOf<Each>['ended'])[],
+    readonly Mapped<Each, OnError>[],
     Ended,
     Names | Name | ShapeOf<Each>['names']
   >;
 
   /**
-   * Runs branches at the same time and waits for them.
+   * Runs branches at the same time and waits for them. Unless all must succeed, the results of a branch may be missing.
    * @example begun.parallel('search', [(f) => f.step(web), (f) => f.step(papers)])
    */
-  parallel<const Name extends string, const Branches extends readonly Branch<In, Results, Asked, Names>[]>(
+  parallel<
+    const Name extends string,
+    const Branches extends readonly Branch<In, Results, Asked, Names>[],
+    const Join extends ParallelOptions['join'] = 'all',
+  >(
     this: FreeName<Name, Names>,
     name: Name,
     branches: Branches & UnlessTaken<InBoth<Name, Joined<Branches>['names']> | Repeated<Branches, Names>>,
-    options?: ParallelOptions,
+    options?: ParallelOptions & { readonly join?: Join },
   ): Flow<
     In,
-    Results & Joined<Branches>['state'],
+    Results & Together<Joined<Branches>['state'], Join, Results>,
     Asked & Joined<Branches>['questions'],
     { readonly [head: string]: unknown },
     Ended,
@@ -316,6 +320,15 @@ interface StepOptions<
   /** Steps that run if this one fails, after its retries. Then the flow goes on. */
   readonly onError?: (flow: Flow<In, Results, Asked, null, never, Names | Name>, error: Ref<Failure>) => Handled;
 }
+
+/** The result of one item of a map. `collect` puts the error of a failed item in its place. */
+type Mapped<Each, OnError> =
+  | ShapeOf<Each>['last']
+  | ShapeOf<Each>['ended']
+  | ('collect' extends OnError ? { readonly error: Pick<Failure, 'type' | 'message'> } : never);
+
+/** The results of branches. Unless all must succeed, each of them may be missing. */
+type Together<Found, Join, Outer> = [Join] extends ['all' | undefined] ? Found : Maybe<Found, Outer>;
 
 type Joined<Branches> = Branches extends readonly [infer First, ...infer Rest]
   ? {

@@ -167,8 +167,10 @@ function written(
 ): { readonly text: string; readonly reads: readonly string[] } {
   const names = new Set(['input', ...known.map(({ name }) => name)]);
   const scope = Object.fromEntries([...names].map((name) => [name, reference<string>(name)]));
+  const parts = textParts(prompt(scope), `the step \`${about}\``);
+  refuseBraces(parts, names);
   const reads: string[] = [];
-  const parts = textParts(prompt(scope), `the step \`${about}\``).map((part) => {
+  const texts = parts.map((part) => {
     if (typeof part === 'string') return part;
     if (!names.has(part.expr))
       throw new SluiceError(
@@ -179,5 +181,17 @@ function written(
     if (part.expr !== 'input') reads.push(part.expr);
     return `{{${part.expr}}}`;
   });
-  return { text: parts.join(''), reads };
+  return { text: texts.join(''), reads };
+}
+
+/** A name in braces that is only text would be replaced, and a workflow has no other way to write it. */
+function refuseBraces(parts: ReturnType<typeof textParts>, names: ReadonlySet<string>): void {
+  const plain = parts.map((part) => (typeof part === 'string' ? part : ' ')).join('');
+  for (const [written, name = ''] of plain.matchAll(/\{\{([^{}]*)\}\}/g))
+    if (names.has(name.trim()))
+      throw new SluiceError(
+        'not-recorded',
+        `a prompt of a workflow cannot have \`${written}\` as text`,
+        'Use a `flow`, or write the braces in another way.',
+      );
 }
