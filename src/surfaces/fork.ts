@@ -1,5 +1,5 @@
 /** Changes of a fork other than slots: the instructions and models of agents, and the work directory of its tools. */
-import { defined } from '../expr/values.ts';
+import { present } from '../expr/present.ts';
 import { hash } from 'node:crypto';
 import { modelTable, type ModelEntry } from '../compile/document/model-table.ts';
 import { didYouMean } from '../compile/diagnose/nearest.ts';
@@ -81,7 +81,7 @@ function editAgents(flow: CompiledFlow, edits: { readonly [agent: string]: Agent
         `\`${model}\` is neither a model of the document nor \`provider/model\``,
         'Write it as openai/gpt-5-mini.',
       );
-    agents[agent.id] = { ...agent, ...defined({ instructions, model }) };
+    agents[agent.id] = { ...agent, ...present({ instructions, model }) };
   }
   const { hash: _, ...body } = flow;
   const models = { ...flow.models, ...table.usedBy(Object.values(agents)) };

@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { NOTATIONS } from '../../src/compile/notations/registry.ts';
-import type { Json } from '../../src/expr/json.ts';
-import { isRecord } from '../../src/expr/json.ts';
+import { isRecord, type Json } from '../../src/expr/json.ts';
 import { CASES, plantedRun } from './planted.ts';
 
 /** The key of each notation in a document. */

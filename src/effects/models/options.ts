@@ -7,7 +7,7 @@ import type { LanguageModelV4CallOptions, SharedV4ProviderOptions, SharedV4Warni
 import { SDK_OPTIONS } from '../../catalog/provider-options.ts';
 import type { Protocol } from '../../catalog/providers.ts';
 import { isRecord } from '../../expr/json.ts';
-import { defined } from '../../expr/values.ts';
+import { present } from '../../expr/present.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AgentDef, CallSettings } from '../../ir/nodes.ts';
 import { fail } from '../../runtime/failures.ts';
@@ -47,24 +47,24 @@ export function tuningOf(target: Target, agent: AgentDef, hasTools: boolean, pre
   const { known, raw } = splitOptions(target.options, protocol);
   const parallel = hasTools ? settings.parallelToolCalls : undefined;
   const { topP, seed, stop, reasoningEffort } = settings;
-  const given = defined({ temperature: temperature ?? undefined, topP, seed });
+  const given = present({ temperature: temperature ?? undefined, topP, seed });
   if (maxOutputTokens !== null) refuseLargerCap(target, maxOutputTokens);
   const isSerial = protocol === 'anthropic' && parallel !== undefined ? !parallel : undefined;
   return {
     call: {
       ...given,
-      ...defined({ maxOutputTokens: maxOutputTokens ?? undefined, reasoning: reasoningEffort }),
+      ...present({ maxOutputTokens: maxOutputTokens ?? undefined, reasoning: reasoningEffort }),
       ...(stop === undefined ? {} : { stopSequences: [...stop] }),
     },
     providerOptions: {
-      [optionsName(target)]: { ...preset, ...defined({ disableParallelToolUse: isSerial }), ...known },
+      [optionsName(target)]: { ...preset, ...present({ disableParallelToolUse: isSerial }), ...known },
     },
     body: {
       over: raw,
       ...(maxOutputTokens === null ? {} : { cap: { tokens: maxOutputTokens, hasThinking: 'thinking' in known } }),
       missing: settingFields(protocol, {
         ...given,
-        ...defined({
+        ...present({
           stop: stop && [...stop],
           reasoningEffort,
           parallel: isSerial === undefined ? parallel : undefined,
@@ -209,16 +209,16 @@ function settingFields(protocol: Protocol, settings: Fields): Fields {
     case 'a2a':
       return {};
     case 'google': {
-      const config = defined({ ...same, topP, stopSequences: stop });
+      const config = present({ ...same, topP, stopSequences: stop });
       return Object.keys(config).length === 0 ? {} : { generationConfig: config };
     }
     case 'anthropic':
-      return defined({ ...common, stop_sequences: stop });
+      return present({ ...common, stop_sequences: stop });
     case 'openai':
-      return defined({ ...common, stop, reasoning: reasoningEffort && { effort: reasoningEffort } });
+      return present({ ...common, stop, reasoning: reasoningEffort && { effort: reasoningEffort } });
     case 'openai-chat':
     case 'compatible':
-      return defined({ ...common, stop, reasoning_effort: reasoningEffort });
+      return present({ ...common, stop, reasoning_effort: reasoningEffort });
   }
 }
 

@@ -1,8 +1,7 @@
 /** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. Nothing is preselected. */
-import { isRecord } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
-import type { Json } from '../../expr/json.ts';
 import type { Answer } from '../../ir/events.ts';
 import type { Waiting } from '../../runtime/engine/types.ts';
 import { packetLines } from './packet.ts';

@@ -2,8 +2,8 @@
  * Compiles a document on disk: YAML and JSON from their text, a TypeScript or JavaScript module from its exports.
  * Mistakes in the document are diagnostics; a file that cannot be read is an error.
  */
-import { defined } from '../../expr/values.ts';
-import { createHash } from 'node:crypto';
+import { present } from '../../expr/present.ts';
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { lockFileOf, readMcpLock, type McpLock } from '../../catalog/mcp-lock.ts';
@@ -41,22 +41,31 @@ export interface CompiledFile {
  * lock file, and null means none.
  */
 export async function compileFile(file: string, model?: string, mcpLock?: McpLock | null): Promise<CompiledFile> {
-  const lock = mcpLock === undefined ? readLock(file) : (mcpLock ?? undefined);
-  const options = {
+  if (/\.[cm]?[jt]s$/.test(file)) {
+    const value = await exported(file);
+    if (!isDefinition(value)) return { file, document: value, result: compileAs(file, value, model, mcpLock) };
+    const { document } = value;
+    return { file, document, result: compileAs(file, document, model, mcpLock), definition: value };
+  }
+  const text = readText(file);
+  return { file, text, result: compileAs(file, text, model, mcpLock) };
+}
+
+/** Compiles a text or a value in the place of the file. */
+export function compileAs(
+  file: string,
+  source: string | object,
+  model?: string,
+  mcpLock: McpLock | null | undefined = readLock(file),
+): CompileResult {
+  return compile(source, {
     file,
-    hash: sha256,
+    hash: (text) => hash('sha256', text, 'hex'),
     priceOf,
     checkPolicy,
     readText: textReader(dirname(file)),
-    ...defined({ model, mcpLock: lock }),
-  };
-  if (/\.[cm]?[jt]s$/.test(file)) {
-    const value = await exported(file);
-    if (!isDefinition(value)) return { file, document: value, result: compile(value, options) };
-    return { file, document: value.document, result: compile(value.document, options), definition: value };
-  }
-  const text = readText(file);
-  return { file, text, result: compile(text, options) };
+    ...present({ model, mcpLock: mcpLock ?? undefined }),
+  });
 }
 
 /** The lock file beside the document. Undefined if the file does not exist. */
@@ -158,8 +167,4 @@ function documentIn(file: string, module: { readonly [name: string]: unknown }):
     names === '' ? `\`${file}\` exports no document` : `\`${file}\` exports several definitions: ${names}`,
     `Export ${names === '' ? 'it' : 'one of them'} as \`default\`, \`document\` or \`flow\`.`,
   );
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
 }

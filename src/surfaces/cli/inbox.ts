@@ -1,5 +1,5 @@
 /** The inbox of `sluice approvals` on a terminal: choose a question, see it whole, answer it. */
-import { defined } from '../../expr/values.ts';
+import { present } from '../../expr/present.ts';
 import type { Waiting } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson, currentUser, prompt } from './ask-person.ts';
@@ -67,7 +67,7 @@ async function answer(cli: Cli, options: WorldOptions, question: Waiting): Promi
     await answerCommand(cli, question.id, choice, {
       ...options,
       ...who,
-      ...defined({ text, payload, edit: edit === undefined ? undefined : JSON.stringify(edit) }),
+      ...present({ text, payload, edit: edit === undefined ? undefined : JSON.stringify(edit) }),
     });
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;

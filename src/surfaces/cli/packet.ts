@@ -1,6 +1,5 @@
 /** Data of a question as lines that a person can read: names and values instead of JSON. */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { harmless, unpadded } from './code-points.ts';
 import { oneLine, pad, widthOf, wrap } from './text.ts';
 

@@ -1,6 +1,6 @@
 /** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
 import { isGood } from '../../ir/codes.ts';
-import { isRecord } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { BUDGET_ROWS } from '../../ir/dimensions.ts';
 import type { Report, Usage, Waiting } from '../../runtime/engine/types.ts';
@@ -9,7 +9,6 @@ import type { Screen } from './screen.ts';
 import { harmless } from './code-points.ts';
 import { dollars, fitted, framed, grouped, oneLine, plural, seconds, shellWord, shown, table } from './text.ts';
 import type { Escalation } from '../../catalog/escalations.ts';
-import type { Json } from '../../expr/json.ts';
 
 export function verdictLine(report: Report, { colors }: Screen): string {
   const head =

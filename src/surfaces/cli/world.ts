@@ -1,5 +1,5 @@
 /** Turns the options of a command into a world. If a model, key or tool is missing, the run waits and the command ends. */
-import { defined } from '../../expr/values.ts';
+import { present } from '../../expr/present.ts';
 import { isIP } from 'node:net';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
@@ -62,8 +62,8 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
     flowTools: definitionTools,
     tools: options.functions ?? {},
     toolOptions: { ...toolOptionsOf(options), memory },
-    ...defined({ script }),
-    ...(script === undefined || options.model !== undefined ? { models: { ...defined({ model }), stream } } : {}),
+    ...present({ script }),
+    ...(script === undefined || options.model !== undefined ? { models: { ...present({ model }), stream } } : {}),
   });
   if (script !== undefined && options.model !== undefined && flow !== undefined)
     cli.hint(partsLine(script, flow, options.model));
@@ -79,7 +79,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
 function toolOptionsOf(options: WorldOptions): WorldToolOptions {
   const { workDir, documentDir, allowHost = [], shellLimit = [] } = options;
   return {
-    ...defined({ workDir, documentDir }),
+    ...present({ workDir, documentDir }),
     http: httpOptions(allowHost),
     ...(shellLimit.length === 0 ? {} : { shell: { limits: readShellLimits(shellLimit) } }),
   };

@@ -1,5 +1,5 @@
 /** `sluice answer`: records an answer, then follows the run until it waits or ends. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { RunId } from '../../../ir/events.ts';
 import type { GivenAnswer } from '../../../runtime/engine/identity.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
@@ -29,7 +29,7 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
   const edit = readJson('--edit', options.edit);
   const { text, payload } = options;
   const key = options.key === undefined ? undefined : readKey(cli, options.key);
-  const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...defined({ edit, text, payload, key }) };
+  const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...present({ edit, text, payload, key }) };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
   return withRunSession(cli, runAsking, id, options, async (session, run) => {
     const { flow, seq } = await headOf(session.store, run);

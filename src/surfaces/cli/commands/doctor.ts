@@ -1,5 +1,5 @@
 /** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { oneLine, plural, table } from '../text.ts';
@@ -70,7 +70,7 @@ async function serverFinding(file: string, [name, config]: [string, McpServer]):
     return { name: `MCP server ${name}`, status: 'ok', found: plural(servers[name]?.length ?? 0, 'tool') };
   } catch (error) {
     const { message, help } = error as SluiceError;
-    return { name: `MCP server ${name}`, status: 'bad', found: message, ...defined({ help }) };
+    return { name: `MCP server ${name}`, status: 'bad', found: message, ...present({ help }) };
   }
 }
 
@@ -214,7 +214,7 @@ async function modelFindings(file: string, flow: CompiledFlow, connect: boolean)
           : { name, status: 'ok', found: `${target.name}, ${found}` };
       } catch (error) {
         const { message, help } = error as SluiceError;
-        return { name, status: 'bad', found: message, ...defined({ help }) };
+        return { name, status: 'bad', found: message, ...present({ help }) };
       }
     }),
   );

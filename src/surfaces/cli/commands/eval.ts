@@ -1,10 +1,10 @@
 /** `sluice eval`: runs a suite; `eval record` and `eval from-runs` turn stored runs into cases. */
-import { defined } from '../../../expr/values.ts';
+import type { Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { checkExpression } from '../../../compile/expressions/expression.ts';
 import { compileExpr } from '../../../expr/evaluate.ts';
-import type { Json } from '../../../expr/json.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { recordOf, type RunRecord } from '../../evaluate/journal/record.ts';
@@ -90,7 +90,7 @@ async function load(
     );
   if (read.suite === null) throw stop(read.diagnostics);
   const dir = dirname(file);
-  const given = { dir, tags: options.tag ?? [], ...defined({ model: options.model }) };
+  const given = { dir, tags: options.tag ?? [], ...present({ model: options.model }) };
   const { flow, cases } = await prepareSuite({ suite: read.suite, ...given });
   const found = read.checkNames(flow);
   if (found.some(({ severity }) => severity === 'error')) throw stop(found);

@@ -1,6 +1,6 @@
 /** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
-import { defined } from '../../../expr/values.ts';
 import type { Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { fork, type AgentEdit } from '../../fork.ts';
@@ -40,7 +40,7 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
       answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
       agents,
       attachments: attachmentsBeside(cli.db),
-      ...defined({ run: options.run, modules }),
+      ...present({ run: options.run, modules }),
     });
     const { state: forked } = await readRun(session.store.journal, run);
     const last = forked.origin.parent?.seq ?? at;

@@ -1,5 +1,5 @@
 /** `sluice migrate`: moves a suspended run to a new version of its flow, if the run fits it, and follows it. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { dirname } from 'node:path';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
@@ -54,7 +54,7 @@ export async function migrateCommand(
       by: options.as ?? currentUser(),
       pins,
       attachments: attachmentsBeside(cli.db),
-      ...defined({ run: options.run }),
+      ...present({ run: options.run }),
     });
     cli.hint(`run ${run} continues ${from} with ${file}`);
     return followToResult(cli, session, run, seq);

@@ -1,5 +1,5 @@
 /** `sluice prune`: removes ended runs by the rule of their flow or by the options, and gives the space back to the disk. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { resolve } from 'node:path';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
@@ -63,7 +63,7 @@ function ruleOf({ keep, olderThan, flow }: PruneOptions): Rule | null {
     if (flow !== undefined) throw usage('`--flow` needs `--keep` or `--older-than`');
     return null;
   }
-  return defined({ runs, endedBefore });
+  return present({ runs, endedBefore });
 }
 
 interface Expired {
@@ -102,7 +102,7 @@ async function ownRule(store: Store, run: RunId): Promise<{ rule: Rule; folder: 
   if (view?.retain === undefined) return null;
   const { runs, days, export: folder } = view.retain;
   const endedBefore = days === undefined ? undefined : Date.now() - days * 86_400_000;
-  return { rule: defined({ runs, endedBefore }), folder };
+  return { rule: present({ runs, endedBefore }), folder };
 }
 
 async function remove(cli: Cli, store: Store, expired: readonly Expired[]): Promise<void> {

@@ -1,5 +1,6 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
-import { defined } from '../../../expr/values.ts';
+import type { Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import { dirname, resolve } from 'node:path';
 import type { Cli } from '../context.ts';
 import { discoverMcp, mcpDifferences, serverOf, type Servers } from '../../../effects/mcp/discover.ts';
@@ -20,7 +21,6 @@ import { readScript } from '../script.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';
 import { defaultModel, type WorldOptions } from '../world.ts';
-import type { Json } from '../../../expr/json.ts';
 import { readText } from '../files.ts';
 
 export interface RunOptions extends WorldOptions {
@@ -56,8 +56,8 @@ export async function runCommand(cli: Cli, file: string, options: RunOptions): P
       ...(names.length === 0 ? places : withDefinition(places, file, names)),
       ...(options.script === undefined ? {} : { script: recordedAs(options.script) }),
     };
-    const origin = { pins, ...defined({ tenant: cli.tenant, user }) };
-    const run = await session.engine.start(flow, { input, origin, run: id, ...defined({ seed, deadline }) });
+    const origin = { pins, ...present({ tenant: cli.tenant, user }) };
+    const run = await session.engine.start(flow, { input, origin, run: id, ...present({ seed, deadline }) });
     if (flow.people !== undefined && options.user === undefined)
       cli.hint('the run has no `--user`, so no person is excluded from approving');
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);

@@ -1,5 +1,5 @@
 /** `sluice runs`: lists runs, newest first. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry, Store } from '../../../runtime/ports.ts';
 import { withCommandName } from '../command-name.ts';
@@ -19,7 +19,7 @@ export interface RunsOptions {
 export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitStatus> {
   const status = options.state?.split(',').map(stateNamed);
   const limit = readWhole('--limit', options.limit, 1);
-  const filter = defined({ status, limit });
+  const filter = present({ status, limit });
   const found = await withStore(cli, async (store) => (store === null ? null : listChecked(store, filter)));
   const entries = found ?? [];
   if (cli.json) cli.printJson(entries.map(jsonOf));

@@ -1,5 +1,5 @@
 /** `sluice simulate`: rehearses a flow in thousands of generated futures, without models, tools or people. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { dirname } from 'node:path';
 import { isMemoryCheck, memoryPerformer } from '../../../effects/memory/memory.ts';
 import { createMemoryStore } from '../../../effects/memory/store.ts';
@@ -52,7 +52,7 @@ export async function simulateCommand(cli: Cli, file: string, options: SimulateO
     untilCoverage,
     check: realChecks(flow, dirname(file)),
     onProgress: (done) => bar.update(done),
-    ...defined({ input }),
+    ...present({ input }),
   });
   bar.clear();
   writeReports(cli, files, {

@@ -3,7 +3,8 @@
  * journal's own events; `--prompts` adds the messages that each model received. `--format art` prints the Agent Run Trace,
  * `--format otel` OpenTelemetry spans; both are JSON.
  */
-import { defined } from '../../../expr/values.ts';
+import type { Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import { readRun, streamRun } from '../../../runtime/journal/read.ts';
 import { authoredIn, type Authored } from '../../../runtime/report/authored.ts';
@@ -20,7 +21,6 @@ import { readOptions, withRun } from '../store.ts';
 import { iso, framed, oneLine } from '../text.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { inputOf } from '../../../core/outstanding.ts';
-import type { Json } from '../../../expr/json.ts';
 import type { Program } from '../../../core/program.ts';
 import type { RunState } from '../../../ir/events.ts';
 import { sentMessages, type FileOptions, type SentMessage } from '../../../effects/models/sent-messages.ts';
@@ -146,7 +146,7 @@ function createPrompter(program: Program, files: Pick<FileOptions, 'store' | 'er
     const { run, origin } = state;
     const expected = origin.pins?.attachments ?? [];
     const prompt = sentMessages(program.flow, { name: event.name, input }, { ...files, run, expected });
-    return { agent: event.name, prompt, ...defined({ source: input.source }) };
+    return { agent: event.name, prompt, ...present({ source: input.source }) };
   };
 }
 

@@ -1,62 +1,36 @@
 /** Runs all detectors over a run, and names the agent and the step that decided a failure. */
 import type { CallRecord, RunRecord } from '../journal/record.ts';
-import {
-  budgetBlowout,
-  coordinationFailure,
-  credentialExpiry,
-  escalationBypass,
-  idempotencyFailure,
-  permissionCreep,
-  reviewQueueSaturation,
-  toolOverreach,
-  validatorRetryStorm,
-} from './control.ts';
+import * as control from './control.ts';
 import type { Pathology, Peers } from './detector.ts';
-import {
-  duplicateActions,
-  overReflection,
-  redundantDecomposition,
-  refusalToStop,
-  runawayLoops,
-  toolSpam,
-} from './loops.ts';
+import * as loops from './loops.ts';
 import { trajectoryOf, type Trajectory } from './trajectory.ts';
-import {
-  contextBloat,
-  hallucinatedObservation,
-  memoryPoisoning,
-  memoryWritePoisoning,
-  observationParserDrift,
-  planGoalDrift,
-  prematureTermination,
-  staleState,
-} from './truth.ts';
+import * as truth from './truth.ts';
 
 /** The 23 pathologies, in the order of the specification. */
 export const PATHOLOGIES: readonly Pathology[] = [
-  runawayLoops,
-  toolSpam,
-  planGoalDrift,
-  contextBloat,
-  memoryPoisoning,
-  hallucinatedObservation,
-  prematureTermination,
-  refusalToStop,
-  overReflection,
-  redundantDecomposition,
-  duplicateActions,
-  budgetBlowout,
-  staleState,
-  permissionCreep,
-  toolOverreach,
-  coordinationFailure,
-  validatorRetryStorm,
-  reviewQueueSaturation,
-  memoryWritePoisoning,
-  credentialExpiry,
-  observationParserDrift,
-  idempotencyFailure,
-  escalationBypass,
+  loops.runawayLoops,
+  loops.toolSpam,
+  truth.planGoalDrift,
+  truth.contextBloat,
+  truth.memoryPoisoning,
+  truth.hallucinatedObservation,
+  truth.prematureTermination,
+  loops.refusalToStop,
+  loops.overReflection,
+  loops.redundantDecomposition,
+  loops.duplicateActions,
+  control.budgetBlowout,
+  truth.staleState,
+  control.permissionCreep,
+  control.toolOverreach,
+  control.coordinationFailure,
+  control.validatorRetryStorm,
+  control.reviewQueueSaturation,
+  truth.memoryWritePoisoning,
+  control.credentialExpiry,
+  truth.observationParserDrift,
+  control.idempotencyFailure,
+  control.escalationBypass,
 ];
 
 export interface Finding {

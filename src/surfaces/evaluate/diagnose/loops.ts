@@ -1,7 +1,6 @@
 /** Pathologies of repetition: loops, spam, needless reflection, duplicate tasks and calls, and runs that do not stop. */
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../../../expr/json.ts';
 import { remedyFor, repeated, usualMost, type Found, type Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep, Trajectory } from './trajectory.ts';
 

@@ -2,12 +2,11 @@
  * A run as the detectors of pathologies see it: replies, tool calls, refusals, tripped limits, questions, plans, memory. It is
  * built from a journal; recorded agents of other systems can be brought into the same form.
  */
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { CompiledFlow, Meter, Node, ToolDef } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import type { MadeDecision } from '../../../runtime/report/decisions.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../../../expr/json.ts';
 import type { Attempt, CallRecord, PlanVersion, RefusedCall, RunRecord } from '../journal/record.ts';
 
 export interface ToolStep {
@@ -57,8 +56,6 @@ interface Trip {
   readonly node: string;
   readonly why: 'limit' | 'foreseen';
   readonly noted: boolean;
-  readonly rule: string | null;
-  readonly limit: number | null;
 }
 interface QuestionStep {
   readonly seq: number;
@@ -86,8 +83,6 @@ export interface Trajectory {
   readonly code: string | null;
   readonly goal: string;
   readonly answer: string;
-  readonly startedAt: number;
-  readonly now: number;
   readonly last: number;
   readonly calls: readonly ToolStep[];
   readonly replies: readonly ReplyStep[];
@@ -109,18 +104,16 @@ export interface Trajectory {
     readonly grounding: boolean;
   }[];
   readonly decisions: readonly MadeDecision[];
-  readonly path: readonly string[];
   readonly tools: { readonly [name: string]: ToolDef };
   readonly instructions: readonly string[];
   readonly reason: string | null;
-  readonly violations: readonly string[];
   readonly usage: { readonly toolCalls: number; readonly modelCalls: number; readonly costUsd: number };
 }
 
 export function trajectoryOf(record: RunRecord): Trajectory {
   const { read, report, calls, refused, plans } = record;
   const { flow } = read.program;
-  const { input, startedAt, now, seq } = read.state;
+  const { input, seq } = read.state;
   const goal = read.state.threads.get('0')?.slots['goal'];
   return {
     run: report.run,
@@ -130,8 +123,6 @@ export function trajectoryOf(record: RunRecord): Trajectory {
     code: report.code,
     goal: flat(goal ?? input),
     answer: report.output === null ? '' : flat(report.output),
-    startedAt,
-    now,
     last: seq,
     calls: calls.filter(({ kind }) => kind === 'tool').map((call) => toolStep(record, call)),
     replies: calls.filter(({ kind }) => kind === 'model').map((call) => replyStep(record, call)),
@@ -154,11 +145,9 @@ export function trajectoryOf(record: RunRecord): Trajectory {
     ),
     failedChecks: calls.flatMap(failedCheck),
     decisions: report.decisions,
-    path: report.path,
     tools: flow.tools,
     instructions: Object.values(flow.agents).map(({ instructions }) => instructions),
     reason: report.reason ?? null,
-    violations: report.violations.map(({ message }) => message),
     usage: report.usage,
   };
 }
@@ -251,8 +240,6 @@ function tripsIn(record: RunRecord): readonly Trip[] {
         node: nameAt(record, event.node),
         why: event.why,
         noted: event.noted === true,
-        rule: event.repeated?.rule ?? null,
-        limit: meter?.max ?? null,
       },
     ];
   });

@@ -1,10 +1,9 @@
 /** Pathologies of truth: claims without evidence, wrong ends, drift, old or poisoned knowledge, and misread tool results. */
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import { evidenceOf, judgeUtterance } from '../../../effects/grounding/grounding.ts';
 import { wordsOf } from '../../../effects/grounding/tool-words.ts';
 import { judgeResult } from '../../../effects/policy/result.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { isRecord } from '../../../expr/json.ts';
 import { overlap, remedyFor, wordsIn, type Pathology } from './detector.ts';
 import type { ToolStep, Trajectory } from './trajectory.ts';
 

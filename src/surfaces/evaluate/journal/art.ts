@@ -4,13 +4,12 @@
  */
 import { hash } from 'node:crypto';
 import { canonical } from '../../../expr/canonical.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import { BUDGET_ROWS, DIMENSION_ROWS, shownAmount } from '../../../ir/dimensions.ts';
 import type { Event } from '../../../ir/events.ts';
 import { clockOf, isCounted } from '../../../ir/meters.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
-import { isRecord } from '../../../expr/json.ts';
 import type { CallRecord, RunRecord } from './record.ts';
 
 export interface AgentRunTrace {

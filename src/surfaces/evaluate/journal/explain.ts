@@ -34,30 +34,21 @@ export function explain(record: RunRecord): Explanation {
     else entry.calls += 1;
     if (status === 'failed') entry.failed += 1;
   }
-  const updates = trace.state_checkpoints.length;
-  const verified = trace.state_checkpoints.filter(({ verified_by: by }) => by !== null).length;
-  const allowed = allowedIn(record);
-  const spent = spentIn(record);
-  const end = endOf(record);
-  const { path } = report;
-  return {
-    sentence: sentenceOf({ allowed, path, tools, spent, updates, verified, end }),
-    allowed,
-    path,
+  const parts = {
+    allowed: allowedIn(record),
+    path: report.path,
     tools,
-    spent,
-    state: { updates, verified },
-    end,
-    detail: detailOf(record),
+    spent: spentIn(record),
+    state: {
+      updates: trace.state_checkpoints.length,
+      verified: trace.state_checkpoints.filter(({ verified_by: by }) => by !== null).length,
+    },
+    end: endOf(record),
   };
+  return { sentence: sentenceOf(parts), ...parts, detail: detailOf(record) };
 }
 
-interface Parts extends Pick<Explanation, 'allowed' | 'path' | 'tools' | 'spent' | 'end'> {
-  readonly updates: number;
-  readonly verified: number;
-}
-
-function sentenceOf({ allowed, path, tools, spent, updates, verified, end }: Parts): string {
+function sentenceOf({ allowed, path, tools, spent, state, end }: Omit<Explanation, 'sentence' | 'detail'>): string {
   const may = allowed.tools.length === 0 ? 'call no tools' : `call ${listed(allowed.tools)}`;
   const within = allowed.limits.length === 0 ? '' : ` within ${listed(allowed.limits)}`;
   const called = Object.entries(tools).map(([tool, { calls, refused }]) =>
@@ -68,7 +59,7 @@ function sentenceOf({ allowed, path, tools, spent, updates, verified, end }: Par
     `chose the path ${path.length === 0 ? '(none)' : path.slice(0, PATH_MAX).join(' > ')}${path.length > PATH_MAX ? ` > … (${path.length} entries)` : ''}`,
     `called ${called.length === 0 ? 'no tools' : listed(called)}`,
     `spent ${listed(spent)}`,
-    `updated its state ${updates} times, ${verified} of them from verified observations`,
+    `updated its state ${state.updates} times, ${state.verified} of them from verified observations`,
     `and ${end}.`,
   ].join(', ');
 }

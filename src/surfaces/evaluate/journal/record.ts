@@ -2,13 +2,12 @@
  * One run as evaluations see it: the report, and every call with its input, its attempts and its verdict. Everything is
  * computed from the journal.
  */
-import { isRecord } from '../../../expr/json.ts';
-import { defined } from '../../../expr/values.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import { canonical } from '../../../expr/canonical.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { authorOf } from '../../../core/failure.ts';
 import { inputOf } from '../../../core/outstanding.ts';
-import type { Json } from '../../../expr/json.ts';
 import type { Amounts } from '../../../ir/dimensions.ts';
 import type { EffectKey, ErrorRecord, Event, Failure, Question, RunState, ThreadId } from '../../../ir/events.ts';
 import type { EffectKind } from '../../../ir/nodes.ts';
@@ -122,7 +121,7 @@ function enter(fold: Fold, state: RunState, event: Event): void {
 
 function requested(fold: Fold, state: RunState, event: Of<'effect.requested'>): void {
   const { kind, name, node: id, deadline, question } = event;
-  addCall(fold, state, event, { kind, name, id, deadline, ...defined({ question }) });
+  addCall(fold, state, event, { kind, name, id, deadline, ...present({ question }) });
   if (kind === 'model') fold.agents.set(event.thread, name);
 }
 

@@ -17,8 +17,8 @@ export interface Sample {
   readonly whole: number;
 }
 export type Target = { readonly atLeast: number } | { readonly atMost: number };
-export interface Metric {
-  readonly id: MetricId;
+interface Row {
+  readonly id: string;
   readonly title: string;
   /** `share`: from 0 to 1. `mean`: an average over runs. `most`: the largest of all runs. `agreement`: precision and recall. */
   readonly kind: 'share' | 'mean' | 'most' | 'agreement';
@@ -30,26 +30,6 @@ export interface Metric {
   /** Null if the run says nothing about this metric. */
   sample(run: Measured): Sample | null;
 }
-export type MetricId =
-  | 'taskSuccessRate'
-  | 'correctTermination'
-  | 'trajectoryValidity'
-  | 'trajectoryEfficiency'
-  | 'escalationAccuracy'
-  | 'stepCountEfficiency'
-  | 'loopDepthLimit'
-  | 'toolCallCount'
-  | 'failedToolCalls'
-  | 'retryRate'
-  | 'timeoutRate'
-  | 'budgetAdherence'
-  | 'costPerSuccess'
-  | 'observationGroundingRate'
-  | 'memoryWriteQuality'
-  | 'humanOverrideRate'
-  | 'userCorrectionRate'
-  | 'traceCompleteness';
-
 const one = (holds: boolean): Sample => ({ part: holds ? 1 : 0, whole: 1 });
 const ended =
   (sample: (run: Measured) => Sample | null) =>
@@ -58,7 +38,7 @@ const ended =
 const counted = (all: readonly boolean[]): Sample | null =>
   all.length === 0 ? null : { part: all.filter(Boolean).length, whole: all.length };
 
-export const METRICS: readonly Metric[] = [
+const ROWS = [
   {
     id: 'taskSuccessRate',
     title: 'Task Success Rate',
@@ -290,7 +270,23 @@ export const METRICS: readonly Metric[] = [
         ),
       ),
   },
-];
+] as const satisfies readonly Row[];
+
+export type MetricId = (typeof ROWS)[number]['id'];
+export interface Metric extends Row {
+  readonly id: MetricId;
+}
+export const METRICS: readonly Metric[] = ROWS;
+
+/** Shares and agreements go from 0 to 1. */
+export function isShare(id: MetricId): boolean {
+  const { kind } = metricOf(id);
+  return kind === 'share' || kind === 'agreement';
+}
+
+export function boundOf(target: Target): number {
+  return 'atLeast' in target ? target.atLeast : target.atMost;
+}
 
 export function metricOf(id: MetricId): Metric {
   return METRICS.find((metric) => metric.id === id) as Metric;

@@ -37,25 +37,16 @@ export function createCoverage(flow: CompiledFlow, picture: Picture | null): Cov
     edges: () => covered(drawn, edges),
     defects: () => {
       const lost = covered(authored, nodes).never;
-      const unreached = lost.map((about): Defect => ({
-        kind: 'unreached-node',
-        about,
-        seed: null,
-        runs: 0,
-        message: `no run reached ${about}`,
-      }));
       const unmatched = covered(drawn, edges).never.filter(
         (edge) => !lost.some((node) => edge.startsWith(`${node} `) || edge.endsWith(` ${node}`)),
       );
+      const never = (kind: Defect['kind'], about: string, message: string): Defect => ({
+        ...{ kind, about, seed: null, runs: 0 },
+        message: `${message} ${about}`,
+      });
       return [
-        ...unreached,
-        ...unmatched.map((about): Defect => ({
-          kind: 'unmatched-route',
-          about,
-          seed: null,
-          runs: 0,
-          message: `no run took the route ${about}`,
-        })),
+        ...lost.map((node) => never('unreached-node', node, 'no run reached')),
+        ...unmatched.map((edge) => never('unmatched-route', edge, 'no run took the route')),
       ];
     },
   };

@@ -1,7 +1,6 @@
 /** Random values that fit a JSON Schema, preferring the values that the flow compares with. */
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { Chance } from '../../testing/chance.ts';
-import { isRecord } from '../../../expr/json.ts';
 import type { Literals, Wanted } from './literals.ts';
 
 export interface Generator {

@@ -250,11 +250,16 @@ function resultOf({ effect, writes }: DoNode, root: Wanted): Wanted {
 
 function merge(from: Wanted, into: Wanted, depth: number): void {
   if (from === into || depth > DEPTH_MAX) return;
+  addOwn(from, into);
+  for (const [name, field] of [...from.fields]) merge(field, fieldIn(into, name), depth + 1);
+  if (from.items !== null) merge(from.items, (into.items ??= nothing()), depth + 1);
+}
+
+/** Adds the conditions on the value itself. */
+function addOwn(from: Wanted, into: Wanted): void {
   for (const value of from.values) into.values.add(value);
   for (const text of from.texts) into.texts.add(text);
   for (const length of from.lengths) into.lengths.add(length);
-  for (const [name, field] of [...from.fields]) merge(field, fieldIn(into, name), depth + 1);
-  if (from.items !== null) merge(from.items, (into.items ??= nothing()), depth + 1);
 }
 
 function nameFields(of: Wanted, named: Map<string, Wanted>, depth: number): void {
@@ -262,9 +267,7 @@ function nameFields(of: Wanted, named: Map<string, Wanted>, depth: number): void
   for (const [name, field] of of.fields) {
     const known = named.get(name) ?? nothing();
     named.set(name, known);
-    for (const value of field.values) known.values.add(value);
-    for (const text of field.texts) known.texts.add(text);
-    for (const length of field.lengths) known.lengths.add(length);
+    addOwn(field, known);
     nameFields(field, named, depth + 1);
   }
   if (of.items !== null) nameFields(of.items, named, depth + 1);

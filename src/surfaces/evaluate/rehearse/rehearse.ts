@@ -1,10 +1,10 @@
 /** Rehearses a flow: many generated futures, and what they reached, cost and broke. */
-import { defined } from '../../../expr/values.ts';
+import type { Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import { createProgram } from '../../../core/program.ts';
 import { statusOf } from '../../../core/outstanding.ts';
 import type { Bounds } from '../../../compile/certificate/certificate.ts';
 import type { Picture } from '../../../compile/picture/picture.ts';
-import type { Json } from '../../../expr/json.ts';
 import { BUDGET_ROWS, type Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
@@ -67,7 +67,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   for (let index = 0; index < options.runs; index++) {
     const runSeed = (seed + index) >>> 0;
     const future = createFuture(flow, literals, runSeed);
-    const driven = await drive(program, future, check, { seed: runSeed, ...defined({ input: options.input }) });
+    const driven = await drive(program, future, check, { seed: runSeed, ...present({ input: options.input }) });
     tally.add(runSeed, driven);
     if (index % 50 === 49) {
       options.onProgress?.(index + 1);

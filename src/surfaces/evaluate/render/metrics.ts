@@ -2,7 +2,7 @@
 import { harmless } from '../../cli/code-points.ts';
 import type { Comparison } from '../metrics/compare.ts';
 import type { Figure, RunSample } from '../metrics/measure.ts';
-import { metricOf, type Target } from '../metrics/table.ts';
+import { boundOf, isShare, metricOf, type Target } from '../metrics/table.ts';
 import { junitXml, type JUnitCase } from './junit.ts';
 import { badge, htmlPage, htmlTable, type Section } from './page.ts';
 import { barPlot, escapeXml, histogram, intervalPlot, shortNumber } from './plots.ts';
@@ -17,19 +17,15 @@ export interface MetricsReport {
 
 function shownValue({ id, value }: Pick<Figure, 'id' | 'value'>): string {
   if (value === null) return '-';
-  const { kind, unit } = metricOf(id);
-  if (kind === 'share' || kind === 'agreement') return `${shortNumber(Number((value * 100).toFixed(2)))} %`;
-  return id === 'costPerSuccess' ? `$${Number(value.toPrecision(4))}` : `${shortNumber(value)} ${unit}`;
+  if (isShare(id)) return `${shortNumber(Number((value * 100).toFixed(2)))} %`;
+  return id === 'costPerSuccess' ? `$${Number(value.toPrecision(4))}` : `${shortNumber(value)} ${metricOf(id).unit}`;
 }
 
 export function shownTarget(id: Figure['id'], target: Target | null): string {
   if (target === null) return '-';
   const sign = 'atLeast' in target ? '≥' : '≤';
-  const value = 'atLeast' in target ? target.atLeast : target.atMost;
-  const { kind } = metricOf(id);
-  return kind === 'share' || kind === 'agreement'
-    ? `${sign} ${Number((value * 100).toFixed(2))} %`
-    : `${sign} ${value}`;
+  const bound = boundOf(target);
+  return isShare(id) ? `${sign} ${Number((bound * 100).toFixed(2))} %` : `${sign} ${bound}`;
 }
 
 /** Rows of a table: the metric, its value, its target, met or missed, and the number of runs. */
@@ -84,31 +80,17 @@ export function metricSections({ figures, samples, comparisons }: MetricsReport)
             body: htmlTable(['Metric', 'Before', 'Now', 'p', ''], comparisons.map(comparisonCells)),
           },
         ];
+  const plot = (title: string, unit: string, valueOf: (run: RunSample) => number): Section => ({
+    title,
+    body: histogram(samples.map(valueOf), unit),
+  });
   return [
     { title: 'Metrics', body: htmlTable(['Metric', 'Value', '', 'Target', '', 'Formula'], figures.map(figureCells)) },
     ...compared,
     { title: 'How runs ended', body: barPlot(codes) },
-    {
-      title: 'Steps',
-      body: histogram(
-        samples.map(({ steps }) => steps),
-        'steps',
-      ),
-    },
-    {
-      title: 'Cost',
-      body: histogram(
-        samples.map(({ costUsd }) => costUsd),
-        'USD',
-      ),
-    },
-    {
-      title: 'Duration',
-      body: histogram(
-        samples.map(({ durationMs }) => durationMs / 1000),
-        's',
-      ),
-    },
+    plot('Steps', 'steps', ({ steps }) => steps),
+    plot('Cost', 'USD', ({ costUsd }) => costUsd),
+    plot('Duration', 's', ({ durationMs }) => durationMs / 1000),
   ];
 }
 
@@ -131,13 +113,9 @@ function comparisonCells(each: Comparison): string[] {
 }
 
 function figureCells(figure: Figure): string[] {
-  const { title, formula, kind } = metricOf(figure.id);
-  const target =
-    figure.target === null ? null : 'atLeast' in figure.target ? figure.target.atLeast : figure.target.atMost;
-  const plot =
-    figure.value === null || (kind !== 'share' && kind !== 'agreement')
-      ? ''
-      : intervalPlot(figure.value, figure.interval, target);
+  const { title, formula } = metricOf(figure.id);
+  const target = figure.target === null ? null : boundOf(figure.target);
+  const plot = figure.value === null || !isShare(figure.id) ? '' : intervalPlot(figure.value, figure.interval, target);
   const is = figure.met === null ? 'neutral' : figure.met ? 'good' : 'bad';
   return [
     escapeXml(title),

@@ -1,9 +1,8 @@
 /** Compares a run with the expectations of its case. Every difference is one sentence. */
 import { isDeepStrictEqual } from 'node:util';
 import { compileExpr } from '../../../expr/evaluate.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
-import { isRecord } from '../../../expr/json.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
 import { toolOf, type Expectation } from './schema.ts';

@@ -5,8 +5,7 @@
 import { hash } from 'node:crypto';
 import { compile } from '../../../compile/compile.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { PreparedCase } from './modes.ts';
 import { runCase } from './run-case.ts';
 
@@ -17,8 +16,11 @@ export async function judgeOutput({ given, run }: PreparedCase, output: unknown)
   const judge = given.expect?.judge;
   if (judge === undefined) return [];
   const isScripted = run.script?.agents?.['judge'] !== undefined;
-  const flow = judgeFlow();
-  const input = { criteria: judge.criteria, input: run.input, output: output as Json };
+  const flow = judgeFlow('judge', INSTRUCTIONS, ['criteria', 'input', 'result'], {
+    pass: { type: 'boolean' },
+    reason: { type: 'string' },
+  });
+  const input = { criteria: judge.criteria, input: run.input, result: output as Json };
   const models = isScripted || judge.model === undefined ? {} : { models: { model: judge.model } };
   const { script: _, ...rest } = run;
   const measured = await runCase({ ...rest, flow, input, script: isScripted ? run.script : undefined, ...models });
@@ -30,30 +32,18 @@ export async function judgeOutput({ given, run }: PreparedCase, output: unknown)
   return verdict['pass'] === true ? [] : [`the judge says no: ${String(verdict['reason'] ?? '')}`];
 }
 
-function judgeFlow(): CompiledFlow {
-  const output = {
-    type: 'object',
-    properties: { pass: { type: 'boolean' }, reason: { type: 'string' } },
-    required: ['pass', 'reason'],
-  };
+/** A flow of one agent, `judge`. It sees these fields of the input and replies with an object of these properties. */
+export function judgeFlow(
+  id: string,
+  instructions: string,
+  fields: readonly string[],
+  properties: { readonly [name: string]: Json },
+): CompiledFlow {
+  const output = { type: 'object', properties, required: Object.keys(properties) };
+  const input = Object.fromEntries(fields.map((field) => [field, `{{event.payload.${field}}}`]));
   const document = {
-    agents: [{ id: 'judge', instructions: INSTRUCTIONS, output }],
-    flow: {
-      id: 'judge',
-      entry: 'judge',
-      nodes: [
-        {
-          id: 'judge',
-          type: 'agent',
-          agent: 'judge',
-          input: {
-            criteria: '{{event.payload.criteria}}',
-            input: '{{event.payload.input}}',
-            result: '{{event.payload.output}}',
-          },
-        },
-      ],
-    },
+    agents: [{ id: 'judge', instructions, output }],
+    flow: { id, entry: 'judge', nodes: [{ id: 'judge', type: 'agent', agent: 'judge', input }] },
   };
   return compile(document, { hash: (text) => hash('sha256', text, 'hex') }).flow as CompiledFlow;
 }

@@ -1,6 +1,6 @@
 /** The seven modes of testing. Each turns the cases of a suite into checks, and gives one result for each check. */
 import { RISKY } from '../../../ir/effect-classes.ts';
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { BUDGET_ROWS, type BudgetKey, type Measure } from '../../../ir/dimensions.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { Bounds } from '../../../compile/certificate/certificate.ts';
@@ -44,11 +44,22 @@ export interface CaseResult {
   /** A call of the run met the fault. */
   readonly hit: boolean;
 }
+/** The result of a check that is not about one case. */
+export function resultOf(
+  mode: Mode,
+  name: string,
+  problems: readonly string[],
+  code: string | null = null,
+): CaseResult {
+  const passed = problems.length === 0;
+  return { name, mode, tags: [], passed, problems, code, measured: null, injected: false, hit: false };
+}
 /** One check of a mode. */
 export interface Check {
   readonly name: string;
-  perform(): Promise<Pick<CaseResult, 'problems' | 'measured'> & Partial<Pick<CaseResult, 'hit'>>>;
+  perform(): Promise<Outcome>;
 }
+export type Outcome = Pick<CaseResult, 'problems' | 'measured'> & Partial<Pick<CaseResult, 'hit'>>;
 
 /** The checks of a case in a mode. Replay, soak and policy are about the whole suite. */
 export async function checksOf(prepared: PreparedCase): Promise<readonly Check[]> {
@@ -70,7 +81,7 @@ function labelsOf({ expect = {} }: SuiteCase): Labels {
     asks === undefined && code === undefined
       ? undefined
       : (asks ?? []).length > 0 || (code !== undefined && !isGood(code));
-  return defined({ code, steps: path?.length, escalates });
+  return present({ code, steps: path?.length, escalates });
 }
 
 function goldenCheck({ name, given, run, fault }: PreparedCase): Check {

@@ -2,7 +2,7 @@
 import type { ThreadId } from '../../../ir/events.ts';
 import { printOf } from '../journal/record.ts';
 import type { Measured } from '../metrics/labels.ts';
-import type { CaseResult, PreparedCase } from './modes.ts';
+import { resultOf, type CaseResult, type PreparedCase } from './modes.ts';
 import { runCase, type CaseRun } from './run-case.ts';
 
 export interface PolicyChange {
@@ -21,7 +21,7 @@ export async function comparePolicies(
   allowed: readonly string[],
 ): Promise<{
   readonly changes: readonly PolicyChange[];
-  readonly result: Omit<CaseResult, 'tags' | 'injected' | 'hit'>;
+  readonly result: CaseResult;
 }> {
   const [old, now] = [verdictsIn(await runCase(before)), verdictsIn(await runCase(prepared.run))];
   const changes = [...now].flatMap(([call, { verdict: after, changes: hasEffect }]): PolicyChange[] => {
@@ -32,11 +32,7 @@ export async function comparePolicies(
   const problems = changes
     .filter(({ call, before: was, after }) => isLoosened(was, after) && !allowed.includes(call.split(' ')[0] ?? ''))
     .map(({ call, before: was, after }) => `${call} was ${was === 'absent' ? 'not made' : was} and is now ${after}`);
-  const name = `${prepared.name} [policy]`;
-  return {
-    changes,
-    result: { name, mode: 'policy', passed: problems.length === 0, problems, code: null, measured: null },
-  };
+  return { changes, result: resultOf('policy', `${prepared.name} [policy]`, problems) };
 }
 
 const HARMLESS: ReadonlySet<string> = new Set(['read', 'egress']);

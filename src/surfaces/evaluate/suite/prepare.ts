@@ -1,21 +1,15 @@
 /** Turns the cases of a suite into runs: every combination of model, prompt, seed, fault plan and repetition. */
 import { RISKY } from '../../../ir/effect-classes.ts';
-import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { failedCompile } from '../../cli/diagnostics.ts';
-import { compileFile, flowIn, type CompiledFile } from '../../cli/document.ts';
+import { compileAs, compileFile, flowIn, type CompiledFile } from '../../cli/document.ts';
 import { loadScript } from '../../cli/script.ts';
 import { usage } from '../../cli/usage.ts';
-import { textReader } from '../../library/compile.ts';
-import { compile } from '../../../compile/compile.ts';
-import { priceOf } from '../../../effects/models/prices.ts';
-import { checkPolicy } from '../../../effects/policy/cedar.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
-import { isRecord } from '../../../expr/json.ts';
-import { defined } from '../../../expr/values.ts';
 import { faultName } from './faults.ts';
 import type { PreparedCase, Variant } from './modes.ts';
 import type { FaultPlan, Mode, Suite, SuiteCase } from './schema.ts';
@@ -141,7 +135,7 @@ function preparedCases(
     given,
     run,
     variant,
-    ...defined({ fault }),
+    ...present({ fault }),
   }));
 }
 
@@ -218,15 +212,7 @@ function promptNotUsed(file: string, agent: string): Error {
 
 /** A changed document in the place of the file. */
 function compileText(file: string, text: string, model: string | undefined): CompiledFile {
-  const result = compile(text, {
-    file,
-    hash: (each) => hash('sha256', each, 'hex'),
-    priceOf,
-    checkPolicy,
-    readText: textReader(dirname(file)),
-    ...(model === undefined ? {} : { model }),
-  });
-  return { file, text, result };
+  return { file, text, result: compileAs(file, text, model) };
 }
 
 type Document = { readonly [key: string]: Json };

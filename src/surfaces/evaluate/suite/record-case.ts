@@ -1,8 +1,7 @@
 /** Turns a stored run into a case: its input, its recorded replies, results and answers, and what it did. */
 import { stringify } from 'yaml';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { AnswerEntry, ModelEntry, ToolEntry } from '../../../effects/scripted/script.ts';
-import { isRecord } from '../../../expr/json.ts';
 import type { CallRecord, RunRecord } from '../journal/record.ts';
 
 export interface RecordedCase {

@@ -1,5 +1,6 @@
 /** Runs one case in memory with the real engine, on a virtual clock that always starts at the same moment. */
-import { defined } from '../../../expr/values.ts';
+import type { Json } from '../../../expr/json.ts';
+import { present } from '../../../expr/present.ts';
 import { randomBytes } from 'node:crypto';
 import type { OpenVault } from '../../../effects/pii/pipeline.ts';
 import { createVault, LOOKALIKE, memoryPiiStore, TOKEN } from '../../../effects/pii/vault.ts';
@@ -7,7 +8,6 @@ import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import { createWorld } from '../../../effects/world.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { ModelPerformerOptions } from '../../../effects/models/performer.ts';
-import type { Json } from '../../../expr/json.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../../../runtime/engine/clock.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
@@ -42,7 +42,7 @@ export async function runCase(given: CaseRun): Promise<Measured> {
     toolOptions: { documentDir },
     tools,
     clock: isReal ? realClock : createVirtualClock(START),
-    ...defined({ script, models }),
+    ...present({ script, models }),
     ...(given.recorded === true ? { vault: recordedVault() } : {}),
   });
   const store = openMemory();

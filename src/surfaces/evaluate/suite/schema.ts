@@ -22,7 +22,7 @@ import { TERMINAL_CODES } from '../../../ir/codes.ts';
 import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { scriptSchema } from '../../cli/script.ts';
-import { METRICS } from '../metrics/table.ts';
+import { isShare, METRICS } from '../metrics/table.ts';
 
 const MODES = ['golden', 'faults', 'budgets', 'escalations', 'replay', 'soak', 'policy'] as const;
 export type Mode = (typeof MODES)[number];
@@ -187,8 +187,7 @@ function checkThreshold(
     report.error('bad-suite', key('thresholds', id), `the threshold \`${id}\` must have one bound`, {
       help: 'Write `atLeast` or `atMost`.',
     });
-  const isShare = metric.kind === 'share' || metric.kind === 'agreement';
-  const wrong = isShare ? bounds.find((bound) => bound < 0 || bound > 1) : undefined;
+  const wrong = isShare(metric.id) ? bounds.find((bound) => bound < 0 || bound > 1) : undefined;
   if (wrong !== undefined)
     report.error(
       'bad-suite',

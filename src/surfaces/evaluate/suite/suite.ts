@@ -11,8 +11,8 @@ import {
   type RunSample,
 } from '../metrics/measure.ts';
 import { shareInterval } from '../metrics/statistics.ts';
-import { metricOf, type MetricId, type Target } from '../metrics/table.ts';
-import { checksOf, type CaseResult, type Check, type PreparedCase } from './modes.ts';
+import { boundOf, metricOf, type MetricId, type Target } from '../metrics/table.ts';
+import { checksOf, type CaseResult, type Check, type Outcome, type PreparedCase } from './modes.ts';
 import { comparePolicies, type PolicyChange } from './policy.ts';
 import type { CaseRun } from './run-case.ts';
 import type { Suite } from './schema.ts';
@@ -22,7 +22,7 @@ export interface SuiteResult {
   readonly suite: string;
   readonly passed: number;
   readonly failed: number;
-  readonly cases: readonly CaseReport[];
+  readonly cases: readonly Omit<CaseResult, 'measured' | 'injected' | 'hit'>[];
   readonly metrics: MetricValues;
   readonly figures: readonly Figure[];
   readonly samples: readonly RunSample[];
@@ -43,14 +43,6 @@ export interface SuiteResult {
   readonly notInjected: readonly string[];
   /** Runs with a model of the matrix in which a script answers. The model changes only prices there. */
   readonly scriptedModels: readonly string[];
-}
-interface CaseReport {
-  readonly name: string;
-  readonly mode: string;
-  readonly tags: readonly string[];
-  readonly passed: boolean;
-  readonly problems: readonly string[];
-  readonly code: string | null;
 }
 export interface SuiteOptions {
   readonly name: string;
@@ -73,14 +65,12 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteResult> {
   const results: CaseResult[] = await runChecks(options);
   const policy: PolicyChange[] = [];
   let soaked: Soak | null = null;
-  const add = (result: Omit<CaseResult, 'tags' | 'injected' | 'hit'>): void =>
-    void results.push({ ...result, tags: [], injected: false, hit: false });
-  if (modes.has('replay')) for (const result of await replayAll(options.store)) add(result);
+  if (modes.has('replay')) results.push(...(await replayAll(options.store)));
   const plain = options.cases.filter(({ mode }) => mode === 'soak');
   if (modes.has('soak')) {
     const done = await soak(plain, suite.soak ?? {}, (count, of) => options.onProgress(count, of, 0));
     soaked = done.soak;
-    add(done.result);
+    results.push(done.result);
   }
   if (modes.has('policy') && options.before !== null)
     for (const prepared of options.cases.filter(({ mode }) => mode === 'policy')) {
@@ -90,7 +80,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteResult> {
         suite.policy?.allowed ?? [],
       );
       policy.push(...changes);
-      add(result);
+      results.push(result);
     }
   return summary(options, results, policy, soaked);
 }
@@ -119,35 +109,23 @@ async function runChecks({ cases, onProgress, judge }: SuiteOptions): Promise<Ca
 async function perform(prepared: PreparedCase, check: Check, judge: SuiteOptions['judge']): Promise<CaseResult> {
   const { mode, tags } = prepared;
   const injected = prepared.fault !== undefined;
+  const { measured, problems, hit = false } = await outcomeOf(prepared, check, judge);
+  const [passed, code] = [problems.length === 0, measured?.report.code ?? null];
+  return { name: check.name, mode, tags, passed, problems, code, measured, injected, hit };
+}
+
+async function outcomeOf(prepared: PreparedCase, check: Check, judge: SuiteOptions['judge']): Promise<Outcome> {
   try {
-    const { measured: ran, problems, hit = false } = await check.perform();
-    const isJudged = mode === 'golden' && !injected && judge !== null && ran !== null;
-    const judged = isJudged ? await judge(prepared, ran.report.output) : [];
-    const measured = judged.length === 0 || ran === null ? ran : { ...ran, labels: { ...ran.labels, isRight: false } };
-    const all = [...problems, ...judged];
-    return {
-      name: check.name,
-      mode,
-      tags,
-      passed: all.length === 0,
-      problems: all,
-      code: measured?.report.code ?? null,
-      measured,
-      injected,
-      hit,
-    };
+    const outcome = await check.perform();
+    const { measured, problems } = outcome;
+    if (prepared.mode !== 'golden' || prepared.fault !== undefined || judge === null || measured === null)
+      return outcome;
+    const judged = await judge(prepared, measured.report.output);
+    if (judged.length === 0) return outcome;
+    const labels = { ...measured.labels, isRight: false };
+    return { ...outcome, measured: { ...measured, labels }, problems: [...problems, ...judged] };
   } catch (error) {
-    return {
-      name: check.name,
-      mode,
-      tags,
-      passed: false,
-      problems: [(error as Error).message],
-      code: null,
-      measured: null,
-      injected,
-      hit: false,
-    };
+    return { measured: null, problems: [(error as Error).message] };
   }
 }
 
@@ -167,14 +145,7 @@ function summary(
     suite: name,
     passed: results.length - failed,
     failed,
-    cases: results.map(({ name: each, mode, tags, passed, problems, code }) => ({
-      name: each,
-      mode,
-      tags,
-      passed,
-      problems,
-      code,
-    })),
+    cases: results.map(({ measured: _measured, injected: _injected, hit: _hit, ...report }) => report),
     metrics: valuesOf(figures),
     figures,
     samples,
@@ -222,7 +193,7 @@ function missedTargets(
     const target = targets[id];
     if (target === undefined) return [];
     if (value === null) return [`${id} has no data, and the suite sets a threshold`];
-    const limit = 'atLeast' in target ? `at least ${target.atLeast}` : `at most ${target.atMost}`;
+    const limit = `${'atLeast' in target ? 'at least' : 'at most'} ${boundOf(target)}`;
     return meets(value, target) ? [] : [`${id} is ${value}, and must be ${limit}`];
   });
 }

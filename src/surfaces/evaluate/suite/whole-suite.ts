@@ -5,14 +5,12 @@ import type { Store } from '../../../runtime/ports.ts';
 import { replay } from '../../../runtime/journal/audit.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { problemsIn } from './expectations.ts';
-import type { CaseResult, PreparedCase } from './modes.ts';
+import { resultOf, type CaseResult, type PreparedCase } from './modes.ts';
 import { runCase } from './run-case.ts';
 
-type Result = Omit<CaseResult, 'tags' | 'injected' | 'hit'>;
-
 /** All stored runs, decided again under the present engine. */
-export async function replayAll(store: Store | null): Promise<readonly Result[]> {
-  const results: Result[] = [];
+export async function replayAll(store: Store | null): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = [];
   for (const entry of store === null ? [] : await store.roster.list()) {
     const problems: string[] = [];
     try {
@@ -22,14 +20,7 @@ export async function replayAll(store: Store | null): Promise<readonly Result[]>
       if (!(error instanceof SluiceError)) throw error;
       problems.push(error.message);
     }
-    results.push({
-      name: `replay of ${entry.run}`,
-      mode: 'replay',
-      passed: problems.length === 0,
-      problems,
-      code: entry.code,
-      measured: null,
-    });
+    results.push(resultOf('replay', `replay of ${entry.run}`, problems, entry.code));
   }
   return results;
 }
@@ -61,7 +52,7 @@ export async function soak(
     growthMb = usualGrowthMb(runs),
   }: { readonly runs?: number | undefined; readonly growthMb?: number | undefined },
   onProgress: (done: number, of: number) => void,
-): Promise<{ readonly soak: Soak; readonly result: Result }> {
+): Promise<{ readonly soak: Soak; readonly result: CaseResult }> {
   const begun = performance.now();
   const bytes: number[] = [];
   const wrong: string[] = [];
@@ -102,14 +93,7 @@ export async function soak(
       eventsPerRun: Math.round(events / count),
       waiting,
     },
-    result: {
-      name: `soak of ${runs} runs`,
-      mode: 'soak',
-      passed: problems.length === 0,
-      problems,
-      code: null,
-      measured: null,
-    },
+    result: resultOf('soak', `soak of ${runs} runs`, problems),
   };
 }
 

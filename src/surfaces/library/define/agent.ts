@@ -1,5 +1,5 @@
 /** Agents as values. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import { budgetsOf } from './budgets.ts';
 import type { Budgets } from './budgets.ts';
@@ -71,7 +71,7 @@ export function agent<const Id extends string, Output extends StandardSchema | u
   options: AgentOptions<Output>,
 ): Agent<Id, Output extends StandardSchema ? InputOf<Output> : Reply> {
   const { tools = [], output, budget, maxOutputTokens, toolWidth, ...rest } = options;
-  const definition = defined({
+  const definition = present({
     id,
     ...rest,
     ...(tools.length === 0 ? {} : { tools: tools.map((used) => (typeof used === 'string' ? used : used.name)) }),

@@ -1,5 +1,5 @@
 /** A definition of a run: a document with the functions that implement its tools, and with the types of input and output. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
@@ -123,7 +123,7 @@ const SETTINGS: ReadonlySet<string> = new Set(['description', 'budgets', ...SECT
 export function sectionsOf(settings: Settings): { readonly [key: string]: unknown } {
   const { budgets } = settings;
   const sections = Object.fromEntries(SECTIONS.map((name) => [name, settings[name]]));
-  return defined({ ...sections, budgets: budgets && budgetsOf(budgets) });
+  return present({ ...sections, budgets: budgets && budgetsOf(budgets) });
 }
 
 /** Collects the agents and tools that a definition uses, each once. */

@@ -1,6 +1,6 @@
 /** `flow`: a graph of steps as a value. It becomes the document that YAML would have, with the same hash. */
 import { nearest } from '../../../compile/diagnose/nearest.ts';
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf } from './definition.ts';
@@ -81,7 +81,7 @@ class Builder {
     return (this.#document ??= {
       ...this.#parts().sections(),
       ...sectionsOf(options),
-      flow: defined({
+      flow: present({
         id,
         entry: graph.entry ?? '',
         description,
@@ -133,7 +133,7 @@ class Builder {
     const { onTimeout, choices, ...rest } = options;
     const given = this.#record(message, `the question \`${name}\``).value;
     const text = typeof given === 'string' ? given : JSON.stringify(given);
-    const fields = defined({ type: 'approval', message: text, choices, ...rest, on_timeout: onTimeout });
+    const fields = present({ type: 'approval', message: text, choices, ...rest, on_timeout: onTimeout });
     const approved = [{ when: `approvals.${name} == 'approve'` }, { ends: true }];
     const routes = choices === undefined ? { routes: approved } : {};
     return this.#with(addNode(this.#written.graph, { id: name, fields, path: `approvals.${name}`, ...routes }));
@@ -151,7 +151,7 @@ class Builder {
     { onItemError, maxItems, width, as = 'item' }: MapOptions = {},
   ): Builder {
     const list = this.#record(over, `\`${name}\``).value;
-    const fields = defined({
+    const fields = present({
       type: 'map',
       over: list,
       as: as === 'item' ? undefined : as,
@@ -167,7 +167,7 @@ class Builder {
 
   parallel(name: string, branches: readonly Build[], { join, timeout }: ParallelOptions = {}): Builder {
     const kind = typeof join === 'number' ? { type: 'count', count: join } : { type: join };
-    const joined = defined({ ...kind, timeout });
+    const joined = present({ ...kind, timeout });
     const fields = { type: 'parallel', ...(Object.keys(joined).length === 0 ? {} : { join: joined }) };
     const added = this.#with(addNode(this.#written.graph, { id: name, fields }));
     const { open, entry } = added.#written.graph;
@@ -291,7 +291,7 @@ function commonFields({ retry, ...rest }: NodeOptions): Fields {
   const { maxAttempts, backoffMs, maxBackoffMs, ...same } = retry;
   return {
     ...rest,
-    retry: defined({ max_attempts: maxAttempts, backoff_ms: backoffMs, max_backoff_ms: maxBackoffMs, ...same }),
+    retry: present({ max_attempts: maxAttempts, backoff_ms: backoffMs, max_backoff_ms: maxBackoffMs, ...same }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** `loop`: a bounded agent, or a planner and an executor, as a value. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { LoopFields } from '../../../compile/notations/loop/builder.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf, withoutSettings } from './definition.ts';
@@ -72,7 +72,7 @@ export function beginLoop<Worker extends Agent>(
   const document = {
     ...parts.sections(),
     ...sectionsOf(options),
-    loop: defined({
+    loop: present({
       id,
       description: options.description,
       agent: agent?.id,
@@ -84,7 +84,7 @@ export function beginLoop<Worker extends Agent>(
       guards: guards?.map(recorded),
       validate: validate?.map(recorded),
       intents: intents?.map(recorded),
-      escalation: escalation && defined({ ...escalation, safer: escalation.safer?.id }),
+      escalation: escalation && present({ ...escalation, safer: escalation.safer?.id }),
     }),
   };
   return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });

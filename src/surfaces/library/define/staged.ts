@@ -1,6 +1,6 @@
 /** `staged`: plan, work, aggregate, validate and finalize, as a value. Agents stand where YAML has their ids. */
 import type { StagedFields, StagedWork } from '../../../compile/notations/staged/builder.ts';
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf, withoutSettings } from './definition.ts';
@@ -17,7 +17,7 @@ export type StagedOptions = Settings & Omit<StagedFields<Agent, AnyTool>, 'id' |
 export function beginStaged(id: string, options: StagedOptions): Definition<string, Json> {
   const parts = new Parts();
   const fields = withIds(withoutSettings(options), parts) as object;
-  const staged = defined({ id, description: options.description, ...fields });
+  const staged = present({ id, description: options.description, ...fields });
   const document = { ...parts.sections(), ...sectionsOf(options), staged };
   return Object.freeze({ id, document, tools: parts.implementations(), input: undefined });
 }

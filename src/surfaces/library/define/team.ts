@@ -1,5 +1,5 @@
 /** `team`: agents that take turns by a strategy, as a value. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { TeamSelection, TeamTermination } from '../../../compile/notations/team/builder.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
@@ -31,7 +31,7 @@ export function beginTeam<const Agents extends readonly Agent[], const Place ext
   const document = {
     ...parts.toolSection(),
     ...sectionsOf(options),
-    Orchestration: defined({
+    Orchestration: present({
       Name: id,
       Description: description,
       Agents: agents.map(memberOf),
@@ -54,5 +54,5 @@ function memberOf({ id, definition, instructions, description, model }: Agent): 
       'Leave it out.',
     );
   const { tools } = definition;
-  return defined({ Name: id, Instructions: instructions, Description: description, Model: model, Plugins: tools });
+  return present({ Name: id, Instructions: instructions, Description: description, Model: model, Plugins: tools });
 }

@@ -1,6 +1,6 @@
 /** Tools as values: the definition and its implementation in one place. */
 import type { ApproversFields } from '../../../compile/notations/builder-types/sections.ts';
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { EffectClass } from '../../../ir/effect-classes.ts';
 import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
@@ -128,7 +128,7 @@ export function tool<
 >(name: Name, options: CheckedTool<Input, Output, InputOf<Output>>): Tool<Name, ArgsOf<Input>, InputOf<Output>>;
 export function tool(name: string, options: AnyOptions): AnyTool {
   const { input, output, run, compensate, rateLimit, trustedFields, more, ...rest } = options;
-  const definition = defined({
+  const definition = present({
     ...rest,
     input: input && toJsonSchema(input, `the arguments of \`${name}\``),
     output: output && toJsonSchema(output, `the result of \`${name}\``),

@@ -1,5 +1,5 @@
 /** `workflow`: steps one after another as a value. Every step is text in, text out. */
-import { defined } from '../../../expr/values.ts';
+import { present } from '../../../expr/present.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf } from './definition.ts';
@@ -105,7 +105,7 @@ class Builder {
     return {
       ...this.#parts().sections(),
       ...sectionsOf(this.#settings),
-      workflow: defined({ id: this.id, description, steps }),
+      workflow: present({ id: this.id, description, steps }),
     };
   }
 
@@ -144,7 +144,7 @@ class Builder {
     if (this.#drafts.some((draft) => draft.name === name) || name === 'input')
       throw new SluiceError('bad-definition', `there is already a step \`${name}\``, 'Name the step with `{ as: … }`.');
     const { text, reads } = prompt === undefined ? { text: undefined, reads: [] } : written(prompt, known, name);
-    const fields = defined({ prompt: text, ...mode, timeout_secs: timeout, ...(onError && errorFields(onError)) });
+    const fields = present({ prompt: text, ...mode, timeout_secs: timeout, ...(onError && errorFields(onError)) });
     return new Builder(this.id, this.#settings, [...this.#drafts, { agent, name, reads, fields }]);
   }
 
