@@ -4,7 +4,7 @@ import type { Script } from '../../src/effects/scripted/script.ts';
 import { createMemoryStore } from '../../src/effects/memory/store.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
-import type { Measured } from '../../src/surfaces/evaluate/metrics/labels.ts';
+import type { Measured } from '../../src/surfaces/evaluate/journal/record.ts';
 import { figuresOf, sampleOf, valuesOf } from '../../src/surfaces/evaluate/metrics/measure.ts';
 import type { MetricValues } from '../../src/surfaces/evaluate/metrics/measure.ts';
 

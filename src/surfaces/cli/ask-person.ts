@@ -9,6 +9,7 @@ import { escalationLine } from './report-text.ts';
 import type { Screen } from './screen.ts';
 import { harmless, unpadded } from './code-points.ts';
 import { oneLine, wrap } from './text.ts';
+import type { PeopleDef } from '../../ir/people.ts';
 
 export interface Answered {
   readonly id: string;
@@ -140,4 +141,18 @@ function parsed(text: string): Json | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The id of the person whom the user of this process is, by `people`. Undefined if no person has this user. */
+export function personHere(people: PeopleDef | undefined): string | undefined {
+  const user = currentUser();
+  return Object.keys(people ?? {}).find(
+    (id) => people?.[id]?.key === undefined && (people?.[id]?.osUser ?? id) === user,
+  );
+}
+
+/** True if the person at the terminal may answer this question here. Signed answers go through `sluice answer`. */
+export function mayAnswerHere({ approvers }: Waiting, people: PeopleDef | undefined): boolean {
+  const here = personHere(people);
+  return approvers === null || (here !== undefined && approvers.people.includes(here));
 }

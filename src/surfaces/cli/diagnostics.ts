@@ -4,7 +4,8 @@ import { tighteningKeys } from '../../compile/certificate/tighten.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { renderDiagnostic } from '../../compile/diagnose/render.ts';
-import type { CompiledFile } from './document.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { flowIn, type CompiledFile } from './document.ts';
 import { readText } from './files.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
@@ -46,6 +47,21 @@ export class DiagnosticsError extends Error {
     this.rendered = rendered;
     this.status = status;
   }
+}
+
+/** The mistakes of a script or a suite. */
+export function mistakesIn(file: string, text: string, diagnostics: readonly Diagnostic[]): DiagnosticsError {
+  return new DiagnosticsError(
+    { ok: false, diagnostics },
+    (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
+  );
+}
+
+/** The flow of a document. Throws the mistakes of the document. */
+export function requireFlow(compiled: CompiledFile): CompiledFlow {
+  const flow = flowIn(compiled);
+  if (flow === null) throw failedCompile(compiled);
+  return flow;
 }
 
 /** A document whose only errors are missing prerequisites is right, and lacks a file: exit status 2, as for other prerequisites. */

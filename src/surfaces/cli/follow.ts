@@ -7,7 +7,7 @@ import type { PeopleDef } from '../../ir/people.ts';
 import type { Report } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { askPerson } from './ask-person.ts';
-import { mayAnswerHere, personHere } from './person.ts';
+import { mayAnswerHere, personHere } from './ask-person.ts';
 import type { Cli } from './context.ts';
 import { statusOfRun, type ExitStatus } from './exit-status.ts';
 import { headOf } from './store.ts';

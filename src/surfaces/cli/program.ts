@@ -9,7 +9,7 @@ import type { Shell } from './commands/completion.ts';
 import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
 import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
-import { addStorage, type Caller } from './storage-commands.ts';
+import { addStorage, asOperator, type Caller } from './storage-commands.ts';
 import type { WorldOptions } from './world.ts';
 import { VERSION } from '../../effects/package-root.ts';
 
@@ -226,12 +226,9 @@ function addProtections(program: Command, call: Caller): void {
     ['open', 'open'],
     ['close', 'closed'],
   ] as const)
-    breakers
-      .command(name)
+    asOperator(breakers.command(name))
       .description(`${name} a breaker by hand; the database records who did it`)
       .argument('<breaker>', 'AGENT@MODEL')
-      .option('--as <who>', 'who does it')
-      .option('--why <text>', 'the reason')
       .action(
         call(async () => {
           const { setBreakerCommand } = await import('./commands/breakers.ts');

@@ -9,7 +9,7 @@ import { nearest, didYouMean } from '../../compile/diagnose/nearest.ts';
 import { readShape, type Shaped } from '../../compile/document/shape/shape.ts';
 import { parseSource } from '../../compile/source/source.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
-import { DiagnosticsError, countLine, renderAll } from './diagnostics.ts';
+import { mistakesIn, renderAll } from './diagnostics.ts';
 import { readText } from './files.ts';
 import type { Cli } from './context.ts';
 
@@ -38,11 +38,7 @@ export function readScript(source: string, file: string, flow?: CompiledFlow): R
 export function loadScript(file: string, flow?: CompiledFlow, cli?: Cli): Script {
   const text = readText(file);
   const { script, diagnostics } = readScript(text, file, flow);
-  if (script === null)
-    throw new DiagnosticsError(
-      { ok: false, diagnostics },
-      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
-    );
+  if (script === null) throw mistakesIn(file, text, diagnostics);
   if (diagnostics.length > 0) cli?.hint(renderAll(diagnostics, text, cli.screen));
   return script;
 }

@@ -59,19 +59,13 @@ function addMemory(memory: Command, call: Caller): void {
     .description('print an entry with its sources')
     .argument('<entry>', 'an entry')
     .action(call(async () => (await import('./commands/memory.ts')).memoryShowCommand));
-  memory
-    .command('release')
+  asOperator(memory.command('release'))
     .description('let later runs read an entry that is in quarantine; the database records who did it')
     .argument('<entry>', 'an entry')
-    .option('--as <who>', 'who does it')
-    .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/memory.ts')).memoryReleaseCommand));
-  memory
-    .command('forget')
+  asOperator(memory.command('forget'))
     .description('delete an entry for good; the database records who did it')
     .argument('<entry>', 'an entry')
-    .option('--as <who>', 'who does it')
-    .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/memory.ts')).memoryForgetCommand));
   memory
     .command('log')
@@ -84,8 +78,7 @@ function addQuotas(program: Command, call: Caller): void {
     .command('quotas')
     .description('list the quotas of tenants, their use, and refused starts')
     .action(call(async () => (await import('./commands/quotas.ts')).quotasCommand));
-  quotas
-    .command('set')
+  asOperator(quotas.command('set'))
     .description('limit the runs of a tenant; the database records who did it')
     .argument('<tenant>', 'a tenant, or * for every tenant without a quota of its own')
     .option('--runs <number>', 'runs that start within the period')
@@ -93,15 +86,10 @@ function addQuotas(program: Command, call: Caller): void {
     .option('--tokens <number>', 'tokens within the period')
     .option('--usd <amount>', 'dollars within the period')
     .addOption(new Option('--per <period>', 'the period, by the calendar in UTC; day by default').choices(PERIODS))
-    .option('--as <who>', 'who does it')
-    .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/quotas.ts')).setQuotaCommand));
-  quotas
-    .command('remove')
+  asOperator(quotas.command('remove'))
     .description('remove the quota of a tenant')
     .argument('<tenant>', 'a tenant, or *')
-    .option('--as <who>', 'who does it')
-    .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/quotas.ts')).removeQuotaCommand));
 }
 
@@ -116,7 +104,7 @@ function addAudit(audit: Command, call: Caller): void {
   audit
     .command('acts')
     .description('list what operators did by hand, and what was refused to tenants')
-    .action(call(async () => (await import('./commands/acts.ts')).auditActsCommand));
+    .action(call(async () => (await import('./commands/audit-files.ts')).auditActsCommand));
   audit
     .command('export')
     .description('write a run to a file that can be checked on another machine')
@@ -129,4 +117,9 @@ function addAudit(audit: Command, call: Caller): void {
     .option('--out <file>', 'the file to write')
     .option('--webhook <url>', 'also post them to this address')
     .action(call(async () => (await import('./commands/audit-files.ts')).auditHeadsCommand));
+}
+
+/** Options of the commands that an operator changes the database with. */
+export function asOperator(command: Command): Command {
+  return command.option('--as <who>', 'who does it').option('--why <text>', 'the reason');
 }

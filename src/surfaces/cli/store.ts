@@ -28,9 +28,16 @@ async function withOpened<Result>(
   look: (store: Store | null) => Promise<Result>,
 ): Promise<Result> {
   if (isAbsent(cli)) return look(null);
-  const store = openFor(cli, readOnly);
+  return closing(openFor(cli, readOnly), look);
+}
+
+/** Uses a store and closes it, also after an error. */
+export async function closing<Opened extends { close(): void | Promise<void> }, Result>(
+  store: Opened,
+  use: (store: Opened) => Result | Promise<Result>,
+): Promise<Result> {
   try {
-    return await look(store);
+    return await use(store);
   } finally {
     await store.close();
   }
@@ -46,9 +53,7 @@ export function openFor(cli: Cli, readOnly = false): Store {
 /** A command that only reads records a refused access through a connection of its own, if the file can be written. */
 async function recordElsewhere(cli: Cli, act: Parameters<typeof recordIn>[1]): Promise<void> {
   try {
-    const store = openStore(cli.db);
-    await recordIn(store, act);
-    await store.close();
+    await closing(openStore(cli.db), (store) => recordIn(store, act));
   } catch (error) {
     cli.warn(`the refused access could not be recorded: ${(error as Error).message}`);
   }

@@ -11,7 +11,7 @@ import type { ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { readKey } from '../keys.ts';
 import { readJson } from '../option-values.ts';
-import { personHere } from '../person.ts';
+import { personHere } from '../ask-person.ts';
 import type { Session } from '../session.ts';
 import { demandDatabase, headOf } from '../store.ts';
 import { usage } from '../usage.ts';

@@ -11,10 +11,12 @@ import { flagsOf, scriptOf } from '../command-name.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { packetLines } from '../packet.ts';
-import { openInbox, type OpenQuestion } from '../inbox.ts';
 import { findRun, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
-import { fitted, framed, oneLine, table } from '../text.ts';
+import { fitted, framed, oneLine, seconds, table } from '../text.ts';
+import { present } from '../../../expr/present.ts';
+import { askPerson, currentUser, prompt } from '../ask-person.ts';
+import { answerCommand } from './answer.ts';
 
 export async function approvalsCommand(
   cli: Cli,
@@ -102,4 +104,84 @@ function factRows({ packet, payload }: Waiting): string[][] {
     const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
     return isEmpty ? [] : [[name, oneLine(typeof value === 'string' ? value : JSON.stringify(value), 400)]];
   });
+}
+
+/** A question, and the options that its run needs to go on as it began. */
+interface OpenQuestion {
+  readonly question: Waiting;
+  readonly world: Pick<WorldOptions, 'script'>;
+}
+
+const NEVER: Promise<never> = new Promise(() => undefined);
+
+/** Asks until the person leaves or nothing waits any more. `load` gives the open questions. */
+async function openInbox(
+  cli: Cli,
+  options: WorldOptions,
+  load: () => Promise<readonly OpenQuestion[]>,
+): Promise<ExitStatus> {
+  for (;;) {
+    const waiting = await load();
+    if (waiting.length === 0) {
+      cli.hint('nothing waits for an answer');
+      return OK;
+    }
+    const chosen = await choose(cli, waiting);
+    if (chosen === null) return OK;
+    await answer(cli, { ...chosen.world, ...options }, chosen.question);
+  }
+}
+
+async function choose(cli: Cli, waiting: readonly OpenQuestion[]): Promise<OpenQuestion | null> {
+  cli.screen.note(
+    waiting.map((each, index) => `${String(index + 1).padStart(3)}  ${lineOf(each.question)}`).join('\n'),
+  );
+  const typed = await prompt('Which one? A number, or q to leave: ', NEVER, (given) =>
+    /^q/i.test(given.trim()) || waiting[Number(given) - 1] !== undefined
+      ? null
+      : `Type a number from 1 to ${waiting.length}, or q.`,
+  );
+  return typed === null || /^q/i.test(typed) ? null : (waiting[Number(typed) - 1] ?? null);
+}
+
+function lineOf({ node, message, run, askedAt, expiresAt }: Waiting): string {
+  const age = seconds(Math.max(0, Date.now() - Date.parse(askedAt)));
+  const until = expiresAt === null ? '' : `, until ${expiresAt}`;
+  return `${oneLine(node, 30)}: ${oneLine(message, 60)}  (${run}, for ${age}${until})`;
+}
+
+/** A refused answer is shown, and the question stays in the list. */
+async function answer(cli: Cli, options: WorldOptions, question: Waiting): Promise<void> {
+  const people = approversLine(question);
+  if (people !== '') cli.screen.note(people);
+  const who = await identity(question);
+  if (who === null) return;
+  const answered = await askPerson(cli.screen, [question], NEVER, who.as);
+  if (answered === null) return;
+  const { choice, text, edit, payload } = answered.answer;
+  try {
+    await answerCommand(cli, question.id, choice, {
+      ...options,
+      ...who,
+      ...present({ text, payload, edit: edit === undefined ? undefined : JSON.stringify(edit) }),
+    });
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    for (const line of [error.message, error.help]) if (line !== undefined) cli.screen.note(framed(line));
+  }
+}
+
+/** Null if the person leaves. */
+async function identity({ approvers }: Waiting): Promise<{ readonly as: string; readonly key?: string } | null> {
+  if (approvers === null) return { as: currentUser() };
+  const names = approvers.people.join(', ');
+  const as = await prompt(`Your name (${names}): `, NEVER, (given) => (given.trim() === '' ? 'Type your name.' : null));
+  if (as === null) return null;
+  if (approvers.people.includes(as) && !approvers.signing.includes(as)) return { as };
+  const key = await prompt(
+    'Your key: a file, or its name in `sluice keys list`; empty without one: ',
+    NEVER,
+    () => null,
+  );
+  return key === null ? null : { as, ...(key === '' ? {} : { key }) };
 }

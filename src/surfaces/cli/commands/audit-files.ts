@@ -1,4 +1,4 @@
-/** `sluice audit export`, `audit heads`, and the checks of both files. */
+/** `sluice audit export`, `audit heads`, the checks of both files, and `audit acts`. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import {
   auditRunFile,
@@ -9,14 +9,14 @@ import {
   readRunFile,
   type RunFile,
 } from '../../../runtime/journal/export.ts';
-import type { Store } from '../../../runtime/ports.ts';
+import type { OperatorAct, Store } from '../../../runtime/ports.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { noteError } from '../report-error.ts';
 import { writeText } from '../report-file.ts';
 import { demandDatabase, withRun, withStore } from '../store.ts';
-import { iso, plural } from '../text.ts';
+import { iso, oneLine, plural, table } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface OutOptions {
@@ -133,4 +133,23 @@ export function printHeads(cli: Cli, { heads, at, runs, differences }: ComparedH
 /** Only its owner can read the file. */
 function write(path: string, content: object): void {
   writeText(path, `${JSON.stringify(content, null, 1)}\n`, 0o600);
+}
+
+/** What operators did to the database, and what was refused to tenants. */
+export async function auditActsCommand(cli: Cli): Promise<ExitStatus> {
+  if (cli.tenant !== undefined)
+    throw new SluiceError('wrong-tenant', 'a tenant cannot read the acts of operators', 'Leave `--tenant` out.');
+  const acts = await withStore(cli, async (store) => (store === null ? [] : store.shared.acts()));
+  if (cli.json) cli.printJson(acts.map(jsonOf));
+  else if (acts.length === 0) cli.hint('nothing has been recorded yet');
+  else cli.screen.print(table([['AT', 'BY', 'WHAT', 'WHY'], ...acts.map(rowOf)]));
+  return OK;
+}
+
+function jsonOf({ at, by, what, key, why }: OperatorAct): object {
+  return { at: iso(at), by, what, key, why };
+}
+
+function rowOf({ at, by, what, key, why }: OperatorAct): string[] {
+  return [iso(at), oneLine(by, 24) || '-', what, oneLine(why === '' ? key : why, 80)];
 }

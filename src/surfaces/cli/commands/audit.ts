@@ -15,7 +15,7 @@ import type { Cli } from '../context.ts';
 import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { noteError } from '../report-error.ts';
-import { findRun, withStore } from '../store.ts';
+import { closing, findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export interface AuditVerifyOptions {
@@ -62,18 +62,13 @@ async function auditAll(cli: Cli, given: string | undefined, trusted: string | n
         : [await findRun(store, given, cli.db)];
     if (store === null) return NOTHING;
     const runs = await auditRuns(cli, store, ids, trusted);
-    const memory = memoryBeside(cli.db);
-    try {
-      return {
-        runs,
-        tombstones: await auditTombstones(store.roster),
-        shared: await auditShared(store.shared),
-        memory: await auditMemory(store, memory, cli.tenant),
-        store: await auditStore(store),
-      };
-    } finally {
-      await memory.close();
-    }
+    return {
+      runs,
+      tombstones: await auditTombstones(store.roster),
+      shared: await auditShared(store.shared),
+      memory: await closing(memoryBeside(cli.db), (memory) => auditMemory(store, memory, cli.tenant)),
+      store: await auditStore(store),
+    };
   });
 }
 
@@ -108,9 +103,8 @@ async function auditRuns(
   ids: readonly string[],
   trusted: string | null,
 ): Promise<readonly Audit[]> {
-  const attachments = attachmentsBeside(cli.db);
-  const results: Audit[] = [];
-  try {
+  return closing(attachmentsBeside(cli.db), async (attachments) => {
+    const results: Audit[] = [];
     for (const run of ids) {
       const entry = await roster.find(run);
       const chain = await audit(journal, run, entry);
@@ -120,10 +114,8 @@ async function auditRuns(
       const appends = (await journal.load(run, { snapshot: false }))?.appends ?? [];
       results.push(withCheckpoints(checked, { store: id, run, appends, checkpoints, entry }, trusted));
     }
-  } finally {
-    attachments.close();
-  }
-  return results;
+    return results;
+  });
 }
 
 /** The attachments that the first event names, unless they were erased in this run or in the run that it forks. */

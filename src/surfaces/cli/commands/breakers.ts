@@ -8,7 +8,7 @@ import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
-import { withStore } from '../store.ts';
+import { closing, withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
 import { usage } from '../usage.ts';
 
@@ -51,8 +51,7 @@ export async function setBreakerCommand(
 ): Promise<ExitStatus> {
   if (!id.includes('@'))
     throw usage(`\`${id}\` is not a breaker`, 'A breaker is named `AGENT@MODEL`; list them with `sluice breakers`.');
-  const store = openStore(cli.db);
-  try {
+  return closing(openStore(cli.db), async (store) => {
     const known = await listed(store.shared);
     if (to === 'closed' && !known.some((each) => each.id === id)) throw unknown(id, known);
     const at = Date.now();
@@ -72,9 +71,7 @@ export async function setBreakerCommand(
       if (own.length === 0) cli.hint(unused(id, known));
     }
     return OK;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /** A misspelt breaker stops no call, so the operator reads that no call has used it. */

@@ -67,24 +67,19 @@ function nobodyApproves({ file, result: { flow } }: CompiledFile): readonly Diag
 function tooDear({ file, result }: CompiledFile, maxCost: number | undefined): readonly Diagnostic[] {
   const most = result.bounds?.flow.costUsd.most;
   if (maxCost === undefined || most === undefined || (most !== null && most <= maxCost)) return [];
-  const place = { severity: 'error', file, line: 1, column: 1 } as const;
-  if (most === null)
-    return [
-      {
-        ...place,
-        code: 'unbounded-cost',
-        message: `nothing bounds what this flow may cost, but \`--max-cost\` is ${dollars(maxCost)}`,
-        help: 'Set `budgets.cost_usd`, or a cap on what repeats.',
-      },
-    ];
-  return [
-    {
-      ...place,
-      code: 'over-max-cost',
-      message: `this flow may cost up to ${dollars(most)}, more than the ${dollars(maxCost)} of \`--max-cost\``,
-      help: 'Lower its caps or its budget, or raise the limit.',
-    },
-  ];
+  const problem: Pick<Diagnostic, 'code' | 'message' | 'help'> =
+    most === null
+      ? {
+          code: 'unbounded-cost',
+          message: `nothing bounds what this flow may cost, but \`--max-cost\` is ${dollars(maxCost)}`,
+          help: 'Set `budgets.cost_usd`, or a cap on what repeats.',
+        }
+      : {
+          code: 'over-max-cost',
+          message: `this flow may cost up to ${dollars(most)}, more than the ${dollars(maxCost)} of \`--max-cost\``,
+          help: 'Lower its caps or its budget, or raise the limit.',
+        };
+  return [{ severity: 'error', file, line: 1, column: 1, ...problem }];
 }
 
 function widthText(width: number | undefined, branches: readonly unknown[]): string {

@@ -8,7 +8,7 @@ import { isGood } from '../../../ir/codes.ts';
 import { recordOf, type RunRecord } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
-import { readSince } from '../since.ts';
+import { readSince } from '../option-values.ts';
 import { findRun, withStore } from '../store.ts';
 import { loadScript } from '../script.ts';
 import { oneLine, plural } from '../text.ts';

@@ -45,6 +45,11 @@ interface Finding {
   readonly help?: string;
 }
 
+/** The help is for a check that fails. */
+function finding(name: string, isGood: boolean, found: string, help: string): Finding {
+  return isGood ? { name, status: 'ok', found } : { name, status: 'bad', found, help };
+}
+
 async function examine(db: string): Promise<readonly Finding[]> {
   return [node(), sqlite(), ...disk(db), ...permissions(db), clock(), ...programs(), ...keys(process.env)];
 }
@@ -77,12 +82,7 @@ async function serverFinding(file: string, [name, config]: [string, McpServer]):
 function node(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const good = major > 22 || (major === 22 && minor >= 13);
-  return {
-    name: 'node',
-    status: good ? 'ok' : 'bad',
-    found: process.version,
-    ...(good ? {} : { help: 'Node 22.13 or newer is needed' }),
-  };
+  return finding('node', good, process.version, 'Node 22.13 or newer is needed');
 }
 
 function sqlite(): Finding {
@@ -99,26 +99,14 @@ function disk(db: string): readonly Finding[] {
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    return [
-      {
-        name: 'database folder',
-        status: 'bad',
-        found: `${folder} cannot be written`,
-        help: 'change its permissions, or use --db',
-      },
-    ];
+    return [finding('database folder', false, `${folder} cannot be written`, 'change its permissions, or use --db')];
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   return [
     { name: 'database folder', status: 'ok', found: `${folder} can be written` },
     walWorks(folder),
-    {
-      name: 'free disk',
-      status: free < ROOM_MIN ? 'bad' : 'ok',
-      found: `${(free / 1024 ** 3).toFixed(1)} GB`,
-      ...(free < ROOM_MIN ? { help: 'make room' } : {}),
-    },
+    finding('free disk', free >= ROOM_MIN, `${(free / 1024 ** 3).toFixed(1)} GB`, 'make room'),
   ];
 }
 
@@ -132,16 +120,10 @@ function walWorks(folder: string): Finding {
     const mode = (database.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }).journal_mode;
     database.exec('CREATE TABLE probe (value TEXT) STRICT; INSERT INTO probe VALUES (1)');
     database.close();
-    return mode === 'wal'
-      ? { name, status: 'ok', found: 'works' }
-      : { name, status: 'bad', found: `the disk gives \`${mode}\``, help: 'use a local disk' };
+    const works = mode === 'wal';
+    return finding(name, works, works ? 'works' : `the disk gives \`${mode}\``, 'use a local disk');
   } catch (error) {
-    return {
-      name,
-      status: 'bad',
-      found: error instanceof Error ? error.message : String(error),
-      help: 'use a local disk',
-    };
+    return finding(name, false, error instanceof Error ? error.message : String(error), 'use a local disk');
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
   }
@@ -158,12 +140,7 @@ function permissions(db: string): readonly Finding[] {
 function clock(): Finding {
   const now = new Date();
   const good = now.getUTCFullYear() >= 2026 && now.getUTCFullYear() < 2100;
-  return {
-    name: 'clock',
-    status: good ? 'ok' : 'bad',
-    found: now.toISOString(),
-    ...(good ? {} : { help: 'set it: deadlines and the journal depend on it' }),
-  };
+  return finding('clock', good, now.toISOString(), 'set it: deadlines and the journal depend on it');
 }
 
 const PROGRAMS = [
@@ -230,12 +207,7 @@ async function reached(name: string, url: string): Promise<Finding> {
   } catch (error) {
     const { cause, message } = error as Error;
     const reason = cause instanceof Error ? cause.message : message;
-    return {
-      name,
-      status: 'bad',
-      found: `${url} does not answer: ${reason}`,
-      help: 'check `base_url` and the network',
-    };
+    return finding(name, false, `${url} does not answer: ${reason}`, 'check `base_url` and the network');
   }
 }
 

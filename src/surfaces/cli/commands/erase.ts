@@ -9,7 +9,7 @@ import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { currentUser } from '../ask-person.ts';
 import { recordErased } from '../../erased.ts';
-import { findWholeRun, openFor, withMigratedStore } from '../store.ts';
+import { closing, findWholeRun, openFor, withMigratedStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus> {
@@ -18,15 +18,17 @@ export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus>
     const { state } = await readRun((store as Store).journal, found);
     return { run: found, tokensOf: state.origin.pins?.tokensOf ?? found };
   });
-  const erased = erase(piiFileOf(cli.db), tokensOf);
-  const attachments = eraseAttachments(cli.db, run) + (tokensOf === run ? 0 : eraseAttachments(cli.db, tokensOf));
-  const memory = await eraseMemory(cli.db, run);
-  const store = openFor(cli);
-  try {
-    for (const each of new Set([run, tokensOf])) await recordErased(store.shared, each, currentUser(), attachments);
-  } finally {
-    await store.close();
-  }
+  const owners = [...new Set([run, tokensOf])];
+  const vault = piiFileOf(cli.db);
+  const erased = existsSync(vault) ? await closing(openPiiStore(vault), (store) => store.erase(tokensOf)) : 0;
+  const attachments = await closing(attachmentsBeside(cli.db), (store) =>
+    owners.reduce((sum, each) => sum + store.erase(each), 0),
+  );
+  // Later runs that read its entries keep them in their own journals.
+  const memory = await closing(memoryBeside(cli.db), (store) => store.eraseRuns([run]));
+  await closing(openFor(cli), async (store) => {
+    for (const each of owners) await recordErased(store.shared, each, currentUser(), attachments);
+  });
   if (cli.json)
     cli.printJson({
       run,
@@ -42,33 +44,4 @@ export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus>
   if (attachments > 0) cli.screen.print(`${plural(attachments, 'attachment')} of run ${run} erased`);
   if (memory > 0) cli.screen.print(`${plural(memory, 'memory entry', 'memory entries')} of run ${run} erased`);
   return OK;
-}
-
-/** Entries that the run wrote. Later runs that read them keep them in their own journals. */
-async function eraseMemory(journal: string, run: string): Promise<number> {
-  const memory = memoryBeside(journal);
-  try {
-    return await memory.eraseRuns([run]);
-  } finally {
-    await memory.close();
-  }
-}
-
-function eraseAttachments(journal: string, run: string): number {
-  const store = attachmentsBeside(journal);
-  try {
-    return store.erase(run);
-  } finally {
-    store.close();
-  }
-}
-
-function erase(file: string, run: string): number {
-  if (!existsSync(file)) return 0;
-  const store = openPiiStore(file);
-  try {
-    return store.erase(run);
-  } finally {
-    store.close();
-  }
 }

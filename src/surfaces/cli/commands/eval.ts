@@ -20,16 +20,15 @@ import { runSuite, type SuiteResult } from '../../evaluate/suite/suite.ts';
 import { createChance } from '../../testing/chance.ts';
 import { readBaseline } from '../baseline.ts';
 import type { Cli } from '../context.ts';
-import { countLine, DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
-import { compileFile, flowIn, type CompiledFile } from '../document.ts';
+import { mistakesIn, requireFlow } from '../diagnostics.ts';
+import { compileFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { harmless } from '../code-points.ts';
-import { lineDiff } from '../line-diff.ts';
 import { readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
-import { reportFiles, writeReports, writeText, type ReportOptions } from '../report-file.ts';
-import { readSince } from '../since.ts';
+import { reportFiles, type ReportOptions, writeReports, writeText } from '../report-file.ts';
+import { readSince } from '../option-values.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine, plural, table } from '../text.ts';
 import { usage } from '../usage.ts';
@@ -83,17 +82,12 @@ async function load(
 }> {
   const text = readText(file);
   const read = readSuite(text, file);
-  const stop = (diagnostics: typeof read.diagnostics): DiagnosticsError =>
-    new DiagnosticsError(
-      { ok: false, diagnostics },
-      (screen) => `${renderAll(diagnostics, text, screen)}\n\n${countLine(file, diagnostics)}`,
-    );
-  if (read.suite === null) throw stop(read.diagnostics);
+  if (read.suite === null) throw mistakesIn(file, text, read.diagnostics);
   const dir = dirname(file);
   const given = { dir, tags: options.tag ?? [], ...present({ model: options.model }) };
   const { flow, cases } = await prepareSuite({ suite: read.suite, ...given });
   const found = read.checkNames(flow);
-  if (found.some(({ severity }) => severity === 'error')) throw stop(found);
+  if (found.some(({ severity }) => severity === 'error')) throw mistakesIn(file, text, found);
   if (cases.length === 0 && (options.tag ?? []).length > 0)
     throw usage(`no case has the tag ${(options.tag ?? []).map((tag) => `\`${tag}\``).join(' or ')}`);
   return { suite: read.suite, cases, before: await earlier(read.suite, given) };
@@ -229,12 +223,7 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
 /** The id of the flow of `--flow`; null without it. */
 async function flowId({ flow }: RecordOptions): Promise<string | null> {
   if (flow === undefined) return null;
-  const compiled = await compileFile(flow);
-  return (flowIn(compiled) ?? stopOn(compiled)).id;
-}
-
-function stopOn(compiled: CompiledFile): never {
-  throw failedCompile(compiled);
+  return requireFlow(await compileFile(flow)).id;
 }
 
 /** A suite has one flow. */
@@ -299,4 +288,34 @@ function deliver(cli: Cli, text: string, { out }: RecordOptions): void {
     writeText(out, text);
     cli.hint(`wrote ${out}`);
   }
+}
+
+/** The lines that differ, in order: `- ` of the first text, `+ ` of the second. Lines that both texts have are left out. */
+function lineDiff(before: string, after: string): readonly string[] {
+  const [a, b] = [before.split('\n'), after.split('\n')];
+  const common = commonLengths(a, b);
+  const lines: string[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    const isSame = i < a.length && j < b.length && a[i] === b[j];
+    const drops = j === b.length || (i < a.length && at(common, i + 1, j) >= at(common, i, j + 1));
+    if (!isSame) lines.push(drops ? `- ${a[i] ?? ''}` : `+ ${b[j] ?? ''}`);
+    if (isSame || drops) i++;
+    if (isSame || !drops) j++;
+  }
+  return lines;
+}
+
+/** At `[i][j]`: the length of the longest common subsequence of the lines from `i` and from `j` on. */
+function commonLengths(a: readonly string[], b: readonly string[]): readonly Uint32Array[] {
+  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--)
+    for (let j = b.length - 1; j >= 0; j--)
+      (lengths[i] as Uint32Array)[j] =
+        a[i] === b[j] ? at(lengths, i + 1, j + 1) + 1 : Math.max(at(lengths, i + 1, j), at(lengths, i, j + 1));
+  return lengths;
+}
+
+function at(lengths: readonly Uint32Array[], i: number, j: number): number {
+  return lengths[i]?.[j] ?? 0;
 }

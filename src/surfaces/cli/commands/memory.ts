@@ -16,7 +16,7 @@ import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
-import { demandDatabase, openFor, withStore } from '../store.ts';
+import { closing, demandDatabase, openFor, withStore } from '../store.ts';
 import { iso, framed, oneLine, table } from '../text.ts';
 
 export interface MemoryListOptions {
@@ -91,14 +91,14 @@ export async function memoryForgetCommand(cli: Cli, given: string, options: Memo
 export async function memoryLogCommand(cli: Cli): Promise<ExitStatus> {
   const acts = await withStore(cli, async (store) => {
     if (store === null) return [];
-    const tenants = new Map((await store.shared.list(ACTS)).map(({ key, value }) => [key, tenantIn(value)]));
-    const all = (await store.shared.acts()).filter(({ key }) => key.startsWith(ACTS));
+    const tenants = new Map((await store.shared.list(MEMORY_ACTS)).map(({ key, value }) => [key, tenantIn(value)]));
+    const all = (await store.shared.acts()).filter(({ key }) => key.startsWith(MEMORY_ACTS));
     return cli.tenant === undefined ? all : all.filter(({ key }) => tenants.get(key) === cli.tenant);
   });
   const rows = acts.map(({ at, by, what, key, why }) => ({
     at: iso(at),
     what,
-    entry: key.slice(ACTS.length),
+    entry: key.slice(MEMORY_ACTS.length),
     by,
     why,
   }));
@@ -125,15 +125,12 @@ async function withMemory<Result>(
   work: (memory: MemoryStore, caller: MemoryOperator) => Promise<Result>,
 ): Promise<Result> {
   demandDatabase(cli, 'run-not-found', 'nothing is remembered');
-  const memory = memoryBeside(cli.db);
   try {
-    return await work(memory, { operator: by, tenant: cli.tenant });
+    return await closing(memoryBeside(cli.db), (memory) => work(memory, { operator: by, tenant: cli.tenant }));
   } catch (error) {
     if (error instanceof MemoryViolation)
       await record(cli, { what: 'memory.violated', id: error.entry, by, why: error.message });
     throw error;
-  } finally {
-    await memory.close();
   }
 }
 
@@ -146,18 +143,13 @@ interface Act {
   readonly why: string | undefined;
 }
 
-const ACTS = MEMORY_ACTS;
-
 /** The act is in the chain of operators' acts, which `audit verify` checks. */
 async function record(cli: Cli, { what, id, owner, by, why = '' }: Act): Promise<void> {
-  const store = openFor(cli);
-  try {
-    await store.shared.operate({ at: Date.now(), by, what, key: `${ACTS}${id}`, why }, (value) =>
+  await closing(openFor(cli), ({ shared }) =>
+    shared.operate({ at: Date.now(), by, what, key: `${MEMORY_ACTS}${id}`, why }, (value) =>
       owner === undefined ? value : { tenant: owner.tenant },
-    );
-  } finally {
-    await store.close();
-  }
+    ),
+  );
 }
 
 /** By its id, or by an unambiguous beginning. */

@@ -21,7 +21,7 @@ import { readBaseline } from '../baseline.ts';
 import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { reportFiles, writeReports } from '../report-file.ts';
-import { readSince } from '../since.ts';
+import { readSince } from '../option-values.ts';
 import { demandFlow, withStore } from '../store.ts';
 import { plural, table } from '../text.ts';
 

@@ -13,8 +13,8 @@ import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { withRunSession } from '../continue-run.ts';
-import { failedCompile } from '../diagnostics.ts';
-import { compileFile, flowIn } from '../document.ts';
+import { requireFlow } from '../diagnostics.ts';
+import { compileFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { findRun, headOf, withStore } from '../store.ts';
@@ -34,8 +34,7 @@ export async function migrateCommand(
   options: MigrateCommandOptions,
 ): Promise<ExitStatus> {
   const compiled = await compileFile(file, defaultModel(options));
-  const flow = flowIn(compiled);
-  if (flow === null) throw failedCompile(compiled);
+  const flow = requireFlow(compiled);
   if (options.dryRun === true)
     return withStore(cli, async (store) => {
       const versions = await versionOf(store, given, cli.db, flow);

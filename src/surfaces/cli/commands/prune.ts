@@ -9,7 +9,7 @@ import { exportTo, forget } from '../../retention.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
-import { readSince } from '../since.ts';
+import { readSince } from '../option-values.ts';
 import { demandDatabase, demandFlow, openFor } from '../store.ts';
 import { plural } from '../text.ts';
 import { usage } from '../usage.ts';

@@ -19,7 +19,7 @@ import type { Cli } from '../context.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { noteError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
-import { withStore } from '../store.ts';
+import { closing, withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
 import { usage } from '../usage.ts';
 import { withCommandName } from '../command-name.ts';
@@ -102,13 +102,8 @@ async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promi
       'a tenant cannot change quotas',
       'Leave `--tenant` out: quotas are set by an operator.',
     );
-  const store = openStore(cli.db);
-  try {
-    await change(store);
-    return OK;
-  } finally {
-    await store.close();
-  }
+  await closing(openStore(cli.db), change);
+  return OK;
 }
 
 interface TenantUse {

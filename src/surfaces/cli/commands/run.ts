@@ -12,7 +12,7 @@ import { checkedInput } from '../../library/define/definition.ts';
 import { newRunId } from '../../../runtime/engine/run-id.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
-import { DiagnosticsError, failedCompile, renderAll } from '../diagnostics.ts';
+import { DiagnosticsError, renderAll, requireFlow } from '../diagnostics.ts';
 import { USAGE, type ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
@@ -36,8 +36,7 @@ export interface RunOptions extends WorldOptions {
 
 export async function runCommand(cli: Cli, file: string, options: RunOptions): Promise<ExitStatus> {
   const compiled = await compileWithServers(file, options);
-  const flow = flowIn(compiled);
-  if (flow === null) throw failedCompile(compiled);
+  const flow = requireFlow(compiled);
   await requirePrerequisites(compiled, realCalls(options, flow));
   const { definition } = compiled;
   const given = readInput(options.input, flow.notation);

@@ -12,8 +12,8 @@ import type { RealCheck } from '../../evaluate/rehearse/drive.ts';
 import { rehearse, type Rehearsal } from '../../evaluate/rehearse/rehearse.ts';
 import { rehearsalHtml, rehearsalJUnit, rehearsalMarkdown } from '../../evaluate/render/rehearsal.ts';
 import type { Cli } from '../context.ts';
-import { failedCompile } from '../diagnostics.ts';
-import { compileFile, flowIn } from '../document.ts';
+import { failedCompile, requireFlow } from '../diagnostics.ts';
+import { compileFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readJson, readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
@@ -39,9 +39,9 @@ export async function simulateCommand(cli: Cli, file: string, options: SimulateO
   const input = readJson('--input', options.input);
   const files = reportFiles(options);
   const compiled = await compileFile(file);
-  const flow = flowIn(compiled);
+  const flow = requireFlow(compiled);
   const { bounds, graph = null } = compiled.result;
-  if (flow === null || bounds === undefined) throw failedCompile(compiled);
+  if (bounds === undefined) throw failedCompile(compiled);
   const bar = createProgressBar(cli, runs, 'runs');
   const result = await rehearse({
     flow,

@@ -2,6 +2,7 @@
  * `sluice watch` and `sluice logs`: what happens in a run, one readable line each, read from the journal. The run may belong
  * to any process. `watch` ends when the run ends or waits; it never changes the run.
  */
+import type { Program } from '../../../core/program.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { evolve } from '../../../core/evolve.ts';
 import { statusOf } from '../../../core/outstanding.ts';
@@ -43,9 +44,8 @@ export async function logsCommand(cli: Cli, given: string | undefined, options: 
     const run = await findRun(store, given ?? (await newestRun(store)), cli.db);
     if (given === undefined) cli.hint(`run ${run}`);
     if (options.follow === true) return watchRun(cli, store as Store, run, after);
-    const log = createLog(after);
     const { program, events } = await streamRun((store as Store).journal, run);
-    log.open(program);
+    const log = createLog(program, after);
     if (cli.json) cli.printJson([...events].flatMap((event) => log.events(event)));
     else for (const event of events) for (const line of log.lines(event)) cli.screen.print(line);
     return OK;
@@ -93,7 +93,7 @@ interface LogReader {
 }
 
 function createReader(cli: Cli, store: Store, run: RunId, after: number): LogReader {
-  const log = createLog(after);
+  let log: Log | null = null;
   let state: RunState | null = null;
   let seen = 0;
   let movedAt = Date.now();
@@ -112,7 +112,7 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
         return false;
       }
       const { program, events } = await streamRun(store.journal, run);
-      log.open(program);
+      log ??= createLog(program, after);
       for (const event of events) {
         if (event.seq <= seen) continue;
         seen = event.seq;
@@ -128,8 +128,6 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
 }
 
 interface Log {
-  /** Must be called before the first event. */
-  open(program: Parameters<typeof createNarrator>[0]): void;
   /** The public events of a journal event. */
   events(event: ChainedEvent): readonly RunEvent[];
   /** The same as lines for people; many events give none. */
@@ -137,17 +135,13 @@ interface Log {
 }
 
 /** Both functions take every event of the journal, in order. Events up to `after` are left out of the result. */
-function createLog(after: number): Log {
-  let narrate: ReturnType<typeof createNarrator> | null = null;
-  let translate: ReturnType<typeof createPublicEvents> | null = null;
+function createLog(program: Program, after: number): Log {
+  const narrate = createNarrator(program);
+  const translate = createPublicEvents(program);
   return {
-    open: (program) => {
-      narrate ??= createNarrator(program);
-      translate ??= createPublicEvents(program);
-    },
-    events: (event) => (translate?.(event) ?? []).filter(({ seq }) => seq > after),
+    events: (event) => translate(event).filter(({ seq }) => seq > after),
     lines: (event) =>
-      (narrate?.(event) ?? []).flatMap((each) => {
+      narrate(event).flatMap((each) => {
         const notice = each.seq > after ? noticeOf(each) : null;
         return notice === null ? [] : [`${timeOf(each.at)}  ${lineOf(notice)}`];
       }),

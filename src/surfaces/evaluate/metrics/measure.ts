@@ -6,7 +6,7 @@ import { SluiceError } from '../../../runtime/errors.ts';
 import type { Journal } from '../../../runtime/ports.ts';
 import { recordOf } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
-import type { Measured } from './labels.ts';
+import type { Measured } from '../journal/record.ts';
 import { fisher, meanInterval, momentsOf, shareInterval, welch, type Moments } from './statistics.ts';
 import { METRICS, metricOf, type MetricId, type Sample, type Target } from './table.ts';
 

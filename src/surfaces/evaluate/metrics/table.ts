@@ -10,7 +10,7 @@ import { agentRunTrace } from '../journal/art.ts';
 import { isRecord } from '../../../expr/json.ts';
 import type { CallRecord } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
-import { hasEnded, type Measured } from './labels.ts';
+import { hasEnded, type Measured } from '../journal/record.ts';
 
 export interface Sample {
   readonly part: number;

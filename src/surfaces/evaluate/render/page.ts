@@ -44,3 +44,31 @@ svg { max-width: 100%; height: auto; } svg text { font: 12px system-ui, sans-ser
 .bar, .dot { fill: var(--bar); } .axis { stroke: var(--line); } .range { stroke: var(--bar); stroke-width: 3; } line.mark { stroke: var(--mark); stroke-width: 1.5; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; } ul { margin: 4px 0; padding-left: 18px; }
 `;
+
+export interface JUnitCase {
+  readonly name: string;
+  readonly group: string;
+  readonly seconds?: number;
+  /** Empty for a case that passed. */
+  readonly problems: readonly string[];
+  readonly skipped?: string;
+}
+
+export function junitXml(suite: string, cases: readonly JUnitCase[]): string {
+  const failures = cases.filter(({ problems }) => problems.length > 0).length;
+  const skipped = cases.filter((each) => each.skipped !== undefined).length;
+  const lines = cases.map(caseXml).join('\n');
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites><testsuite name="${escapeXml(suite)}" tests="${cases.length}" failures="${failures}" skipped="${skipped}" errors="0">
+${lines}
+</testsuite></testsuites>
+`;
+}
+
+function caseXml({ name, group, seconds = 0, problems, skipped }: JUnitCase): string {
+  const head = `  <testcase classname="${escapeXml(group)}" name="${escapeXml(name)}" time="${seconds.toFixed(3)}"`;
+  if (skipped !== undefined) return `${head}><skipped message="${escapeXml(skipped)}"/></testcase>`;
+  const [first] = problems;
+  if (first === undefined) return `${head}/>`;
+  return `${head}><failure message="${escapeXml(first)}">${escapeXml(problems.join('\n'))}</failure></testcase>`;
+}

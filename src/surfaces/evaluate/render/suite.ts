@@ -1,6 +1,6 @@
 /** The result of a suite as text, Markdown, JUnit and HTML. */
 import type { SuiteResult } from '../suite/suite.ts';
-import { junitXml } from './junit.ts';
+import { junitXml } from './page.ts';
 import { codeSpan, comparisonLine, metricSections, metricsMarkdown, type MetricsReport } from './metrics.ts';
 import { badge, htmlPage, htmlTable } from './page.ts';
 import { escapeXml } from './plots.ts';

@@ -7,7 +7,7 @@ import type { Bounds } from '../../../compile/certificate/certificate.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Asked, Performer } from '../../../runtime/ports.ts';
 import { isGood } from '../../../ir/codes.ts';
-import type { Labels, Measured } from '../metrics/labels.ts';
+import type { Labels, Measured } from '../journal/record.ts';
 import { problemsIn, resultProblems, safetyProblems } from './expectations.ts';
 import { faultName, withFaults } from './faults.ts';
 import type { ToolFunction } from '../../../effects/functions/performer.ts';

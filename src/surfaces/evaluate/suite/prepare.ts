@@ -2,7 +2,7 @@
 import { RISKY } from '../../../ir/effect-classes.ts';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
-import { failedCompile } from '../../cli/diagnostics.ts';
+import { failedCompile, requireFlow } from '../../cli/diagnostics.ts';
 import { compileAs, compileFile, flowIn, type CompiledFile } from '../../cli/document.ts';
 import { loadScript } from '../../cli/script.ts';
 import { usage } from '../../cli/usage.ts';
@@ -164,14 +164,14 @@ function scriptOf(given: SuiteCase['script'], dir: string, flow: CompiledFlow): 
 
 async function compileVariant(file: string, model: string | undefined, prompts: Prompts = {}): Promise<Variant> {
   const plain = await compileFile(file, model);
-  if (flowIn(plain) === null) throw failedCompile(plain);
+  requireFlow(plain);
   const source = sourceOf(plain);
   const document = source === null ? null : withPrompts(source, prompts);
   const hasPrompts = Object.keys(prompts).length > 0 && document !== null;
   const compiled = hasPrompts ? compileText(file, JSON.stringify(document), model) : plain;
-  const flow = flowIn(compiled);
+  const flow = requireFlow(compiled);
   const { bounds } = compiled.result;
-  if (flow === null || bounds === undefined) throw failedCompile(compiled);
+  if (bounds === undefined) throw failedCompile(compiled);
   for (const [agent, prompt] of Object.entries(prompts))
     if (agent in flow.agents && flow.agents[agent]?.instructions.includes(prompt) !== true)
       throw promptNotUsed(file, agent);

@@ -13,7 +13,7 @@ import { createVirtualClock, realClock } from '../../../runtime/engine/clock.ts'
 import { createRuntime } from '../../../runtime/engine/engine.ts';
 import type { Performer, Store } from '../../../runtime/ports.ts';
 import { openMemory } from '../../../stores/memory/open.ts';
-import type { Measured } from '../metrics/labels.ts';
+import type { Measured } from '../journal/record.ts';
 import { measureRun } from '../metrics/measure.ts';
 
 export interface CaseRun {
