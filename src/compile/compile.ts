@@ -74,7 +74,7 @@ export function compile(source: string | object, options: CompileOptions): Compi
   const notation = NOTATIONS.find(({ name }) => name === document?.notation);
   if (document === null || notation === undefined) return { ok: false, notation: null, diagnostics: report.list() };
   const compiled = compileDocument(document, notation, report, options);
-  const servers = document.sections.value.mcp;
+  const { servers = document.sections.value.mcp } = compiled;
   return { ...compiled, notation: notation.name, diagnostics: report.list(), servers };
 }
 
@@ -114,7 +114,7 @@ function compileDocument(
     });
   checkLimits(document, notation, report);
   checkServerTools(document, options.mcpLock, report);
-  const { lowered, picture } = notation.lower(
+  const { lowered, picture, servers } = notation.lower(
     document,
     definitionsOf(document.sections.value, {
       ...{ ...options, policies, people, protections: notation.protections },
@@ -122,7 +122,7 @@ function compileDocument(
     }),
     report,
   );
-  const graph = picture === null ? {} : { graph: picture };
+  const graph = { ...(picture === null ? {} : { graph: picture }), servers };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   verify(lowered, report);
   if (lowered.unwatched === true) warnAboutMonitor(document, report);

@@ -62,6 +62,19 @@ describe('sluice mcp lock', () => {
     expect(again.stdout).not.toContain('\u001B');
   });
 
+  test('finds the servers that a team declares', async () => {
+    const args = JSON.stringify(['--disable-warning=ExperimentalWarning', SERVER, 'serve', 'Says its process id.']);
+    const server = `{ Name: s, Command: ${JSON.stringify(process.execPath)}, Args: ${args} }`;
+    const team = `Orchestration:\n  McpServers: [${server}]\n  Agents: [{ Name: A, Plugins: [s] }]\n`;
+    const cwd = folder({ 'a.team.yaml': team });
+    const before = await sluice(['check', 'a.team.yaml'], { cwd });
+    expect([before.status, before.stdout + before.stderr]).toEqual([0, expect.stringContaining('unlocked-server')]);
+    const locked = await sluice(['mcp', 'lock', 'a.team.yaml'], { cwd });
+    expect(locked.stdout).toContain('a.team.yaml.mcp-lock.json: s (');
+    const after = await sluice(['check', 'a.team.yaml'], { cwd });
+    expect([after.status, after.stdout + after.stderr]).toEqual([0, expect.not.stringContaining('unlocked-server')]);
+  });
+
   test('without a lock file, a run asks the servers and keeps what it found', async () => {
     const cwd = folder({ 'a.flow.yaml': flow('Says its process id.') });
     const ran = await sluice(['run', 'a.flow.yaml', '--run', 'r_demo'], { cwd });

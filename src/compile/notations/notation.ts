@@ -7,6 +7,7 @@ import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { ReadDocument } from '../document/document.ts';
 import type { NotationKeys } from '../document/notation.ts';
+import type { McpServers } from '../document/schema/tools.ts';
 import type { Located } from '../source/located.ts';
 import type { Lowered } from '../lower/builder.ts';
 import type { Picture } from '../picture/picture.ts';
@@ -16,6 +17,8 @@ export interface LoweredDocument {
   readonly lowered: Lowered | null;
   /** As much of the authored graph as could be read. */
   readonly picture: Picture | null;
+  /** The MCP servers, if the notation declares some beside those of `mcp`. */
+  readonly servers?: McpServers | undefined;
 }
 
 export interface Notation extends NotationKeys {

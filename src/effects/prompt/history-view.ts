@@ -39,6 +39,8 @@ export interface View {
   /** Characters of a tool's result, in general and by tool. */
   readonly toolChars?: number;
   readonly toolCharsBy?: { readonly [tool: string]: number };
+  /** The most characters of a file that the reader sees, in this turn too. */
+  readonly fileChars?: number;
   /** Characters of a result of an earlier turn. */
   readonly replayChars?: number;
   /** Once there is a recap: how many of the latest turns stay as they were said. */
@@ -143,11 +145,24 @@ function labelled(item: Item, { untrusted = [] }: View, reader: Reader): string 
 }
 
 function replayed({ name = '', content }: Message, view: View): string {
-  const limit = view.toolCharsBy?.[name] ?? view.toolChars ?? Infinity;
+  const limit = Math.min(view.toolCharsBy?.[name] ?? view.toolChars ?? Infinity, fileLimit(name, view));
   return shortened(
     content,
     Math.min(limit, view.replayChars === undefined || view.replayChars === 0 ? REPLAY_CHARS : view.replayChars),
   );
+}
+
+/** The messages of the current turn. Only the files in them are limited. */
+export function viewTurn(messages: readonly Message[], view: View): Message[] {
+  return messages.map((message) =>
+    message.role === 'tool'
+      ? { ...message, content: shortened(message.content, fileLimit(message.name ?? '', view)) }
+      : message,
+  );
+}
+
+function fileLimit(tool: string, { fileChars = Infinity }: View): number {
+  return tool === 'read_file' ? fileChars : Infinity;
 }
 
 /** The fence of a result stays whole: only the data inside it is shortened. */

@@ -5,7 +5,7 @@
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Command } from '../../ir/events.ts';
-import { viewHistory } from './history-view.ts';
+import { viewHistory, viewTurn } from './history-view.ts';
 import type { Item, View } from './history-view.ts';
 import { textOf, turnOf } from './messages.ts';
 import type { Message } from './messages.ts';
@@ -27,7 +27,7 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));
   if (prompt !== undefined && prompt !== null) messages.push({ role: 'user', content: textOf(prompt) });
   messages.push(
-    ...turnOf(turn),
+    ...viewTurn(turnOf(turn), (view ?? {}) as View),
     ...repairMessages(command.input['repair']),
     ...partialMessages(command.input['partial']),
   );

@@ -120,9 +120,14 @@ function sourcesOf({ Context, Isolation }: RawAgent): RawAgent['Context'] {
 
 function viewOf(agent: RawAgent, names: readonly string[], { Agents, Security }: RawTeam): Json {
   const sources = sourcesOf(agent);
-  const view = sources === undefined ? windowView(agent, names, Security?.ReadFileSizeLimit) : ownView(sources);
+  const view = sources === undefined ? windowView(agent, names) : ownView(sources);
   const remote = Agents.filter(({ RemoteAgent }) => RemoteAgent !== undefined).map(({ Name }) => Name);
-  return remote.length === 0 ? view : { ...(view as { [key: string]: Json } | null), untrusted: remote };
+  const fileChars = Security?.ReadFileSizeLimit;
+  const common = {
+    ...(remote.length === 0 ? {} : { untrusted: remote }),
+    ...(fileChars === undefined ? {} : { fileChars }),
+  };
+  return Object.keys(common).length === 0 ? view : { ...(view as { [key: string]: Json } | null), ...common };
 }
 
 /** The view of an agent that names the sources of its context. */
@@ -132,15 +137,12 @@ function ownView(sources: NonNullable<RawAgent['Context']>): Json {
   return { own: true, textOnly: true, ownTurns: own === undefined ? 0 : turns, ownChars: own?.MaxChars ?? OWN_CHARS };
 }
 
-function windowView(agent: RawAgent, names: readonly string[], readChars: number | undefined): Json {
+function windowView(agent: RawAgent, names: readonly string[]): Json {
   const { ContextWindow: window = {} } = agent;
   const { IncludeAgents: included, ExcludeAgents: excluded = [] } = window;
   const left = included === undefined ? [] : names.filter((name) => name !== agent.Name && !included.includes(name));
   const exclude = [...new Set([...excluded, ...left])];
-  const charsBy = {
-    ...(readChars === undefined ? {} : { read_file: readChars }),
-    ...window.ToolResultCharOverrides,
-  };
+  const { ToolResultCharOverrides: charsBy = {} } = window;
   const view = {
     textOnly: window.TextOnly === true ? true : undefined,
     exclude: exclude.length > 0 ? exclude : undefined,
@@ -173,6 +175,13 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
       for (const name of builtin)
         grant(name, withProfiles(name, { ...(builtinTool(name) as ToolDef), output: true }, body.value), plugin);
     else if (grantServer(written, definitions, grant)) continue;
+    else if (Object.hasOwn(definitions.servers, written))
+      report.warning(
+        'unlocked-server',
+        body.at('Agents', index, 'Plugins', at),
+        `\`${written}\` grants the tools of the MCP server \`${written}\`, which are not known yet`,
+        { help: 'Run `sluice mcp lock FILE`. `sluice run` asks the server if there is no lock.' },
+      );
     else if (!sections.tools.poisoned) {
       const known = [PLUGINS, definitions.tools, definitions.servers].flatMap((each) => Object.keys(each));
       const message = `unknown plugin \`${written}\` on agent \`${agent.Name}\``;

@@ -25,10 +25,11 @@ export const teamNotation: Notation = {
     const read = readTeam(document, definitions, report);
     if (read === null) return { lowered: null, picture: null };
     const { team, reading, plan } = read;
-    if (plan === null) return { lowered: null, picture: null };
+    const { servers } = team.definitions;
+    if (plan === null) return { lowered: null, picture: null, servers };
     const picture = drawTeam(team, plan.drawing);
     const sound = reading.body.sound && document.sections.sound && !report.failed();
-    return { lowered: sound ? lower(team, reading, plan) : null, picture };
+    return { lowered: sound ? lower(team, reading, plan) : null, picture, servers };
   },
 };
 

@@ -40,18 +40,18 @@ export function limitTools(
   const security = reading.body.value.Security;
   const capable = limitByCapabilities(granted, agent, index, pluginOf, reading);
   const trusted = [...capable].filter(
-    ([name, { effect }]) => agent.TrustScore >= TRUST_MIN || (onlyReads(effect) && !REQUESTS.includes(name)),
+    ([name, def]) => agent.TrustScore >= TRUST_MIN || (onlyReads(def.effect) && !usesNetwork(name, def)),
   );
   if (security === undefined) return new Map(trusted);
   const files = security.FileSystemPermissions;
   const hidesFiles = (files?.Read.length ?? 0) + (files?.Deny.length ?? 0) > 0;
   const visible = trusted.filter(([name]) => !hidesFiles || !SEARCHES.includes(name));
-  const kept = visible.filter(([name]) => security.AllowShellExecution || !runsCommands(name));
+  const kept = visible.filter(([name, def]) => security.AllowShellExecution || !runsCommands(name, def));
   if (kept.length < visible.length)
     reading.unused(
       ['Agents', index, 'Plugins'],
       `\`AllowShellExecution: false\` takes the tools that run commands from agent \`${agent.Name}\``,
-      'Remove `Shell` from its `Plugins`, or allow it.',
+      'Remove them from its `Plugins`, or allow it.',
     );
   const hasProfiles = Object.keys(reading.body.value.ApiProfiles ?? {}).length > 0;
   refuseOpenShell(kept, agent, index, security, reading);
@@ -85,7 +85,7 @@ function refuseOpenShell(
 ): void {
   const { FileSystemPermissions: files, ChangeEnvelope: envelope } = security;
   const key = files !== undefined ? 'FileSystemPermissions' : envelope !== undefined ? 'ChangeEnvelope' : null;
-  if (key === null || !granted.some(([name]) => runsCommands(name))) return;
+  if (key === null || !granted.some(([name, def]) => runsCommands(name, def))) return;
   report.error(
     'not-supported',
     body.key('Agents', index, 'Plugins'),
@@ -161,8 +161,17 @@ function tagsOf(name: string, { effect }: ToolDef): readonly string[] {
   return [onlyReads(effect) ? 'read' : 'write'];
 }
 
-function runsCommands(tool: string): boolean {
-  return tool === SHELL || tool.startsWith('git_');
+function runsCommands(name: string, def: ToolDef): boolean {
+  return name === SHELL || name.startsWith('git_') || isDone('shell', def);
+}
+
+function usesNetwork(name: string, def: ToolDef): boolean {
+  return REQUESTS.includes(name) || def.effect === 'egress' || isDone('http', def);
+}
+
+/** True if the document implements its tool in this way. */
+function isDone(how: 'http' | 'shell', { implementation }: ToolDef): boolean {
+  return implementation !== null && typeof implementation === 'object' && how in implementation;
 }
 
 /** A tool whose schema refuses what `Security` forbids. */
