@@ -3,8 +3,7 @@
  * refunded.` Honest text contains participles too. A form counts as a report of an action only if it does not merely describe
  * a thing, and is not about the distant past, a reason, or a general rule.
  */
-import { ADVERBS, JOINED } from './words.ts';
-import { isParticiple, PARTICIPLE } from './words.ts';
+import { ADVERBS, JOINED, PARTICIPLE, isParticiple } from './words.ts';
 
 export interface Agentless {
   readonly form: 'past' | 'present' | 'terse';

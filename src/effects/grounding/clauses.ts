@@ -6,8 +6,7 @@ import { agentlessIn, subjectIn, thingIn } from './agentless.ts';
 import type { Agentless } from './agentless.ts';
 import { passiveClaimIn } from './foreign-passives.ts';
 import { foreignClaimsIn } from './foreign-verbs.ts';
-import { ADVERBS, JOINED } from './words.ts';
-import { isParticiple, stem } from './words.ts';
+import { ADVERBS, JOINED, isParticiple, stem } from './words.ts';
 
 export interface Clause {
   readonly text: string;

@@ -54,42 +54,15 @@ const STEM_MIN = 3;
 const PREFIX_MIN = 5;
 const SUFFIXES = 'ations ation itions ition ments ment ings ing ied ies ed es s e y'.split(' ');
 
-/** Past forms that do not end in -ed. */
-const PAST: { readonly [form: string]: string } = {
-  sent: 'send',
-  made: 'mak',
-  paid: 'pay',
-  done: 'do',
-  written: 'writ',
-  wrote: 'writ',
-  built: 'build',
-  bought: 'buy',
-  sold: 'sell',
-  found: 'find',
-  given: 'giv',
-  taken: 'tak',
-  shown: 'show',
-  seen: 'see',
-  gave: 'giv',
-  took: 'tak',
-  held: 'hold',
-  spent: 'spend',
-  repaid: 'repay',
-  rebuilt: 'rebuild',
-  rewritten: 'rewrit',
-  rewrote: 'rewrit',
-  withdrawn: 'withdraw',
-  withdrew: 'withdraw',
-  frozen: 'freez',
-  froze: 'freez',
-  run: 'run',
-  ran: 'run',
-  shut: 'shut',
-  put: 'put',
-  set: 'set',
-  cut: 'cut',
-  got: 'get',
-};
+/** Past forms that do not end in -ed, each with the stem of its verb. */
+const PAST: { readonly [form: string]: string } = Object.fromEntries(
+  `sent send, made mak, paid pay, done do, written writ, wrote writ, built build, bought buy, sold sell,
+  found find, given giv, taken tak, shown show, seen see, gave giv, took tak, held hold, spent spend,
+  repaid repay, rebuilt rebuild, rewritten rewrit, rewrote rewrit, withdrawn withdraw, withdrew withdraw,
+  frozen freez, froze freez, run run, ran run, shut shut, put put, set set, cut cut, got get`
+    .split(/,\s+/)
+    .map((pair) => pair.split(' ')),
+);
 
 /** A pattern for any past participle. */
 export const PARTICIPLE = `\\p{L}*ed|${Object.keys(PAST).join('|')}`;

@@ -9,52 +9,46 @@ import { argumentsType } from '../../catalog/policy-schema.ts';
 import type { PolicyType } from '../../catalog/policy-schema.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { decide } from './cedar.ts';
+import type { PolicyRequest } from './cedar.ts';
 
-export function authorize({ command, flow }: Call): Json {
-  const { tool: name, args, agent, stage } = command.input;
+export function authorize(call: Call): Json {
+  const { tool: name, args, stage } = call.command.input;
+  const { flow } = call;
   const tool = typeof name === 'string' && Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   if (tool === undefined) return { ok: false, reason: 'the tool does not exist', by: [] };
   const value = valueOf(args ?? {}, argumentsType(tool));
   if (value === undefined) return { ok: false, reason: 'the arguments do not fit the policy schema', by: [] };
-  const { ok, by, reason } = decide(flow, {
-    user: command.origin?.user ?? 'anonymous',
-    tenant: command.origin?.tenant ?? null,
-    action: String(name),
-    resource: { type: 'Tool', id: String(name) },
-    attributes: { effect: tool.effect, permission: tool.permission },
-    context: {
-      agent: String(agent ?? ''),
-      ...boundaryOf(flow, String(agent)),
-      stage: String(stage ?? ''),
-      args: value,
-    },
-  });
-  return { ok, reason, by: [...by] };
+  const resource = { type: 'Tool', id: String(name) } as const;
+  const { effect, permission } = tool;
+  return decided(call, String(name), resource, { effect, permission }, { stage: String(stage ?? ''), args: value });
 }
 
 /** `policy:stage`: asks the policies whether a stage may begin, or whether its result may leave it. */
-export function authorizeStage({ command, flow }: Call): Json {
-  const { action, stage, agent, text } = command.input;
+export function authorizeStage(call: Call): Json {
+  const { action, stage, text } = call.command.input;
+  const resource = { type: 'Stage', id: String(stage) } as const;
+  const context = { stage: String(stage), text: String(text ?? ''), args: {} };
+  return decided(call, String(action), resource, { effect: '', permission: '' }, context);
+}
+
+function decided(
+  { command, flow }: Call,
+  action: string,
+  resource: PolicyRequest['resource'],
+  attributes: PolicyRequest['attributes'],
+  context: Cedar.Context,
+): Json {
+  const agent = String(command.input['agent'] ?? '');
+  const { version = '', profile = null } = flow.boundaries?.[agent] ?? {};
   const { ok, by, reason } = decide(flow, {
     user: command.origin?.user ?? 'anonymous',
     tenant: command.origin?.tenant ?? null,
-    action: String(action),
-    resource: { type: 'Stage', id: String(stage) },
-    attributes: { effect: '', permission: '' },
-    context: {
-      agent: String(agent ?? ''),
-      ...boundaryOf(flow, String(agent)),
-      stage: String(stage),
-      text: String(text ?? ''),
-      args: {},
-    },
+    action,
+    resource,
+    attributes,
+    context: { agent, boundary: version, profile: profile ?? '', ...context },
   });
   return { ok, reason, by: [...by] };
-}
-
-function boundaryOf({ boundaries }: Call['flow'], agent: string): { boundary: string; profile: string } {
-  const boundary = boundaries?.[agent];
-  return { boundary: boundary?.version ?? '', profile: boundary?.profile ?? '' };
 }
 
 /** The value as Cedar JSON; undefined if it does not have the type. Fields without a Cedar type are left out. */

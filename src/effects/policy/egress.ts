@@ -25,8 +25,7 @@ const FUNCTION_WORDS = new Set('a an of to in on at by is it or as be do i my we
 const SCHEME: ReadonlySet<string> = new Set(['http', 'https', 'www']);
 
 export function checkEgress(call: Call): Json {
-  const traced = checkAddresses(call);
-  return traced === null ? checkSecrets(call) : traced;
+  return checkAddresses(call) ?? checkSecrets(call);
 }
 
 const ADDRESS_FIELD = /^(?:url|uri|href|link|host|domain|site|endpoint)$/i;
@@ -84,15 +83,7 @@ function checkSecrets({ command, flow }: Call): Json {
 function problemOf({ path, value }: Leaf, known: ReadonlySet<string>, secrets: readonly TextSource[]): string[] {
   if (typeof value === 'boolean' || isShortNumber(value)) return [];
   const word = wordsOf(String(value)).find((each) => each.length > WORD_FREE && !known.has(each));
-  if (word === undefined) return [];
-  return [
-    explain(
-      path,
-      word,
-      secrets.find((source) => source.has(word)),
-      secrets,
-    ),
-  ];
+  return word === undefined ? [] : [explain(path, word, secrets)];
 }
 
 /** Short words and numbers that carry a value in pieces. A page number or a language alone does not. */
@@ -108,7 +99,7 @@ function problemOfPieces(
   const joined = pieces.join('');
   const length = pieces.filter((word) => !known.has(word) && !FUNCTION_WORDS.has(word)).join('').length;
   const isFound = pieces.length > 1 && joined.length >= PIECES_FOUND && confidential.includes(joined);
-  return isFound || length > PIECES_MAX ? [explain('args', joined, undefined, secrets)] : [];
+  return isFound || length > PIECES_MAX ? [explain('args', joined, secrets)] : [];
 }
 
 function isShortNumber(value: Leaf['value']): boolean {
@@ -123,16 +114,7 @@ function namedSecret({ path, value }: Leaf, known: ReadonlySet<string>, secrets:
   );
   const hidden = secrets.flatMap((source) => source.namesWithin(squeezedReadings(name)))[0];
   const found = word ?? hidden;
-  return found === undefined
-    ? []
-    : [
-        explain(
-          path,
-          found,
-          secrets.find((source) => source.has(found)),
-          secrets,
-        ),
-      ];
+  return found === undefined ? [] : [explain(path, found, secrets)];
 }
 
 function knownWords(values: readonly Json[]): ReadonlySet<string> {
@@ -155,7 +137,8 @@ function decoded(value: string): string {
   }
 }
 
-function explain(path: string, word: string, source: TextSource | undefined, secrets: readonly TextSource[]): string {
+function explain(path: string, word: string, secrets: readonly TextSource[]): string {
+  const source = secrets.find((each) => each.has(word));
   const what = `\`${path}\` has \`${word.slice(0, 80)}\``;
   if (source !== undefined) return `${what}, which ${source.name} keeps confidential`;
   return `${what}, which can carry confidential data of ${secrets[0]?.name ?? 'a tool'}`;

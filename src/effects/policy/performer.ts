@@ -5,14 +5,13 @@
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
-import { checkArguments } from './schema-checks.ts';
 import { authorize, authorizeStage } from './authorize.ts';
 import { checkCites } from '../grounding/cites.ts';
 import { checkAnswer } from '../grounding/answer.ts';
 import { checkBound } from '../grounding/bind.ts';
 import { checkDeeds } from '../grounding/deeds.ts';
 import { checkGrounding } from '../grounding/grounding.ts';
-import { checkOutput } from './schema-checks.ts';
+import { checkArguments, checkOutput } from './schema-checks.ts';
 import { checkEgress } from './egress.ts';
 import { checkProvenance } from './provenance.ts';
 import { checkResult } from './result.ts';

@@ -21,7 +21,7 @@ export function checkArguments({ command, flow }: Call): Json {
   if (!isRecord(given))
     return { ok: false, args: received, missing: [], reason: `they are not a JSON object: ${shown(given)}` };
   const normal = normalised(given, schema);
-  const missing = requiredIn(schema).filter((field) => !Object.hasOwn(normal as object, field));
+  const missing = (shapeOf(schema).required ?? []).filter((field) => !Object.hasOwn(normal as object, field));
   const problem = verdict(schema, normal) ?? refusedStatement(tool, normal);
   return problem === null
     ? { ok: true, args: normal }
@@ -55,13 +55,7 @@ function shown(given: Json): string {
 
 /** Some models send the object as JSON text. */
 function parsed(args: Json): Json {
-  if (args === null) return {};
-  if (typeof args !== 'string') return args;
-  try {
-    return JSON.parse(args) as Json;
-  } catch {
-    return args;
-  }
+  return args === null ? {} : (parsedJson(args) ?? args);
 }
 
 interface Shape {
@@ -107,10 +101,6 @@ function scalar(value: string, type: string | undefined): Json {
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   if ((type === 'number' || type === 'integer') && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
   return value;
-}
-
-function requiredIn(schema: Json): readonly string[] {
-  return shapeOf(schema).required ?? [];
 }
 
 function shapeOf(schema: Json | undefined): Shape {

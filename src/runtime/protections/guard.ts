@@ -44,8 +44,9 @@ export class Guard {
 
   /** `mayStart` is asked again after each wait for the shared state: the process may have lost its lease meanwhile. */
   async perform(call: Call, mayStart: () => boolean): Promise<Performed> {
-    if (isVerdict(call)) return this.#countVerdict(call);
-    if (isRetry(call)) return this.#countRetry(call);
+    const { kind, name } = call.command;
+    if (kind === 'check' && name === VERDICT_CHECK) return this.#countVerdict(call);
+    if (kind === 'check' && name === RETRY_CHECK) return this.#countRetry(call);
     const rules = rulesOf(call);
     if (rules === null) return this.#call(call, mayStart);
     if (rules.retryBudget !== null && isRepeated(call)) {
@@ -185,16 +186,6 @@ function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null
 /** Another model, or a request to repair or continue a reply, does not repeat a request that failed. */
 function isRepeated({ command: { attempt, target, input } }: Call): boolean {
   return attempt > 1 && target === undefined && input['repair'] === undefined && input['partial'] === undefined;
-}
-
-/** A check that tells the breaker how an invariant judged the result of an agent. */
-function isVerdict({ command: { kind, name } }: Call): boolean {
-  return kind === 'check' && name === VERDICT_CHECK;
-}
-
-/** A check that takes a token of the retry budget. */
-function isRetry({ command: { kind, name } }: Call): boolean {
-  return kind === 'check' && name === RETRY_CHECK;
 }
 
 /** The breaker of a call: its agent and its model. */

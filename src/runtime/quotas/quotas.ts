@@ -55,10 +55,7 @@ export class Quotas {
   async start(run: Run): Promise<boolean> {
     const quota = await this.#quotaOf(run.origin.tenant);
     if (quota === null || (await this.#options.store.roster.find(run.run)) !== null) return false;
-    const request = this.#requestOf(run, true);
-    const { excess, isNew } = await this.#reserve(run, quota, request);
-    if (excess.length === 0) return isNew;
-    throw await this.#refuse(run, quota, excess, 'start');
+    return this.#reserve(run, quota, 'start');
   }
 
   /**
@@ -67,17 +64,14 @@ export class Quotas {
    */
   async confirm(run: Run): Promise<void> {
     const quota = await this.#quotaOf(run.origin.tenant);
-    if (quota === null) return;
-    const { excess } = await this.#reserve(run, quota, this.#requestOf(run, true));
-    if (excess.length > 0) throw await this.#refuse(run, quota, excess, 'start');
+    if (quota !== null) await this.#reserve(run, quota, 'start');
   }
 
   /** Reserves again for a run whose process died or stopped. Throws if it does not fit now. */
   async resume(run: Run): Promise<void> {
     const quota = await this.#quotaOf(run.origin.tenant);
     if (quota === null) return;
-    const { excess } = await this.#reserve(run, quota, this.#requestOf(run, false));
-    if (excess.length > 0) throw await this.#refuse(run, quota, excess, 'continue');
+    await this.#reserve(run, quota, 'continue');
     this.#reported.delete(run.run);
   }
 
@@ -128,11 +122,15 @@ export class Quotas {
     return { run, starts, worst: this.#options.worstCase(flow), spent };
   }
 
-  /** Looks for reservations that can be returned only if the first try does not fit. */
-  async #reserve({ origin: { tenant = '' } }: Run, quota: Quota, request: Request): Promise<Reserved> {
-    const first = await this.#tryReserve(tenant, quota, request);
-    if (first.excess.length === 0 || !(await this.#returnUnused(tenant))) return first;
-    return this.#tryReserve(tenant, quota, request);
+  /** Looks for reservations that can be returned only if the first try does not fit. True if the reservation is new. */
+  async #reserve(run: Run, quota: Quota, what: 'start' | 'continue'): Promise<boolean> {
+    const { tenant = '' } = run.origin;
+    const request = this.#requestOf(run, what === 'start');
+    let reserved = await this.#tryReserve(tenant, quota, request);
+    if (reserved.excess.length > 0 && (await this.#returnUnused(tenant)))
+      reserved = await this.#tryReserve(tenant, quota, request);
+    if (reserved.excess.length > 0) throw await this.#refuse(run, quota, reserved.excess, what);
+    return reserved.isNew;
   }
 
   #tryReserve(tenant: string, quota: Quota, request: Request): Promise<Reserved> {
