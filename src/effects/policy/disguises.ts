@@ -2,16 +2,18 @@
 import { even, squeezed } from './sources.ts';
 
 const TOKEN_MIN = 6;
-const READINGS_MAX = 200;
+const READINGS_MAX = 1_000;
 
 /** The hidden readings of a text. Each is looked for in what came from outside. */
 export function disguisesOf(text: string): readonly string[] {
   const tokens = text.split(/\s+/).filter((token) => token.length >= TOKEN_MIN);
+  // The readings of the whole text come first, so that a long text does not push them out.
   const readings = [
-    ...tokens.flatMap((token) => [percentDecoded(token), base64Decoded(token), reversed(token)]),
     reversed(text),
     spelled(text),
     joined(text),
+    ...tokens.flatMap((token) => [percentDecoded(token), base64Decoded(token)]),
+    ...tokens.map(reversed),
   ];
   const distinct = new Set(readings.filter((each): each is string => each !== null && each.trim().length >= TOKEN_MIN));
   return [...distinct].filter((each) => each !== text).slice(0, READINGS_MAX);

@@ -46,7 +46,7 @@ function unescaped(text: string): string {
 
 /** Shorter names occur in other texts by chance. */
 const NAME_MIN = 8;
-const NAMES_MAX = 2_000;
+const NAMES_MAX = 20_000;
 
 /** The names of a text, by their letters and digits. */
 function namesIn(text: string): ReadonlyMap<string, string> {

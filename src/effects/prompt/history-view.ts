@@ -174,5 +174,8 @@ function shortened(text: string, limit: number): string {
 }
 
 function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit)}[...${text.length - limit} chars truncated]`;
+  if (text.length <= limit) return text;
+  // Half of a character is not valid text, and providers refuse it.
+  const end = /[\ud800-\udbff]/.test(text[limit - 1] ?? '') ? limit - 1 : limit;
+  return `${text.slice(0, end)}[...${text.length - end} chars truncated]`;
 }

@@ -48,9 +48,10 @@ export function textOf(value: Json): string {
   return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
 }
 
-/** Marks text from outside as data, so that the model does not read it as an instruction. */
+/** Marks text from outside as data, so that the model does not read it as an instruction. The text cannot end the mark. */
 export function asData(text: string, source: string, id: string | null | undefined): string {
-  return `<data from="${source}"${typeof id === 'string' ? ` id="${id}"` : ''}>\n${text.replaceAll('</data>', '<\\/data>')}\n</data>`;
+  const inner = text.replace(/<(\s*)\/(?=\s*data\b)/gi, '<$1\\/');
+  return `<data from="${source}"${typeof id === 'string' ? ` id="${id}"` : ''}>\n${inner}\n</data>`;
 }
 
 /** A message as a slot holds it. Absent fields are null. */
