@@ -21,6 +21,6 @@ test('a result is not cut inside a character', () => {
   const steps = [{ role: 'tool', name: 'find', toolCallId: '1', content: `abc😀def` }];
   const reader = { id: 'bot', name: 'bot', context: null, recap: null };
   const items = [{ role: 'assistant', author: 'bot', content: 'Done.', turn: 1, steps }] as const;
-  const [shown] = viewHistory(items as never, { toolChars: 4 }, reader);
+  const [shown] = viewHistory(items, { toolChars: 4 }, reader);
   expect(shown?.content).toBe('abc[...5 chars truncated]');
 });
