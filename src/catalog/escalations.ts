@@ -4,14 +4,8 @@
  */
 import type { TerminalCode } from '../ir/codes.ts';
 
-export const ROUTES = {
-  fail_closed: { to: 'nobody', does: 'the action is blocked, the trace is kept, and the run ends' },
-  human_approval: { to: 'a person with authority', does: 'the action waits for a yes or a no' },
-  ask_user: { to: 'the user or operator', does: 'the run waits for what is missing and then goes on' },
-  review: { to: 'a safer model or a review queue', does: 'the evidence is kept, and only a validated result goes on' },
-  degraded: { to: 'a fallback', does: 'a lesser way is taken, or the run says cleanly what is not available' },
-} as const;
-type Route = keyof typeof ROUTES;
+export const ROUTES = ['fail_closed', 'human_approval', 'ask_user', 'review', 'degraded'] as const;
+type Route = (typeof ROUTES)[number];
 
 export interface EscalationRow {
   readonly severity: 'low' | 'low to moderate' | 'moderate' | 'moderate to high' | 'high';

@@ -42,7 +42,6 @@ type Closing = { readonly what: string; readonly code: TerminalCode } & (
   | { readonly trouble: string }
 );
 export interface Profile {
-  readonly autonomy: string;
   readonly allowed: readonly Row[];
   readonly approval: readonly Row[];
   readonly failClosed: readonly Closing[];
@@ -56,7 +55,6 @@ const RECOMMENDATIONS = ['recommend', 'recommends', 'recommendation', 'recommend
 
 export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | 'procurement' | 'sre']: Profile } = {
   research: {
-    autonomy: 'high, read-only',
     allowed: [
       { what: 'Browse approved sources', effects: READING },
       { what: 'Retrieve documents', effects: READING, categories: ['retrieval', 'lookup'] },
@@ -76,7 +74,6 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     escalation: { denied: 'fail', ungrounded: 'tell' },
   },
   coding: {
-    autonomy: 'bounded, within the workspace',
     allowed: [
       { what: 'Read files', effects: READING },
       { what: 'Propose patches and write local files', effects: ['write'], categories: ['file_system'] },
@@ -108,7 +105,6 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     escalation: { denied: 'fail', ungrounded: 'tell' },
   },
   support: {
-    autonomy: 'bounded actions',
     allowed: [
       { what: 'Search documentation and read account state', effects: READING },
       { what: 'Draft replies', words: DRAFTS, effects: ['write'] },
@@ -136,7 +132,6 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     escalation: { ungrounded: 'ask' },
   },
   procurement: {
-    autonomy: 'low, hardly any mutation',
     allowed: [
       { what: 'Compare vendors, extract terms, flag risks', effects: READING },
       { what: 'Prepare recommendation packets', words: [...DRAFTS, ...RECOMMENDATIONS], effects: ['write'] },
@@ -159,7 +154,6 @@ export const PROFILES: { readonly [name in 'research' | 'coding' | 'support' | '
     escalation: { rejected: 'fail', ungrounded: 'ask' },
   },
   sre: {
-    autonomy: 'high for diagnosis, low for mutation',
     allowed: [
       { what: 'Query logs, inspect metrics, compare deploys', effects: READING },
       { what: 'Draft runbook steps, recommend a rollback', words: [...DRAFTS, ...RECOMMENDATIONS], effects: ['write'] },

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DECISION_TABLE, KIND_MODES, MAST, cellOf, mastOf } from '../../src/catalog/failures.ts';
+import { DECISION_TABLE, MAST, cellOf, mastOf } from '../../src/catalog/failures.ts';
 import { definitionsOf } from '../../src/compile/document/definitions.ts';
 import { createBuilder } from '../../src/compile/lower/builder.ts';
 import { createKit } from '../../src/compile/lower/kit.ts';
@@ -84,17 +84,26 @@ async function run(flow: CompiledFlow) {
   return report;
 }
 
+const MODES: { readonly [kind in FailureKind]: string | null } = {
+  tool_loop: 'FM-1.3',
+  deadlock: 'FM-2.5',
+  cost_overrun: 'FM-1.5',
+  provider_error: null,
+  schema_or_grounding: 'FM-3.2',
+  malformed_plan: 'FM-1.1',
+  no_progress: 'FM-1.3',
+  unsafe_output: 'FM-1.2',
+};
+
 describe.each(FAILURE_KINDS)('%s', (kind) => {
   test.each(TIERS)('%s', async (tier) => {
     const report = await run(failingFlow(kind, tier));
     const expected = ROWS[kind][3][TIERS.indexOf(tier)] as string;
     // A table without a way for `surface` aborts.
     expect(report.decisions.map(({ action }) => action).join(' ')).toBe(expected.replace('surface', 'abort'));
-    for (const decision of report.decisions)
-      expect(decision).toMatchObject({ failure: kind, tier, mast: KIND_MODES[kind] });
+    for (const decision of report.decisions) expect(decision).toMatchObject({ failure: kind, tier, mast: MODES[kind] });
     const last = report.decisions.at(-1)?.action;
     expect(report).toMatchObject(ENDS[last ?? ''] ?? { state: 'failed', code: ROWS[kind][2] });
-    expect(DECISION_TABLE[kind][tier].does).not.toBe('');
   });
 });
 
@@ -130,7 +139,7 @@ test('every failure class is one of the four of the diagram', () => {
 
 test('the 14 failure modes of MAST, each with a cause of its own', () => {
   expect(Object.keys(MAST)).toHaveLength(14);
-  for (const [id, { causes }] of Object.entries(MAST))
+  for (const [id, causes] of Object.entries(MAST))
     for (const cause of causes) expect(mastOf('tool_loop', cause)).toBe(id);
   expect(mastOf('deadlock')).toBe('FM-2.5');
 });
