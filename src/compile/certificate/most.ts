@@ -25,7 +25,7 @@ export function mostOfRun(graph: Graph, dimension: Dimension): number {
   const endless = costly.filter((id) => costs.get(id) === Infinity && limited.get(id)?.length === 0);
   const ways = waysOf(graph, new Set(costly));
   const isWhole = costly.every((id) => Number.isInteger(costs.get(id)) || costs.get(id) === Infinity);
-  const reached = reachableFrom([graph.body.entry], graph.targets);
+  const reached = graph.reached();
   if (endless.some((id) => reached.has(id))) return Infinity;
   const program = new Program(graph, ways);
   for (const id of costly) {

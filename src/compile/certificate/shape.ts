@@ -72,7 +72,7 @@ const FAILURES: readonly TerminalCode[] = [
 export function codesOf(graph: Graph): readonly TerminalCode[] {
   // Every run can be cancelled.
   const codes = new Set<TerminalCode>(['USER_CANCEL']);
-  const reached = reachableFrom([graph.body.entry], graph.targets);
+  const reached = graph.reached();
   const nodes = [...reached].map(graph.node);
   const calls = nodes.filter((node) => node.op === 'do');
   for (const node of nodes) {

@@ -2,7 +2,7 @@
 import { isMeasured } from '../../ir/dimensions.ts';
 import { isVelocity } from '../../ir/meters.ts';
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
-import { componentsOf } from './components.ts';
+import { componentsOf, reachableFrom } from './components.ts';
 import type { Component } from './components.ts';
 
 /**
@@ -30,6 +30,8 @@ export interface Graph {
   sources(id: NodeId): readonly { readonly from: NodeId; readonly kind: Edge['kind'] }[];
   /** In reverse topological order. */
   components(): readonly Component<NodeId>[];
+  /** The nodes that a run can get to. */
+  reached(): ReadonlySet<NodeId>;
   /** The finite meters of which every visit of the node uses something. */
   bounding(id: NodeId): readonly (readonly [MeterId, Meter])[];
   /** True if a visit counts even if the node's expressions fail and nothing is requested. */
@@ -37,23 +39,26 @@ export interface Graph {
 }
 
 export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
-  const ids = Object.keys(body.nodes);
+  const nodes = new Map(Object.entries(body.nodes));
+  const ids = [...nodes.keys()];
   const positions = new Map(ids.map((id, index) => [id, index]));
   const edges = new Map(
     ids.map((id) => [
       id,
-      edgesOf(body.nodes[id] as Node, body.meters, body.fail).filter(({ to }) => positions.has(to)),
+      edgesOf(nodes.get(id) as Node, body.meters, body.fail).filter(({ to }) => positions.has(to)),
     ]),
   );
   const targets = new Map([...edges].map(([id, list]) => [id, list.map(({ to }) => to)]));
   const sources = new Map<NodeId, { readonly from: NodeId; readonly kind: Edge['kind'] }[]>(ids.map((id) => [id, []]));
   for (const [from, list] of edges) for (const { to, kind } of list) sources.get(to)?.push({ from, kind });
+  const bounding = new Map<NodeId, readonly (readonly [MeterId, Meter])[]>();
   let components: readonly Component<NodeId>[] | undefined;
+  let reached: ReadonlySet<NodeId> | undefined;
   return {
     body,
     shares,
     ids,
-    node: (id) => body.nodes[id] as Node,
+    node: (id) => nodes.get(id) as Node,
     position: (id) => positions.get(id) ?? 0,
     edges: (id) => edges.get(id) ?? [],
     targets: (id) => targets.get(id) ?? [],
@@ -62,23 +67,27 @@ export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
       components ??= componentsOf(ids, (id) => targets.get(id) ?? []);
       return components;
     },
+    reached: () => (reached ??= reachableFrom([body.entry], (id) => targets.get(id) ?? [])),
     countsVisits: (id) => {
-      const node = body.nodes[id] as Node;
+      const node = nodes.get(id) as Node;
       return (node.charges ?? []).some((meterId) => {
         const meter = body.meters[meterId];
         return meter !== undefined && meter.max !== null && (meter.unit === 'visits' || meter.unit === 'steps');
       });
     },
     bounding: (id) => {
-      const node = body.nodes[id] as Node;
-      return (node.charges ?? []).flatMap((meterId) => {
-        const meter = body.meters[meterId];
-        return meter !== undefined && meter.max !== null && alwaysCharged(node, meter)
-          ? [[meterId, meter] as const]
-          : [];
-      });
+      const known = bounding.get(id) ?? boundingOf(nodes.get(id) as Node, body.meters);
+      bounding.set(id, known);
+      return known;
     },
   };
+}
+
+function boundingOf(node: Node, meters: Meters): readonly (readonly [MeterId, Meter])[] {
+  return (node.charges ?? []).flatMap((id) => {
+    const meter = meters[id];
+    return meter !== undefined && meter.max !== null && alwaysCharged(node, meter) ? [[id, meter] as const] : [];
+  });
 }
 
 /** A repeats meter bounds nothing: different calls never trip it. Tokens and money may be measured as none. */
