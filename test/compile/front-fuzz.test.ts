@@ -6,7 +6,7 @@ import { plain } from '../../src/compile/source/located.ts';
 import { renderDiagnostic } from '../../src/compile/diagnose/render.ts';
 import { locate, parseSource } from '../../src/compile/source/source.ts';
 
-const DOCUMENTS = 2_000;
+const DOCUMENTS = 1_000;
 const SAMPLES = [
   `sluice: 1
 models: { fast: { provider: openai, model: gpt, price: { input: 1, output: 2 } } }

@@ -7,7 +7,7 @@ import { draw } from '../../src/core/random.ts';
 import { compileText } from './compile-text.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const runs = Number(process.env['FUZZ_RUNS'] ?? 3_000);
+const runs = Number(process.env['FUZZ_RUNS'] ?? 1_500);
 
 test(`survives ${runs} mutated documents (seed ${seed})`, { timeout: 30_000 + runs * 60 }, () => {
   const sources = ['flow', 'steps'].flatMap((notation) => {

@@ -23,7 +23,7 @@ const schema = nodeSchema('map', () => ({
   width: int({ min: 1, max: 1000 }).default(WIDTH).describe('How many items run at once.'),
   max_items: int({ min: 1, max: 100_000 })
     .default(ITEMS_MAX)
-    .describe('The most items in one run. Each further attempt of `retry` may have as many.'),
+    .describe('The most items in one run, with those of further attempts.'),
   on_item_error: oneOf(['fail', 'skip', 'collect'])
     .default('fail')
     .describe('A failed item fails the node, is left out, or is kept as `{ error: { type, message } }`.'),
@@ -118,8 +118,8 @@ function addItems(
 ): NodeId {
   const { kit, slots } = lowering;
   const { node, parts } = prepared;
-  const { as, width, on_item_error: policy, max_items: given, retry } = node.value;
-  const most = given * lowering.times * (retry?.max_attempts ?? 1);
+  const { as, width, on_item_error: policy, max_items: given } = node.value;
+  const most = given * lowering.times;
   const slot = slots.of(node.id);
   const part = (hint: string): Step => lowering.part(prepared, hint);
   const tooMany = kit.fail(part('too many'), {
