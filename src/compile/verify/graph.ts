@@ -43,10 +43,7 @@ export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
   const ids = [...nodes.keys()];
   const positions = new Map(ids.map((id, index) => [id, index]));
   const edges = new Map(
-    ids.map((id) => [
-      id,
-      edgesOf(nodes.get(id) as Node, body.meters, body.fail).filter(({ to }) => positions.has(to)),
-    ]),
+    ids.map((id) => [id, edgesOf(nodes.get(id) as Node, body.meters, body.fail).filter(({ to }) => positions.has(to))]),
   );
   const targets = new Map([...edges].map(([id, list]) => [id, list.map(({ to }) => to)]));
   const sources = new Map<NodeId, { readonly from: NodeId; readonly kind: Edge['kind'] }[]>(ids.map((id) => [id, []]));
