@@ -63,6 +63,16 @@ describe('init', () => {
   });
 });
 
+test.each(NOWHERE)('a folder for exports or keys in %s is refused, and the command ends', async (place) => {
+  const cwd = folder(FILES);
+  await sluice(RUN, { cwd });
+  const pruned = await sluice(['prune', '--keep', '0', '--export', `${place}/runs`], { cwd });
+  expect([pruned.status, pruned.stderr]).toEqual([2, expect.stringContaining(`\`${place}\` cannot be created`)]);
+  expect(json(await sluice(['runs', '--json'], { cwd }))).toHaveLength(1);
+  const added = await sluice(['keys', 'add', 'ann'], { cwd, env: { SLUICE_KEYS_DIR: place } });
+  expect([added.status, added.stderr]).toEqual([2, expect.stringContaining(`\`${place}\` cannot be created`)]);
+});
+
 describe('the database', () => {
   test.each(['', ':memory:', 'file:runs.db'])('%j is not the path of a file', async (db) => {
     const cwd = folder(FILES);

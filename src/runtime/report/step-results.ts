@@ -2,6 +2,7 @@
  * The result of each invocation of a step, in the order of the requests, so that the speed of branches does not matter. A
  * step in a loop is named with its iteration. The result of an agent with tools is the reply that ended its turn.
  */
+import { inherited } from '../../ir/branches.ts';
 import type { CompiledFlow, NodeId } from '../../ir/nodes.ts';
 import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
@@ -29,7 +30,7 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
   };
   const request = (event: Extract<Event, { type: 'effect.requested' }>): void => {
     const label = flow.nodes[event.node]?.label;
-    const turn = turnOf(turns, event.thread);
+    const turn = inherited(turns, event.thread);
     const inTurn = turn?.step === label?.name ? turn : undefined;
     const entry = label?.enters === undefined ? inTurn : enter(event.node, label.enters, event.at);
     if (entry === undefined) return;
@@ -46,14 +47,6 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
     else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(flow, calls.get(event.key));
   }
   return asked.filter(({ accepted }) => accepted).map(resultOf);
-}
-
-/** The turn of the thread, or of the thread that it branched off: a turn with a time limit runs in a branch. */
-function turnOf(turns: ReadonlyMap<ThreadId, Asked>, thread: ThreadId): Asked | undefined {
-  for (let id = thread; ; id = id.slice(0, id.lastIndexOf(':'))) {
-    const turn = turns.get(id);
-    if (turn !== undefined || !id.includes(':')) return turn;
-  }
 }
 
 interface Asked {

@@ -1,6 +1,6 @@
 /** The context of a command: the global options and the screen. */
 import type { Screen } from './screen.ts';
-import { framed } from './text.ts';
+import { framed, table } from './text.ts';
 
 export interface GlobalOptions {
   readonly json: boolean;
@@ -21,6 +21,8 @@ export interface Cli extends GlobalOptions {
   warn(text: string): void;
   /** Prints one JSON document on standard output. */
   printJson(value: unknown): void;
+  /** Prints rows under their heads, or the hint `none` if there are none. */
+  printTable(heads: readonly string[], rows: readonly (readonly string[])[], none: string): void;
 }
 
 export const DEFAULT_DB = '.sluice/sluice.db';
@@ -28,6 +30,9 @@ export const DEFAULT_DB = '.sluice/sluice.db';
 export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli {
   const { json = false, quiet = false, debug = false, db = DEFAULT_DB, dbNamed = false, tenant } = options;
   const warned = new Set<string>();
+  const hint = (text: string): void => {
+    if (!quiet && !json) screen.note(text);
+  };
   return {
     json,
     quiet,
@@ -36,13 +41,12 @@ export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli 
     dbNamed,
     tenant,
     screen,
-    hint: (text) => {
-      if (!quiet && !json) screen.note(text);
-    },
+    hint,
     warn: (text) => {
       if (!json && !warned.has(text)) screen.note(`${screen.colors.yellow('warning')}: ${framed(text)}`);
       warned.add(text);
     },
     printJson: (value) => screen.printData(JSON.stringify(value, null, 2)),
+    printTable: (heads, rows, none) => (rows.length === 0 ? hint(none) : screen.print(table([heads, ...rows]))),
   };
 }

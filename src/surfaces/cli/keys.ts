@@ -3,13 +3,14 @@
  * read them. `SLUICE_KEYS_DIR` names another folder.
  */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { privateKeyIn, publicLine } from '../../runtime/engine/identity.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { Cli } from './context.ts';
 import { readText } from './files.ts';
+import { makeFolder } from './option-values.ts';
 import { usage } from './usage.ts';
 
 export interface StoredKey {
@@ -33,7 +34,7 @@ export function addKey(name: string, out?: string): StoredKey {
       `the key file \`${file}\` exists`,
       'Choose another name, or delete the file.',
     );
-  if (out === undefined) mkdirSync(keysDir(), { recursive: true, mode: 0o700 });
+  if (out === undefined) makeFolder('keys', keysDir(), 0o700);
   const { privateKey } = generateKeyPairSync('ed25519');
   writeKey(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   return { name, key: publicLine(privateKey), file };

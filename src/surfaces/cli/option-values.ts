@@ -111,22 +111,25 @@ export function readDatabase(given: string): string {
   return given;
 }
 
-/** Creates a folder. `who` is the option or command that the message names. */
-export function makeFolder(who: string, path: string): void {
+/**
+ * Creates a folder. `who` is the option or command that the message names. One folder at a time: `recursive` of Node never returns
+ * where the system has no such place, as in `/proc/none`.
+ */
+export function makeFolder(who: string, path: string, mode?: number): void {
   if (path === '') throw usage(`\`${who}\` takes a folder, not an empty name`, HELP);
   const missing: string[] = [];
   let there = resolve(path);
   for (; !existsSync(there); there = dirname(there)) missing.unshift(there);
   if (!isFolder(there))
     throw usage(`\`${who}\` takes a folder, and \`${missing.length === 0 ? path : there}\` is a file`, HELP);
-  for (const folder of missing) make(who, folder);
+  for (const folder of missing) make(who, folder, mode);
 }
 
 const HELP = 'Name a folder that exists or can be created, or omit the option.';
 
-function make(who: string, folder: string): void {
+function make(who: string, folder: string, mode: number | undefined): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // Another process may have created it.

@@ -126,7 +126,8 @@ function errorReport(code: string, message: string, help?: string): ErrorReport 
   };
 }
 
-function messageOf(error: unknown): string {
+/** The first line of the message. */
+export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 }
 

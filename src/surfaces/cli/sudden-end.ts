@@ -7,7 +7,7 @@ import { PACKAGE_ROOT } from '../../effects/package-root.ts';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { FAILED } from './exit-status.ts';
-import { reportError } from './report-error.ts';
+import { messageOf, reportError } from './report-error.ts';
 import type { Screen } from './screen.ts';
 
 interface UnderWay {
@@ -62,8 +62,4 @@ const OWN = ['src', 'dist'].map((dir) => join(PACKAGE_ROOT, dir, sep));
 function isOurs(error: unknown): boolean {
   const frame = /^\s+at .*$/m.exec(error instanceof Error ? (error.stack ?? '') : '')?.[0] ?? '';
   return OWN.some((dir) => frame.includes(dir));
-}
-
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 }

@@ -16,7 +16,7 @@ import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { noteError } from '../report-error.ts';
 import { writeText } from '../report-file.ts';
 import { demandDatabase, withRun, withStore } from '../store.ts';
-import { iso, oneLine, plural, table } from '../text.ts';
+import { iso, oneLine, plural } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface OutOptions {
@@ -141,8 +141,7 @@ export async function auditActsCommand(cli: Cli): Promise<ExitStatus> {
     throw new SluiceError('wrong-tenant', 'a tenant cannot read the acts of operators', 'Leave `--tenant` out.');
   const acts = await withStore(cli, async (store) => (store === null ? [] : store.shared.acts()));
   if (cli.json) cli.printJson(acts.map(jsonOf));
-  else if (acts.length === 0) cli.hint('nothing has been recorded yet');
-  else cli.screen.print(table([['AT', 'BY', 'WHAT', 'WHY'], ...acts.map(rowOf)]));
+  else cli.printTable(['AT', 'BY', 'WHAT', 'WHY'], acts.map(rowOf), 'nothing has been recorded yet');
   return OK;
 }
 

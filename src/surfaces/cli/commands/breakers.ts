@@ -9,7 +9,7 @@ import { currentUser } from '../ask-person.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
 import { closing, withStore } from '../store.ts';
-import { iso, oneLine, table } from '../text.ts';
+import { iso, oneLine } from '../text.ts';
 import { usage } from '../usage.ts';
 
 export interface BreakersOptions {
@@ -34,8 +34,7 @@ export async function breakersCommand(cli: Cli): Promise<ExitStatus> {
         },
   );
   if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
-  else if (breakers.length === 0) cli.hint('no breaker has counted a failure yet');
-  else cli.screen.print(table([['BREAKER', 'STATE', 'CAUSE', 'TRIPS', 'PROBE', 'CALLS'], ...breakers.map(rowOf)]));
+  else cli.printTable(HEADS, breakers.map(rowOf), 'no breaker has counted a failure yet');
   return OK;
 }
 
@@ -122,6 +121,8 @@ function jsonOf({ id, scripted, state }: Breaker): object {
     recentErrors: state.rate.reduce((sum, { errors }) => sum + errors, 0),
   };
 }
+
+const HEADS = ['BREAKER', 'STATE', 'CAUSE', 'TRIPS', 'PROBE', 'CALLS'];
 
 function rowOf({ id, scripted, state }: Breaker): string[] {
   const at = probeAt(state);

@@ -25,10 +25,9 @@ import { compileFile } from '../document.ts';
 import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { harmless } from '../code-points.ts';
-import { readWhole } from '../option-values.ts';
+import { readWhole, readSince } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import { reportFiles, type ReportOptions, writeReports, writeText } from '../report-file.ts';
-import { readSince } from '../option-values.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine, plural, table } from '../text.ts';
 import { usage } from '../usage.ts';
@@ -111,17 +110,10 @@ function print(cli: Cli, result: SuiteResult): void {
     ({ name, mode, problems }) =>
       `✗ ${oneLine(name)} (${mode})\n${problems.map((each) => `    ${oneLine(each, 400)}`).join('\n')}`,
   );
-  const repeats = Object.entries(result.repeated).map(
-    ([
-      name,
-      {
-        passed,
-        runs,
-        interval: [low, high],
-      },
-    ]) =>
-      `${oneLine(name)}: ${passed} of ${runs} passed (95 %: ${(low * 100).toFixed(0)} to ${(high * 100).toFixed(0)} %)`,
-  );
+  const repeats = Object.entries(result.repeated).map(([name, { passed, runs, interval }]) => {
+    const range = interval.map((share) => (share * 100).toFixed(0)).join(' to ');
+    return `${oneLine(name)}: ${passed} of ${runs} passed (95 %: ${range} %)`;
+  });
   const rows = metricRows(result.figures).filter(([, value]) => value !== '-');
   const policy = result.policy.map(
     ({ case: name, call, before, after }) => `${oneLine(name)}: ${oneLine(call, 120)}: ${before} → ${after}`,

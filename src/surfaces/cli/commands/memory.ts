@@ -47,8 +47,10 @@ export async function memoryListCommand(cli: Cli, options: MemoryListOptions): P
     .filter((entry) => state === undefined || stateOf(entry, now) === state)
     .slice(0, limit);
   if (cli.json) cli.printJson(entries.map((entry) => jsonOf(entry, now)));
-  else if (entries.length === 0) cli.hint(found.length === 0 ? 'nothing is remembered yet' : 'no entry fits');
-  else cli.screen.print(table([HEAD, ...entries.map((entry) => rowOf(entry, now))]));
+  else {
+    const rows = entries.map((entry) => rowOf(entry, now));
+    cli.printTable(HEAD, rows, found.length === 0 ? 'nothing is remembered yet' : 'no entry fits');
+  }
   return OK;
 }
 
@@ -95,22 +97,15 @@ export async function memoryLogCommand(cli: Cli): Promise<ExitStatus> {
     const all = (await store.shared.acts()).filter(({ key }) => key.startsWith(MEMORY_ACTS));
     return cli.tenant === undefined ? all : all.filter(({ key }) => tenants.get(key) === cli.tenant);
   });
-  const rows = acts.map(({ at, by, what, key, why }) => ({
-    at: iso(at),
-    what,
-    entry: key.slice(MEMORY_ACTS.length),
-    by,
-    why,
-  }));
+  const rows = acts.map(({ at, by, what, key, why }) => {
+    const entry = key.slice(MEMORY_ACTS.length);
+    return { at: iso(at), what, entry, by, why };
+  });
   if (cli.json) cli.printJson(rows);
-  else if (rows.length === 0) cli.hint('no entry was released or deleted by hand');
-  else
-    cli.screen.print(
-      table([
-        ['AT', 'WHAT', 'ENTRY', 'BY', 'WHY'],
-        ...rows.map((row) => Object.values(row).map((each) => oneLine(each, 60))),
-      ]),
-    );
+  else {
+    const cells = rows.map((row) => Object.values(row).map((each) => oneLine(each, 60)));
+    cli.printTable(['AT', 'WHAT', 'ENTRY', 'BY', 'WHY'], cells, 'no entry was released or deleted by hand');
+  }
   return OK;
 }
 

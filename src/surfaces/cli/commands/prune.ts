@@ -8,8 +8,7 @@ import type { RunEntry, RunScope, Store } from '../../../runtime/ports.ts';
 import { exportTo, forget } from '../../retention.ts';
 import type { Cli } from '../context.ts';
 import { OK, type ExitStatus } from '../exit-status.ts';
-import { readWhole } from '../option-values.ts';
-import { readSince } from '../option-values.ts';
+import { makeFolder, readSince, readWhole } from '../option-values.ts';
 import { demandDatabase, demandFlow, openFor } from '../store.ts';
 import { plural } from '../text.ts';
 import { usage } from '../usage.ts';
@@ -26,6 +25,7 @@ export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<ExitS
   // The folder of the option starts here; that of `retain` starts at the document.
   const options = given.export === undefined ? given : { ...given, export: resolve(given.export) };
   const rule = ruleOf(options);
+  if (options.export !== undefined && options.dryRun !== true) makeFolder('--export', options.export, 0o700);
   demandDatabase(cli, 'run-not-found', 'there is nothing to remove');
   const store = openFor(cli);
   // The engine holds a lease meanwhile, so that two processes do not remove the same runs.

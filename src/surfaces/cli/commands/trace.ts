@@ -93,8 +93,7 @@ function jsonOf({ seq, at, type, prev, hash, ...data }: ChainedEvent, added: obj
 }
 
 function lineOf({ seq, at, type, prev: _prev, hash, ...data }: ChainedEvent, prompted: Prompted | undefined): string {
-  const time = iso(at).slice(11, 23);
-  const line = `${String(seq).padStart(5)}  ${time}  ${type.padEnd(17)}  ${hash.slice(0, 8)}  ${oneLine(JSON.stringify(data), 400)}`;
+  const line = `${headOf({ seq, at, type })}  ${hash.slice(0, 8)}  ${oneLine(JSON.stringify(data), 400)}`;
   if (prompted === undefined) return line;
   return [line, ...prompted.prompt.map((message) => indent(messageLines(message)))].join('\n');
 }
@@ -114,10 +113,12 @@ function messageLines({ role, content, toolCalls = [], files = [] }: SentMessage
 
 /** `   12  10:22:31.123  tool.finished      pay  payments.refund …` */
 function storyLine(event: StoryEvent): string {
-  const time = iso(event.at).slice(11, 23);
   const node = 'node' in event ? `${oneLine(event.node)}  ` : '';
-  const head = `${String(event.seq).padStart(5)}  ${time}  ${event.type.padEnd(17)}`;
-  return `${head}  ${node}${oneLine(detailOf(event), 300)}`.trimEnd();
+  return `${headOf(event)}  ${node}${oneLine(detailOf(event), 300)}`.trimEnd();
+}
+
+function headOf({ seq, at, type }: Pick<ChainedEvent, 'seq' | 'at'> & { readonly type: string }): string {
+  return `${String(seq).padStart(5)}  ${iso(at).slice(11, 23)}  ${type.padEnd(17)}`;
 }
 
 function indent(text: string): string {

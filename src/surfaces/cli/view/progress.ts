@@ -1,4 +1,5 @@
 /** The steps of a run with their status, and notices for people. Computed from public events, for both views. */
+import { inherited } from '../../../ir/branches.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
 import { createProgram } from '../../../core/program.ts';
@@ -57,7 +58,7 @@ export function createProgress(flow: CompiledFlow): Progress {
   /** The end of a finished text stays beside its step. */
   const settleText = (key: EffectKey): void => {
     const text = heard.get(key);
-    const step = stepOf(current, threads.get(key));
+    const step = inherited(current, threads.get(key) ?? '');
     heard.delete(key);
     if (text === undefined || step === undefined) return;
     step.text = '';
@@ -69,7 +70,7 @@ export function createProgress(flow: CompiledFlow): Progress {
     hear: (key, text) => {
       const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
       heard.set(key, tail);
-      const step = stepOf(current, threads.get(key));
+      const step = inherited(current, threads.get(key) ?? '');
       if (step?.status === 'running') step.text = harmless(tail);
     },
     take: (event) => {
@@ -94,7 +95,7 @@ function apply(event: StoryEvent, steps: Step[], current: Map<ThreadId, Step>): 
     steps.push(step);
     return;
   }
-  const step = stepOf(current, event.branch);
+  const step = inherited(current, event.branch);
   if (step === undefined) return;
   const ended = ENDED[event.type];
   if (ended !== undefined && step.thread === event.branch) {
@@ -130,12 +131,4 @@ function doingOf(event: StoryEvent): string | null {
     default:
       return null;
   }
-}
-
-/** The step of a branch, or of the branch that it was forked from. */
-function stepOf(current: Map<ThreadId, Step>, thread: ThreadId | undefined): Step | undefined {
-  if (thread === undefined) return undefined;
-  const own = current.get(thread);
-  const fork = thread.lastIndexOf(':');
-  return own ?? (fork < 0 ? undefined : stepOf(current, thread.slice(0, fork)));
 }

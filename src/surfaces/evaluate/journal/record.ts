@@ -2,6 +2,7 @@
  * One run as evaluations see it: the report, and every call with its input, its attempts and its verdict. Everything is
  * computed from the journal.
  */
+import { inherited } from '../../../ir/branches.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { canonical } from '../../../expr/canonical.ts';
@@ -142,6 +143,7 @@ function addCall(
   const pending = state.pending.get(key);
   const input = pending === undefined ? {} : inputOf(fold.read.program, state, pending);
   const node = fold.read.program.flow.nodes[id];
+  const before = inherited(fold.agents, thread) ?? null;
   fold.calls.set(key, {
     key,
     kind,
@@ -149,8 +151,8 @@ function addCall(
     node: node === undefined ? name : authorOf(node),
     id,
     thread,
-    agent: kind === 'model' ? name : agentOf(fold.agents, thread),
-    proposed: node?.label.authored !== undefined && agentOf(fold.agents, thread) !== null,
+    agent: kind === 'model' ? name : before,
+    proposed: node?.label.authored !== undefined && before !== null,
     seq,
     at,
     input,
@@ -166,15 +168,6 @@ function addCall(
 /** Name and arguments as one text. The order of the fields does not matter. */
 export function printOf(name: string, args: Json): string {
   return `${name} ${canonical(args)}`;
-}
-
-/** A branch inherits the agent of the branch that it was forked from. */
-function agentOf(agents: ReadonlyMap<ThreadId, string>, thread: ThreadId): string | null {
-  for (let each = thread; ; each = each.slice(0, each.lastIndexOf(':'))) {
-    const agent = agents.get(each);
-    if (agent !== undefined) return agent;
-    if (!each.includes(':')) return null;
-  }
 }
 
 function attemptOf({ seq, at, result }: Of<'effect.settled'>): Attempt {
@@ -228,7 +221,7 @@ function addRefused(
   { seq, thread }: Of<'slots.written'>,
   call: Omit<RefusedCall, 'seq' | 'agent'>,
 ): void {
-  refused.push({ seq, ...call, agent: agentOf(agents, thread) });
+  refused.push({ seq, ...call, agent: inherited(agents, thread) ?? null });
 }
 
 /** The expectations of a case. A run of production has none. */

@@ -4,9 +4,8 @@ import { replay } from '../../../runtime/journal/audit.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Journal } from '../../../runtime/ports.ts';
-import { recordOf } from '../journal/record.ts';
+import { recordOf, type Measured } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
-import type { Measured } from '../journal/record.ts';
 import { fisher, meanInterval, momentsOf, shareInterval, welch, type Moments } from './statistics.ts';
 import { METRICS, metricOf, type MetricId, type Sample, type Target } from './table.ts';
 

@@ -8,9 +8,8 @@ import type { Node } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import { agentRunTrace } from '../journal/art.ts';
 import { isRecord } from '../../../expr/json.ts';
-import type { CallRecord } from '../journal/record.ts';
+import { hasEnded, type CallRecord, type Measured } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
-import { hasEnded, type Measured } from '../journal/record.ts';
 
 export interface Sample {
   readonly part: number;

@@ -1,4 +1,5 @@
 /** Which authored nodes and edges the runs reached. */
+import { inherited } from '../../../ir/branches.ts';
 import type { Picture } from '../../../compile/picture/picture.ts';
 import type { Event, ThreadId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
@@ -85,16 +86,8 @@ function* movesIn(flow: CompiledFlow, events: readonly Event[]): Iterable<readon
     const to = enteredBy(flow, event);
     if (to === undefined) continue;
     const thread = 'thread' in event ? event.thread : '0';
-    yield [before(last, thread), to];
+    // A branch begins where the branch that it was forked from stands.
+    yield [inherited(last, thread) ?? null, to];
     last.set(thread, to);
-  }
-}
-
-/** A branch begins where the branch that it was forked from stands. */
-function before(last: ReadonlyMap<ThreadId, string>, thread: ThreadId): string | null {
-  for (let each = thread; ; each = each.slice(0, each.lastIndexOf(':'))) {
-    const name = last.get(each);
-    if (name !== undefined) return name;
-    if (!each.includes(':')) return null;
   }
 }

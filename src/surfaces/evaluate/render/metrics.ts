@@ -3,8 +3,7 @@ import { harmless } from '../../cli/code-points.ts';
 import type { Comparison } from '../metrics/compare.ts';
 import type { Figure, RunSample } from '../metrics/measure.ts';
 import { boundOf, isShare, metricOf, type Target } from '../metrics/table.ts';
-import { junitXml, type JUnitCase } from './page.ts';
-import { badge, htmlPage, htmlTable, type Section } from './page.ts';
+import { junitXml, badge, htmlPage, htmlTable, type JUnitCase, type Section } from './page.ts';
 import { barPlot, escapeXml, histogram, intervalPlot, shortNumber } from './plots.ts';
 
 export interface MetricsReport {

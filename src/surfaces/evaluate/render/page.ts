@@ -25,6 +25,10 @@ export function htmlTable(head: readonly string[], rows: readonly (readonly stri
   return `<div class="wide"><table><thead>${cells('th', head)}</thead><tbody>${rows.map((row) => cells('td', row)).join('')}</tbody></table></div>`;
 }
 
+export function htmlList(texts: readonly string[]): string {
+  return `<ul>${texts.map((text) => `<li>${escapeXml(text)}</li>`).join('')}</ul>`;
+}
+
 /** A word in a colour that says how it is. */
 export function badge(is: 'good' | 'bad' | 'neutral', text: string): string {
   return `<span class="badge ${is}">${escapeXml(text)}</span>`;

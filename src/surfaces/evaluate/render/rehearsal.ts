@@ -1,7 +1,6 @@
 /** A rehearsal as Markdown, JUnit and HTML. */
 import type { Rehearsal } from '../rehearse/rehearse.ts';
-import { junitXml, type JUnitCase } from './page.ts';
-import { badge, htmlPage, htmlTable } from './page.ts';
+import { junitXml, badge, htmlPage, htmlTable, type JUnitCase } from './page.ts';
 import { barPlot, escapeXml, histogram } from './plots.ts';
 
 export function rehearsalJUnit({ flow, certificate, defects, nodes, edges }: Rehearsal): string {

@@ -1,8 +1,7 @@
 /** The result of a suite as text, Markdown, JUnit and HTML. */
 import type { SuiteResult } from '../suite/suite.ts';
-import { junitXml } from './page.ts';
+import { badge, htmlList, htmlPage, htmlTable, junitXml } from './page.ts';
 import { codeSpan, comparisonLine, metricSections, metricsMarkdown, type MetricsReport } from './metrics.ts';
-import { badge, htmlPage, htmlTable } from './page.ts';
 import { escapeXml } from './plots.ts';
 
 export function suiteSummary({ passed, failed, missed, comparisons }: SuiteResult): string {
@@ -48,31 +47,19 @@ export function suiteHtml(result: SuiteResult): string {
     escapeXml(name),
     escapeXml(mode),
     escapeXml(code ?? '-'),
-    problems.length === 0 ? '' : `<ul>${problems.map((each) => `<li>${escapeXml(each)}</li>`).join('')}</ul>`,
+    problems.length === 0 ? '' : htmlList(problems),
   ];
   // Failed cases come first.
   const failed = failedCases(result).map(rowOf);
   const rows = result.cases.filter(({ passed }) => passed).map(rowOf);
+  const { missed, policy } = result;
+  const changed = policy.map((each) => [each.case, each.call, each.before, each.after].map(escapeXml));
+  const optional = [
+    { title: 'Missed thresholds', of: missed, body: htmlList(missed) },
+    { title: 'Changed decisions', of: policy, body: htmlTable(['Case', 'Call', 'Before', 'After'], changed) },
+  ];
   return htmlPage(result.suite, suiteSummary(result), [
-    ...(result.missed.length === 0
-      ? []
-      : [
-          {
-            title: 'Missed thresholds',
-            body: `<ul>${result.missed.map((each) => `<li>${escapeXml(each)}</li>`).join('')}</ul>`,
-          },
-        ]),
-    ...(result.policy.length === 0
-      ? []
-      : [
-          {
-            title: 'Changed decisions',
-            body: htmlTable(
-              ['Case', 'Call', 'Before', 'After'],
-              result.policy.map((each) => [each.case, each.call, each.before, each.after].map(escapeXml)),
-            ),
-          },
-        ]),
+    ...optional.filter(({ of }) => of.length > 0),
     ...metricSections(reportOf(result)),
     { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Problems'], [...failed, ...rows]) },
   ]);

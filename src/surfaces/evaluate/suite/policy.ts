@@ -1,7 +1,6 @@
 /** Policy regression: the same trajectory under the document before and after a change. */
 import type { ThreadId } from '../../../ir/events.ts';
-import { printOf } from '../journal/record.ts';
-import type { Measured } from '../journal/record.ts';
+import { printOf, type Measured } from '../journal/record.ts';
 import { resultOf, type CaseResult, type PreparedCase } from './modes.ts';
 import { runCase, type CaseRun } from './run-case.ts';
 
