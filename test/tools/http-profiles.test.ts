@@ -39,4 +39,22 @@ describe('profiles of the Http plugin', () => {
     expect(await call({ url: '/x', profile: 'erp' })).toMatchObject({ ok: false, type: 'ArgumentError' });
     expect(await call({ url: `http://127.0.0.1:${port}/api/x` })).toMatchObject({ ok: false, class: 'policy' });
   });
+
+  test('requests without one stay on the hosts of the document, behind redirects too', async () => {
+    const other = await serve((_, response) => void response.end('there'));
+    const first = await serve(
+      (_, response) => void response.writeHead(302, { location: `http://other.test:${other.port}/x` }).end(),
+    );
+    const hosts = ['first.test', 'other.test'];
+    const { ask } = tools({ http: { hosts, privateHosts: hosts, resolve: () => Promise.resolve(['127.0.0.1']) } });
+    const call = (allowed: string[]) =>
+      ask(
+        'http.get',
+        { url: `http://first.test:${first.port}/` },
+        { tool: { implementation: { builtin: 'http.get', http: { method: 'GET', profiles: {}, hosts: allowed } } } },
+      );
+    expect(await call(['*.test'])).toMatchObject({ ok: true, value: { body: 'there' } });
+    expect(await call(['first.test'])).toMatchObject({ ok: false, class: 'policy', type: 'HostError' });
+    expect(other.seen).toHaveLength(1);
+  });
 });

@@ -10,6 +10,8 @@ import type { HttpOptions } from './tool.ts';
 
 export interface Allowed {
   readonly hosts: readonly string[];
+  /** The hosts that the document allows; null or absent if it sets no limit. */
+  readonly within?: readonly string[] | null;
   readonly privateHosts: readonly string[];
 }
 
@@ -52,6 +54,8 @@ export async function addressesOf(
   if (url.username !== '' || url.password !== '') throw denied('a URL with a user name or password is not called');
   const host = hostOf(url);
   if (!allowed.hosts.some((pattern) => matches(host, pattern))) throw denied(`the host \`${host}\` is not allowed`);
+  if (allowed.within?.some((pattern) => matches(host, pattern)) === false)
+    throw denied(`the document does not allow the host \`${host}\``);
   const literal = addressIn(host);
   const addresses = literal === null ? await resolved(host, resolve) : [literal];
   if (addresses.length === 0) throw fail('transient', 'DnsError', `the host \`${host}\` has no address`);

@@ -20,6 +20,8 @@ type Headers = { readonly [name: string]: string };
 /** A built-in request that can also go to a service of the document: its address and headers have a name. */
 interface ProfiledHttp {
   readonly method?: 'GET';
+  /** The only hosts of requests without a profile, behind redirects too. */
+  readonly hosts?: readonly string[];
   readonly profiles: {
     readonly [name: string]: { readonly url: string; readonly headers?: Headers; readonly timeoutMs?: number };
   };
@@ -69,8 +71,12 @@ export function httpTools(options: ToolOptions): ToolKind {
   };
 }
 
-function builtinHttp({ http = {} }: ToolOptions, fixed?: 'GET' | 'POST' | 'PUT'): ToolWork {
-  const allowed = { hosts: http.hosts ?? [], privateHosts: http.privateHosts ?? [] };
+function builtinHttp(
+  { http = {} }: ToolOptions,
+  fixed?: 'GET' | 'POST' | 'PUT',
+  within: readonly string[] | null = null,
+): ToolWork {
+  const allowed = { hosts: http.hosts ?? [], within, privateHosts: http.privateHosts ?? [] };
   return async (call) => {
     const args = call.args as unknown as RequestArgs;
     const { url, headers = {}, body } = args;
@@ -100,9 +106,9 @@ function isProfiled(definition: unknown): definition is ProfiledHttp {
 }
 
 /** With `profile`, the address is relative to that of the profile and stays below it, so its headers go nowhere else. */
-function profiledHttp({ profiles, method }: ProfiledHttp, options: ToolOptions): ToolWork {
+function profiledHttp({ profiles, method, hosts }: ProfiledHttp, options: ToolOptions): ToolWork {
   const { http = {}, env = process.env } = options;
-  const plain = builtinHttp(options, method);
+  const plain = builtinHttp(options, method, hosts);
   return async (call) => {
     const name = textOf(call.args['profile'] ?? null);
     if (name === '') return plain(call);

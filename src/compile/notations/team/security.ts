@@ -175,7 +175,8 @@ function isDone(how: 'http' | 'shell', { implementation }: ToolDef): boolean {
 }
 
 /** A tool whose schema refuses what `Security` forbids. */
-function limited(name: string, def: ToolDef, security: Limits): ToolDef {
+function limited(name: string, tool: ToolDef, security: Limits): ToolDef {
+  const def = withHosts(name, tool, security);
   const rules = rulesOf(name, security);
   if (rules.length === 0) return def;
   const allOf = rules.map(({ field, rule, unless }) => {
@@ -183,6 +184,16 @@ function limited(name: string, def: ToolDef, security: Limits): ToolDef {
     return unless === undefined ? limit : { anyOf: [{ required: [unless] }, limit] };
   });
   return { ...def, input: { allOf: [def.input, ...allOf] } };
+}
+
+/** A request whose redirects stay on the allowed hosts too. */
+function withHosts(name: string, def: ToolDef, { HttpAllowedHosts: hosts = [] }: RawSecurity): ToolDef {
+  if (!REQUESTS.includes(name) || hosts.length === 0) return def;
+  const implementation = def.implementation as { readonly [key: string]: Json };
+  const plain = { ...(name === REQUEST ? {} : { method: 'GET' }), profiles: {} };
+  const bare = hosts.map((host) => host.toLowerCase().replace(/:\d+$/, ''));
+  const http = { ...plain, ...(implementation['http'] as { readonly [key: string]: Json } | undefined), hosts: bare };
+  return { ...def, implementation: { ...implementation, http } };
 }
 
 interface Rule {
