@@ -5,7 +5,7 @@
  * the smallest int.
  */
 import fc from 'fast-check';
-import { stringLiteral } from '../../src/compile/expressions/template.ts';
+import { quote } from '../../src/compile/expressions/cel-text.ts';
 
 type Source = fc.Arbitrary<string>;
 
@@ -67,7 +67,7 @@ const trees = fc.letrec<{
       choice(double),
     ),
     string: grow(
-      fc.oneof(TEXT.map(stringLiteral), fc.constantFrom('s', 't', '""')),
+      fc.oneof(TEXT.map(quote), fc.constantFrom('s', 't', '""')),
       infix(string, fc.constant('+'), string),
       call('string', fc.oneof(int, bool, string)),
       method(string, 'lowerAscii'),

@@ -1,19 +1,23 @@
 /** Data as CEL source text. What these functions return is always one complete operand, safe to put into a larger expression. */
 import type { Expr } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import { stringLiteral } from './template.ts';
 
+/** A CEL string literal. Only what would end or bend the literal is escaped; lone surrogates have no escape and stay. */
 export function quote(text: string): Expr {
-  return stringLiteral(text);
+  const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (char) => {
+    if (char === '"' || char === '\\') return `\\${char}`;
+    return char === '\n' ? '\\n' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  return `"${escaped}"`;
 }
 
-/** Any JSON value as it is; nothing in it is taken for a template. */
-export function literal(value: Json): Expr {
-  if (typeof value === 'string') return quote(value);
+/** Any JSON value. Nothing in its texts is taken for a template, unless `textOf` does. */
+export function literal(value: Json, textOf: (text: string) => Expr = quote): Expr {
+  if (typeof value === 'string') return textOf(value);
   if (typeof value === 'number') return number(value);
   if (value === null || typeof value === 'boolean') return String(value);
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
-  return object(Object.entries(value).map(([key, item]) => [key, literal(item)]));
+  if (Array.isArray(value)) return `[${value.map((item) => literal(item, textOf)).join(', ')}]`;
+  return object(Object.entries(value).map(([key, item]) => [key, literal(item, textOf)]));
 }
 
 export function object(entries: readonly (readonly [string, Expr])[]): Expr {

@@ -10,7 +10,7 @@ import { checkArithmetic, checkEquality, checkMembership, checkOrder } from './o
 import { problem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { isTypeName } from './reads.ts';
-import { ANY, BOOL, NUMBER, STRING, kindOfJson, unify } from './type.ts';
+import { ANY, BOOL, NUMBER, STRING, literalType, unify } from './type.ts';
 import type { Type } from './type.ts';
 import { nearest } from '../diagnose/nearest.ts';
 
@@ -209,13 +209,6 @@ class Inference {
   #report(...found: readonly (Problem | null)[]): void {
     for (const each of found) if (each !== null) this.#problems.push(each);
   }
-}
-
-function literalType(value: unknown): Type {
-  if (typeof value === 'bigint') return { kind: 'number', values: [Number(value)] };
-  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
-    return { kind: kindOfJson(value), values: [value] };
-  return value instanceof Uint8Array ? { kind: 'bytes' } : NUMBER;
 }
 
 function isGoogleType(node: Ast): boolean {

@@ -6,7 +6,7 @@ import type { Kind } from '../../expr/function.ts';
 import type { Ast } from '../../expr/parse.ts';
 import { problem } from './problem.ts';
 import type { Problem } from './problem.ts';
-import { ANY, BOOL, STRING } from './type.ts';
+import { ANY, BOOL, STRING, literalType } from './type.ts';
 import type { Type } from './type.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from '../../expr/functions.ts';
@@ -34,7 +34,7 @@ export function checkMembership({ node, left, right }: Operands): (Problem | nul
   if (!['list', 'map', 'any', 'null'].includes(right.kind))
     return [problem('type', container, `\`in\` needs a list or a map, not ${right.kind}`)];
   if (container.op !== 'list') return [];
-  return container.args.map((item) => (item.op === 'value' ? impossible(item, left, literal(item)) : null));
+  return container.args.map((item) => (item.op === 'value' ? impossible(item, left, literalType(item.args)) : null));
 }
 
 const ORDERED: ReadonlySet<Kind> = new Set(['number', 'string', 'bool', 'bytes', 'timestamp', 'duration', 'any']);
@@ -105,15 +105,6 @@ function impossible(literalNode: Ast, other: Type, wanted: Type): Problem | null
     `the value is never \`${show(value)}\``,
     near === undefined ? `it is one of ${listed}` : `did you mean \`${near}\`?`,
   );
-}
-
-function literal(node: Ast & { op: 'value' }): Type {
-  const value = node.args;
-  if (typeof value === 'bigint') return { kind: 'number', values: [Number(value)] };
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
-    return { kind: typeof value === 'boolean' ? 'bool' : typeof value, values: [value] } as Type;
-  }
-  return ANY;
 }
 
 function show(value: Json): string {

@@ -4,7 +4,8 @@
  */
 import type { DiagnosticCode } from '../diagnose/codes.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import type { Located } from '../source/located.ts';
+import type { LocatedScalar } from '../source/located.ts';
+import { parseTemplate } from './template.ts';
 import { rangeWithin } from '../source/scalar-range.ts';
 import { patternProblem } from '../../expr/text-search.ts';
 
@@ -28,42 +29,43 @@ export function problem(
   return help === undefined ? base : { ...base, help };
 }
 
-/** Each problem at the characters that it is about. */
-export function reportProblems(
-  report: Report,
-  located: Extract<Located, { readonly kind: 'scalar' }>,
-  problems: readonly Problem[],
-): void {
-  for (const problem of problems) {
-    const at = rangeWithin(report.source, located, problem.start, problem.end);
-    report[severityOf(problem)](codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
+/** Each problem at the characters that it is about. `offset` is the position of the expression in the text. */
+export function reportProblems(report: Report, located: LocatedScalar, problems: readonly Problem[], offset = 0): void {
+  for (const { code, message, start, end, help } of problems) {
+    const at = rangeWithin(report.source, located, offset + start, offset + end);
+    report[severityOf({ code })](CODES[code], at, message, { help: capital(help ?? MENDED[message]) });
   }
+}
+
+/** Reports mistakes in the braces of a template, and returns its expressions with their positions. */
+export function expressionsIn(
+  report: Report,
+  located: LocatedScalar,
+): readonly { readonly expr: string; readonly start: number }[] {
+  if (typeof located.value !== 'string') return [];
+  const { parts, problems } = parseTemplate(located.value);
+  for (const { severity, message, start, end, help } of problems) {
+    const at = rangeWithin(report.source, located, start, end);
+    report[severity]('bad-template', at, message, { help: capital(help) });
+  }
+  return parts.flatMap((part) => ('expr' in part ? part : []));
 }
 
 /** A comparison that never holds is a warning: the document runs, and the guard is false. */
-export function severityOf({ code }: Problem): 'error' | 'warning' {
+export function severityOf({ code }: Pick<Problem, 'code'>): 'error' | 'warning' {
   return code === 'never' ? 'warning' : 'error';
 }
 
-export function codeOfProblem({ code }: Problem): DiagnosticCode {
-  switch (code) {
-    case 'name':
-    case 'field':
-      return 'unknown-name';
-    case 'type':
-      return 'type-mismatch';
-    case 'never':
-      return 'never-holds';
-    case 'pattern':
-      return 'bad-regex';
-    default:
-      return 'bad-expression';
-  }
-}
-
-export function helpOfProblem({ help, message }: Problem): string | undefined {
-  return capital(help ?? MENDED[message]);
-}
+const CODES: { readonly [code in ProblemCode]: DiagnosticCode } = {
+  name: 'unknown-name',
+  field: 'unknown-name',
+  type: 'type-mismatch',
+  never: 'never-holds',
+  pattern: 'bad-regex',
+  syntax: 'bad-expression',
+  limit: 'bad-expression',
+  function: 'bad-expression',
+};
 
 const MENDED: { readonly [message: string]: string } = {
   'unexpected character: =': 'write `==` to compare',

@@ -61,22 +61,25 @@ function positionOf(node: Ast): { readonly of: Ast; readonly key: string } | nul
   return index.op === 'value' && typeof index.args === 'bigint' ? { of, key: String(index.args) } : null;
 }
 
-const FIELDS = '(type(input) == map ? input : jsonIn(text(input)))';
-
-export function withInputFields(source: Expr): Expr {
-  const fields = readsIn(source)
-    .filter(({ path, end }) => path[0] === 'input' && (path.length > 1 || /^\s*\[/.test(source.slice(end))))
-    .sort((a, b) => b.start - a.start);
-  return fields.reduce((text, { start }) => text.slice(0, start) + FIELDS + text.slice(start + 'input'.length), source);
-}
-
-/** None where the source does not parse: its check has reported that. */
-function readsIn(source: Expr): Path[] {
+/** The reads in the order of the source. None where it does not parse: its check has reported that. */
+export function readsIn(source: Expr, names?: ReadonlySet<string>): Path[] {
   try {
-    return readsOf(parseExpr(source));
+    return readsOf(parseExpr(source), names).sort((a, b) => a.start - b.start);
   } catch {
     return [];
   }
+}
+
+const FIELDS = '(type(input) == map ? input : jsonIn(text(input)))';
+
+export function withInputFields(source: Expr): Expr {
+  const fields = readsIn(source).filter(
+    ({ path, end }) => path[0] === 'input' && (path.length > 1 || /^\s*\[/.test(source.slice(end))),
+  );
+  return fields.reduceRight(
+    (text, { start }) => text.slice(0, start) + FIELDS + text.slice(start + 'input'.length),
+    source,
+  );
 }
 
 /** The expression in its own brackets, also where it ends in a comment. */

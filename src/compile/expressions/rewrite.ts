@@ -1,10 +1,8 @@
 /**
  * Changes to an expression's text that a notation needs before it is stored.
  */
-import { parseExpr } from '../../expr/parse.ts';
 import { CLOSE, OPEN, closeOf, endOfString } from './template.ts';
-import { readsOf } from './reads.ts';
-import type { Path } from './reads.ts';
+import { readsIn } from './reads.ts';
 
 /**
  * Replaces the root name of each path for which `resolve` gives a text, such as `last.category` for `category`. Names that
@@ -42,12 +40,4 @@ export function stripBraces(source: string): string {
     }
   }
   return text;
-}
-
-function readsIn(source: string, variables: ReadonlySet<string> | undefined): Path[] {
-  try {
-    return readsOf(parseExpr(source), variables).sort((a, b) => a.start - b.start);
-  } catch {
-    return [];
-  }
 }

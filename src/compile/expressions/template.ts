@@ -5,6 +5,7 @@
 import type { Expr } from '../../expr/evaluate.ts';
 import { parseExpr } from '../../expr/parse.ts';
 import type { Json } from '../../expr/json.ts';
+import { literal, quote } from './cel-text.ts';
 
 /** Offsets into the template; those of an expression cover it without its braces and blanks. */
 type PlacedPart = ({ readonly text: string } | { readonly expr: Expr }) & {
@@ -69,31 +70,12 @@ type Rewrite = (expr: Expr, inText: boolean) => Expr;
  * expression; one that does not parse is an `EvalError`, because its text could otherwise reach into what surrounds it.
  */
 export function templateToExpr(value: Json, rewrite: Rewrite = (expr) => expr): Expr {
-  if (value === null || typeof value === 'boolean') return String(value);
-  if (typeof value === 'number') return numberLiteral(value);
-  if (typeof value === 'string') return textToExpr(value, rewrite);
-  if (Array.isArray(value)) return `[${value.map((item) => templateToExpr(item, rewrite)).join(', ')}]`;
-  const entries = Object.entries(value).map(([key, item]) => `${stringLiteral(key)}: ${templateToExpr(item, rewrite)}`);
-  return `{${entries.join(', ')}}`;
-}
-
-/** A CEL string literal. Only what would end or bend the literal is escaped; lone surrogates have no escape and stay. */
-export function stringLiteral(text: string): string {
-  const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (char) => {
-    return char === '"' || char === '\\'
-      ? `\\${char}`
-      : char === '\n'
-        ? '\\n'
-        : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
-  return `"${escaped}"`;
+  return literal(value, (text) => textToExpr(text, rewrite));
 }
 
 function textToExpr(text: string, rewrite: Rewrite): Expr {
   const found = parseTemplate(text).parts;
-  const parts = found.map((part) =>
-    'expr' in part ? embed(rewrite(part.expr, found.length > 1)) : stringLiteral(part.text),
-  );
+  const parts = found.map((part) => ('expr' in part ? embed(rewrite(part.expr, found.length > 1)) : quote(part.text)));
   const [only = '""'] = parts;
   return parts.length <= 1 ? only : `text(${parts.join(', ')})`;
 }
@@ -103,12 +85,6 @@ function embed(expr: Expr): Expr {
   parseExpr(expr);
   if (/^[A-Za-z_][\w.]*$/.test(expr)) return expr;
   return `(${expr}${expr.includes('//') ? '\n' : ''})`;
-}
-
-/** Whole numbers beyond the exact range are written as doubles, which is what JSON means by them. */
-function numberLiteral(value: number): string {
-  if (Object.is(value, -0)) return '-0.0';
-  return Number.isSafeInteger(value) || !Number.isInteger(value) ? String(value) : `${BigInt(value)}.0`;
 }
 
 export const OPEN = '{{';

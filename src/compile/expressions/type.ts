@@ -43,7 +43,15 @@ const SCALARS: ReadonlyMap<unknown, Type> = new Map([
   ['boolean', BOOL],
 ]);
 
-export function kindOfJson(value: Json): Kind {
+/** The type of a literal, as the parser gives its value. */
+export function literalType(value: unknown): Type {
+  if (typeof value === 'bigint') return { kind: 'number', values: [Number(value)] };
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string')
+    return { kind: kindOfJson(value), values: [value] };
+  return value instanceof Uint8Array ? { kind: 'bytes' } : NUMBER;
+}
+
+function kindOfJson(value: Json): Kind {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'list';
   switch (typeof value) {

@@ -47,18 +47,16 @@ function shape(node: PictureNode): { readonly [name: string]: string } {
   };
 }
 
+const LINES: { readonly [kind in PictureEdge['kind']]: { readonly [name: string]: string } } = {
+  route: {},
+  branch: { penwidth: '2' },
+  join: { penwidth: '2' },
+  error: { style: 'dashed', color: 'red' },
+  over: { style: 'dotted' },
+};
+
 function line({ kind, back }: PictureEdge, label: string | null): { readonly [name: string]: string } {
-  return {
-    ...(label === null ? {} : { label }),
-    ...(kind === 'error'
-      ? { style: 'dashed', color: 'red' }
-      : kind === 'over'
-        ? { style: 'dotted' }
-        : kind === 'route'
-          ? {}
-          : { penwidth: '2' }),
-    ...(back ? { constraint: 'false' } : {}),
-  };
+  return { ...(label === null ? {} : { label }), ...LINES[kind], ...(back ? { constraint: 'false' } : {}) };
 }
 
 function attributes(values: { readonly [name: string]: string }): string {

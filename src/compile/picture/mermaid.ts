@@ -50,19 +50,16 @@ function shape(node: PictureNode): string {
   return `${open}"${text}"${close}`;
 }
 
+const ARROWS: { readonly [kind in PictureEdge['kind']]: string } = {
+  route: '-->',
+  branch: '==>',
+  join: '==>',
+  error: '-.->',
+  over: '-.->',
+};
+
 function arrow({ kind }: PictureEdge, label: string | null): string {
-  const text = label === null ? '' : `|"${escape(clipped(label))}"|`;
-  switch (kind) {
-    case 'error':
-      return `-.->${text}`;
-    case 'branch':
-    case 'join':
-      return `==>${text}`;
-    case 'over':
-      return `-.->${text}`;
-    case 'route':
-      return `-->${text}`;
-  }
+  return `${ARROWS[kind]}${label === null ? '' : `|"${escape(clipped(label))}"|`}`;
 }
 
 /** Mermaid reads HTML entities inside quotes, written with a hash. */

@@ -9,12 +9,12 @@ import { TYPE_NAMES } from '../../../expr/value.ts';
 import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { capital, codeOfProblem, helpOfProblem, severityOf } from '../../expressions/problem.ts';
+import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
 import type { Problem } from '../../expressions/problem.ts';
 import { readsOf } from '../../expressions/reads.ts';
 import type { Path } from '../../expressions/reads.ts';
 import { checkExpression } from '../../expressions/expression.ts';
-import type { Located } from '../../source/located.ts';
+import type { Located, LocatedScalar } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import { rewriteNames, stripBraces } from '../../expressions/rewrite.ts';
 import { rangeWithin } from '../../source/scalar-range.ts';
@@ -136,7 +136,7 @@ interface Checker extends Parts {
 function check(
   checker: Checker,
   node: string,
-  located: Located | undefined,
+  located: LocatedScalar,
   written: string,
   offset: number,
   { leaving, guard }: { readonly leaving: boolean; readonly guard: boolean },
@@ -146,17 +146,14 @@ function check(
   const recent = leaving ? recents.after(node) : recents.before(node);
   const found = meaningsOf(checker, node, text, recent, guard);
   for (const { read, meaning } of found) {
-    const at = rangeOf(report, located, offset + read.start, offset + read.end);
+    const at = rangeWithin(report.source, located, offset + read.start, offset + read.end);
     if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
     else if ((meaning.is === 'context' || meaning.is === 'bare') && meaning.warning !== undefined)
       report.warning('unknown-name', at, meaning.warning, { help: meaning.help });
     else warnEarly(checker, node, read, meaning, at, leaving);
   }
   const result = checkExpression(text, { types: typesOf(checker, found, recent) });
-  for (const problem of result.ok ? result.warnings : result.problems) {
-    const at = rangeOf(report, located, offset + problem.start, offset + problem.end);
-    report[severityOf(problem)](codeOfProblem(problem), at, problem.message, { help: helpOfProblem(problem) });
-  }
+  reportProblems(report, located, result.ok ? result.warnings : result.problems, offset);
   if (!result.ok) return null;
   if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
   note(checker, found, recent);
@@ -181,19 +178,9 @@ function checkTemplates(checker: Checker, node: string, located: Located | undef
   if (located?.kind === 'list') for (const item of located.items) checkTemplates(checker, node, item);
   else if (located?.kind === 'map')
     for (const { value } of located.entries.values()) checkTemplates(checker, node, value);
-  else if (located?.kind === 'scalar' && typeof located.value === 'string') {
-    const { report } = checker;
-    const { parts, problems } = parseTemplate(located.value);
-    for (const { severity, message, start, end, help } of problems)
-      report[severity]('bad-template', rangeOf(report, located, start, end), message, { help: capital(help) });
-    for (const part of parts)
-      if ('expr' in part) check(checker, node, located, part.expr, part.start, { leaving: false, guard: false });
-  }
-}
-
-function rangeOf(report: Report, located: Located | undefined, start: number, end: number): Range {
-  if (located?.kind === 'scalar') return rangeWithin(report.source, located, start, end);
-  return located?.range ?? { start: 0, end: 0 };
+  else if (located?.kind === 'scalar')
+    for (const { expr, start } of expressionsIn(checker.report, located))
+      check(checker, node, located, expr, start, { leaving: false, guard: false });
 }
 
 function meaningsOf({ names }: Parts, node: string, text: string, recent: Recent, guard: boolean): readonly Found[] {

@@ -85,12 +85,17 @@ export function visitsMaxOf(flow: Flow, graph: FlowGraph): (id: string) => numbe
 }
 
 /** Without `max_iterations`, every cycle has a node with `max_visits`: each of its visits starts one more walk. */
-function cappedByNodes(flow: Flow, { edges, cycles }: FlowGraph): number {
+function cappedByNodes(flow: Flow, { edges, cycles, inBranches }: FlowGraph): number {
   if (cycles.length === 0) return Infinity;
   const visits = [...flow.nodes.values()].reduce((sum, { value }) => sum + (value.max_visits ?? 0), 1);
   const branches = [...edges.values()].flat().filter(({ kind }) => kind === 'branch').length;
-  const items = [...flow.nodes.values()].map(({ value, facts }) => facts.items?.(value).most ?? 1);
-  return items.reduce((product, each) => product * each, visits * (1 + branches));
+  return [...inBranches.keys()].reduce((product, id) => product * runsOfBranch(flow, id), visits * (1 + branches));
+}
+
+/** How often one visit of a node runs each of its branches: once per item and attempt. */
+function runsOfBranch(flow: Flow, id: string): number {
+  const node = flow.nodes.get(id);
+  return (node?.facts.items?.(node.value).most ?? 1) * (node?.value.retry?.max_attempts ?? 1);
 }
 
 function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
@@ -100,16 +105,12 @@ function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
   if (heads.length * flow.nodes.size > WORK_MAX) return () => VISITS_DEFAULT;
   const run = reachableFrom([flow.value.entry], onward);
   const threads = heads.map(({ from, to }) => ({ from, passes: reachableFrom([to], onward) }));
-  const itemsMax = (id: string): number => {
-    const node = flow.nodes.get(id);
-    return node?.facts.items?.(node.value).most ?? 1;
-  };
   const known = new Map<string, number>();
   const visits = (id: string): number => {
     let count = known.get(id);
     if (count !== undefined) return count;
     count = run.has(id) ? 1 : 0;
-    for (const { from, passes } of threads) if (passes.has(id)) count += visits(from) * itemsMax(from);
+    for (const { from, passes } of threads) if (passes.has(id)) count += visits(from) * runsOfBranch(flow, from);
     known.set(id, count);
     return count;
   };

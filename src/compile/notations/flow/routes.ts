@@ -10,6 +10,13 @@ import type { Expressions } from './expressions.ts';
 import { isCatchAll } from './model.ts';
 import type { FlowNode, RouteValue } from './model.ts';
 
+/** A checked condition and where it stands. */
+interface Guard {
+  readonly source: string;
+  readonly region: Region | null;
+  readonly at: Range;
+}
+
 export interface Route {
   /** Null: always. */
   readonly when: Expr | null;
@@ -24,7 +31,7 @@ export function guardedRoutes(
   expressions: Expressions,
   report: Report,
 ): readonly Route[] {
-  const guards: { readonly source: string; readonly region: Region | null; readonly at: Range }[] = [];
+  const guards: Guard[] = [];
   const exclusive = field === 'routes';
   if (exclusive) reportAfterCatchAll(node, routes, report);
   return routes.map((route, index) => {
@@ -115,11 +122,7 @@ function reportAfter(node: FlowNode, index: number, count: number, report: Repor
 /** Above this number, pairs of routes are not compared. */
 const COMPARED_MAX = 100;
 
-function compare(
-  guard: { readonly source: string; readonly region: Region | null; readonly at: Range },
-  earlier: readonly { readonly source: string; readonly region: Region | null; readonly at: Range }[],
-  report: Report,
-): void {
+function compare(guard: Guard, earlier: readonly Guard[], report: Report): void {
   const same = earlier.find(({ source }) => source === guard.source);
   if (same !== undefined) {
     report.warning(

@@ -10,11 +10,8 @@ import { declareIds } from '../../document/names.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { checkExpression } from '../../expressions/expression.ts';
-import { capital, reportProblems } from '../../expressions/problem.ts';
-import type { Problem } from '../../expressions/problem.ts';
-import { parseTemplate } from '../../expressions/template.ts';
+import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
-import { rangeWithin } from '../../source/scalar-range.ts';
 import { ANSWER_NAMES, checkConditions } from '../../document/memory.ts';
 import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
@@ -118,21 +115,10 @@ const GOAL_NAMES = ['goal', 'input'];
 /** The goal may contain values of the input. */
 function checkGoal({ body, report }: Section): void {
   const located = body.located('goal');
-  if (located?.kind !== 'scalar' || typeof located.value !== 'string') return;
-  const { parts, problems } = parseTemplate(located.value);
-  for (const { severity, message, start, end, help } of problems) {
-    const at = rangeWithin(report.source, located, start, end);
-    report[severity]('bad-template', at, message, { help: capital(help) });
-  }
-  for (const part of parts) {
-    const checked = 'expr' in part ? checkExpression(part.expr, { names: ['input'] }) : null;
-    if (checked === null || checked.ok) continue;
-    const moved = ({ start, end }: Problem) => ({ start: start + part.start, end: end + part.start });
-    reportProblems(
-      report,
-      located,
-      checked.problems.map((each) => ({ ...each, ...moved(each) })),
-    );
+  if (located?.kind !== 'scalar') return;
+  for (const { expr, start } of expressionsIn(report, located)) {
+    const checked = checkExpression(expr, { names: ['input'] });
+    if (!checked.ok) reportProblems(report, located, checked.problems, start);
   }
 }
 

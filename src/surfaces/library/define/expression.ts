@@ -2,8 +2,7 @@
  * Expressions that are recorded instead of computed: each operation adds to a CEL text. The types of the values come along,
  * so a comparison that cannot hold is a type error.
  */
-import { isIdentifier } from '../../../compile/expressions/cel-text.ts';
-import { stringLiteral } from '../../../compile/expressions/template.ts';
+import { isIdentifier, quote } from '../../../compile/expressions/cel-text.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 
 declare const VALUE: unique symbol;
@@ -146,7 +145,7 @@ export function text(strings: TemplateStringsArray, ...values: readonly Operand<
     parts.push(strings[index + 1] ?? '');
   }
   const merged = parts.filter((part) => part !== '');
-  const pieces = merged.map((part) => (typeof part === 'string' ? stringLiteral(part) : part.text));
+  const pieces = merged.map((part) => (typeof part === 'string' ? quote(part) : part.text));
   return proxied({ text: `text(${pieces.join(', ')})`, binding: BINDING.primary, parts: merged }) as Ref<string>;
 }
 
@@ -263,7 +262,7 @@ function infix(left: Recorded, operator: string, right: unknown, binding: number
 
 function fieldOf(self: Recorded, name: string): Recorded {
   const owner = bound(self, BINDING.primary);
-  const text = isIdentifier(name) ? `${owner}.${name}` : `${owner}[${stringLiteral(name)}]`;
+  const text = isIdentifier(name) ? `${owner}.${name}` : `${owner}[${quote(name)}]`;
   return { text, binding: BINDING.primary };
 }
 
@@ -277,11 +276,11 @@ function operand(value: unknown, least: number): string {
 }
 
 function literal(value: unknown): string {
-  if (typeof value === 'string') return /['\\\u0000-\u001f]/.test(value) ? stringLiteral(value) : `'${value}'`;
+  if (typeof value === 'string') return /['\\\u0000-\u001f]/.test(value) ? quote(value) : `'${value}'`;
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value === 'object' && value !== null)
     return `{${Object.entries(value)
-      .map(([key, item]) => `${stringLiteral(key)}: ${literal(item)}`)
+      .map(([key, item]) => `${quote(key)}: ${literal(item)}`)
       .join(', ')}}`;
   return String(value);
 }
