@@ -1,5 +1,8 @@
 /** Reads, checks and prepares a flow, and with it every sub-flow that it names. */
 import type { Report } from '../../diagnose/diagnostics.ts';
+import { nearest } from '../../diagnose/nearest.ts';
+import { isPoison } from '../../document/shape/poison.ts';
+import { childOf } from '../../source/located.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
@@ -73,6 +76,31 @@ export function analyse(standing: Standing): Analysed | null {
   const drawn = drawFlow(flow, graph, (agent) => definitions.agents[agent]?.tools ?? []);
   const inner = new Map([...subs].map(([id, sub]) => [id, sub.picture]));
   return { flow, graph, slots, expressions, definitions, prepared, picture: withFrames(drawn, inner), subs };
+}
+
+/** Checks the flows of `flows:` that no node runs, so that their mistakes are found too. */
+export function checkUncalled(main: Analysed, standing: Standing): void {
+  const { document, report, chain } = standing;
+  const flows = childOf(document.doc, 'flows');
+  if (flows?.kind !== 'map') return;
+  const called = calledFrom(main);
+  // A name that could not be read may mean any flow, and a misspelt one means the nearest.
+  if (called.some(isPoison)) return;
+  const meant = new Set(called.map((name) => (flows.entries.has(name) ? name : nearest(name, flows.entries.keys()))));
+  for (const { key, keyRange, value } of flows.entries.values()) {
+    if (meant.has(key)) continue;
+    report.warning('no-effect', keyRange, `no node runs the flow \`${key}\``, {
+      help: 'Run it with a node of type `flow`, or remove it.',
+    });
+    const below = [...chain, { key: `${chain[0]?.key ?? ''}#${key}`, name: key }];
+    analyse({ ...standing, document: { ...document, body: value, bare: false }, chain: below });
+  }
+}
+
+/** The names of flows that nodes of this document run. */
+function calledFrom({ flow, subs }: Analysed): readonly string[] {
+  const own = [...flow.nodes.values()].flatMap(({ value, facts }) => facts.subFlow?.(value) ?? []);
+  return [...own, ...[...subs.values()].flatMap((sub) => (sub.foreign ? [] : calledFrom(sub)))];
 }
 
 function subFlows(flow: Flow, standing: Standing): ReadonlyMap<string, SubFlow> {

@@ -53,19 +53,19 @@ export function findSubFlow(node: FlowNode, name: string, standing: Standing): S
   const path = pathFrom(folder, name);
   const key = isFile ? path : `${chain.at(-1)?.key.split('#')[0] ?? ''}#${name}`;
   const names = [...chain.map((each) => each.name), name];
-  if (chain.some((each) => each.key === key) || names.length > DEPTH_MAX) {
+  if (chain.some((each) => each.key === key)) {
     report.error('recursive-flow', node.at('flow'), `flow node '${node.id}' calls its own flow: ${names.join(' → ')}`, {
       help: 'A sub-flow is copied into the flow that calls it, so it cannot call itself. Use a cycle with `max_visits`.',
     });
     return null;
   }
-  const { depth } = standing.definitions.protections;
-  if (depth !== null && names.length > depth) {
+  const depth = Math.min(standing.definitions.protections.depth ?? DEPTH_MAX, DEPTH_MAX);
+  if (names.length > depth) {
     report.error(
       'bad-value',
       node.at('flow'),
       `flow node '${node.id}' makes ${names.length} levels of flows, and ${depth} are allowed: ${names.join(' → ')}`,
-      { help: 'Flatten the flows, or set `protections.depth`.' },
+      { help: depth === DEPTH_MAX ? 'Flatten the flows.' : 'Flatten the flows, or set `protections.depth`.' },
     );
     return null;
   }
