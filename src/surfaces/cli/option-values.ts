@@ -19,19 +19,20 @@ export function readJson(option: string, given: string | undefined): Json | unde
   }
 }
 
-export function readNumber(option: string, given: string | undefined, least = 0): number | undefined {
+export function readNumber(option: string, given: string | undefined, least = 0, most = Infinity): number | undefined {
   if (given === undefined) return undefined;
   const value = Number(given);
   // `Number` also reads hexadecimal, and an empty text as 0.
   if (!DECIMAL.test(given) || !Number.isFinite(value) || value < least)
     throw usage(`\`${option}\` takes a number of at least ${least}, not \`${given}\``);
+  if (value > most) throw usage(`\`${option}\` takes a number of at most ${most}, not \`${given}\``);
   return value;
 }
 
 const DECIMAL = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 
-export function readWhole(option: string, given: string | undefined, least = 0): number | undefined {
-  const value = readNumber(option, given, least);
+export function readWhole(option: string, given: string | undefined, least = 0, most = Infinity): number | undefined {
+  const value = readNumber(option, given, least, most);
   if (value !== undefined && !Number.isSafeInteger(value))
     throw usage(`\`${option}\` takes a whole number, not \`${given}\``);
   return value;
@@ -40,7 +41,7 @@ export function readWhole(option: string, given: string | undefined, least = 0):
 /** An instant in the future: a date and time with its zone. */
 export function readInstant(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
-  const at = INSTANT.test(given) ? Date.parse(given) : NaN;
+  const at = INSTANT.test(given) && isDay(given) ? Date.parse(given) : NaN;
   if (Number.isNaN(at))
     throw usage(
       `\`${option}\` takes a date and time with a zone, not \`${given}\``,
@@ -153,11 +154,18 @@ export function readSince(given: string | undefined, now: number, option = '--si
   if (given === undefined) return undefined;
   const span = /^(\d+)([mhdw])$/.exec(given);
   if (span !== null) return now - Number(span[1]) * (UNITS[span[2] as string] as number);
-  const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN;
+  const at = isDay(given) ? Date.parse(given) : Number.NaN;
   if (Number.isNaN(at))
     throw usage(
       `\`${option}\` takes a time, not \`${given}\``,
       'Write a date such as 2026-11-01, or a span such as 7d, 12h or 30m.',
     );
   return at;
+}
+
+/** True if the text begins with a day of the calendar. `Date.parse` reads February 31 as March 3. */
+function isDay(given: string): boolean {
+  const day = given.slice(0, 10);
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN;
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
 }

@@ -79,10 +79,12 @@ async function diagnoseRuns(
   const entries = await store.roster.list();
   const chosen = entries.filter(isChosen);
   const flows = new Set(chosen.map(({ flow }) => flow));
-  const peers = new Map<string, Peers['successes'][number][]>();
+  const peers = new Map<string, Peers['successes']>();
   for (const flow of flows) {
     const good = entries.filter((entry) => entry.flow === flow && isGood(entry.code)).slice(0, PEERS_MAX);
-    for (const { run } of good) push(peers, flow, (await load(store, run)).report.usage);
+    const successes: RunRecord['report']['usage'][] = [];
+    for (const { run } of good) successes.push((await load(store, run)).report.usage);
+    peers.set(flow, successes);
   }
   const openQuestions = entries.filter(({ status }) => status === 'suspended').length;
   const diagnoses: Diagnosis[] = [];
@@ -95,10 +97,6 @@ async function diagnoseRuns(
 
 async function load(store: Store, run: string): Promise<RunRecord> {
   return recordOf(await readRun(store.journal, run));
-}
-
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  map.set(key, [...(map.get(key) ?? []), value]);
 }
 
 function countsIn(all: readonly Diagnosis[]): { [id: string]: number } {

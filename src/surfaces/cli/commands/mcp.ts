@@ -45,7 +45,7 @@ export async function mcpLoginCommand(
   wanted: string | undefined,
   options: LoginOptions,
 ): Promise<ExitStatus> {
-  const timeoutMs = (readWhole('--timeout', options.timeout) ?? LOGIN_SECONDS) * 1000;
+  const timeoutMs = (readWhole('--timeout', options.timeout, 1, DAY_SECONDS) ?? LOGIN_SECONDS) * 1000;
   const servers = Object.entries(await serversIn(file)).filter(([, { oauth }]) => oauth?.login === true);
   const chosen = servers.filter(([name]) => wanted === undefined || name === wanted);
   if (chosen.length === 0)
@@ -65,6 +65,8 @@ export async function mcpLoginCommand(
 }
 
 const LOGIN_SECONDS = 300;
+/** A timer that is longer than 24 days ends at once. */
+const DAY_SECONDS = 86_400;
 
 function noLogin(file: string, wanted: string | undefined, names: readonly string[]): Error {
   const help = 'A server with `oauth: { login: true }` does.';

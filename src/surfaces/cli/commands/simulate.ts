@@ -34,7 +34,7 @@ const COVERAGE_RUNS = 20_000;
 
 export async function simulateCommand(cli: Cli, file: string, options: SimulateOptions): Promise<ExitStatus> {
   const untilCoverage = options.untilCoverage === true;
-  const runs = Math.min(RUNS_MAX, readWhole('--runs', options.runs, 1) ?? (untilCoverage ? COVERAGE_RUNS : RUNS));
+  const runs = readWhole('--runs', options.runs, 1, RUNS_MAX) ?? (untilCoverage ? COVERAGE_RUNS : RUNS);
   const seed = readWhole('--seed', options.seed) ?? 1;
   const input = readJson('--input', options.input);
   const files = reportFiles(options);

@@ -4,7 +4,6 @@
  */
 import { inherited } from '../../../ir/branches.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
-import { present } from '../../../expr/present.ts';
 import { canonical } from '../../../expr/canonical.ts';
 import { evolve } from '../../../core/evolve.ts';
 import { authorOf } from '../../../core/failure.ts';
@@ -122,16 +121,12 @@ function enter(fold: Fold, state: RunState, event: Event): void {
 
 function requested(fold: Fold, state: RunState, event: Of<'effect.requested'>): void {
   const { kind, name, node: id, deadline, question } = event;
-  addCall(fold, state, event, { kind, name, id, deadline, ...present({ question }) });
+  addCall(fold, state, event, { kind, name, id, deadline, question });
   if (kind === 'model') fold.agents.set(event.thread, name);
 }
 
-interface Requested {
-  readonly kind: CallRecord['kind'];
-  readonly name: string;
-  readonly id: string;
-  readonly deadline: number | null;
-  readonly question?: Question;
+interface Requested extends Pick<CallRecord, 'kind' | 'name' | 'id' | 'deadline'> {
+  readonly question?: Question | undefined;
 }
 
 function addCall(

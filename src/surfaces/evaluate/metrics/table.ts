@@ -21,7 +21,8 @@ interface Row {
   readonly title: string;
   /** `share`: from 0 to 1. `mean`: an average over runs. `most`: the largest of all runs. `agreement`: precision and recall. */
   readonly kind: 'share' | 'mean' | 'most' | 'agreement';
-  readonly unit: string;
+  /** A share has none. */
+  readonly unit?: string;
   readonly formula: string;
   readonly detects: string;
   /** The target of the specification; null where it says "workflow-specific". */
@@ -42,7 +43,6 @@ const ROWS = [
     id: 'taskSuccessRate',
     title: 'Task Success Rate',
     kind: 'share',
-    unit: '',
     formula:
       'ended runs with SUCCESS or PARTIAL_SUCCESS / ended runs (in a suite: of the cases that expect one of the two, and with the expected output)',
     detects: 'The agent does not complete the requested task.',
@@ -58,7 +58,6 @@ const ROWS = [
     id: 'correctTermination',
     title: 'Correct Termination',
     kind: 'share',
-    unit: '',
     formula:
       'runs that ended with the right code / ended runs; right is the code of the case, or else the code that a replay comes to',
     detects: 'Premature stops, refusal to stop, wrong terminal codes.',
@@ -72,7 +71,6 @@ const ROWS = [
     id: 'trajectoryValidity',
     title: 'Trajectory Validity',
     kind: 'share',
-    unit: '',
     formula: 'transitions that the compiled graph has and that a replay repeats / all transitions',
     detects: 'Illegal edges, skipped guards, changes of the graph at run time.',
     target: { atLeast: 1 },
@@ -102,7 +100,6 @@ const ROWS = [
     id: 'escalationAccuracy',
     title: 'Escalation Accuracy',
     kind: 'agreement',
-    unit: '',
     formula:
       'the smaller of precision and recall of the runs that asked a person or failed closed, against the cases that expect it; null without such cases',
     detects: 'Missed approvals, needless human review, unsafe autonomy.',
@@ -147,7 +144,6 @@ const ROWS = [
     id: 'failedToolCalls',
     title: 'Failed Tool Calls',
     kind: 'share',
-    unit: '',
     formula: 'attempts of tool calls that failed or were not accepted / attempts that were answered',
     detects: 'Bad arguments, unavailable dependencies, parser drift.',
     target: null,
@@ -164,7 +160,6 @@ const ROWS = [
     id: 'retryRate',
     title: 'Retry Rate',
     kind: 'share',
-    unit: '',
     formula: 'repeated attempts of tool calls / attempts of tool calls',
     detects: 'Retry storms and brittle tool contracts.',
     target: { atMost: 0.05 },
@@ -178,7 +173,6 @@ const ROWS = [
     id: 'timeoutRate',
     title: 'Timeout Rate',
     kind: 'share',
-    unit: '',
     formula: 'runs that ended with TIMEOUT / ended runs',
     detects: 'Failures of capacity, dependencies or loop bounds.',
     target: { atMost: 0.01 },
@@ -188,7 +182,6 @@ const ROWS = [
     id: 'budgetAdherence',
     title: 'Budget Adherence',
     kind: 'share',
-    unit: '',
     formula: 'runs in which no dimension exceeds its limit, with the amounts that people granted / runs',
     detects: 'Budget overruns and ineffective enforcement.',
     target: { atLeast: 1 },
@@ -208,7 +201,6 @@ const ROWS = [
     id: 'observationGroundingRate',
     title: 'Observation Grounding Rate',
     kind: 'share',
-    unit: '',
     formula: 'state updates from an observation that was accepted just before / state updates from observations',
     detects: 'Hallucinated observations and assumed tool success.',
     target: { atLeast: 1 },
@@ -228,7 +220,6 @@ const ROWS = [
     id: 'memoryWriteQuality',
     title: 'Memory Write Quality',
     kind: 'share',
-    unit: '',
     formula: 'stored memory entries that name at least one supporting observation / stored memory entries',
     detects: 'Memory poisoning and unsupported long-term facts.',
     target: { atLeast: 1 },
@@ -238,7 +229,6 @@ const ROWS = [
     id: 'humanOverrideRate',
     title: 'Human Override Rate',
     kind: 'share',
-    unit: '',
     formula: 'answers to approvals that did not approve the proposal unchanged / answers to approvals',
     detects: 'Too much trust in automation, or needless escalation of trivial cases.',
     target: null,
@@ -248,7 +238,6 @@ const ROWS = [
     id: 'userCorrectionRate',
     title: 'User Correction Rate',
     kind: 'share',
-    unit: '',
     formula: 'runs in which a person answered with a text or an edit / runs',
     detects: 'Misunderstood intent or a poor final answer.',
     target: null,
@@ -258,7 +247,6 @@ const ROWS = [
     id: 'traceCompleteness',
     title: 'Trace Completeness',
     kind: 'share',
-    unit: '',
     formula: 'fields of the Agent Run Trace that are filled / fields (`terminal_code` counts for ended runs only)',
     detects: 'Runs that cannot be replayed and missing evidence of incidents.',
     target: { atLeast: 1 },
