@@ -12,6 +12,7 @@ import { sluice } from '../cli/in-process.ts';
 import { png } from './png.ts';
 import { PROTOCOLS } from './protocols.ts';
 import type { ProtocolMock } from './protocols.ts';
+import { completion } from './bodies.ts';
 import { json, serve, text } from './serve.ts';
 import type { Served } from './serve.ts';
 
@@ -46,20 +47,8 @@ const INPUT = JSON.stringify({ question: 'What is this?', photo: { attachment: '
 const run = (cwd: string, served: Served, model: string, ...more: string[]) =>
   sluice(['run', 'look.flow.yaml', '--model', model, '--json', '--input', INPUT, ...more], { cwd, env: env(served) });
 
-const chatBody = (content: string | null, calls: readonly object[] = []) => ({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content, ...(calls.length === 0 ? {} : { tool_calls: calls }) },
-      finish_reason: calls.length === 0 ? 'stop' : 'tool_calls',
-    },
-  ],
-  usage: { prompt_tokens: 10, completion_tokens: 2 },
-});
+const chatBody = (content: string | null, calls: readonly object[] = []) =>
+  calls.length === 0 ? completion({ content }) : completion({ content, tool_calls: calls }, 'tool_calls');
 
 describe('an image in the input', () => {
   test.each([

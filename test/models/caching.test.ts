@@ -3,6 +3,8 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
+import { completion, message, response } from './bodies.ts';
+import type { Body } from './bodies.ts';
 import { call } from './call.ts';
 import { json, serve, sse } from './serve.ts';
 import { streamOf } from './streams.ts';
@@ -53,15 +55,8 @@ describe.each(Object.keys(DOCUMENTS))('%s', (notation) => {
           : null;
       const call = { id: `c${rounds}`, type: 'function', function: { name: 'look', arguments: `{"at":${rounds}}` } };
       if (!isPlan) rounds += 1;
-      const message = { role: 'assistant', content, ...(content === null ? { tool_calls: [call] } : {}) };
-      return json(200, {
-        id: 'c',
-        object: 'chat.completion',
-        created: 1,
-        model: 'm',
-        choices: [{ index: 0, message, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 10, completion_tokens: 2 },
-      })(response, asked);
+      const calls = content === null ? { tool_calls: [call] } : {};
+      return json(200, completion({ content, ...calls }))(response, asked);
     };
     const models = { m: { provider: 'local', model: 'm', base_url: served.url, price: { input: 0, output: 0 } } };
     const { flow, diagnostics } = compile({ models, tools, ...DOCUMENTS[notation] });
@@ -97,7 +92,7 @@ test('for Anthropic, the instructions and the latest input are marked for the ca
     { role: 'assistant', content: '', toolCalls: [{ id: 'c2', name: 'look', args: { at: 2 } }] },
     { role: 'tool', content: 'seen 2', toolCallId: 'c2', name: 'look' },
   ];
-  await using served = await serve(json(200, message({})));
+  await using served = await serve(json(200, reply({})));
   await call({
     models: { m: { provider: 'anthropic', model: 'm', base_url: served.url } },
     input: { prompt: 'Go.', messages },
@@ -112,7 +107,7 @@ test('for Anthropic, the instructions and the latest input are marked for the ca
 });
 
 test('a model object that reaches Claude is marked too', async () => {
-  await using served = await serve(json(200, message({})));
+  await using served = await serve(json(200, reply({})));
   const anthropic = createAnthropic({ apiKey: 'k', baseURL: `${served.url}/v1` });
   const { flow } = compile({
     agents: [{ id: 'bot', model: 'fast', instructions: 'Be brief.' }],
@@ -131,38 +126,12 @@ test('a model object that reaches Claude is marked too', async () => {
   });
 });
 
-function message(usage: object): object {
-  return {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [{ type: 'text', text: 'ok' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 100, output_tokens: 50, ...usage },
-  };
-}
-const response = {
-  id: 'r',
-  object: 'response',
-  created_at: 1,
-  model: 'm',
-  status: 'completed',
-  output: [
-    {
-      id: 'msg',
-      type: 'message',
-      role: 'assistant',
-      status: 'completed',
-      content: [{ type: 'output_text', text: 'ok', annotations: [] }],
-    },
-  ],
-  usage: {
-    input_tokens: 2000,
-    input_tokens_details: { cached_tokens: 1500 },
-    output_tokens: 300,
-    output_tokens_details: { reasoning_tokens: 200 },
-  },
+const reply = (usage: object): Body => message('ok', { usage: { input_tokens: 100, output_tokens: 50, ...usage } });
+const usage = {
+  input_tokens: 2000,
+  input_tokens_details: { cached_tokens: 1500 },
+  output_tokens: 300,
+  output_tokens_details: { reasoning_tokens: 200 },
 };
 
 /** Micro-dollars by hand from the published prices per million tokens. */
@@ -175,7 +144,9 @@ test.each([
   ['openai', 'gpt-4o', 500 * 2.5 + 1500 * 1.25 + 300 * 10],
 ])('%s/%s: cached, written and reasoning tokens are counted and priced', async (provider, model, micros) => {
   const isAnthropic = provider === 'anthropic';
-  const body = isAnthropic ? message({ cache_read_input_tokens: 2000, cache_creation_input_tokens: 3000 }) : response;
+  const body = isAnthropic
+    ? reply({ cache_read_input_tokens: 2000, cache_creation_input_tokens: 3000 })
+    : response('ok', { usage });
   await using served = await serve(json(200, body));
   const { flow } = compile({
     models: { m: { provider, model, base_url: served.url } },
@@ -187,13 +158,13 @@ test.each([
   const env = { OPENAI_API_KEY: 'k'.repeat(12), ANTHROPIC_API_KEY: 'k'.repeat(12) };
   const engine = createEngine({ journal: openMemory(), models: { env } });
   try {
-    const { usage } = await engine.settled(await engine.start(flow, { input: {} }));
-    expect(usage).toMatchObject(
+    const { usage: used } = await engine.settled(await engine.start(flow, { input: {} }));
+    expect(used).toMatchObject(
       isAnthropic
         ? { inputTokens: 5100, cachedInputTokens: 2000, cacheWriteTokens: 3000, outputTokens: 50 }
         : { inputTokens: 2000, cachedInputTokens: 1500, outputTokens: 300, reasoningTokens: 200 },
     );
-    expect(usage.costUsd).toBeCloseTo(micros / 1_000_000, 6);
+    expect(used.costUsd).toBeCloseTo(micros / 1_000_000, 6);
   } finally {
     await engine.close();
   }
@@ -204,8 +175,8 @@ describe.each([false, true])('input that the cache keeps for an hour, streamed: 
   const cache_creation = { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 2000 };
 
   async function costOfReply(model: object) {
-    const body = message({ ...written, cache_creation });
-    await using served = await serve(stream ? sse(streamOf('anthropic', body as never)) : json(200, body));
+    const body = reply({ ...written, cache_creation });
+    await using served = await serve(stream ? sse(streamOf('anthropic', body)) : json(200, body));
     const { flow } = compile({
       models: { m: { provider: 'anthropic', model: 'claude-sonnet-4-5', base_url: served.url, ...model } },
       budgets: { cost_usd: 1 },

@@ -3,18 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Event, RunEvent } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { completion } from './bodies.ts';
 import { json, serve, sse } from './serve.ts';
 import { streamOf } from './streams.ts';
 
-const reply = (content: string, finish_reason: string) =>
-  json(200, {
-    id: 'c1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason }],
-    usage: { prompt_tokens: 100, completion_tokens: 1000 },
-  });
+const usage = { prompt_tokens: 100, completion_tokens: 1000 };
+const reply = (content: string, finish: string) => json(200, completion({ content }, finish, { usage }));
 
 async function run(budgets: string, agent: string, replies: readonly [string, string][]) {
   await using served = await serve();

@@ -1,12 +1,12 @@
 /** Details of single providers that would otherwise end a run or hide its reason. */
 import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
+import { completion, message, response } from './bodies.ts';
 import { call } from './call.ts';
 import { json, serve, sse } from './serve.ts';
 import type { Answer } from './serve.ts';
 
 const TOOLS = { 'web.search': { description: 'Search.', input: true as const } };
-const usage = { prompt_tokens: 3, completion_tokens: 2 };
 
 async function ask(answer: Answer, provider = 'openai-compatible', stream = false) {
   await using served = await serve(answer);
@@ -16,20 +16,7 @@ async function ask(answer: Answer, provider = 'openai-compatible', stream = fals
 
 describe('a tool call without arguments has the arguments {}', () => {
   const chat = (fn: object) =>
-    json(200, {
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: fn }] },
-          finish_reason: 'tool_calls',
-        },
-      ],
-      usage,
-    });
+    json(200, completion({ content: null, tool_calls: [{ id: 'x', type: 'function', function: fn }] }, 'tool_calls'));
   test.each<[string, string, Answer]>([
     ['Chat Completions, empty', 'openai.chat', chat({ name: 'web_search', arguments: '' })],
     ['compatible, empty', 'openai-compatible', chat({ name: 'web_search', arguments: '' })],
@@ -40,30 +27,25 @@ describe('a tool call without arguments has the arguments {}', () => {
     [
       'Responses, empty',
       'openai',
-      json(200, {
-        id: 'r',
-        object: 'response',
-        created_at: 1,
-        model: 'm',
-        status: 'completed',
-        output: [
-          { id: 'f', type: 'function_call', call_id: 'x', name: 'web_search', arguments: '', status: 'completed' },
-        ],
-        usage: { input_tokens: 3, output_tokens: 2 },
-      }),
+      json(
+        200,
+        response('', {
+          output: [
+            { id: 'f', type: 'function_call', call_id: 'x', name: 'web_search', arguments: '', status: 'completed' },
+          ],
+        }),
+      ),
     ],
     [
       'Messages, no input',
       'anthropic',
-      json(200, {
-        id: 'm',
-        type: 'message',
-        role: 'assistant',
-        model: 'm',
-        content: [{ type: 'tool_use', id: 'x', name: 'web_search', input: {} }],
-        stop_reason: 'tool_use',
-        usage: { input_tokens: 3, output_tokens: 2 },
-      }),
+      json(
+        200,
+        message('', {
+          content: [{ type: 'tool_use', id: 'x', name: 'web_search', input: {} }],
+          stop_reason: 'tool_use',
+        }),
+      ),
     ],
   ])('%s', async (_, provider, answer) => {
     expect(await ask(answer, provider)).toMatchObject({
@@ -120,22 +102,7 @@ test.each([[['x', 'x']], [['xc2', 'x', 'x']], [['c1', '']]])(
   'calls with the ids %j each get their own',
   async (ids) => {
     const calls = ids.map((id) => ({ id, type: 'function', function: { name: 'web_search', arguments: '{"q":1}' } }));
-    const settled = await ask(
-      json(200, {
-        id: 'c',
-        object: 'chat.completion',
-        created: 1,
-        model: 'm',
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: null, tool_calls: calls },
-            finish_reason: 'tool_calls',
-          },
-        ],
-        usage,
-      }),
-    );
+    const settled = await ask(json(200, completion({ content: null, tool_calls: calls }, 'tool_calls')));
     const { toolCalls } = (settled as unknown as { value: { toolCalls: { id: string }[] } }).value;
     expect(new Set(toolCalls.map(({ id }) => id)).size).toBe(ids.length);
   },

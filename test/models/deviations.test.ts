@@ -2,12 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Settled } from '../../src/ir/events.ts';
+import { completion, message, response } from './bodies.ts';
+import type { Body } from './bodies.ts';
 import { call } from './call.ts';
 import { json, serve, sse, text } from './serve.ts';
 import type { Answer } from './serve.ts';
 import { streamOf } from './streams.ts';
 
-type Body = { readonly [field: string]: unknown };
 const PROVIDERS = ['local', 'openai', 'anthropic'] as const;
 type Provider = (typeof PROVIDERS)[number];
 
@@ -25,47 +26,9 @@ function bodyOf(
 ): Body {
   const { text: content = 'Fine.', more = {} } = reply;
   const usage = 'usage' in reply ? { usage: reply.usage } : {};
-  if (provider === 'anthropic')
-    return {
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      model: 'm',
-      content: [{ type: 'text', text: content }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 10, output_tokens: 5 },
-      ...more,
-      ...usage,
-    };
-  if (provider === 'openai')
-    return {
-      id: 'r',
-      object: 'response',
-      created_at: 1,
-      model: 'm',
-      status: 'completed',
-      output: [
-        {
-          id: 'msg_1',
-          type: 'message',
-          role: 'assistant',
-          status: 'completed',
-          content: [{ type: 'output_text', text: content, annotations: [] }],
-        },
-      ],
-      usage: { input_tokens: 10, output_tokens: 5 },
-      ...more,
-      ...usage,
-    };
-  return {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content, ...more }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 10, completion_tokens: 5 },
-    ...usage,
-  };
+  if (provider === 'anthropic') return message(content, { ...more, ...usage });
+  if (provider === 'openai') return response(content, { ...more, ...usage });
+  return completion({ content, ...more }, 'stop', usage);
 }
 
 const answered = (provider: Provider, body: Body, stream: boolean): Answer =>
@@ -217,12 +180,33 @@ describe.each([false, true])('streamed: %s', (stream) => {
   });
 });
 
+test('of several choices in a stream, the first one counts', async () => {
+  const written = streamOf('openai.chat', bodyOf('local', {}));
+  const other = streamOf('openai.chat', bodyOf('local', { text: 'Other.' })).replaceAll('"index":0', '"index":1');
+  const [first = '', ...rest] = written.split('\n\n');
+  const [second = ''] = other.split('\n\n');
+  expect(await ask('local', sse([second, first, second, ...rest].join('\n\n')), true)).toMatchObject(fine);
+});
+
+test.each([
+  [401, 'fatal', 'AuthenticationError'],
+  [402, 'fatal', 'RequestError'],
+  [429, 'rate_limit', 'RateLimitError'],
+  [502, 'transient', 'TransientError'],
+])('an error %d in a response with status 200 counts as that status', async (code, kind, type) => {
+  const settled = await ask('local', json(200, { error: { message: 'No.', code } }), false);
+  expect(settled).toMatchObject({
+    ok: false,
+    error: { class: kind, type, message: expect.stringContaining(`${code} No.`) as string },
+  });
+});
+
 const hologram = { id: 'h', type: 'hologram', x: 1 };
 
 test('items and parts of an unknown type are left out of a response', async () => {
-  const [message = {}] = bodyOf('openai', {})['output'] as Body[];
-  const content = [...(message['content'] as Body[]), hologram];
-  const body = bodyOf('openai', { more: { output: [hologram, { ...message, content }] } });
+  const [item = {}] = bodyOf('openai', {})['output'] as Body[];
+  const content = [...(item['content'] as Body[]), hologram];
+  const body = bodyOf('openai', { more: { output: [hologram, { ...item, content }] } });
   expect(await ask('openai', json(200, body), false)).toMatchObject(fine);
 });
 

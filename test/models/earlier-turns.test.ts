@@ -2,50 +2,23 @@
 import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
+import { completion, message, response } from './bodies.ts';
+import type { Body } from './bodies.ts';
 import { json, serve } from './serve.ts';
 
+const reasoning = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'enc-1' };
 const thinking = { type: 'thinking', thinking: 'Brief.', signature: 'sig-1' };
-const CASES: readonly (readonly [
-  provider: string,
-  model: string,
-  reply: { [field: string]: Json },
-  back: readonly Json[],
-])[] = [
+const CASES: readonly (readonly [provider: string, model: string, reply: Body, back: readonly Json[]])[] = [
   [
     'anthropic',
     'claude-sonnet-4-5',
-    {
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      model: 'm',
-      content: [thinking, { type: 'text', text: 'An answer.' }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 12, output_tokens: 5 },
-    },
+    message('', { content: [thinking, { type: 'text', text: 'An answer.' }] }),
     [{ role: 'assistant', content: [thinking, { type: 'text', text: 'An answer.' }] }],
   ],
   [
     'openai',
     'gpt-5-mini',
-    {
-      id: 'resp_1',
-      object: 'response',
-      created_at: 1,
-      model: 'm',
-      status: 'completed',
-      output: [
-        { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'enc-1' },
-        {
-          id: 'msg_1',
-          type: 'message',
-          role: 'assistant',
-          status: 'completed',
-          content: [{ type: 'output_text', text: 'An answer.', annotations: [] }],
-        },
-      ],
-      usage: { input_tokens: 12, output_tokens: 5 },
-    },
+    response('', { output: [reasoning, ...(response('An answer.')['output'] as object[])] }),
     [
       { type: 'item_reference', id: 'rs_1' },
       { type: 'item_reference', id: 'msg_1' },
@@ -54,20 +27,7 @@ const CASES: readonly (readonly [
   [
     'in-house',
     'm',
-    {
-      id: 'c1',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: 'An answer.', reasoning_content: 'Brief.' },
-          finish_reason: 'stop',
-        },
-      ],
-      usage: { prompt_tokens: 12, completion_tokens: 5 },
-    },
+    completion({ content: 'An answer.', reasoning_content: 'Brief.' }),
     [{ role: 'assistant', content: 'An answer.', reasoning_content: 'Brief.' }],
   ],
 ];

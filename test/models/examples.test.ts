@@ -14,6 +14,7 @@ import { compile, openMemory } from '../../src/index.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Call, Clock } from '../../src/runtime/ports.ts';
+import { completion } from './bodies.ts';
 import { json, serve } from './serve.ts';
 import type { Answer } from './serve.ts';
 
@@ -52,15 +53,9 @@ function overHttp(settled: Settled): Answer {
     type: 'function',
     function: { name: name.replace(/[^\w-]/g, '_'), arguments: JSON.stringify(args ?? {}) },
   }));
-  const message = { role: 'assistant', content: text, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
-  return json(200, {
-    id: 'x',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message, finish_reason: calls.length === 0 ? 'stop' : 'tool_calls' }],
-    usage: { prompt_tokens: 10, completion_tokens: 5 },
-  });
+  return calls.length === 0
+    ? json(200, completion({ content: text }))
+    : json(200, completion({ content: text, tool_calls: calls }, 'tool_calls'));
 }
 
 /** Delays of the script pass at once. */

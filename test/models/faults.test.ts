@@ -2,17 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Event } from '../../src/index.ts';
+import { completion } from './bodies.ts';
+import type { Body } from './bodies.ts';
 import { dropped, json, serve, text } from './serve.ts';
 import type { Answer } from './serve.ts';
 
-const body = (message: object, finish_reason = 'stop') => ({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
-  usage: { prompt_tokens: 3, completion_tokens: 2 },
-});
+const usage = { prompt_tokens: 3, completion_tokens: 2 };
+const body = (message: Body, finish?: string) => completion(message, finish, { usage });
 const ok = json(200, body({ content: 'Done.' }));
 const same = { id: 'x', type: 'function', function: { name: 'look', arguments: '{}' } };
 

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { compile } from '../../src/index.ts';
 import { PROVIDERS, packageOf } from '../../src/catalog/providers.ts';
 import type { Json } from '../../src/expr/json.ts';
+import { completion } from './bodies.ts';
 import { call } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { json, serve, text } from './serve.ts';
@@ -25,15 +26,7 @@ const standIn: Answer = (response, asked) => {
   if (asked.path.endsWith('/responses')) return openai?.(response, asked);
   if (asked.path.endsWith('/messages')) return anthropic?.(response, asked);
   if (asked.path.includes('generateContent')) return google?.(response, asked);
-  const message = { role: 'assistant', content: 'hello' };
-  return json(200, {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 2 },
-  })(response, asked);
+  return json(200, completion({ content: 'hello' }))(response, asked);
 };
 
 /** A folder with packages of these names that speak Chat Completions. */

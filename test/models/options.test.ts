@@ -5,6 +5,7 @@ import { SDK_OPTIONS } from '../../src/catalog/provider-options.ts';
 import { compile } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { AgentDef } from '../../src/ir/nodes.ts';
+import { completion } from './bodies.ts';
 import { call } from './call.ts';
 import type { Given } from './call.ts';
 import { json, serve } from './serve.ts';
@@ -49,16 +50,7 @@ describe('options', () => {
   });
 
   test('an option that the AI SDK leaves out for the model is an error that names it', async () => {
-    await using served = await serve(
-      json(200, {
-        id: 'c1',
-        object: 'chat.completion',
-        created: 1,
-        model: 'm',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 3, completion_tokens: 2 },
-      }),
-    );
+    await using served = await serve(json(200, completion({ content: 'ok' })));
     const models = {
       m: { provider: 'openai.chat', model: 'gpt-4o', base_url: served.url, options: { serviceTier: 'flex' } },
     };

@@ -9,17 +9,12 @@ import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { ModelObject } from '../../src/effects/models/model-object.ts';
 import { callsOf, createWorld } from '../../src/effects/world.ts';
 import { readModelRef } from '../../src/catalog/providers.ts';
+import { completion } from './bodies.ts';
 import { call } from './call.ts';
 import { json, serve } from './serve.ts';
 
-const reply = json(200, {
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 3, completion_tokens: 2 },
-});
+const usage = { prompt_tokens: 3, completion_tokens: 2 };
+const reply = json(200, completion({ content: 'hello' }, 'stop', { usage }));
 const DOCUMENT =
   'agents: [{ id: bot, model: fast }]\nflow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }\n';
 

@@ -1,20 +1,14 @@
 /** What is sent: the messages, the granted tools and nothing else; and what becomes of what a model proposes. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
+import { completion } from './bodies.ts';
 import { call } from './call.ts';
 import type { Given } from './call.ts';
 import { json, serve } from './serve.ts';
 
+const USAGE = { usage: { prompt_tokens: 3, completion_tokens: 2 } };
 const chat = (message: object, more: object = {}) =>
-  json(200, {
-    id: 'c1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 2 },
-    ...more,
-  });
+  json(200, completion({ ...message }, 'stop', { ...USAGE, ...more }));
 
 async function exchange(
   given: Omit<Given, 'models'>,

@@ -1,54 +1,17 @@
 /** A reply that the model did not finish is a typed failure. Some of them can be continued. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
+import { completion as chatBody, message as messageBody, response } from './bodies.ts';
+import type { Body } from './bodies.ts';
 import { call } from './call.ts';
 import type { Given } from './call.ts';
 import { json, serve, sse } from './serve.ts';
 import { streamOf } from './streams.ts';
 
-type Body = { readonly [field: string]: unknown };
-const usage = { input_tokens: 10, output_tokens: 7 };
-
-const message = (text: string, stop_reason: string): Body => ({
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'm',
-  content: text === '' ? [] : [{ type: 'text', text }],
-  stop_reason,
-  usage,
-});
-const response = (text: string, more: Body = {}): Body => ({
-  id: 'resp_1',
-  object: 'response',
-  created_at: 1,
-  model: 'm',
-  status: 'completed',
-  output:
-    text === ''
-      ? []
-      : [
-          {
-            id: 'msg_1',
-            type: 'message',
-            role: 'assistant',
-            status: 'completed',
-            content: [{ type: 'output_text', text, annotations: [] }],
-          },
-        ],
-  usage,
-  ...more,
-});
+const message = (text: string, stop_reason: string): Body => messageBody(text, { stop_reason });
 const incomplete = (text: string, reason: string): Body =>
   response(text, { status: 'incomplete', incomplete_details: { reason } });
-const completion = (content: string | null, finish_reason: string): Body => ({
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason }],
-  usage: { prompt_tokens: 10, completion_tokens: 7 },
-});
+const completion = (content: string | null, finish_reason: string): Body => chatBody({ content }, finish_reason);
 
 async function asked(provider: string, replies: readonly Body[], stream: boolean, agent: Given['agent'] = {}) {
   await using served = await serve();
@@ -86,7 +49,7 @@ describe.each([false, true])('streamed: %s', (stream) => {
     ['anthropic', message('Half of', 'a_reason_of_next_year'), 'transient', 'UnfinishedReplyError'],
   ] as const)('%s %#: %s', async (provider, body, kind, type) => {
     const { settled, sent } = await asked(provider, [body], stream);
-    expect(settled).toMatchObject({ ok: false, error: { class: kind, type }, used: { outputTokens: 7 } });
+    expect(settled).toMatchObject({ ok: false, error: { class: kind, type }, used: { outputTokens: 5 } });
     expect(sent).toHaveLength(1);
   });
 
@@ -97,7 +60,7 @@ describe.each([false, true])('streamed: %s', (stream) => {
     expect(settled).toMatchObject({
       ok: false,
       error: { type: 'TruncatedReplyError', partial: { text: 'One, two, ' }, continuations: 1 },
-      used: { inputTokens: 10, outputTokens: 7 },
+      used: { inputTokens: 10, outputTokens: 5 },
     });
     expect(sent).toHaveLength(1);
   });
@@ -173,4 +136,15 @@ test.each([
     flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
   });
   expect(flow?.agents['bot']?.maxOutputTokens).toBe(tokens);
+});
+
+test('an unknown stop reason of Gemini is no finished reply', async () => {
+  const candidates = [{ content: { role: 'model', parts: [{ text: 'Half' }] }, finishReason: 'UNEXPECTED_TOOL_CALL' }];
+  await using served = await serve(
+    json(200, { candidates, usageMetadata: { promptTokenCount: 4, totalTokenCount: 5 } }),
+  );
+  expect(await call({ models: { m: { provider: 'google', model: 'm', base_url: served.url } } })).toMatchObject({
+    ok: false,
+    error: { type: 'UnfinishedReplyError', message: expect.stringContaining('UNEXPECTED_TOOL_CALL') as string },
+  });
 });

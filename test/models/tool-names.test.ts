@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { offerTools } from '../../src/effects/models/tool-names.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
+import { completion } from './bodies.ts';
 import { flowOf } from './call.ts';
 import { json, serve } from './serve.ts';
 import type { Asked } from './serve.ts';
@@ -45,16 +46,8 @@ test('refusals, failures and unknown tools name no tool with a dot', async () =>
   await using served = await serve((response, asked) => {
     const [name, args] = calls[round++] ?? ['', ''];
     const call = { id: `c${round}`, type: 'function', function: { name, arguments: args } };
-    const message =
-      name === '' ? { role: 'assistant', content: 'Done.' } : { role: 'assistant', content: '', tool_calls: [call] };
-    return json(200, {
-      id: 'c',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [{ index: 0, message, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 1, completion_tokens: 1 },
-    })(response, asked);
+    const message = name === '' ? { content: 'Done.' } : { content: '', tool_calls: [call] };
+    return json(200, completion(message))(response, asked);
   });
   const names = ['stock.look', 'stock.sell', 'stock.fails', 'stock.ask', 'stock.secret'];
   const { flow: compiled, diagnostics } = compile({

@@ -3,19 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Event } from '../../src/index.ts';
 import type { Json } from '../../src/expr/json.ts';
+import { completion } from './bodies.ts';
 import { call } from './call.ts';
 import { RESPONSE_BYTES_MAX } from '../../src/effects/models/connect.ts';
 import { dropped, json, serve, text } from './serve.ts';
 import type { Answer } from './serve.ts';
 
-const ok = json(200, {
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 3, completion_tokens: 2 },
-});
+const ok = json(200, completion({ content: 'Done.' }));
 const busy = json(503, { error: { message: 'Overloaded.', type: 'server_error' } }, { 'retry-after-ms': '1' });
 
 async function run(answers: readonly Answer[], more: { readonly models?: object; readonly document?: object } = {}) {

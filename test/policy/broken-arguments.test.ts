@@ -4,6 +4,7 @@ import { openMemory } from '../../src/stores/memory/open.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
+import { completion } from '../models/bodies.ts';
 import { json, serve } from '../models/serve.ts';
 
 const TOOL = { effect: 'read', input: { type: 'object', properties: { only: { type: 'string' } } } };
@@ -69,22 +70,9 @@ async function run(body: object, calls: readonly { readonly arguments: string }[
   const left = [...calls];
   await using served = await serve((response, request) => {
     const call = left.shift();
-    const message =
-      call === undefined
-        ? { role: 'assistant', content: 'done' }
-        : {
-            role: 'assistant',
-            content: null,
-            tool_calls: [{ id: `c${left.length}`, type: 'function', function: { name: 'clean', ...call } }],
-          };
-    return json(200, {
-      id: 'r',
-      object: 'chat.completion',
-      created: 1,
-      model: 'm',
-      choices: [{ index: 0, message, finish_reason: call === undefined ? 'stop' : 'tool_calls' }],
-      usage: { prompt_tokens: 3, completion_tokens: 2 },
-    })(response, request);
+    if (call === undefined) return json(200, completion({ content: 'done' }))(response, request);
+    const tool_calls = [{ id: `c${left.length}`, type: 'function', function: { name: 'clean', ...call } }];
+    return json(200, completion({ content: null, tool_calls }, 'tool_calls'))(response, request);
   });
   const { flow, diagnostics } = compile({
     models: { m: { provider: 'openai-compatible', model: 'm', base_url: served.url } },

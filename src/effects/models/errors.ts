@@ -211,10 +211,11 @@ function errorFacts(error: unknown): ErrorFacts {
     .find(Boolean);
   const own = providerMessage(error, texts('message')[0]);
   const message = upstream === undefined ? own : `${own} (${upstream})`;
+  const status = statusOf(causes, reports);
   const retryable = causes.map(({ isRetryable }) => isRetryable).find((each) => typeof each === 'boolean');
   return {
     name,
-    status: statusOf(causes, reports),
+    status,
     headers: (firstOf(causes, 'responseHeaders') ?? {}) as ErrorFacts['headers'],
     body,
     message,
@@ -224,7 +225,7 @@ function errorFacts(error: unknown): ErrorFacts {
     disconnected: causes.some(isDisconnect),
     aborted: names.some((each) => each === 'AbortError' || each === 'ResponseAborted'),
     reported: isReported(reports, labels) || CUT.test(message),
-    malformed: isUnreadable(causes[0]),
+    malformed: isUnreadable(causes[0]) && status < 400,
     retryable,
     deliberate: name.startsWith('AI_') || labels !== '' || retryable === false,
   };
@@ -246,11 +247,13 @@ function causesOf(error: unknown): Fields[] {
   return chain;
 }
 
+/** The status of the response. A gateway can answer 200 with an error that has a status of its own. */
 function statusOf(causes: readonly Fields[], reports: readonly Fields[]): number {
   const status = firstOf(causes, 'statusCode');
-  if (typeof status === 'number') return status;
+  if (typeof status === 'number' && !isSuccess(status)) return status;
   const codes = reports.map(({ code }) => code);
-  return codes.find((code): code is number => typeof code === 'number' && code >= 400 && code < 600) ?? 0;
+  const reported = codes.find((code): code is number => typeof code === 'number' && code >= 400 && code < 600);
+  return reported ?? (typeof status === 'number' ? status : 0);
 }
 
 /** OpenRouter reports the error of the provider behind it as JSON text. */

@@ -38,11 +38,13 @@ function chat(): Rules {
     body: (body) => some(choicesOf(body), ({ message }) => writeArguments(message)),
     event: (event) => {
       if (!Array.isArray(event['choices'])) return event['error'] === undefined ? 'dropped' : 'none';
-      return changeIf(some(choicesOf(event), ({ delta }) => writeArguments(delta)));
+      // The AI SDK would join the texts of several choices.
+      const kept = keep(event, 'choices', ({ index }) => !(Number(index) > 0));
+      return changeIf(some(choicesOf(event), ({ delta }) => writeArguments(delta)) || kept);
     },
     isPlain: (line) => {
       isFinished ||= /"finish_reason":\s?"/.test(line);
-      return line.includes('"choices"') && !line.includes('"tool_calls"');
+      return line.includes('"choices"') && !line.includes('"tool_calls"') && !/"index":\s?[1-9]/.test(line);
     },
     // Asked for only if the server marks the end of the stream itself.
     missing: () => (isFinished ? null : { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),

@@ -30,7 +30,7 @@ export function problemOf(reply: Reply, target: Target, maxOutputTokens: number 
 function interruption(reply: Reply, { name, how, retries }: Target): Failure | null {
   const { unified = 'error', raw = '' } = reply.finish ?? {};
   const isEmpty = textOf(reply).trim() === '' && callsOf(reply).length === 0;
-  const isUnknown = unified === 'other' && (isEmpty || how.protocol === 'anthropic');
+  const isUnknown = unified === 'other' && (isEmpty || how.protocol === 'anthropic' || how.protocol === 'google');
   if (unified === 'error' || unified === 'interrupted' || (isUnknown && raw === ''))
     return {
       class: 'transient',
