@@ -30,7 +30,7 @@ export function problemOf(reply: Reply, target: Target, maxOutputTokens: number 
 function interruption(reply: Reply, { name, how, retries }: Target): Failure | null {
   const { unified = 'error', raw = '' } = reply.finish ?? {};
   const isEmpty = textOf(reply).trim() === '' && callsOf(reply).length === 0;
-  const isUnknown = unified === 'other' && (isEmpty || how.protocol === 'anthropic' || how.protocol === 'google');
+  const isUnknown = unified === 'other' && (isEmpty || WELL_KNOWN.has(how.protocol));
   if (unified === 'error' || unified === 'interrupted' || (isUnknown && raw === ''))
     return {
       class: 'transient',
@@ -47,6 +47,9 @@ function interruption(reply: Reply, { name, how, retries }: Target): Failure | n
     };
   return isEmpty ? { class: 'transient', type: 'EmptyReplyError', message: `${name}: the reply is empty` } : null;
 }
+
+/** Protocols in which a finished reply always has one of the known words. */
+const WELL_KNOWN: ReadonlySet<string> = new Set(['anthropic', 'google']);
 
 /**
  * Finish reasons of all providers. Servers use the words of another provider too, and the AI SDK reports a word that it does
