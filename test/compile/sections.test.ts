@@ -97,7 +97,7 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
 
   test('tool names know declared and built-in tools and those of a server, and suggest', () => {
     const { document } = read('tools: { mail.send: {} }\nmcp: { files: { url: "http://x" } }');
-    const names = toolNames(document!.sections.value, document!.names, new Set(['http.get']));
+    const names = toolNames(document!.sections.value, document!.names);
     expect(['mail.send', 'http.get', 'files.anything', 'mail.sned'].map((name) => names.has(name))).toEqual([
       true,
       true,

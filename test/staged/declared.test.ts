@@ -130,6 +130,12 @@ describe('the answer of a person', () => {
     const { report } = await play({ protections, staged }, script, [{ choice: 'approve' }, { choice: 'reject' }]);
     expect(report).toMatchObject({ state: 'failed', code: 'VALIDATION_FAIL' });
   });
+  test('an approved result without all tasks is partial', async () => {
+    const staged = { tier: 'regulated', plan: { agent: 'planner' }, workers: { agent: 'worker', max: 1 } };
+    const worker = ['A is 1.', { error: 'fatal', message: 'down' } as const];
+    const { report } = await play({ staged }, { agents: { planner: [PLAN], worker } }, [{ choice: 'approve' }]);
+    expect(report).toMatchObject({ code: 'PARTIAL_SUCCESS', output: [{ id: 'a', summary: 'A is 1.' }] });
+  });
   test('approving after the budget of an agent was used up grants it once more', async () => {
     const agents = [{ id: 'bob', instructions: 'Work.', budget: { model_calls: 1 } }];
     const sop = ['one', 'two'].map((id) => ({ id, agent: 'bob' }));
@@ -206,6 +212,16 @@ describe('check', () => {
       expect.stringMatching(/^warning: .*`budget` has no effect without an agent$/),
       expect.stringMatching(/^warning: .*`timeout` has no effect without an agent$/),
     ]);
+  });
+  test('approvers of a stage that asks nobody', () => {
+    const people = [{ id: 'kim', roles: ['boss'] }];
+    const found = (tier: string, key: string, stage: object) =>
+      diagnosed({ people, staged: { ...staged, tier, [key]: { ...stage, approvers: { roles: ['boss'] } } } });
+    expect(found('batch', 'finalize', { agent: 'writer' })).toEqual([
+      expect.stringMatching(/^warning: .*`approvers` has no effect: `finalize` asks nobody in the tier `batch`$/),
+    ]);
+    expect(found('batch', 'validate', { review: true })).toEqual([]);
+    expect(found('regulated', 'finalize', { agent: 'writer' })).toEqual([]);
   });
   test('an agent that is twice in a debate', () => {
     expect(diagnosed({ staged: { debate: { agents: ['ann', 'ann'] } } })).toEqual([

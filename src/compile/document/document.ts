@@ -9,7 +9,6 @@ import { nearest } from '../diagnose/nearest.ts';
 import { detectNotation, type Detected, type NotationKeys } from './notation.ts';
 import { SECTION_NAMES, isSectionName, sectionsSchema, type Sections } from './schema/schema.ts';
 import { sectionNames, type SectionNames } from './names.ts';
-import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
 import { checkSections } from './names-check.ts';
 import { readShape, type Shaped } from './shape/shape.ts';
 
@@ -20,15 +19,10 @@ export interface ReadDocument extends Detected {
 }
 
 /** Null if the notation is unclear. Problems of the sections are reported even then. */
-export function readDocument(
-  doc: Located,
-  notations: readonly NotationKeys[],
-  report: Report,
-  options: SectionOptions = {},
-): ReadDocument | null {
+export function readDocument(doc: Located, notations: readonly NotationKeys[], report: Report): ReadDocument | null {
   const detected = detectNotation(doc, notations, report);
   const names = sectionNames(doc, keysOf(notations));
-  const sections = readSections(doc, names, report, options);
+  const sections = readSections(doc, names, report);
   if (doc.kind !== 'map' || detected === null || sections === null) return null;
   if (!detected.bare) reportStrayKeys(doc, notations, report);
   return { ...detected, doc, sections, names };
@@ -53,25 +47,10 @@ function keysOf(notations: readonly NotationKeys[]): readonly string[] {
   return notations.map(({ key }) => key);
 }
 
-interface SectionOptions {
-  /** Tools that exist without being declared. */
-  readonly builtinTools?: ReadonlySet<string>;
-}
-
 /** Reads only the section keys of the document; the others are the notation's. */
-function readSections(
-  doc: Located,
-  names: SectionNames,
-  report: Report,
-  options: SectionOptions = {},
-): Shaped<Sections> | null {
+function readSections(doc: Located, names: SectionNames, report: Report): Shaped<Sections> | null {
   if (doc.kind !== 'map') return null;
   const sections = readShape(sectionsSchema, withEntries(doc, isSectionName), report);
-  if (sections !== null)
-    checkSections(sections, doc, report, {
-      names,
-      builtinTools: BUILTIN_TOOL_NAMES,
-      ...options,
-    });
+  if (sections !== null) checkSections(sections, doc, names, report);
   return sections;
 }

@@ -1,6 +1,7 @@
 /** Names within the shared sections: each is declared once, and each reference leads to a declaration. */
 import { checkPii } from './pii.ts';
 import { checkProtections } from './protections-check.ts';
+import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
@@ -10,18 +11,13 @@ import { declareIds, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
 
-interface CheckOptions {
-  readonly names: SectionNames;
-  readonly builtinTools: ReadonlySet<string>;
-}
-
-export function checkSections(sections: Shaped<Sections>, doc: Located, report: Report, options: CheckOptions): void {
-  const { names } = options;
+export function checkSections(sections: Shaped<Sections>, doc: Located, names: SectionNames, report: Report): void {
+  const tools = toolNames(sections.value, names);
   declareIds(childOf(doc, 'agents'), report, { what: 'agent' });
   if (childOf(doc, 'models') !== undefined) checkModels(sections, names.models, report);
   checkProviders(sections, report);
   checkSchemas(sections, report);
-  checkTools(sections, toolNames(sections.value, names, options.builtinTools), report);
+  checkTools(sections, tools, report);
   checkServers(sections, names.servers, report);
   checkProtections(sections.value.protections, {
     shaped: sections,
@@ -30,16 +26,12 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, report: 
     agents: childOf(doc, 'agents') === undefined ? null : names.agents,
     report,
   });
-  checkPii(sections, toolNames(sections.value, names, options.builtinTools), names.agents, report);
+  checkPii(sections, tools, names.agents, report);
 }
 
 /** Every tool that a document may name: declared, built in, or offered by an MCP server. */
-export function toolNames(
-  sections: Sections,
-  { tools, servers }: SectionNames,
-  builtin: ReadonlySet<string> = new Set(),
-): KnownTools {
-  const declared = new Set([...tools.all, ...builtin]);
+export function toolNames(sections: Sections, { tools, servers }: SectionNames): KnownTools {
+  const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES]);
   return {
     // The tools of a server are known only when it runs, so every name with its prefix counts.
     has: (name) =>

@@ -1,6 +1,5 @@
 /** Checks that boundaries name existing tools and readable conditions: a rule that matches nothing protects nothing. */
 import { isTool } from './definitions.ts';
-import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
 import { reportProblems } from '../expressions/problem.ts';
@@ -17,7 +16,7 @@ import { START } from '../source/range.ts';
 import type { Range } from '../source/range.ts';
 
 export function checkBoundaries({ sections, names }: ReadDocument, report: Report): void {
-  const known = toolNames(sections.value, names, BUILTIN_TOOL_NAMES);
+  const known = toolNames(sections.value, names);
   checkOne(sections.value.boundary, ['boundary']);
   for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
     checkOne(boundary, ['agents', index, 'boundary']);

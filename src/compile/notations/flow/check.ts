@@ -1,5 +1,4 @@
 /** Checks that all names exist, that every node is reached, and that every cycle has a cap. */
-import { BUILTIN_TOOL_NAMES } from '../../../catalog/builtin-tools.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { listed } from '../../document/shape/fault-words.ts';
@@ -17,7 +16,7 @@ const ITERATIONS_HUGE = 100_000;
 
 export function checkFlow(flow: Flow, graph: FlowGraph, document: ReadDocument, report: Report): void {
   const written = writtenGraph(document.body);
-  const tools = toolNames(document.sections.value, document.names, BUILTIN_TOOL_NAMES);
+  const tools = toolNames(document.sections.value, document.names);
   for (const node of flow.nodes.values()) {
     nodeTypeOf(node.value.type).check?.(node, { flow, graph, document, tools, report });
     checkErrorRoutes(node, report);

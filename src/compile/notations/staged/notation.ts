@@ -4,13 +4,17 @@ import type { Notation } from '../notation.ts';
 import { drawStaged } from './draw.ts';
 import { lowerStaged } from './lower.ts';
 import { stagedSchema } from './schema.ts';
+import type { RawStaged } from './schema.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { readShape } from '../../document/shape/shape.ts';
+import type { Shaped } from '../../document/shape/shape.ts';
 import { checkStaged } from './check.ts';
 import { settle, topologyOf } from './model.ts';
-import type { Staged } from './model.ts';
+import type { Stage, Staged } from './model.ts';
+import { mayEscalate } from './kinds.ts';
+import type { Path } from '../../source/located.ts';
 
 export const stagedNotation: Notation = {
   name: 'staged',
@@ -25,11 +29,30 @@ export const stagedNotation: Notation = {
   },
 };
 
+/** `approvers` answer if the stage escalates. On a stage that never does, they approve nothing. */
+function warnAboutApprovers(staged: Staged, body: Shaped<RawStaged>, path: Path, report: Report): void {
+  const { work, plan, working, aggregate, validate, finalize } = staged;
+  const warn = (stage: Stage, ...at: Path): void => {
+    if (stage.approvers === undefined || mayEscalate(staged, stage)) return;
+    const message = `\`approvers\` has no effect: \`${stage.id}\` asks nobody in the tier \`${staged.tier}\``;
+    report.warning('unused-field', body.key(...path, ...at, 'approvers'), message, {
+      help: 'Write `validate: { review: true, approvers: … }` if a person decides about every result, or remove it.',
+    });
+  };
+  for (const stage of [plan, working, aggregate, validate, finalize]) warn(stage, stage.id);
+  if (work.is === 'sop') for (const [index, step] of work.steps.entries()) warn(step, 'sop', index);
+  if (work.is === 'teams')
+    for (const [index, team] of work.teams.entries())
+      warnAboutApprovers(team.staged, body, [...path, 'teams', index, 'staged'], report);
+}
+
 function readStaged(document: ReadDocument, definitions: Definitions, report: Report): Staged | null {
   const body = readShape(stagedSchema, document.body, report, { what: '`staged`' });
   if (body === null) return null;
   const { tier = definitions.protections.tier } = body.value;
   checkStaged({ body, document, definitions, report, tier, path: [], depth: 1 }, body.value);
   if (!body.sound || !document.sections.sound || report.failed()) return null;
-  return settle(body.value, topologyOf(body.value), definitions, tier);
+  const staged = settle(body.value, topologyOf(body.value), definitions, tier);
+  warnAboutApprovers(staged, body, [], report);
+  return staged;
 }

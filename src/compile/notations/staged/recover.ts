@@ -23,6 +23,7 @@ import {
   CRITIQUE,
   FEEDBACK,
   HEARD,
+  LOST,
   OUTPUT,
   PARTIAL,
   PLAN,
@@ -227,7 +228,9 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   const what = code === 'LOW_CONFIDENCE' ? 'doubt' : 'escalation';
   const step = (part: string) => stepOf(l, stage.id, `${what}.${part}`);
   const clear = set('error', 'null');
-  const taken = l.kit.set(step('approved'), [clear], approved);
+  // A person may accept a result that lacks tasks. It is partial all the same.
+  const lost = stage.id === l.staged.working.id ? [set(PARTIAL, `${PARTIAL} == true || size(${LOST}) > 0`)] : [];
+  const taken = l.kit.set(step('approved'), [clear, ...lost], approved);
   const { undoes, writes } = rollbackOf(l, [stage.id]);
   const once = l.kit.set({ ...step('again'), undoes }, [set(FEEDBACK, 'null'), clear, ...writes], r.begin);
   const agreed = l.kit.pick(
