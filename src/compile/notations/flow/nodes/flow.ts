@@ -97,6 +97,7 @@ function addSubFlow(
   return kit.fork(step, {
     over: { heads: [{ name: node.id, to: kit.set(part('begin'), [...given, ...fresh], head) }] },
     timeoutMs,
+    ...(timeoutMs === null ? {} : { exceptPeople: true }),
     into: SLOT.join,
     gather: GATHERED,
     next: done,
