@@ -77,8 +77,6 @@ export interface Reading {
   /** The deepest nesting of graphs that the document allows; null if it sets none. */
   readonly depthMax: number | null;
   at(...path: Path): Range;
-  /** The keys of a map as written. A key counts as declared even if its value is faulty. */
-  keys(...path: Path): ReadonlySet<string>;
   /** Reports a name that is not an agent's. */
   agent(name: string, path: Path): boolean;
   /** The same for each name of the list at the path. */

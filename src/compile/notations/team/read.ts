@@ -117,10 +117,6 @@ function readingOf(document: ReadDocument, body: Body, report: Report, definitio
     readText: definitions.readText,
     depthMax: definitions.protections.depth,
     at: (...path) => body.at(...path),
-    keys: (...path) => {
-      const map = body.located(...path);
-      return new Set(map?.kind === 'map' ? map.entries.keys() : []);
-    },
     agent,
     agents: (listed = [], path) => {
       for (const [index, name] of listed.entries()) agent(name, [...path, index]);

@@ -336,10 +336,19 @@ function warnUnused(given: Given, mode: Mode): void {
     if (raw[field] !== undefined) unused(given, field, 'Collect joins outputs and calls no agent');
 }
 
-function unused({ report, key, name }: Given, field: string, why: string): void {
-  report.warning('unused-field', key(field), `\`${field}\` of step \`${name}\` has no effect: ${why}`, {
-    help: 'Leave it out.',
-  });
+/** The source system writes out all fields of a step. A field with its default says nothing. */
+const WRITTEN_OUT: Partial<RawStep> = {
+  condition: '',
+  until: '',
+  max_iterations: DEFAULTS.iterations,
+  max_retries: DEFAULTS.retries,
+  timeout_secs: DEFAULTS.timeoutSecs,
+  error_mode: 'fail',
+};
+
+function unused({ raw, report, key, name }: Given, field: keyof RawStep, why: string): void {
+  const message = `\`${field}\` of step \`${name}\` has no effect: ${why}`;
+  if (raw[field] !== WRITTEN_OUT[field]) report.warning('unused-field', key(field), message, { help: 'Leave it out.' });
 }
 
 function sameWord<Word extends string>(written: string, words: readonly Word[]): Word | undefined {

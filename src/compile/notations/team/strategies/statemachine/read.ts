@@ -10,7 +10,9 @@ import { openIn, type Machine, type RawMachine, type RawState, type RawTransitio
 
 export function readMachine(raw: RawMachine, path: Path, reading: Reading): Machine {
   const transitions = new Map<string, readonly Transition[]>();
-  const states = reading.keys(...path, 'States');
+  const written = reading.body.located(...path, 'States');
+  // A state counts as declared even if its value is faulty.
+  const states = new Set(written?.kind === 'map' ? written.entries.keys() : []);
   const known = (name: string, at: Path, what: string, code: DiagnosticCode = 'unknown-target'): void => {
     const help = suggestion(nearest(name, states), 'Declare it under `States`.');
     if (!states.has(name)) reading.report.error(code, reading.at(...at), what, { help });
