@@ -49,6 +49,16 @@ describe('the address', () => {
   });
 });
 
+test('an address with a password is refused, and the error does not repeat it', () => {
+  const address = 'http://user:hunter2hunter2@proxy/v1';
+  const given = [{ m: { provider: 'openai', model: 'x', base_url: address } }, {}] as const;
+  for (const models of given) {
+    const named = (): unknown => at('m' in models ? 'm' : 'openai/x', models, { OPENAI_BASE_URL: address });
+    expect(named).toThrow('the address of the model `openai/x` has a user name or a password');
+    expect(named).not.toThrow('hunter2');
+  }
+});
+
 describe('the key', () => {
   const demand = (models: CompiledFlow['models'], env: Env, fallback?: string[]) => {
     const flow = flowOf({ models });

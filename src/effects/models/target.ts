@@ -155,7 +155,9 @@ function addressOf({ provider, model, base_url }: Entry, how: Provider, env: Env
   const address = base_url ?? (how.baseUrlEnv === undefined ? undefined : env[how.baseUrlEnv]) ?? how.baseUrl;
   if ((how.protocol === 'compatible' || how.protocol === 'a2a') && address === undefined)
     throw unknownProvider(provider, model);
-  return address === undefined ? undefined : withPath(address, how.protocol);
+  if (address === undefined) return undefined;
+  if (/^[a-z]+:\/\/[^/?#]*@/i.test(address)) throw withPassword(provider, model);
+  return withPath(address, how.protocol);
 }
 
 function keyOf({ api_key_env }: Entry, how: Provider, env: Env): Pick<Target, 'key' | 'keyFrom'> {
@@ -197,6 +199,15 @@ function noModel(agent: string, alias: string): SluiceError {
     'no-model',
     `the model \`${alias}\` of the agent \`${agent}\` has no provider`,
     'Write `provider/model`, such as `openai/gpt-5-mini`.',
+  );
+}
+
+/** `fetch` refuses such an address with an error that repeats it. */
+function withPassword(provider: string, model: string): SluiceError {
+  return new SluiceError(
+    'no-model',
+    `the address of the model \`${provider}/${model}\` has a user name or a password`,
+    'Leave them out of `base_url` or its variable, and write a header under `headers` of the model.',
   );
 }
 

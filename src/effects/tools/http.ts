@@ -225,16 +225,14 @@ function withBody(headers: Headers, body: Json | undefined): { headers: Headers;
 
 /** A request that may change something carries the idempotency key, so that the server can recognise a repetition. */
 function withKey(method: string, headers: Headers, { call }: ToolCall): Headers {
-  const timed = withDeadline(headers, call);
-  if (method === 'GET' || method === 'HEAD' || hasHeader(headers, 'idempotency-key')) return timed;
-  return { ...timed, 'Idempotency-Key': call.idempotencyKey };
-}
-
-/** A server that knows the deadline can stop early. */
-function withDeadline(headers: Headers, call: ToolCall['call']): Headers {
   const deadline = deadlineText(call);
-  if (deadline === null || hasHeader(headers, 'sluice-deadline')) return headers;
-  return { ...headers, 'Sluice-Deadline': deadline };
+  const changes = method !== 'GET' && method !== 'HEAD';
+  return {
+    ...headers,
+    // A server that knows the deadline can stop early.
+    ...(deadline === null || hasHeader(headers, 'sluice-deadline') ? {} : { 'Sluice-Deadline': deadline }),
+    ...(changes && !hasHeader(headers, 'idempotency-key') ? { 'Idempotency-Key': call.idempotencyKey } : {}),
+  };
 }
 
 function hasHeader(headers: Headers, name: string): boolean {

@@ -24,7 +24,7 @@ type Change = {
 type ChangeLog = { ActiveSessionId: string; Entries: Change[] };
 
 const SUMMARY_FILE = 'session-context.json';
-const SUMMARY_MAX = 64 * 1024;
+const TEXT_MAX = 64 * 1024;
 const NOTES_FILE = 'scratchpad.json';
 const ROOM_FILE = 'chatroom.json';
 const REVIEWS_FILE = 'reviews.json';
@@ -75,16 +75,16 @@ export async function logChange({ name, args, workDir, call }: ToolCall, result:
 
 const writeSummary: ToolWork = async ({ args, workDir }) => {
   const content = args['content'] as string;
-  const bytes = Buffer.byteLength(content);
-  if (bytes > SUMMARY_MAX)
-    throw fail(
-      'semantic',
-      'TooLargeError',
-      `a session summary has at most ${SUMMARY_MAX} bytes; this one has ${bytes}`,
-    );
+  const bytes = sizeOf('session summary', content);
   await changeState(workDir, SUMMARY_FILE, { content: '' }, () => ({ content }));
   return { bytes };
 };
+
+function sizeOf(kind: string, text: string): number {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= TEXT_MAX) return bytes;
+  throw fail('semantic', 'TooLargeError', `a ${kind} has at most ${TEXT_MAX} bytes; this one has ${bytes}`);
+}
 
 const readSummary: ToolWork = async ({ workDir }) => ({
   content: (await readState(workDir, SUMMARY_FILE, { content: '' })).content,
@@ -92,9 +92,7 @@ const readSummary: ToolWork = async ({ workDir }) => ({
 
 const writeNote: ToolWork = async ({ args, workDir }) => {
   const [key, value] = [String(args['key']), String(args['value'])];
-  const bytes = Buffer.byteLength(value);
-  if (bytes > SUMMARY_MAX)
-    throw fail('semantic', 'TooLargeError', `a note has at most ${SUMMARY_MAX} bytes; this one has ${bytes}`);
+  const bytes = sizeOf('note', value);
   await changeState<Notes>(workDir, NOTES_FILE, {}, (notes) => ({ ...notes, [key]: value }));
   return { bytes };
 };
@@ -113,13 +111,10 @@ const sendMessage: ToolWork = async ({ args, workDir, call }) => {
     agent: call.command.input['agent'] ?? null,
     message: args['message'] ?? '',
   };
-  let count = 0;
-  await changeState<Room>(workDir, ROOM_FILE, { messages: [] }, ({ messages }) => {
-    const next = [...messages.filter(({ key }) => key !== entry.key), entry].slice(-CHANGES_KEPT_MAX);
-    count = next.length;
-    return { messages: next };
-  });
-  return { count };
+  const room = await changeState<Room>(workDir, ROOM_FILE, { messages: [] }, ({ messages }) => ({
+    messages: [...messages.filter(({ key }) => key !== entry.key), entry].slice(-CHANGES_KEPT_MAX),
+  }));
+  return { count: room.messages.length };
 };
 
 const readMessages: ToolWork = async ({ workDir }) => {
