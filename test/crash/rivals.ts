@@ -13,7 +13,7 @@ import { sceneOf } from './random-flow.ts';
 import { startWorker } from './processes.ts';
 import type { WorkerOrders, WorkerProcess } from './processes.ts';
 
-/** Longer than a process waits for its turn on a busy machine: one that loses its lease without a sleep repeats its own calls. */
+/** Longer than a process waits for its turn on a busy machine: else the others take over from one that was not put to sleep. */
 const LEASE_MS = 1500;
 
 export interface Rivals {

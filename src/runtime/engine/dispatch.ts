@@ -20,14 +20,15 @@ export interface DispatchOptions {
   readonly listeners?: TextListeners | undefined;
   /** False when the lease may have ended, by the monotonic clock of this process. */
   readonly holdsLease: () => boolean;
-  /** Renews a lease that has ended; false when another worker has taken over. */
+  /** Renews a lease that has ended; false when another worker has taken over, or when it could not be renewed in time. */
   readonly renewLease: () => Promise<boolean>;
   readonly send: (owned: OwnedRun, message: Message) => void;
   /** The run ends or waits, and nothing is on its way to it any more. */
   readonly rest: (owned: OwnedRun) => void;
-  /** The run is no longer owned by this process. */
-  readonly lose: (owned: OwnedRun) => void;
 }
+
+/** The pause before a lease that could not be renewed is tried again. */
+const RENEW_PAUSE_MS = 100;
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
@@ -155,10 +156,10 @@ export class Dispatcher {
   }
 
   #start(owned: OwnedRun, call: Call): void {
-    const { guard, holdsLease, renewLease, lose } = this.#options;
+    const { guard, holdsLease } = this.#options;
     const { command } = call;
     if (!owned.calls.has(command.key, command.attempt)) return;
-    if (!holdsLease()) return void renewLease().then((renewed) => (renewed ? this.#start(owned, call) : lose(owned)));
+    if (!holdsLease()) return void this.#startOnceRenewed(owned, call);
     const mayStart = (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt);
     guard.perform(call, mayStart).then(
       (performed) => this.#returned(owned, command, performed),
@@ -167,6 +168,16 @@ export class Dispatcher {
         this.#returned(owned, command, { result: { ok: false, error: failureOf(error) }, notes: [] });
       },
     );
+  }
+
+  /**
+   * A call waits for the lease. The other calls of its run go on: dropping the run here would repeat them as soon as this process takes
+   * it again. If another worker has taken over, the worker stops, and with it all calls.
+   */
+  async #startOnceRenewed(owned: OwnedRun, call: Call): Promise<void> {
+    if (!(await this.#options.renewLease()))
+      await new Promise((resolve) => setTimeout(resolve, RENEW_PAUSE_MS).unref());
+    if (!this.#stopped) this.#start(owned, call);
   }
 
   #returned(owned: OwnedRun, { key, attempt, node }: Command, { result, notes }: Performed): void {

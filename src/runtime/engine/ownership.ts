@@ -64,75 +64,91 @@ export class Ownership {
   /**
    * Claims a run and loads it, but performs nothing yet. Null when another live process owns it. Throws if the quota of its
    * tenant has no room for it, its personal data cannot be read, or this engine must not continue it. A run that is about to
-   * be cancelled needs neither room nor personal data.
+   * be cancelled needs neither room nor personal data. A run that does not verify stays unowned, and is not claimed again.
    */
   async acquire(run: RunId, { checks = true }: { readonly checks?: boolean } = {}): Promise<OwnedRun | null> {
     const { worker, store, broken } = this.#host;
-    const here = worker.runs.get(run);
-    if (here !== undefined && !isSuspended(here)) return here;
-    if (broken.has(run)) throw broken.get(run) as Error;
-    const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
-    if (!claimed.includes(run)) return null;
-    const { owned, verified } = await this.#restoreVerified(run);
-    await this.#checkOrigin(owned);
-    if (checks) await this.#check(owned);
-    // A suspended run has no owner, so that every process can answer it.
-    if (isSuspended(owned)) await store.roster.release(worker.id, [run]);
-    const again = worker.runs.get(run);
-    if (again !== undefined && (again.seq >= owned.seq || !isSuspended(again))) return again;
-    worker.drop(run);
-    if (owned.state?.outcome === null) worker.adopt(owned);
-    if (verified.rest !== null) this.#verifyMeanwhile(owned, verified);
-    return owned;
+    for (;;) {
+      const here = worker.runs.get(run);
+      if (here !== undefined && !isSuspended(here)) return here;
+      if (broken.has(run)) throw broken.get(run) as Error;
+      const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
+      if (!claimed.includes(run)) return null;
+      const load = { run, isOutdated: false };
+      worker.loads.add(load);
+      try {
+        const loaded = await this.#restoreVerified(run);
+        this.#checkOrigin(loaded.owned);
+        if (checks) await this.#check(loaded.owned);
+        if (!load.isOutdated) return await this.#adopt(loaded);
+      } catch (error) {
+        // Rows that were read before and after a commit of this process do not agree.
+        if (load.isOutdated || worker.runs.get(run)?.storing === true) continue;
+        if (hasCode(error, 'chain-broken')) this.#host.refuse(run, error);
+        await this.#giveBack(run);
+        throw error;
+      } finally {
+        worker.loads.delete(load);
+      }
+    }
   }
 
-  async #checkOrigin({ run, state }: OwnedRun): Promise<void> {
-    if (state === null || state.outcome !== null) return;
-    const { store, worker, checkOrigin } = this.#host;
-    try {
-      checkOrigin(run, state.origin);
-    } catch (error) {
-      await store.roster.release(worker.id, [run]);
-      throw error;
+  /** Takes a loaded run into memory, unless a copy with more events, or one that works, is there by now. */
+  async #adopt({ owned, verified }: LoadedRun): Promise<OwnedRun> {
+    const { run } = owned;
+    const { worker } = this.#host;
+    const here = worker.runs.get(run);
+    const isNewer = here !== undefined && (here.seq >= owned.seq || !isSuspended(here));
+    if (!isNewer) {
+      worker.drop(run);
+      if (owned.state?.outcome === null) worker.adopt(owned);
+      if (verified.rest !== null) this.#verifyMeanwhile(owned, verified);
     }
+    const adopted = isNewer ? here : owned;
+    // A suspended run has no owner, so that every process can answer it.
+    if (isSuspended(adopted)) await this.#giveBack(run);
+    return adopted;
+  }
+
+  /**
+   * Releases a claimed run, but not one that works in this process: its next events would be refused, and it would be loaded again
+   * and repeat its open calls.
+   */
+  async #giveBack(run: RunId): Promise<void> {
+    const { store, worker } = this.#host;
+    const here = worker.runs.get(run);
+    if (here === undefined || isSuspended(here)) await store.roster.release(worker.id, [run]);
+  }
+
+  #checkOrigin({ run, state }: OwnedRun): void {
+    if (state !== null && state.outcome === null) this.#host.checkOrigin(run, state.origin);
   }
 
   async #check(owned: OwnedRun): Promise<void> {
     const { state, run, program } = owned;
     if (state === null || state.outcome !== null) return;
-    const { quotas, store, worker, performer } = this.#host;
+    const { quotas, performer } = this.#host;
     const { flow } = program;
     const { origin } = state;
-    try {
-      await performer.checkKey?.(flow, origin.pins?.tokensOf ?? run, origin.pins?.documentDir);
-      // A suspended run still has its reservation.
-      if (!isSuspended(owned)) await quotas.resume({ run, flow, origin, spent: spentIn(state) });
-    } catch (error) {
-      await store.roster.release(worker.id, [run]);
-      throw error;
-    }
+    await performer.checkKey?.(flow, origin.pins?.tokensOf ?? run, origin.pins?.documentDir);
+    // A suspended run still has its reservation.
+    if (!isSuspended(owned)) await quotas.resume({ run, flow, origin, spent: spentIn(state) });
   }
 
-  /** A run whose chain does not verify stays unowned, and is not claimed again by this process. */
-  async #restoreVerified(run: RunId): Promise<{ readonly owned: OwnedRun; readonly verified: VerifiedRun }> {
-    const { store, worker } = this.#host;
-    try {
-      const verified = await loadVerified(store.journal, run);
-      if (verified === null) throw unknownRun(run);
-      const { stored } = verified;
-      const program = storedProgram(stored.flow);
-      const owned = restoreRun(run, stored, program);
-      const { state } = owned;
-      if (state !== null && state.run !== run) throw brokenRun(run, `its snapshot is that of run \`${state.run}\``);
-      // Only a run that has calls to perform goes on before all of it is verified.
-      if (state === null || statusOf(state) !== 'running') await verifyRest(store.journal, verified);
-      await this.#demandAgreement(verified, owned);
-      return { owned, verified };
-    } catch (error) {
-      if (error instanceof SluiceError && error.code === 'chain-broken') this.#host.refuse(run, error);
-      await store.roster.release(worker.id, [run]);
-      throw error;
-    }
+  /** Throws `chain-broken` if the run does not verify. */
+  async #restoreVerified(run: RunId): Promise<LoadedRun> {
+    const { store } = this.#host;
+    const verified = await loadVerified(store.journal, run);
+    if (verified === null) throw unknownRun(run);
+    const { stored } = verified;
+    const program = storedProgram(stored.flow);
+    const owned = restoreRun(run, stored, program);
+    const { state } = owned;
+    if (state !== null && state.run !== run) throw brokenRun(run, `its snapshot is that of run \`${state.run}\``);
+    // Only a run that has calls to perform goes on before all of it is verified.
+    if (state === null || statusOf(state) !== 'running') await verifyRest(store.journal, verified);
+    await this.#demandAgreement(verified, owned);
+    return { owned, verified };
   }
 
   async #demandAgreement(verified: VerifiedRun, { program: { flow }, state }: OwnedRun): Promise<void> {
@@ -176,9 +192,11 @@ export class Ownership {
   }
 
   /** Releases a run that was acquired and not continued. */
-  async release({ run, begun }: OwnedRun): Promise<void> {
-    if (begun) return;
+  async release(owned: OwnedRun): Promise<void> {
+    const { run, begun } = owned;
     const { worker, store } = this.#host;
+    // Another copy may have been loaded since.
+    if (begun || (worker.runs.get(run) ?? owned) !== owned) return;
     worker.drop(run);
     await store.roster.release(worker.id, [run]);
   }
@@ -328,6 +346,11 @@ export class Ownership {
   #isStopped(): boolean {
     return this.#host.closing || this.#host.fault !== null;
   }
+}
+
+interface LoadedRun {
+  readonly owned: OwnedRun;
+  readonly verified: VerifiedRun;
 }
 
 function isOverQuota(error: unknown): error is SluiceError {

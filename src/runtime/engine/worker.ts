@@ -49,6 +49,8 @@ const SIGN_EVERY = 100;
 export class Worker {
   readonly id: string = `w_${randomUUID().slice(0, 13)}`;
   readonly runs: Map<RunId, OwnedRun> = new Map();
+  /** Loads under way. One is outdated when a copy of its run that is in memory stores events meanwhile. */
+  readonly loads: Set<{ readonly run: RunId; isOutdated: boolean }> = new Set();
   readonly #options: WorkerOptions;
   readonly #dispatcher: Dispatcher;
   #queue: OwnedRun[] = [];
@@ -67,7 +69,6 @@ export class Worker {
       renewLease: options.renewLease,
       send: (owned, message) => this.send(owned, message),
       rest: (owned) => options.onIdle(owned),
-      lose: (owned) => this.#lose(owned),
     });
   }
 
@@ -254,6 +255,7 @@ export class Worker {
   #committed(turn: Turn): void {
     const { owned, events, previousHead } = turn;
     const { state } = owned;
+    for (const load of this.loads) if (load.run === owned.run) load.isOutdated = true;
     // Stopped during the commit: the events are stored, and the next owner acts on them.
     if (state === null || this.#stopped) return acknowledge(turn);
     if (owned.begun) this.#dispatcher.performNew(owned, state, events);

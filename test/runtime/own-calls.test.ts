@@ -1,0 +1,126 @@
+/** A process that keeps its lease, or gets it again, does not repeat its own open calls. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { compile } from '../../src/index.ts';
+import type { CompiledFlow } from '../../src/index.ts';
+import { functionPerformer } from '../../src/effects/functions/performer.ts';
+import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import type { Engine } from '../../src/runtime/engine/types.ts';
+import { SluiceError } from '../../src/runtime/errors.ts';
+import { PerformError } from '../../src/runtime/failures.ts';
+import type { Journal, Roster, Store } from '../../src/runtime/ports.ts';
+import { openSqlite } from '../../src/stores/sqlite/open.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'sluice-own-calls-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const TOOLS = { open: { effect: 'write' }, again: { effect: 'read' }, after: { effect: 'write' } };
+
+test.each([
+  ['fails', (): Promise<boolean> => Promise.reject(new SluiceError('journal-busy', 'another process writes'))],
+  [
+    'takes longer than the lease',
+    async (renew: () => Promise<boolean>): Promise<boolean> => {
+      const renewed = await renew();
+      sleep(LEASE_MS * 2);
+      return renewed;
+    },
+  ],
+])('the lease has ended and its renewal %s: an open call of another branch is not made again', async (_, renewal) => {
+  const calls: string[] = [];
+  const opened = Promise.withResolvers<string>();
+  const store = openSqlite(join(dir, `${calls.length}-${Math.random()}.db`));
+  let failures = 0;
+  const renew: Roster['renew'] = (...given) => {
+    const inner = (): Promise<boolean> => store.roster.renew(...given);
+    if (!calls.includes('again') || failures === 3) return inner();
+    failures += 1;
+    return renewal(inner);
+  };
+  const engine = runtime({ ...store, roster: { ...store.roster, renew } }, LEASE_MS, {
+    open: () => {
+      calls.push('open');
+      return opened.promise;
+    },
+    again: () => {
+      calls.push('again');
+      if (calls.filter((call) => call === 'again').length > 1) return 'done';
+      // The whole process stands still until its lease has ended.
+      sleep(LEASE_MS * 2);
+      throw new PerformError({ class: 'transient', type: 'BusyError', message: 'later' });
+    },
+  });
+  const flow = compiled([
+    { id: 'both', type: 'parallel', branches: [{ to: 'open' }, { to: 'again' }] },
+    { id: 'open', type: 'tool', tool: 'open' },
+    { id: 'again', type: 'tool', tool: 'again', retry: { max_attempts: 2, backoff_ms: 1 } },
+  ]);
+  const run = await engine.start(flow);
+  await expect.poll(() => calls.filter((call) => call === 'again').length, { timeout: 60_000 }).toBe(2);
+  expect(failures).toBe(3);
+  opened.resolve('opened');
+  expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
+  expect(calls.toSorted()).toEqual(['again', 'again', 'open']);
+});
+
+test('a load of a waiting run ends after its answer: the run keeps its owner, and its call is made once', async () => {
+  const calls: string[] = [];
+  const done = Promise.withResolvers<string>();
+  const store = openSqlite(join(dir, 'late-load.db'));
+  const gate = Promise.withResolvers<void>();
+  let isHeld = false;
+  const load: Journal['load'] = async (...given) => {
+    const loaded = await store.journal.load(...given);
+    if (isHeld) {
+      isHeld = false;
+      await gate.promise;
+    }
+    return loaded;
+  };
+  const engine = runtime({ ...store, journal: { ...store.journal, load } }, 600_000, {
+    after: () => {
+      calls.push('after');
+      return done.promise;
+    },
+  });
+  const flow = compiled([
+    { id: 'ask', type: 'approval', message: 'Go?', choices: ['approve', 'reject'], routes: [{ to: 'after' }] },
+    { id: 'after', type: 'tool', tool: 'after' },
+  ]);
+  const run = await engine.start(flow);
+  const { waiting } = await engine.settled(run);
+  isHeld = true;
+  const resumed = engine.resume(run);
+  await expect.poll(() => isHeld).toBe(false);
+  await engine.answer(waiting[0]?.id ?? '', { choice: 'approve', by: 'bob' });
+  await expect.poll(() => calls.length).toBe(1);
+  const { owner } = (await store.roster.find(run)) ?? {};
+  expect(owner).toEqual(expect.any(String));
+  gate.resolve();
+  await resumed;
+  expect((await store.roster.find(run))?.owner).toBe(owner);
+  done.resolve('done');
+  expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
+  expect(calls).toEqual(['after']);
+});
+
+const LEASE_MS = 100;
+
+function runtime(store: Store, leaseMs: number, tools: { [name: string]: () => string | Promise<string> }): Engine {
+  const engine = createRuntime({ store, performer: functionPerformer({ tools }), leaseMs });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+/** Nothing else happens in this process meanwhile, as when a machine is overloaded. */
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+function compiled(nodes: readonly { readonly id: string }[]): CompiledFlow {
+  const { flow, diagnostics } = compile({ tools: TOOLS, flow: { id: 'calls', entry: nodes[0]?.id, nodes } });
+  if (flow === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return flow;
+}
