@@ -58,7 +58,8 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
   }
   const node = nodeAt(program, pending.node) as DoNode;
   const input = evaluateInput(program, node.effect.input, thread.slots);
-  return { ...input, ...startOf(pending) };
+  const isAfresh = pending.repair === undefined && pending.partial === undefined;
+  return isAfresh ? input : { ...input, ...startOf(pending) };
 }
 
 /** The reply that an attempt repairs or continues. */

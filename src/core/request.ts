@@ -12,6 +12,7 @@ import type {
   Hold,
   Instant,
   Question,
+  RunId,
   RunState,
   Thread,
   Undo,
@@ -50,7 +51,7 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   if ('class' in wait) return unasked(program, thread, node, wait);
   const reserved = reserve(program, state, thread, node, worstCase(program, node, prepared.input));
   if ('type' in reserved) return [reserved];
-  const granted = { ...prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
+  const granted = { prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
   return [requested(program, state, thread, node, granted)];
 }
 
@@ -63,7 +64,8 @@ interface Prints {
   readonly words: string | undefined;
 }
 
-interface Granted extends Prints {
+interface Granted {
+  readonly prints: Prints;
   readonly timing: Timing;
   readonly wait: Wait;
   readonly holds: readonly Hold[];
@@ -71,7 +73,8 @@ interface Granted extends Prints {
 }
 
 function requested(program: Program, state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
-  const { fingerprint, compared, words, timing, wait, holds, undo } = granted;
+  const { prints, timing, wait, holds, undo } = granted;
+  const { fingerprint, compared, words } = prints;
   const { visits, repeats, turns } = declaredOf(program, node);
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
@@ -94,8 +97,9 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
     notBefore,
     paced,
     timed,
-    question: questionOf(state, node, key, fingerprint),
-    ...wait,
+    question: questionOf(state.run, node, key, fingerprint),
+    until: wait.until,
+    signal: wait.signal,
     undo,
   };
 }
@@ -189,13 +193,13 @@ function tooEarly(node: DoNode): ErrorRecord {
 }
 
 interface Wait {
-  readonly until?: Instant;
-  readonly signal?: string;
+  readonly until?: Instant | undefined;
+  readonly signal?: string | undefined;
 }
 
 /** Reads from its input what ends a wait; an error if the input names nothing that can end it. */
 function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait | ErrorRecord {
-  if (node.effect.kind !== 'wait') return {};
+  if (node.effect.kind !== 'wait') return NO_WAIT;
   const { for: seconds, until, signal } = input;
   if (typeof signal === 'string' && signal !== '') return { signal };
   if (typeof seconds === 'number' && Number.isFinite(seconds)) return { until: now + Math.max(0, seconds) * 1000 };
@@ -206,12 +210,14 @@ function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait
   return errorRecord(node, { class: 'semantic', type: 'WaitError', message }, 1);
 }
 
+const NO_WAIT: Wait = {};
 const AN_INSTANT = 'an instant with its time zone, such as 2026-12-01T09:00:00Z';
 
-function questionOf(state: RunState, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {
+/** The question of a node, which follows from the graph; `payload` is the fingerprint of its input. */
+export function questionOf(run: RunId, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {
   if (effect.kind !== 'ask') return undefined;
   const { about, choices, onExpiry, code, askedBy, purpose, approvers } = effect;
-  const id = `a_${state.run}.${key.replace(/[#:]/g, '.')}`;
+  const id = `a_${run}.${key.replace(/[#:]/g, '.')}`;
   const names = choices.map(({ name }) => name);
   return {
     id,

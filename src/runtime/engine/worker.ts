@@ -247,6 +247,10 @@ export class Worker {
     }
   }
 
+  #outdate(run: RunId): void {
+    for (const load of this.loads) if (load.run === run) load.isOutdated = true;
+  }
+
   #refuseStale({ owned, received }: Turn): void {
     for (const message of received) message.failed?.(ownedElsewhere(owned.run));
     this.#lose(owned);
@@ -255,7 +259,7 @@ export class Worker {
   #committed(turn: Turn): void {
     const { owned, events, previousHead } = turn;
     const { state } = owned;
-    for (const load of this.loads) if (load.run === owned.run) load.isOutdated = true;
+    if (this.loads.size > 0) this.#outdate(owned.run);
     // Stopped during the commit: the events are stored, and the next owner acts on them.
     if (state === null || this.#stopped) return acknowledge(turn);
     if (owned.begun) this.#dispatcher.performNew(owned, state, events);

@@ -4,7 +4,8 @@
  */
 import { nameOf } from '../../core/failure.ts';
 import { declaredOf } from '../../core/declared.ts';
-import type { Node, PickNode } from '../../ir/nodes.ts';
+import { questionOf } from '../../core/request.ts';
+import type { DoNode, Node, PickNode } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, EventBody } from '../../ir/events.ts';
@@ -71,13 +72,15 @@ export function decodeByGraph(
 }
 
 /** The tag determines the types of the fields. Only the functions of this file write them. */
-type Fields = [string, never, never, never, never, never];
+type Fields = [string, never, never, never, never, never, never];
 
 function decoded(program: Program, fields: Fields, at: number, unpack: UnpackValue): EventBody | null {
   const [tag, a, b, c, d, e] = fields;
   switch (tag) {
     case 'd':
       return decodeRequested(program, fields, at);
+    case 'i':
+      return decodeAsked(program, fields, at);
     case 'q': {
       const node = nodeOf(program, b, 'pick');
       const charge = declaredOf(program, node).visits;
@@ -121,6 +124,11 @@ function decodeRequested(program: Program, [, key, id, input, left, more]: Field
   return more === undefined ? event : { ...event, ...(more as object) };
 }
 
+function decodeAsked(program: Program, [, key, id, input, left, run, more]: Fields, at: number): EventBody {
+  const question = questionOf(run, nodeOf(program, id, 'do'), key, input);
+  return decodeRequested(program, ['d', key, id, input, left, { ...(more as object), question } as never, more], at);
+}
+
 function decodeForked(program: Program, [, key, id, count, left]: Fields, at: number): EventBody {
   const node = nodeOf(program, id, 'fork');
   const { branches, visits: charge } = declaredOf(program, node);
@@ -161,8 +169,21 @@ function requested(program: Program, event: Event & EventOf<'effect.requested'>)
   const lead = `["d",${quote(key)},${quote(id)},${quote(input)}`;
   const left = deadline === null ? 'null' : deadline - event.at;
   const more = besides(event);
+  const run = runOfQuestion(node, event);
+  if (more !== null && run !== null) {
+    const others = JSON.stringify({ ...more, question: undefined });
+    return `["i"${lead.slice(4)},${left},${quote(run)}${others === '{}' ? '' : `,${others}`}]`;
+  }
   if (more !== null) return `${lead},${left},${JSON.stringify(more)}]`;
   return deadline === null ? `${lead}]` : `${lead},${left}]`;
+}
+
+/** The run in the id of a question that is otherwise that of its node. Null if there is no such question. */
+function runOfQuestion(node: DoNode, { question, key, input }: EventOf<'effect.requested'>): string | null {
+  // The fields of approvers may come back in another order.
+  if (question === undefined || question.approvers !== undefined) return null;
+  const run = question.id.slice(2, question.id.indexOf('.'));
+  return JSON.stringify(questionOf(run, node, key, input)) === JSON.stringify(question) ? run : null;
 }
 
 function forked(program: Program, event: Event & EventOf<'thread.forked'>): string | null {

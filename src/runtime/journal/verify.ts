@@ -28,7 +28,7 @@ const NEAR = 1000;
 export interface VerifiedRun {
   readonly run: RunId;
   readonly stored: StoredRun;
-  /** The verified appends, without their bodies. */
+  /** The verified appends. Those before a snapshot are without their bodies. */
   links: readonly Link[];
   /** The last append that is not verified, nor any before it except the first. Null when all appends are. */
   rest: Link | null;
@@ -53,7 +53,10 @@ export async function loadVerified(journal: Journal, run: RunId): Promise<Verifi
   if (snapshot !== null && hashSnapshot(snapshot.body) !== covered)
     throw broken(run, `the snapshot at event ${snapshot.seq} was changed`);
   const rest = snapshot === null ? null : await verifyBefore(journal, run, stored.flow, snapshot, { chain, links });
-  for (const append of stored.appends) demandNext(run, chain, append, links);
+  for (const append of stored.appends) {
+    demandNext(run, chain, append);
+    links.push(append);
+  }
   return { run, stored, links, rest };
 }
 
@@ -114,7 +117,9 @@ async function verifyBefore(
   if (printIn(body) !== storedPrint(flow)) throw broken(run, 'its stored graph was changed');
   let rest: StoredAppend | null = null;
   if (seq > NEAR) {
-    demandNext(run, chain, await firstFrom(journal, run, 0), links);
+    const first = await firstFrom(journal, run, 0);
+    demandNext(run, chain, first);
+    links.push(linkOf(first));
     const far = await firstFrom(journal, run, seq - NEAR);
     // One append may have more events than that.
     if (far.after < seq) chain.skipTo((rest = far));
@@ -176,14 +181,20 @@ export class Chain {
 async function verifyPage(journal: Journal, run: RunId, chain: Chain, until: number, links: Link[]): Promise<void> {
   const page = await journal.page(run, chain.seq, PAGE);
   if ((page[0]?.after ?? until) >= until) throw broken(run, `event ${chain.seq + 1} is missing`);
-  for (const append of page) if (append.after < until) demandNext(run, chain, append, links);
+  for (const append of page) {
+    if (append.after >= until) continue;
+    demandNext(run, chain, append);
+    links.push(linkOf(append));
+  }
 }
 
-function demandNext(run: RunId, chain: Chain, append: StoredAppend, links: Link[]): void {
+function demandNext(run: RunId, chain: Chain, append: StoredAppend): void {
   const wrong = chain.add(append);
   if (wrong !== null) throw broken(run, wrong);
-  const { after, count, at, hash } = append;
-  links.push({ after, count, at, hash });
+}
+
+function linkOf({ after, count, at, hash }: StoredAppend): Link {
+  return { after, count, at, hash };
 }
 
 export type Purpose = keyof typeof REFUSALS;
