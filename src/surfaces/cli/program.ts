@@ -9,7 +9,8 @@ import type { Shell } from './commands/completion.ts';
 import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
 import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
-import { addStorage, asOperator, type Caller } from './storage-commands.ts';
+import { asOperator, define, FLOW, RUN, type Caller } from './define-command.ts';
+import { addStorage } from './storage-commands.ts';
 import type { WorldOptions } from './world.ts';
 import { VERSION } from '../../effects/package-root.ts';
 
@@ -55,23 +56,16 @@ function callerFor(program: Command, screen: Screen): Caller {
 }
 
 function addAuthoring(program: Command, call: Caller): void {
-  program
-    .command('init')
-    .description('make a new project that runs offline')
+  define(program, 'init', 'make a new project that runs offline')
     .argument('[dir]', 'the folder', '.')
     .option('--template <name>', 'support, research, team or typescript, with a test')
     .option('--force', 'overwrite existing files')
     .action(call(async () => (await import('./commands/init.ts')).initCommand));
-  program
-    .command('check')
-    .description('compile documents: print all mistakes, or nodes, bounds and costs')
+  define(program, 'check', 'compile documents: print all mistakes, or nodes, bounds and costs')
     .argument('<files...>', 'flow documents')
     .option('--max-cost <usd>', 'fail when the worst case costs more')
     .action(call(async () => (await import('./commands/check.ts')).checkCommand));
-  program
-    .command('graph')
-    .description('draw the flow')
-    .argument('<file>', 'a flow document')
+  define(program, 'graph', 'draw the flow', FLOW)
     .addOption(
       new Option('-f, --format <format>', 'what to print')
         .choices(['mermaid', 'dot', 'svg', 'json'])
@@ -81,17 +75,13 @@ function addAuthoring(program: Command, call: Caller): void {
       new Option('-d, --direction <way>', 'the direction of the drawing').choices(['down', 'right']).default('down'),
     )
     .action(call(async () => (await import('./commands/graph.ts')).graphCommand));
-  program
-    .command('schema')
-    .description('print the JSON Schema of a document, or of the Agent Run Trace')
+  define(program, 'schema', 'print the JSON Schema of a document, or of the Agent Run Trace')
     .addArgument(program.createArgument('[of]', 'which').choices(['document', 'trace']).default('document'))
     .action(call(async () => (await import('./commands/schema.ts')).schemaCommand));
 }
 
 function addRunning(program: Command, call: Caller): void {
-  world(program.command('run'))
-    .description('start a run and follow it')
-    .argument('<file>', 'a flow document')
+  world(define(program, 'run', 'start a run and follow it', FLOW))
     .option('-i, --input <value>', 'text, JSON or @file')
     .option('--attach <file...>', 'an image, PDF or sound for the input: a path or a URL')
     .option('--user <name>', 'the user of the run')
@@ -99,8 +89,7 @@ function addRunning(program: Command, call: Caller): void {
     .option('--seed <number>', 'the seed of the run')
     .option('--deadline <time>', 'the run stops at this time: 2026-12-01T09:00:00Z')
     .action(call(async () => (await import('./commands/run.ts')).runCommand));
-  continues(program.command('answer'))
-    .description('answer a question; the run continues')
+  continues(define(program, 'answer', 'answer a question; the run continues'))
     .argument('<id>', 'an approval')
     .argument('<choice>', 'one of its choices')
     .option('--edit <json>', 'the edited payload, in place of the proposed one')
@@ -109,30 +98,24 @@ function addRunning(program: Command, call: Caller): void {
     .option('--key <file>', 'the private key of that person, or its name in `sluice keys list`')
     .option('--payload <hash>', 'answer only if the question still has this payload')
     .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
-  continues(program.command('signal'))
-    .description('send a signal to a run that waits for it; the run continues')
+  continues(define(program, 'signal', 'send a signal to a run that waits for it; the run continues'))
     .argument('<run>', 'a run')
     .argument('<name>', 'the name of the signal, or of the `wait` node')
     .option('--data <json>', 'the data of the signal')
     .option('--as <who>', 'who sends it')
     .action(call(async () => (await import('./commands/signal.ts')).signalCommand));
-  continues(program.command('resume'))
-    .description('continue a run after a crash or a stop; without RUN, all unfinished runs')
+  continues(define(program, 'resume', 'continue a run after a crash or a stop; without RUN, all unfinished runs'))
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/resume.ts')).resumeCommand));
   addFork(program, call);
-  continues(program.command('cancel'))
-    .description('stop a run and undo its effects')
-    .argument('<run>', 'a run')
+  continues(define(program, 'cancel', 'stop a run and undo its effects', RUN))
     .option('--as <who>', 'who cancels')
     .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/cancel.ts')).cancelCommand));
 }
 
 function addFork(program: Command, call: Caller): void {
-  continues(program.command('fork'))
-    .description('start a new run from a past event of a run, with edits')
-    .argument('<run>', 'a run')
+  continues(define(program, 'fork', 'start a new run from a past event of a run, with edits', RUN))
     .requiredOption('--at <seq>', 'the last event that the new run shares with it')
     .option('--set <slot=json...>', 'another value of a slot: input, triage.output')
     .option('--answer <ask=choice...>', 'answer a question that is open at that event')
@@ -141,8 +124,7 @@ function addFork(program: Command, call: Caller): void {
     .option('--run <id>', 'the id of the new run')
     .option('--as <who>', 'who forks and answers')
     .action(call(async () => (await import('./commands/fork.ts')).forkCommand));
-  continues(program.command('migrate'))
-    .description('move a waiting run to a new version of its flow')
+  continues(define(program, 'migrate', 'move a waiting run to a new version of its flow'))
     .argument('<run>', 'a run')
     .argument('<file>', 'the new version')
     .option('--dry-run', 'only say whether the run fits')
@@ -152,9 +134,7 @@ function addFork(program: Command, call: Caller): void {
 }
 
 function addInspecting(program: Command, call: Caller): void {
-  program
-    .command('runs')
-    .description('list the runs, newest first')
+  define(program, 'runs', 'list the runs, newest first')
     .addOption(
       // The value may list several states, so the command itself checks each name.
       new Option('--state <states>', 'only runs in these states, separated by commas')
@@ -163,30 +143,21 @@ function addInspecting(program: Command, call: Caller): void {
     )
     .option('-n, --limit <number>', 'how many')
     .action(call(async () => (await import('./commands/runs.ts')).runsCommand));
-  program
-    .command('show')
-    .description('print the state and the result of a run')
-    .argument('<run>', 'a run')
+  define(program, 'show', 'print the state and the result of a run', RUN)
     .option('--unverified', 'print a run that was changed as it is stored, with a warning')
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
-  continues(program.command('approvals'))
-    .description('list the open questions; on a terminal, an inbox to answer them')
+  continues(define(program, 'approvals', 'list the open questions; on a terminal, an inbox to answer them'))
     .argument('[run]', 'a run')
     .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
-  program
-    .command('replay')
-    .description('decide every step again from the journal, without calls, and compare')
-    .argument('<run>', 'a run')
-    .action(call(async () => (await import('./commands/replay.ts')).replayCommand));
+  define(program, 'replay', 'decide every step again from the journal, without calls, and compare', RUN).action(
+    call(async () => (await import('./commands/replay.ts')).replayCommand),
+  );
   addStorage(program, call);
 }
 
 /** Commands that tell what happened in a run. */
 function addHistory(program: Command, call: Caller): void {
-  program
-    .command('trace')
-    .description('print what happened in a run')
-    .argument('<run>', 'a run')
+  define(program, 'trace', 'print what happened in a run', RUN)
     .option('--events', 'print every event of the journal')
     .option('--prompts', 'add the messages that each model received')
     .option('--after <seq>', 'only later events')
@@ -197,37 +168,28 @@ function addHistory(program: Command, call: Caller): void {
         .default('events'),
     )
     .action(call(async () => (await import('./commands/trace.ts')).traceCommand));
-  program
-    .command('watch')
-    .description('follow a run of any process until it ends or waits; with --json, one event per line')
-    .argument('<run>', 'a run')
+  define(program, 'watch', 'follow a run of any process until it ends or waits; with --json, one event per line', RUN)
     .option('--after <seq>', 'only later events')
     .action(call(async () => (await import('./commands/watch.ts')).watchCommand));
-  program
-    .command('logs')
-    .description('print what happened in a run, one line for each event')
+  define(program, 'logs', 'print what happened in a run, one line for each event')
     .argument('[run]', 'a run; without it, the newest')
     .option('-f, --follow', 'continue until the run ends or waits')
     .option('--after <seq>', 'only later events')
     .action(call(async () => (await import('./commands/watch.ts')).logsCommand));
-  program
-    .command('explain')
-    .description('tell a run in one sentence, then in detail')
-    .argument('<run>', 'a run')
-    .action(call(async () => (await import('./commands/explain.ts')).explainCommand));
+  define(program, 'explain', 'tell a run in one sentence, then in detail', RUN).action(
+    call(async () => (await import('./commands/explain.ts')).explainCommand),
+  );
 }
 
 function addProtections(program: Command, call: Caller): void {
-  const breakers = program
-    .command('breakers')
-    .description('list the circuit breakers of the database')
-    .action(call(async () => (await import('./commands/breakers.ts')).breakersCommand));
+  const breakers = define(program, 'breakers', 'list the circuit breakers of the database').action(
+    call(async () => (await import('./commands/breakers.ts')).breakersCommand),
+  );
   for (const [name, to] of [
     ['open', 'open'],
     ['close', 'closed'],
   ] as const)
-    asOperator(breakers.command(name))
-      .description(`${name} a breaker by hand; the database records who did it`)
+    asOperator(define(breakers, name, `${name} a breaker by hand; the database records who did it`))
       .argument('<breaker>', 'AGENT@MODEL')
       .action(
         call(async () => {
@@ -235,16 +197,13 @@ function addProtections(program: Command, call: Caller): void {
           return (cli: Cli, id: string, options: BreakersOptions) => setBreakerCommand(cli, to, id, options);
         }),
       );
-  program
-    .command('budget')
-    .description('print the retry budget that all runs share, and how fast the latest runs spend')
-    .action(call(async () => (await import('./commands/budget.ts')).budgetCommand));
+  define(program, 'budget', 'print the retry budget that all runs share, and how fast the latest runs spend').action(
+    call(async () => (await import('./commands/budget.ts')).budgetCommand),
+  );
 }
 
 function addSuites(program: Command, call: Caller): void {
-  const suites = program
-    .command('eval')
-    .description('run a suite: cases, faults, budgets, escalations, replays, soak, policies')
+  const suites = define(program, 'eval', 'run a suite: cases, faults, budgets, escalations, replays, soak, policies')
     .argument('<suite>', 'a suite')
     .option('--tag <tag...>', 'only cases with one of these tags')
     .option('-m, --model <model>', 'the model of agents that name no model')
@@ -253,17 +212,12 @@ function addSuites(program: Command, call: Caller): void {
     .option('--html <file>', 'write an HTML page with plots')
     .option('--report <file...>', 'write a report: .json, .md, .html or .xml (JUnit)')
     .action(call(async () => (await import('./commands/eval.ts')).evalCommand));
-  suites
-    .command('record')
-    .description('write a stored run as a golden case')
-    .argument('<run>', 'a run')
+  define(suites, 'record', 'write a stored run as a golden case', RUN)
     .option('--flow <file>', 'the document of the run')
     .option('--name <name>', 'the name of the case')
     .option('--out <file>', 'where to write the suite; standard output by default')
     .action(call(async () => (await import('./commands/eval.ts')).recordCommand));
-  suites
-    .command('from-runs')
-    .description('write stored runs as cases whose models and tools are the recorded ones')
+  define(suites, 'from-runs', 'write stored runs as cases whose models and tools are the recorded ones')
     .option('--where <expression>', `only runs for which it holds, such as 'code == "SUCCESS"'`)
     .option('--sample <number>', 'at most this many, chosen by the seed')
     .option('--since <time>', 'only runs that started later')
@@ -275,10 +229,12 @@ function addSuites(program: Command, call: Caller): void {
 
 function addEvaluating(program: Command, call: Caller): void {
   addSuites(program, call);
-  program
-    .command('simulate')
-    .description('run a flow thousands of times with generated replies and faults, without models or tools')
-    .argument('<file>', 'a flow document')
+  define(
+    program,
+    'simulate',
+    'run a flow thousands of times with generated replies and faults, without models or tools',
+    FLOW,
+  )
     .option('--runs <number>', 'the number of runs; 1,000 by default')
     .option('--seed <number>', 'the seed of the first run; the next runs count up')
     .option('-i, --input <json>', 'the input of every run; generated by default')
@@ -287,18 +243,14 @@ function addEvaluating(program: Command, call: Caller): void {
     .option('--html <file>', 'write an HTML page with plots')
     .option('--report <file...>', 'write a report: .json, .md, .html or .xml (JUnit)')
     .action(call(async () => (await import('./commands/simulate.ts')).simulateCommand));
-  program
-    .command('metrics')
-    .description('compute the 18 metrics over the runs of the database')
+  define(program, 'metrics', 'compute the 18 metrics over the runs of the database')
     .option('--since <time>', 'only runs that started later: a date, or 7d, 12h, 30m')
     .option('--flow <id>', 'only runs of this flow')
     .option('--report <file...>', 'write a report: .json, .md, .html, .xml (JUnit) or .txt')
     .option('--baseline <file>', 'compare with an earlier .json report; exit 1 if a metric got worse')
     .option('--gate', 'exit 1 if a target is missed')
     .action(call(async () => (await import('./commands/metrics.ts')).metricsCommand));
-  program
-    .command('diagnose')
-    .description('find the 23 pathologies of the specification in a run, with evidence and remedy')
+  define(program, 'diagnose', 'find the 23 pathologies of the specification in a run, with evidence and remedy')
     .argument('[run]', 'a run')
     .option('--since <time>', 'all runs that started later: a date, or 7d, 12h, 30m')
     .option('--judge [model]', 'also ask an agent for the decisive step of a failed run: provider/model')
@@ -307,42 +259,31 @@ function addEvaluating(program: Command, call: Caller): void {
 }
 
 function addKeys(keys: Command, call: Caller): void {
-  keys
-    .command('add')
-    .description('make a key pair, and print the line for `people`')
+  define(keys, 'add', 'make a key pair, and print the line for `people`')
     .argument('<name>', 'the id of the person')
     .option('--out <file>', 'where to write the private key')
     .action(call(async () => (await import('./commands/keys.ts')).keysAddCommand));
-  keys
-    .command('list')
-    .description('list the keys of this user')
-    .action(call(async () => (await import('./commands/keys.ts')).keysListCommand));
+  define(keys, 'list', 'list the keys of this user').action(
+    call(async () => (await import('./commands/keys.ts')).keysListCommand),
+  );
 }
 
 function addMachine(program: Command, call: Caller): void {
-  addKeys(program.command('keys').description('manage the keys with which people sign their answers'), call);
-  const mcp = program.command('mcp').description('manage the MCP servers of a document');
-  mcp
-    .command('lock')
-    .description('write the tools of the servers to a lock file beside the document')
+  addKeys(define(program, 'keys', 'manage the keys with which people sign their answers'), call);
+  const mcp = define(program, 'mcp', 'manage the MCP servers of a document');
+  define(mcp, 'lock', 'write the tools of the servers to a lock file beside the document')
     .argument('<file>', 'a document')
     .action(call(async () => (await import('./commands/mcp.ts')).mcpLockCommand));
-  mcp
-    .command('login')
-    .description('log in to servers that need a person (`oauth: { login: true }`)')
+  define(mcp, 'login', 'log in to servers that need a person (`oauth: { login: true }`)')
     .argument('<file>', 'a document')
     .argument('[server]', 'one of its servers')
     .option('--timeout <seconds>', 'how long to wait for the person; 300 by default')
     .action(call(async () => (await import('./commands/mcp.ts')).mcpLoginCommand));
-  program
-    .command('doctor')
-    .description('check this machine, and what documents need')
+  define(program, 'doctor', 'check this machine, and what documents need')
     .argument('[files...]', 'documents whose models, tools and MCP servers are checked too')
     .option('--connect', 'also send a request to the servers of the models')
     .action(call(async () => (await import('./commands/doctor.ts')).doctorCommand));
-  program
-    .command('completion')
-    .description('print a completion script for your shell')
+  define(program, 'completion', 'print a completion script for your shell')
     .addArgument(program.createArgument('<shell>', 'which').choices(['bash', 'zsh', 'fish']))
     .action(
       call(
