@@ -71,8 +71,8 @@ export function analyse(standing: Standing): Analysed | null {
   checkFlow(flow, graph, document, report);
   const prepared = prepare({ flow, expressions, slots, definitions, report });
   checkGuards({ flow, graph, definitions, expressions, report });
-  warnOfTraps(flow, graph, report);
   const subs = subFlows(flow, standing);
+  warnOfTraps({ flow, definitions, subs }, graph, report);
   const drawn = drawFlow(flow, graph, (agent) => definitions.agents[agent]?.tools ?? []);
   const inner = new Map([...subs].map(([id, sub]) => [id, sub.picture]));
   return { flow, graph, slots, expressions, definitions, prepared, picture: withFrames(drawn, inner), subs };

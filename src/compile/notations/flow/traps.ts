@@ -3,13 +3,15 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { FlowGraph } from './graph.ts';
 import { END } from './model.ts';
 import type { Flow, FlowNode } from './model.ts';
+import type { Nested } from './node-type.ts';
 
-export function warnOfTraps(flow: Flow, graph: FlowGraph, report: Report): void {
+export function warnOfTraps(nested: Nested, graph: FlowGraph, report: Report): void {
+  const { flow } = nested;
   for (const [id, members] of graph.inBranches) {
     const node = flow.nodes.get(id);
     if (node === undefined) continue;
     warnOfSharedTarget(node, members, flow, report);
-    warnOfImpatientJoin(node, members, flow, report);
+    warnOfImpatientJoin(node, members, nested, report);
   }
 }
 
@@ -31,17 +33,27 @@ function warnOfSharedTarget(node: FlowNode, members: ReadonlySet<string>, flow: 
 }
 
 /** Warns about an approval inside a join that has only the default timeout: a person rarely answers that fast. */
-function warnOfImpatientJoin(node: FlowNode, members: ReadonlySet<string>, flow: Flow, report: Report): void {
+function warnOfImpatientJoin(node: FlowNode, members: ReadonlySet<string>, nested: Nested, report: Report): void {
   if (node.value.type !== 'parallel' || node.located('join', 'timeout') !== undefined || node.poisoned('join')) return;
   for (const member of members) {
-    const waits = flow.nodes.get(member);
-    const isSignal = waits?.value.type === 'wait' && waits.located('signal') !== undefined;
-    if (waits?.facts.choices === undefined && !isSignal) continue;
+    const waits = nested.flow.nodes.get(member);
+    const awaited = waits === undefined ? null : awaitedBy(waits, nested);
+    if (waits === undefined || awaited === null) continue;
     report.warning(
       'impatient-join',
       waits.at('id'),
-      `\`${member}\` waits for ${isSignal ? 'a signal' : 'a person'} inside \`${node.id}\`, whose join gives up after 60 s`,
+      `\`${member}\` waits for ${awaited} inside \`${node.id}\`, whose join gives up after 60 s`,
       { help: `Set \`join: { timeout: … }\` on \`${node.id}\`, in seconds.` },
     );
   }
+}
+
+/** What a node, or a node of its sub-flow, waits for; null if it waits for nothing outside the run. */
+function awaitedBy(node: FlowNode, { definitions, subs }: Nested): string | null {
+  const { id, value, facts } = node;
+  const sub = subs.get(id);
+  if (sub !== undefined)
+    return [...sub.flow.nodes.values()].reduce<string | null>((found, each) => found ?? awaitedBy(each, sub), null);
+  if (facts.choices !== undefined || definitions.toolApprovals.has(facts.tool?.(value) ?? '')) return 'a person';
+  return value.type === 'wait' && node.located('signal') !== undefined ? 'a signal' : null;
 }
