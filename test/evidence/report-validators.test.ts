@@ -263,7 +263,13 @@ describe('RequireRelatedTestsPass', () => {
   test('runs what belongs to each written file, and nothing else can pass for it', async () => {
     const asked: string[] = [];
     const given: Case = {
-      observations: [wrote('a.ts'), wrote("it's b.ts"), wrote('-rf'), wrote('.fuseraft/artifacts/brief.json')],
+      observations: [
+        wrote('a.ts'),
+        wrote("it's b.ts"),
+        wrote('-rf'),
+        wrote('a$&b.ts'),
+        wrote('.fuseraft/artifacts/brief.json'),
+      ],
       config: selector,
       options: runner(0, asked),
     };
@@ -272,6 +278,7 @@ describe('RequireRelatedTestsPass', () => {
       'jest --related a.ts 120000',
       `jest --related 'it'\\''s b.ts' 120000`,
       'jest --related ./-rf 120000',
+      `jest --related 'a$&b.ts' 120000`,
     ]);
   });
 

@@ -138,7 +138,7 @@ function labelled(item: Item, { untrusted = [] }: View, reader: Reader): string 
     return outputs
       .map(
         ({ name, output }, index) =>
-          `${label.replaceAll('{name}', name).replaceAll('{n}', String(index + 1))}\n${shown(output, name)}`,
+          `${label.replaceAll('{name}', () => name).replaceAll('{n}', String(index + 1))}\n${shown(output, name)}`,
       )
       .join('\n\n');
   return label === '' ? content : `${label}\n${content}`;

@@ -30,7 +30,7 @@ function commandsOf(evidence: Evidence): string[] {
   const suite = textOf(selector['FullSuiteCommand']);
   const files = evidence.filesWritten('session').filter((path) => !path.startsWith('.fuseraft/'));
   if (related !== '' && files.length > 0 && files.length <= FILES_MAX)
-    return [...new Set(files.map((path) => related.replaceAll('{file}', quoted(path))))];
+    return [...new Set(files.map((path) => related.replaceAll('{file}', () => quoted(path))))];
   return suite === '' ? [] : [suite];
 }
 
