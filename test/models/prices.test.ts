@@ -9,6 +9,7 @@ describe('the table', () => {
     expect(priceOf('openai.chat', 'gpt-4o')).toEqual(priceOf('openai', 'gpt-4o'));
     expect(priceOf('openai', 'of-our-own')).toBeNull();
     expect(priceOf('nobody', 'gpt-4o')).toBeNull();
+    expect(priceOf('constructor', 'gpt-4o')).toBeNull();
     expect(priceOf('ollama', 'llama3')).toBeNull();
   });
 

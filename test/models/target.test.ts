@@ -29,7 +29,7 @@ describe('the model', () => {
 
   test('none, or one that no provider is known for', () => {
     expect(() => at(null, {})).toThrow(/the agent `writer` has no model/);
-    expect(() => at('mystery', {})).toThrow(/has no provider/);
+    for (const name of ['mystery', 'constructor', '__proto__']) expect(() => at(name, {})).toThrow(/has no provider/);
     expect(() => at('mystery/x', {})).toThrow(/the provider `mystery` of the model `x` is unknown/);
   });
 });

@@ -10,7 +10,7 @@ import type { Price } from '../../ir/estimate.ts';
 export function priceOf(provider: string, model: string): Price | null {
   const { calcPrice } = table();
   const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model, {
-    providerId: LISTED_AS[provider] ?? provider,
+    providerId: LISTED_AS.get(provider) ?? provider,
   });
   if (found === null) return null;
   // A price that depends on the time of day counts at its highest, because a budget must hold at any hour.
@@ -35,7 +35,10 @@ export function priceOf(provider: string, model: string): Price | null {
   };
 }
 
-const LISTED_AS: { readonly [provider: string]: string } = { 'openai.chat': 'openai', xai: 'x-ai' };
+const LISTED_AS: ReadonlyMap<string, string> = new Map([
+  ['openai.chat', 'openai'],
+  ['xai', 'x-ai'],
+]);
 
 type Table = typeof GenaiPrices;
 let loaded: Table | undefined;

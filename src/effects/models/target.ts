@@ -136,7 +136,8 @@ interface Entry {
 }
 
 function entryOf(flow: CompiledFlow, agent: string, alias: string, object: ModelObject | undefined): Entry {
-  const entry = (flow.models[alias] ?? (object === undefined ? readModelRef(alias) : refOf(object))) as Entry | null;
+  const declared = Object.hasOwn(flow.models, alias) ? flow.models[alias] : undefined;
+  const entry = (declared ?? (object === undefined ? readModelRef(alias) : refOf(object))) as Entry | null;
   if (entry === null) throw noModel(agent, alias);
   return entry;
 }
