@@ -114,6 +114,13 @@ test('a script with an answer that is not a choice is refused before the run', a
   });
 });
 
+test('a script with an answer to a question that the flow does not have names the one that was meant', async () => {
+  const cwd = folder({ ...files, 'slip.yaml': `${SCRIPT}approvals: { gaet: approve }\n` });
+  const ran = await sluice(['run', 'pay.yaml', '--script', 'slip.yaml'], { cwd });
+  expect(ran.status, ran.stderr).toBe(3);
+  expect(ran.stderr).toMatch(/warning\[bad-script\]: flow `\w+` has no question `gaet`[^]*Did you mean `gate`\?/);
+});
+
 test('more budget is granted in numbers of what is limited, or not at all', async () => {
   const cwd = folder({
     'a.yaml': `agents: [{ id: bot, tools: [lib.search] }]

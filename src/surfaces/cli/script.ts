@@ -107,69 +107,65 @@ function checkConditions({ value, located }: Shaped<ScriptValue>, report: Report
   }
 }
 
-/** An entry without `choice` and `expires` would leave the question to a person without a word. */
-function checkAnswers({ value, at }: Shaped<ScriptValue>, report: Report): void {
+/** Every scripted answer with its question and its place. */
+function* answersIn({ value, at }: Shaped<ScriptValue>) {
   for (const [about, given] of Object.entries(value.approvals ?? {}))
     for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
-      if (typeof answered === 'string' || answered.choice !== undefined || answered.expires === true) continue;
       const place = Array.isArray(given) ? at('approvals', about, index) : at('approvals', about);
-      report.error('missing-field', place, `the answer to \`${about}\` needs \`choice\``, {
-        help: 'For a question that no person answers in time, write `{ expires: true }`.',
-      });
+      yield { about, place, answered: typeof answered === 'string' ? { choice: answered } : answered };
     }
+}
+
+/** An entry without `choice` and `expires` would leave the question to a person without a word. */
+function checkAnswers(shaped: Shaped<ScriptValue>, report: Report): void {
+  for (const { about, place, answered } of answersIn(shaped)) {
+    if (answered.choice !== undefined || answered.expires === true) continue;
+    report.error('missing-field', place, `the answer to \`${about}\` needs \`choice\``, {
+      help: 'For a question that no person answers in time, write `{ expires: true }`.',
+    });
+  }
 }
 
 /** An answer that is not a choice of its question would be refused during the run. */
-function checkChoices({ value, at }: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
-  for (const [about, given] of Object.entries(value.approvals ?? {})) {
-    const asks = Object.values<Node>(flow.nodes).flatMap((node) =>
-      node.op === 'do' &&
-      node.effect.kind === 'ask' &&
-      [node.label.name, node.effect.about].some((each) => each === about || each.endsWith(`/${about}`))
-        ? [node.effect]
-        : [],
-    );
-    const choices = new Set(asks.flatMap((ask) => ask.choices.map(({ name }) => name)));
-    for (const [index, answered] of (Array.isArray(given) ? given : [given]).entries()) {
-      const choice = typeof answered === 'string' ? answered : answered.choice;
-      if (choice === undefined || choices.size === 0 || choices.has(choice)) continue;
-      const place = Array.isArray(given) ? at('approvals', about, index) : at('approvals', about);
-      report.error('bad-script', place, `\`${choice}\` is not a choice of \`${about}\``, {
-        help: didYouMean(choice, choices, `Choose one of ${[...choices].join(', ')}.`),
-      });
-    }
+function checkChoices(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
+  for (const { about, place, answered } of answersIn(shaped)) {
+    const { choice } = answered;
+    const asks = stopsIn(flow, 'ask').filter(({ names }) => names.includes(about));
+    const choices = new Set(asks.flatMap((ask) => ask.choices));
+    if (choice === undefined || choices.size === 0 || choices.has(choice)) continue;
+    report.error('bad-script', place, `\`${choice}\` is not a choice of \`${about}\``, {
+      help: didYouMean(choice, choices, `Choose one of ${[...choices].join(', ')}.`),
+    });
   }
 }
 
-const NOUNS = { agents: 'agent', tools: 'tool', signals: 'wait node' } as const;
+/** Questions or waits: the names that a script can use, of the node and of its subject, and the choices. */
+function stopsIn(flow: CompiledFlow, kind: 'ask' | 'wait') {
+  return Object.values<Node>(flow.nodes).flatMap((node) => {
+    if (node.op !== 'do' || node.effect.kind !== kind) return [];
+    const choices = node.effect.kind === 'ask' ? node.effect.choices.map((choice) => choice.name) : [];
+    return [{ names: [node.label.name, node.effect.about].flatMap(endsOf), choices }];
+  });
+}
 
-function innerName(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1);
+/** `a/b/c`, `b/c` and `c`. */
+function endsOf(name: string): readonly string[] {
+  const parts = name.split('/');
+  return parts.map((_, index) => parts.slice(index).join('/'));
 }
 
 function warnOfUnknownNames(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {
-  const agents = new Set(Object.values(flow.agents).flatMap((agent) => [agent.id, agent.name]));
-  const tools = new Set(Object.keys(flow.tools));
-  const signals = new Set(
-    Object.values<Node>(flow.nodes).flatMap((node) =>
-      node.op === 'do' && node.effect.kind === 'wait' ? [node.label.name, innerName(node.label.name)] : [],
-    ),
-  );
-  for (const [section, known] of [
-    ['agents', agents],
-    ['tools', tools],
-    ['signals', signals],
-  ] as const) {
+  const sections = [
+    ['agents', 'agent', Object.values(flow.agents).flatMap((agent) => [agent.id, agent.name])],
+    ['tools', 'tool', Object.keys(flow.tools)],
+    ['signals', 'wait node', stopsIn(flow, 'wait').flatMap(({ names }) => names)],
+    ['approvals', 'question', stopsIn(flow, 'ask').flatMap(({ names }) => names)],
+  ] as const;
+  for (const [section, noun, known] of sections)
     for (const given of Object.keys(shaped.value[section] ?? {})) {
-      if (known.has(given)) continue;
-      const near = nearest(given, known);
+      const near = known.includes(given) ? undefined : nearest(given, known);
       if (near === undefined) continue;
-      report.warning(
-        'bad-script',
-        shaped.key(section, given),
-        `flow \`${flow.id}\` has no ${NOUNS[section]} \`${given}\``,
-        { help: `Did you mean \`${near}\`?` },
-      );
+      const message = `flow \`${flow.id}\` has no ${noun} \`${given}\``;
+      report.warning('bad-script', shaped.key(section, given), message, { help: `Did you mean \`${near}\`?` });
     }
-  }
 }

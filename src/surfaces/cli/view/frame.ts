@@ -75,32 +75,24 @@ function streamedLines(steps: readonly Step[], room: number, width: number, colo
 const TEXT_INDENT = '    ';
 
 function stepLine(step: Step, column: number, tick: number, width: number, colors: Colors): string {
-  const { sign, style } = signOf(step.status, tick, colors);
+  const [still, color] = SIGNS[step.status];
+  const sign = step.status === 'running' ? (SPINNER[tick % SPINNER.length] ?? still) : still;
   const branch = '  '.repeat(step.thread.split(':').length - 1);
   const name = pad(cut(oneLine(step.name), column), column);
   const time = step.endedAt === null ? '' : seconds(step.endedAt - step.startedAt);
   const detail = cut([step.doing, time].filter((part) => part !== '').join('  '), width - column - branch.length - 6);
-  return `  ${branch}${style(sign)} ${name}  ${colors.dim(detail)}`;
+  return `  ${branch}${colors[color](sign)} ${name}  ${colors.dim(detail)}`;
 }
 
-function signOf(
-  status: StepStatus,
-  tick: number,
-  colors: Colors,
-): { readonly sign: string; readonly style: (text: string) => string } {
-  switch (status) {
-    case 'running':
-      return { sign: SPINNER[tick % SPINNER.length] ?? '·', style: colors.cyan };
-    case 'waiting':
-      return { sign: '?', style: colors.yellow };
-    case 'done':
-      return { sign: '✓', style: colors.green };
-    case 'failed':
-      return { sign: '✗', style: colors.red };
-    case 'stopped':
-      return { sign: '■', style: colors.dim };
-  }
-}
+const SIGNS: {
+  readonly [status in StepStatus]: readonly [sign: string, color: 'cyan' | 'yellow' | 'green' | 'red' | 'dim'];
+} = {
+  running: ['·', 'cyan'],
+  waiting: ['?', 'yellow'],
+  done: ['✓', 'green'],
+  failed: ['✗', 'red'],
+  stopped: ['■', 'dim'],
+};
 
 function eventLine(event: Event, flow: CompiledFlow, width: number, colors: Colors): string {
   const id = ('node' in event ? event.node : undefined) ?? '';
