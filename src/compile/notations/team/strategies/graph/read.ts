@@ -7,7 +7,7 @@ import { readChecks } from '../../checks.ts';
 import type { Reading } from '../../model.ts';
 import { checkMapReduce } from '../mapreduce.ts';
 import { checkScatterGather } from '../scattergather.ts';
-import { graphKeys, isOpen, layersOf, leadsOn, mergeOf } from './model.ts';
+import { graphKeys, groupOf, isOpen, layersOf, leadsOn, mergeOf } from './model.ts';
 import type { Edge, Graph, GraphNode, Inner, Layers, RawEdge, RawGraph, RawNode, RawSubGraph } from './model.ts';
 import { same, sameTrigger } from '../routing.ts';
 
@@ -186,13 +186,8 @@ function checkEdges(node: GraphNode, graph: Graph, reading: Reading): void {
   const { id, raw, path } = node;
   const edges = node.edges.filter((edge) => !isPoison(edge.raw.To));
   if (raw.Terminal) {
-    for (const edge of edges)
-      report.warning(
-        'unreachable-route',
-        at(...edge.path, 'To'),
-        `the edge from the terminal node \`${id}\` to \`${edge.raw.To}\` is never taken`,
-        { help: 'Put the choice on a node before it.' },
-      );
+    const from = `the terminal node \`${id}\` to`;
+    for (const edge of edges) neverTaken(edge, from, '', 'Put the choice on a node before it.', reading);
     return;
   }
   if (raw.Validators !== undefined)
@@ -218,25 +213,20 @@ function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { body }: Reading
 }
 
 /** Warns of an edge that no agent of the node may take, or that an earlier edge always precedes. */
-function warnOfCovered(
-  node: GraphNode,
-  graph: Graph,
-  edges: readonly Edge[],
-  edge: Edge,
-  { report, at }: Reading,
-): void {
+function warnOfCovered(node: GraphNode, graph: Graph, edges: readonly Edge[], edge: Edge, reading: Reading): void {
   const earlier = earlierOf(node, graph, edges, edge);
   const nobody = !isOpen(node, edge);
   if (!nobody && (earlier === undefined || earlier.raw.SourceAgents !== undefined)) return;
   const why = nobody
-    ? `nobody who speaks in \`${node.id}\` is among its \`SourceAgents\``
-    : `the edge to \`${earlier?.raw.To ?? ''}\` always is before it`;
-  report.warning(
-    'unreachable-route',
-    at(...edge.path, 'To'),
-    `the edge from \`${node.id}\` to \`${edge.raw.To}\` is never taken: ${why}`,
-    { help: 'Leave it out, or give it a keyword of its own.' },
-  );
+    ? `: nobody who speaks in \`${node.id}\` is among its \`SourceAgents\``
+    : `: the edge to \`${earlier?.raw.To ?? ''}\` always is before it`;
+  neverTaken(edge, `\`${node.id}\` to`, why, 'Leave it out, or give it a keyword of its own.', reading);
+}
+
+/** `from` names the start of the edge, up to the name of its target. */
+function neverTaken(edge: Edge, from: string, why: string, help: string, { report, at }: Reading): void {
+  const message = `the edge from ${from} \`${edge.raw.To}\` is never taken${why}`;
+  report.warning('unreachable-route', at(...edge.path, 'To'), message, { help });
 }
 
 /** An earlier edge that fires on the same message. A parallel group counts as one edge, at the place of its first. */
@@ -259,7 +249,8 @@ function checkParallel(graph: Graph, reading: Reading): void {
   for (const node of graph.nodes.values()) {
     if (node.raw.Parallel) continue;
     const open = node.edges.find(
-      ({ raw }) => graph.nodes.get(raw.To)?.raw.Parallel === true && mergeOf(graph, node, raw.Keyword) === null,
+      ({ raw: { To, Keyword } }) =>
+        groupOf(graph, node, Keyword).some(({ raw }) => raw.To === To) && mergeOf(graph, node, Keyword) === null,
     );
     if (open === undefined) continue;
     reading.report.error(
@@ -272,7 +263,8 @@ function checkParallel(graph: Graph, reading: Reading): void {
   }
 }
 
-function checkMember({ id, raw, path, edges }: GraphNode, graph: Graph, { report, at, body }: Reading): void {
+function checkMember({ id, raw, path, edges }: GraphNode, graph: Graph, reading: Reading): void {
+  const { report, at, body } = reading;
   if (raw.Terminal)
     report.error('bad-parallel', at(...path, 'Id'), `node \`${id}\` is both parallel and terminal`, {
       help: 'Let the parallel nodes lead on to a terminal one.',
@@ -287,12 +279,7 @@ function checkMember({ id, raw, path, edges }: GraphNode, graph: Graph, { report
     );
   for (const edge of edges) {
     if (edge.back)
-      report.warning(
-        'unreachable-route',
-        at(...edge.path, 'To'),
-        `the edge from the parallel node \`${id}\` back to \`${edge.raw.To}\` is never taken`,
-        { help: 'Let the node after the join lead back.' },
-      );
+      neverTaken(edge, `the parallel node \`${id}\` back to`, '', 'Let the node after the join lead back.', reading);
     else if (graph.nodes.get(edge.raw.To)?.raw.Parallel === true)
       report.error(
         'bad-parallel',
