@@ -173,3 +173,13 @@ flow:
   );
   expect(ends).toEqual(['node.finished one', 'node.failed two']);
 });
+
+test('a call that was made and failed is not refused', async () => {
+  const events = await story(DOCUMENT, {
+    ...SCRIPT,
+    tools: { ...SCRIPT.tools, 'orders.get': [{ error: 'fatal', message: 'connection refused' }] },
+  });
+  const types = events.map(({ type }) => type);
+  expect(types).toContain('tool.failed');
+  expect(types).not.toContain('tool.refused');
+});

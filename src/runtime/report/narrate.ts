@@ -205,15 +205,15 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
   return [];
 }
 
-/** A call that was refused is recorded as an observation that no effect brought. */
+/** A call that was refused is recorded as an observation with the step that refused it. A failed call has none. */
 function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[] {
   if (story.program.flow.nodes[event.node]?.op !== 'let') return [];
   const slots = story.state?.threads.get(event.thread)?.slots ?? {};
   return event.writes.flatMap(({ slot, mode }) => {
     const list = mode === 'append' ? slots[slot] : null;
     const last = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
-    const { tool, args = null, ok, error } = last;
-    if (typeof tool !== 'string' || ok !== false || typeof error !== 'string') return [];
+    const { tool, args = null, error, refused: step } = last;
+    if (typeof tool !== 'string' || typeof error !== 'string' || typeof step !== 'string') return [];
     const about = { ...base(event), node: nameAt(story.program.flow, event.node), branch: event.thread };
     return [{ type: 'tool.refused', ...about, tool, args, reason: error }];
   });
