@@ -71,6 +71,9 @@ function checkBounds(node: FlowNode, report: Report): void {
     report.warning('bad-value', node.at('on_exhausted'), '`on_exhausted` has no effect without `max_visits`', {
       help: 'Add `max_visits`, or remove it.',
     });
+  for (const key of node.facts.idle ?? [])
+    if (node.value[key] !== undefined)
+      report.warning('no-effect', node.at(key), `\`${key}\` has no effect on a node of type \`${node.value.type}\``);
   const problem = retry?.match === undefined ? null : patternProblem(retry.match);
   if (problem !== null)
     report.error('bad-regex', node.at('retry', 'match'), badPattern(problem), { help: PATTERN_HELP });

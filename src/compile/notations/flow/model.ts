@@ -133,6 +133,8 @@ export interface NodeFacts<Value extends CommonValue = CommonValue> {
   readonly edges?: readonly EdgeField[];
   /** Stand-ins for required fields that are missing or faulty. */
   readonly poison?: { readonly [field: string]: Json };
+  /** Keys of every node that change nothing here: the node makes no call that could fail or take time. */
+  readonly idle?: readonly ('retry' | 'timeout')[];
   /** False if the path ends at the node, so that its routes are never taken. */
   readonly leaves?: false;
   /** The value that a path returns if it ends after the node. */

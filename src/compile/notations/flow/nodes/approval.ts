@@ -39,6 +39,7 @@ interface Parts {
 export const approvalNode = nodeType<typeof schema, Parts>({
   type: 'approval',
   schema,
+  idle: ['retry'],
   shape: 'approval',
   poison: { message: POISON },
   check: checkApproval,

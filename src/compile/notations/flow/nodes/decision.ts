@@ -24,6 +24,7 @@ interface Parts {
 export const decisionNode = nodeType<typeof schema, Parts>({
   type: 'decision',
   schema,
+  idle: ['retry', 'timeout'],
   shape: 'decision',
   poison: { expr: POISON },
   check: checkDecision,

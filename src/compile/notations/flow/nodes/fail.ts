@@ -25,6 +25,7 @@ interface Parts {
 export const failNode = nodeType<typeof schema, Parts>({
   type: 'fail',
   schema,
+  idle: ['retry', 'timeout'],
   shape: 'terminal',
   leaves: false,
   check: (node, { report }) => {

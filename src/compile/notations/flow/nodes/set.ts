@@ -17,6 +17,7 @@ interface Parts {
 export const setNode = nodeType<typeof schema, Parts>({
   type: 'set',
   schema,
+  idle: ['retry', 'timeout'],
   shape: 'tool',
   poison: { values: {} },
   check: (node, { report }) => {

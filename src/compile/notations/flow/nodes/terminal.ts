@@ -18,6 +18,7 @@ interface Parts {
 export const terminalNode = nodeType<typeof schema, Parts>({
   type: 'terminal',
   schema,
+  idle: ['retry', 'timeout'],
   shape: 'terminal',
   leaves: false,
   expanded: ({ output }) => output ?? null,
