@@ -113,6 +113,24 @@ describe('the answer of a person', () => {
       'unsafe_output: escalate',
     ]);
   });
+  test('the approvers of a stage also answer the questions of its protections', async () => {
+    const people = [
+      { id: 'ann', roles: ['clerk'] },
+      { id: 'kim', roles: ['boss'] },
+    ];
+    const run = (approvers: object) =>
+      play(
+        {
+          people,
+          protections: { breaker: { provider_errors: 1, fallback: { escalate: true } } },
+          staged: { plan: { agent: 'planner' }, workers: { agent: 'worker', approvers } },
+        },
+        { agents: { planner: [ONE], worker: [{ error: 'transient', message: '503' }] } },
+        [{ choice: 'stop' }],
+      );
+    await expect(run({ roles: ['boss'] })).rejects.toThrow('`ann` may not answer');
+    expect((await run({ roles: ['clerk'] })).report.state).toBe('failed');
+  });
   test('an approved plan is worked on', async () => {
     const policies = {
       all: 'permit(principal, action, resource);',
@@ -213,12 +231,12 @@ describe('check', () => {
       expect.stringMatching(/^warning: .*`timeout` has no effect without an agent$/),
     ]);
   });
-  test('approvers of a stage that asks nobody', () => {
+  test('approvers of a stage that never escalates', () => {
     const people = [{ id: 'kim', roles: ['boss'] }];
     const found = (tier: string, key: string, stage: object) =>
       diagnosed({ people, staged: { ...staged, tier, [key]: { ...stage, approvers: { roles: ['boss'] } } } });
     expect(found('batch', 'finalize', { agent: 'writer' })).toEqual([
-      expect.stringMatching(/^warning: .*`approvers` has no effect: `finalize` asks nobody in the tier `batch`$/),
+      expect.stringMatching(/^warning: .*no result of `finalize` waits for its `approvers` in the tier `batch`$/),
     ]);
     expect(found('batch', 'validate', { review: true })).toEqual([]);
     expect(found('regulated', 'finalize', { agent: 'writer' })).toEqual([]);

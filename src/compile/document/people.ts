@@ -190,12 +190,16 @@ function possible({ roles, people: names }: Named, people: PeopleDef): readonly 
   );
 }
 
-/** Adds to the approvers of a node the choices that need their quorum. Everybody may answer a question for information. */
-export function withApprovers(node: Node, people: People | undefined): Node {
+/**
+ * Adds to the approvers of a node the choices that need their quorum. Everybody may answer a question for information. `stage`
+ * are the people who answer if the stage of the node escalates.
+ */
+export function withApprovers(node: Node, people: People | undefined, stage?: Approvers): Node {
   if (people === undefined || node.op !== 'do' || node.effect.kind !== 'ask') return node;
   const { effect } = node;
   if (INFORMATION.has(effect.code)) return node;
-  const declared = effect.approvers ?? approversOf({}, people.def);
+  const ofStage = effect.purpose === 'escalation' || effect.purpose === 'budget' ? stage : undefined;
+  const declared = effect.approvers ?? ofStage ?? approversOf({}, people.def);
   return { ...node, effect: { ...effect, approvers: { ...declared, counted: countedOf(effect) } } };
 }
 

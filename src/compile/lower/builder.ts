@@ -34,6 +34,7 @@ import { withApprovers } from '../document/people.ts';
 import { reserveOfModel, reserveOfTool, serverTool } from '../document/definitions.ts';
 import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
+import type { Approvers } from '../../ir/people.ts';
 import type { SharedProtections } from '../../ir/protections.ts';
 import { ONE_REPAIR } from './fit.ts';
 import { addDeadlockMonitor } from './deadlock-monitor.ts';
@@ -65,6 +66,8 @@ export interface BuilderOptions {
   readonly monitored?: boolean;
   /** The protections of the stage whose nodes are added now; null if they are those of the document. */
   readonly stage?: () => StageProtections | null;
+  /** The people who may answer if the stage whose nodes are added now escalates; undefined if the document names none. */
+  readonly approvers?: () => Approvers | undefined;
   /** Completes a node before the common meters are added: for fields that a notation sets on nodes of shared lowerings. */
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
@@ -106,18 +109,19 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const shares: Share[] = [];
   const effects = createEffects(definitions);
   const { extendable = false, monitored = true, complete = (_, node) => node, stage = () => null, returns } = options;
+  const asked = (node: Node): Node => withApprovers(node, definitions.people, options.approvers?.());
   const fresh = createIds();
   const end = createEnds(nodes, fresh);
   const common = metersOf(definitions, { extendable, returns }, end);
   const meters = new Map<MeterId, Meter>(Object.entries(common.meters));
   const open = createShares(meters);
   const stopped = (node?: string): NodeId => stoppedEnd(end, nodes, fresh, { ...options, node });
-  const place = placeIn(nodes, meters, definitions, common, { fresh, stopped });
+  const place = placeIn(nodes, meters, asked, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
     const replying = withReply(complete(id, given), definitions, effects);
     const own = stage();
     if (own !== null) effects.standIns(fallbacksOf(own.protections));
-    const node = withApprovers(protectCall(id, replying, definitions.protections, place, own), definitions.people);
+    const node = asked(protectCall(id, replying, definitions.protections, place, own));
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
@@ -217,14 +221,14 @@ function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder[
 function placeIn(
   nodes: Map<NodeId, Node>,
   meters: Map<MeterId, Meter>,
-  { people }: Definitions,
+  asked: (node: Node) => Node,
   common: CommonMeters,
   rest: Pick<Place, 'fresh' | 'stopped'>,
 ): Place {
   return {
     ...rest,
     add: (id, node) => {
-      nodes.set(id, common.charged(withApprovers(node, people), undefined));
+      nodes.set(id, common.charged(asked(node), undefined));
       return id;
     },
     meter: (id, meter) => {

@@ -50,6 +50,7 @@ export function lowerStaged(staged: Staged, at: Range): Lowered {
   const builder = createBuilder('staged', definitionsFor(staged, scopes), {
     monitored: false,
     stage: () => stageIn(scopes, staged.tier),
+    approvers: () => scopes.current?.approvers,
     complete: (_, node) => inScope(scopes, node),
   });
   const kit = createKit(builder, at);

@@ -1,5 +1,6 @@
 /** The state that all parts of the lowering share, and the names and limits of stages. */
 import type { NodeId, MeterId, Node } from '../../../ir/nodes.ts';
+import type { Approvers } from '../../../ir/people.ts';
 import type { Builder } from '../../lower/builder.ts';
 import type { StageProtections } from '../../lower/protected-call.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
@@ -25,6 +26,8 @@ export interface Scope {
   readonly meters: readonly MeterId[];
   /** Where a call goes that a budget has no room for. */
   readonly overspent: () => NodeId;
+  /** The people who may answer if the stage escalates. */
+  readonly approvers?: Approvers | undefined;
   /** The protections of the stage, if it has its own. */
   readonly own?: StageProtections | null;
 }

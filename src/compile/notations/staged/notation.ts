@@ -29,12 +29,12 @@ export const stagedNotation: Notation = {
   },
 };
 
-/** `approvers` answer if the stage escalates. On a stage that never does, they approve nothing. */
+/** `approvers` answer if the stage escalates. On a stage that never does, they approve no result. */
 function warnAboutApprovers(staged: Staged, body: Shaped<RawStaged>, path: Path, report: Report): void {
   const { work, plan, working, aggregate, validate, finalize } = staged;
   const warn = (stage: Stage, ...at: Path): void => {
     if (stage.approvers === undefined || mayEscalate(staged, stage)) return;
-    const message = `\`approvers\` has no effect: \`${stage.id}\` asks nobody in the tier \`${staged.tier}\``;
+    const message = `no result of \`${stage.id}\` waits for its \`approvers\` in the tier \`${staged.tier}\``;
     report.warning('unused-field', body.key(...path, ...at, 'approvers'), message, {
       help: 'Write `validate: { review: true, approvers: … }` if a person decides about every result, or remove it.',
     });

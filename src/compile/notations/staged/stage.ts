@@ -4,6 +4,7 @@
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../ir/nodes.ts';
 import { present } from '../../../expr/present.ts';
+import { givenApprovers } from '../../document/people.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY, addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
@@ -132,7 +133,8 @@ export const COMMON_GATHER: ForkNode['gather'] = [
 export function inBranch<Result>(l: Lowering, stage: Stage, add: () => Result): Result {
   const own = ownProtections(l, stage);
   const overspent = () => overspentOf(l, stage, l.builder.failedEnd());
-  return within(l, { meters: stageMeters(l, stage), own, overspent }, add);
+  const { approvers } = givenApprovers(stage.approvers, l.staged.definitions.people);
+  return within(l, { meters: stageMeters(l, stage), own, overspent, approvers }, add);
 }
 
 /** After a failed join: the failure of the first branch, or that the stage took too long. */
