@@ -44,6 +44,7 @@ import { addMarkedEnds } from './marked-ends.ts';
 import type { Draft } from './reached.ts';
 import { addMemory } from './memory/memory.ts';
 import { prune } from './prune.ts';
+import { errorOf, set } from './writes.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
 
@@ -253,21 +254,18 @@ function stoppedEnd(
     nodes.set(node === undefined ? fresh('velocity.stopped') : id, {
       op: 'let',
       label: { name: 'velocity', decision: decisionOf('cost_overrun', action) },
-      writes: [{ slot: 'error', mode: 'set', value: tooFast(node ?? 'velocity') }],
+      writes: [set('error', errorOf(TOO_FAST, node ?? 'velocity'))],
       next,
     });
   return id;
 }
 
-function tooFast(node: string): Expr {
-  return object([
-    ['class', quote('budget')],
-    ['type', quote('VelocityError')],
-    ['message', quote('the run spends faster than `protections.velocity` allows')],
-    ['node', quote(node)],
-    ['code', quote('BUDGET_EXHAUSTED')],
-  ]);
-}
+const TOO_FAST = {
+  class: 'budget',
+  type: 'VelocityError',
+  code: 'BUDGET_EXHAUSTED',
+  message: quote('the run spends faster than `protections.velocity` allows'),
+} as const;
 
 interface OpenShares {
   readonly sharing: Builder['sharing'];

@@ -5,11 +5,12 @@
 import { decisionOf } from '../../catalog/failures.ts';
 import type { DoNode, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Protections } from '../document/protections.ts';
-import { object, quote } from '../expressions/cel-text.ts';
+import { quote } from '../expressions/cel-text.ts';
 import { componentsOf } from '../verify/components.ts';
 import { edgesOf } from '../verify/graph.ts';
 import { addQuestion } from './protected-call.ts';
 import type { Place } from './protected-call.ts';
+import { errorOf, set } from './writes.ts';
 
 interface Draft {
   readonly nodes: Map<NodeId, Node>;
@@ -85,17 +86,16 @@ function addAction(place: Place, id: NodeId, node: DoNode, { asks, fail }: Actin
 const PROBLEM = 'the agents repeat themselves without a new fact, or hand the task on too often';
 
 function addStop(place: Place, name: string, fail: NodeId): NodeId {
-  const error = object([
-    ['class', quote('semantic')],
-    ['type', quote('DeadlockError')],
-    ['message', quote(PROBLEM)],
-    ['node', quote(name)],
-    ['code', quote('REPEATED_FAILURE')],
-  ]);
+  const failure = {
+    class: 'semantic',
+    type: 'DeadlockError',
+    code: 'REPEATED_FAILURE',
+    message: quote(PROBLEM),
+  } as const;
   return place.add(place.fresh('deadlock.stopped'), {
     op: 'let',
     label: { name: 'deadlock', decision: decisionOf('deadlock', 'abort') },
-    writes: [{ slot: 'error', mode: 'set', value: error }],
+    writes: [set('error', errorOf(failure, name))],
     next: fail,
   });
 }

@@ -4,7 +4,7 @@
  *
  * A lowering creates one kit and passes it on: `const kit = createKit(builder)`.
  */
-import type { FailureClass, TerminalCode } from '../../ir/codes.ts';
+import type { TerminalCode } from '../../ir/codes.ts';
 import type {
   AskEffect,
   Case,
@@ -25,13 +25,15 @@ import type { Decision } from '../../ir/protections.ts';
 import type { Approvers, AskPurpose } from '../../ir/people.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import { present } from '../../expr/present.ts';
-import { object, path, quote } from '../expressions/cel-text.ts';
+import { path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder.ts';
 import { escalationField } from './escalation-packet.ts';
-import { NO_RETRY, append, set, setField } from './writes.ts';
+import { NO_RETRY, append, errorOf, set, setField } from './writes.ts';
+import type { Failure } from './writes.ts';
 
-export { NO_RETRY, append, set, setField };
+export { NO_RETRY, append, errorOf, set, setField };
+export type { Failure };
 
 /** Names a node, and says what it belongs to. Undefined fields and empty lists are left out of the node. */
 export interface Step {
@@ -107,16 +109,6 @@ interface Fork extends Pick<ForkNode, 'over' | 'into' | 'next'> {
   readonly fail?: NodeId | undefined;
 }
 
-/** A failure that no effect reports. */
-export interface Failure {
-  readonly class: FailureClass;
-  readonly type: string;
-  readonly code: TerminalCode;
-  readonly message: Expr;
-  /** The authored name that the failure is reported for; the step's own unless given. */
-  readonly node?: string;
-}
-
 interface PickOptions {
   /** True if the author wrote the way to `otherwise`. */
   readonly hasDefault?: boolean;
@@ -183,16 +175,6 @@ export function createKit(builder: Builder, at?: Range): Kit {
 /** Holds when the answer in `slot` is `choice`. */
 export function chose(slot: string, choice: string): Expr {
   return `${path(slot, 'choice')} == ${quote(choice)}`;
-}
-
-export function errorOf({ class: kind, type, message, code }: Failure, node: string): Expr {
-  return object([
-    ['class', quote(kind)],
-    ['type', quote(type)],
-    ['message', message],
-    ['node', quote(node)],
-    ['code', quote(code)],
-  ]);
 }
 
 type Base = Pick<Node, 'label' | 'expects' | 'charges' | 'onBudget' | 'onVisits' | 'needs'>;

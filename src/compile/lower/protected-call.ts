@@ -7,6 +7,7 @@ import type { Decision } from '../../ir/protections.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import type { Protections, VelocityLimits, VelocityRules } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
+import { NO_RETRY, set } from './writes.ts';
 
 /** Adds further nodes and meters of the flow. */
 export interface Place {
@@ -185,7 +186,7 @@ export function addQuestion(id: NodeId, node: DoNode, place: Place, question: Qu
     op: 'let',
     label,
     charges: [meter],
-    writes: [{ slot: 'error', mode: 'set', value: 'null' }],
+    writes: [set('error', 'null')],
     next: id,
   };
   const decided: PickNode = {
@@ -211,10 +212,10 @@ export function addQuestion(id: NodeId, node: DoNode, place: Place, question: Qu
     op: 'do',
     label: { ...label, decision },
     effect,
-    writes: [{ slot: ANSWER, mode: 'set', value: 'it' }],
+    writes: [set(ANSWER, 'it')],
     ...(grant === undefined ? {} : { grant }),
     timeoutMs: null,
-    retry: { max: 0, baseMs: 0, capMs: 0, on: [] },
+    retry: NO_RETRY,
     next: place.add(place.fresh(`${id}.${about}.decided`), decided),
     failed: [],
     fail: stop,
