@@ -153,7 +153,8 @@ export function createBuilder(notation: string, definitions: Definitions, option
     build({ id, entry: given, fail = failedEnd(), ...kept }) {
       const unwatched = monitored && !addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
       const { entry, ...marks } = withEnds({ nodes, meters, entry: given, fail }, place, effects, kept.view);
-      const used = { ...prune({ nodes, meters, entry, fail }), ...clockOf(definitions), ...effects.definitionsUsed() };
+      const clock = definitions.deadlineMs === null ? {} : { clock: CLOCK };
+      const used = { ...prune({ nodes, meters, entry, fail }), ...clock, ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept, ...marks };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares, unwatched };
     },
@@ -199,10 +200,6 @@ function protectionFields({ tier, breaker, retryBudget, declared }: Protections)
     ...(tier === 'batch' ? {} : { tier }),
     ...(Object.keys(shared).length === 0 ? {} : { shared }),
   };
-}
-
-function clockOf({ deadlineMs }: Definitions): Pick<FlowBody, 'clock'> {
-  return deadlineMs === null ? {} : { clock: CLOCK };
 }
 
 function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder['end'] {
