@@ -292,6 +292,27 @@ describe('schemas of any library', () => {
 });
 
 describe('loops, teams and workflows have the hash of their YAML', () => {
+  test('an agent with every setting of its calls', () => {
+    const careful = agent('careful', {
+      reasoningEffort: 'high',
+      topP: 0.5,
+      seed: 7,
+      stop: ['END'],
+      parallelToolCalls: false,
+      toolChoice: { tool: 'calculator' },
+      maxOutputTokens: 900,
+      toolWidth: 2,
+      tools: ['calculator'],
+    });
+    const yaml = compile(`
+agents:
+  - { id: careful, reasoning_effort: high, top_p: 0.5, seed: 7, stop: [END], parallel_tool_calls: false,
+      tool_choice: { tool: calculator }, max_output_tokens: 900, tool_width: 2, tools: [calculator] }
+loop: { id: l, agent: careful }`);
+    expect(yaml.flow?.agents['careful']?.settings).toMatchObject({ reasoningEffort: 'high', seed: 7 });
+    expect(compile(loop('l', { agent: careful }).document).flow?.hash).toBe(yaml.flow?.hash);
+  });
+
   test('loop', () => {
     const value = loop('work', {
       agent: worker,

@@ -1,6 +1,7 @@
 /** Agents as values. */
 import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
+import type { CallSettings } from '../../../ir/nodes.ts';
 import { budgetsOf } from './budgets.ts';
 import type { Budgets } from './budgets.ts';
 import { toJsonSchema } from './schema.ts';
@@ -37,9 +38,9 @@ export interface Agent<Id extends string = string, Output = unknown> {
 /**
  * Options of an agent.
  * @example
- * const options: AgentOptions<undefined> = { instructions: 'Look it up.', tools: ['http.get'], budget: { modelCalls: 3 } };
+ * const options: AgentOptions<undefined> = { instructions: 'Look it up.', tools: ['http.get'], reasoningEffort: 'low' };
  */
-export interface AgentOptions<Output> {
+export interface AgentOptions<Output> extends CallSettings {
   readonly name?: string;
   readonly description?: string;
   /** `provider/model`, or an alias of `models`. Default: the model of the engine. */
@@ -70,15 +71,18 @@ export function agent<const Id extends string, Output extends StandardSchema | u
   id: Id,
   options: AgentOptions<Output>,
 ): Agent<Id, Output extends StandardSchema ? InputOf<Output> : Reply> {
-  const { tools = [], output, budget, maxOutputTokens, toolWidth, ...rest } = options;
+  const { tools = [], output, budget, ...rest } = options;
+  // `toolWidth` is `tool_width` in a document.
+  const fields = Object.entries(rest).map(([name, value]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    value,
+  ]);
   const definition = present({
     id,
-    ...rest,
+    ...(Object.fromEntries(fields) as object),
     ...(tools.length === 0 ? {} : { tools: tools.map((used) => (typeof used === 'string' ? used : used.name)) }),
     output: output && toJsonSchema(output, `the output of \`${id}\``),
     budget: budget && budgetsOf(budget),
-    max_output_tokens: maxOutputTokens,
-    tool_width: toolWidth,
   });
   return Object.freeze({
     kind: 'agent' as const,
