@@ -6,7 +6,7 @@ import { PLUGINS } from '../../../catalog/builtin-tools.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolDef } from '../../../ir/nodes.ts';
-import { suggestionOf } from '../../diagnose/nearest.ts';
+import { quoted, suggestionOf } from '../../diagnose/nearest.ts';
 import type { Reading } from './model.ts';
 import type { RawAgent } from './schema/agents.ts';
 import type { RawSecurity } from './schema/sections.ts';
@@ -81,11 +81,19 @@ function refuseOpenShell(
   agent: RawAgent,
   index: number,
   security: RawSecurity,
-  { report, body }: Reading,
+  { report, body, unenforced }: Reading,
 ): void {
   const { FileSystemPermissions: files, ChangeEnvelope: envelope } = security;
   const key = files !== undefined ? 'FileSystemPermissions' : envelope !== undefined ? 'ChangeEnvelope' : null;
-  if (key === null || !granted.some(([name, def]) => runsCommands(name, def))) return;
+  if (key === null) return;
+  const servers = granted.filter(([, def]) => isDone('mcp', def)).map(([name]) => name);
+  if (servers.length > 0)
+    unenforced(
+      body.key('Agents', index, 'Plugins'),
+      `\`${key}\` does not limit ${quoted(servers)} of agent \`${agent.Name}\`: MCP servers open files themselves`,
+      'Limit the server itself, or let the agent use the plugin `FileSystem`.',
+    );
+  if (!granted.some(([name, def]) => runsCommands(name, def))) return;
   report.error(
     'not-supported',
     body.key('Agents', index, 'Plugins'),
@@ -170,7 +178,7 @@ function usesNetwork(name: string, def: ToolDef): boolean {
 }
 
 /** True if the document implements its tool in this way. */
-function isDone(how: 'http' | 'shell', { implementation }: ToolDef): boolean {
+function isDone(how: 'http' | 'shell' | 'mcp', { implementation }: ToolDef): boolean {
   return implementation !== null && typeof implementation === 'object' && how in implementation;
 }
 
