@@ -5,7 +5,7 @@ import type { CompileResult } from '../../compile/compile.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
 import { renderDiagnostic } from '../../compile/diagnose/render.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import { flowIn, type CompiledFile } from './document.ts';
+import type { CompiledFile } from './document.ts';
 import { readText } from './files.ts';
 import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Screen } from './screen.ts';
@@ -59,8 +59,8 @@ export function mistakesIn(file: string, text: string, diagnostics: readonly Dia
 
 /** The flow of a document. Throws the mistakes of the document. */
 export function requireFlow(compiled: CompiledFile): CompiledFlow {
-  const flow = flowIn(compiled);
-  if (flow === null) throw failedCompile(compiled);
+  const { ok, flow } = compiled.result;
+  if (!ok || flow === undefined) throw failedCompile(compiled);
   return flow;
 }
 
