@@ -199,14 +199,8 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
     requireOneFlow(records);
     const ordered = records.toSorted((a, b) => a.report.run.localeCompare(b.report.run));
     while (ordered.length > most) ordered.splice(chance.below(ordered.length), 1);
-    deliver(
-      cli,
-      suiteText(
-        flowPath(options),
-        ordered.map((record) => caseOf(record)),
-      ),
-      options,
-    );
+    const cases = ordered.map((record) => caseOf(record));
+    deliver(cli, suiteText(flowPath(options), cases), options);
     cli.hint(`${plural(ordered.length, 'case')} from ${plural(records.length, 'run')}`);
     return OK;
   });

@@ -48,12 +48,8 @@ export async function mcpLoginCommand(
   const timeoutMs = (readWhole('--timeout', options.timeout, 1, DAY_SECONDS) ?? LOGIN_SECONDS) * 1000;
   const servers = Object.entries(await serversIn(file)).filter(([, { oauth }]) => oauth?.login === true);
   const chosen = servers.filter(([name]) => wanted === undefined || name === wanted);
-  if (chosen.length === 0)
-    throw noLogin(
-      file,
-      wanted,
-      servers.map(([name]) => name),
-    );
+  const names = servers.map(([name]) => name);
+  if (chosen.length === 0) throw noLogin(file, wanted, names);
   for (const [name, server] of chosen) {
     const show = (url: string): void =>
       cli.screen.note(`open this page to log in to ${oneLine(name)}:\n  ${oneLine(url)}`);

@@ -33,17 +33,13 @@ export const PATHOLOGIES: readonly Pathology[] = [
   control.escalationBypass,
 ];
 
-export interface Finding {
-  readonly id: string;
-  readonly title: string;
-  readonly symptom: string;
+export interface Finding extends Pick<Pathology, 'id' | 'title' | 'symptom' | 'mast'> {
   readonly seen: string;
   readonly events: readonly number[];
   /** The reaction that contained it, or the step to take now. */
   readonly containment: string;
   readonly contained: boolean;
   readonly remedy: string;
-  readonly mast: string | null;
   readonly agent: string | null;
   readonly node: string | null;
 }

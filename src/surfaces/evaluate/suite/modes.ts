@@ -132,7 +132,7 @@ async function faultChecks({ name, given, run }: PreparedCase): Promise<readonly
   }));
 }
 
-/** Under every fault a run must end or wait, keep its budgets, and do nothing forbidden. */
+/** Under every fault a run must end or wait, agree with its replay, and do nothing forbidden. */
 function soundProblems(measured: Measured, { expect = {} }: SuiteCase): readonly string[] {
   const { report, differsAt } = measured;
   const problems = [...safetyProblems(measured, expect)];
