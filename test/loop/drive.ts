@@ -4,7 +4,7 @@ import type { MemoryStore } from '../../src/runtime/memory.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { replay } from '../../src/runtime/journal/audit.ts';
-import { readRun } from '../../src/runtime/journal/read.ts';
+import { readRun, streamRun } from '../../src/runtime/journal/read.ts';
 import type { ReadRun } from '../../src/runtime/journal/read.ts';
 import type { Report } from '../../src/runtime/engine/types.ts';
 import { playOn, scriptedEngine } from '../harness.ts';
@@ -15,6 +15,7 @@ export { compiled as compileLoop } from '../harness.ts';
 export interface Driven {
   readonly report: Report;
   readonly read: ReadRun;
+  readonly hashes: readonly string[];
   /** Every prompt that a model received, as text. */
   readonly prompts: readonly string[];
   readonly difference: unknown;
@@ -28,9 +29,10 @@ export async function drive(flow: CompiledFlow, script: Script, options: DriveOp
   const { memory, ...given } = options;
   const { engine, store, prompts } = scriptedEngine(script, memory);
   const start = { input: 'what is it?', seed: 1, origin: {}, ...given };
-  const { report, read, difference } = await playOn(engine, flow, start, async (run) => ({
+  const { report, read, hashes, difference } = await playOn(engine, flow, start, async (run) => ({
     read: await readRun(store.journal, run),
+    hashes: [...(await streamRun(store.journal, run)).events].map(({ hash }) => hash),
     difference: (await replay(store.journal, run)).difference,
   }));
-  return { report, read, prompts: prompts.map(({ messages }) => promptText(messages)), difference };
+  return { report, read, hashes, prompts: prompts.map(({ messages }) => promptText(messages)), difference };
 }

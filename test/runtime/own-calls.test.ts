@@ -119,7 +119,7 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-function compiled(nodes: readonly { readonly id: string }[]): CompiledFlow {
+function compiled(nodes: readonly { readonly id: string; readonly [key: string]: unknown }[]): CompiledFlow {
   const { flow, diagnostics } = compile({ tools: TOOLS, flow: { id: 'calls', entry: nodes[0]?.id, nodes } });
   if (flow === undefined) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
   return flow;

@@ -4,7 +4,7 @@ import { parsedJson } from '../../core/reply.ts';
 import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 
-export type Fields = { [name: string]: Json };
+type Fields = { [name: string]: Json };
 type Change = 'none' | 'changed' | 'dropped';
 
 export interface Rules {
