@@ -22,7 +22,7 @@ export async function startRemote(entry: Entry): Promise<Remote> {
   const first = await reply(child);
   if (first.kind !== 'hello') throw new Error(`${entry.name} did not start: ${describe(first)}`);
   return {
-    hello: first.hello,
+    hello: { ...first.hello, name: entry.title ?? first.hello.name },
     measure: async (shapeId) => {
       const answer = await reply(child, { kind: 'measure', shape: shapeId });
       if (answer.kind !== 'measured') throw new Error(`${entry.name} failed at ${shapeId}: ${describe(answer)}`);

@@ -1,13 +1,14 @@
 /**
- * The benchmark's command: `node bench/run.ts [--shape ID]... [--rounds N] [--budget SECONDS] [--peers] [--json]`.
- * Prints the table and, when every shape ran, writes it to bench/RESULTS.md. Ends with 1 when something failed to run
- * or Sluice missed a target.
+ * The benchmark's command: `node bench/run.ts [--shape ID]... [--rounds N] [--budget SECONDS] [--peers]
+ * [--against FOLDER] [--json]`. Prints the table and, when every shape ran, writes it to bench/RESULTS.md, before the sections that are
+ * written by hand. Ends with 1 when something failed to run or Sluice missed a target.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Hello } from './child.ts';
 import { contestants } from './contestants.ts';
+import type { Entry } from './contestants.ts';
 import { asMarkdown, asText } from './report.ts';
 import type { Report } from './report.ts';
 import { runShape } from './rounds.ts';
@@ -26,20 +27,26 @@ async function main(): Promise<number> {
       budget: { type: 'string', default: '15' },
       json: { type: 'boolean', default: false },
       peers: { type: 'boolean', default: false },
+      against: { type: 'string' },
     },
   });
   const shapes = chosen(values.shape);
   const budgetMs = positive('budget', values.budget) * 1_000;
   const limits = { rounds: positive('rounds', values.rounds), budgetMs, warmUpMs: WARM_UP_MS };
-  const report = await measure(shapes, values.peers, limits);
+  const report = await measure(shapes, contestants(values.peers, values.against), limits);
   process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : `${asText(report)}\n`);
-  if (shapes.length === SHAPES.length) writeFileSync(join(import.meta.dirname, 'RESULTS.md'), asMarkdown(report));
+  if (shapes.length === SHAPES.length) writeResults(asMarkdown(report));
   const missed = report.cells.some((cell) => cell.contestant === 'sluice' && !cell.ok);
   return missed || report.failures.length > 0 ? 1 : 0;
 }
 
-async function measure(shapes: readonly Shape[], withPeers: boolean, limits: Limits): Promise<Report> {
-  const entries = contestants(withPeers);
+function writeResults(table: string): void {
+  const file = join(import.meta.dirname, 'RESULTS.md');
+  const sections = /^## [^]*/m.exec(readFileSync(file, 'utf8'))?.[0] ?? '';
+  writeFileSync(file, sections === '' ? table : `${table}\n${sections}`);
+}
+
+async function measure(shapes: readonly Shape[], entries: readonly Entry[], limits: Limits): Promise<Report> {
   const samples: Sample[] = [];
   const hellos = new Map<string, Hello>();
   const failures: string[] = [];

@@ -1,4 +1,5 @@
 /** From samples to the table: medians of ratios for times, medians for everything else, each against its target. */
+import { BEFORE } from './contestants.ts';
 import { exponent, median } from './stats.ts';
 import type { Sample } from './rounds.ts';
 import type { Measure, Measurement, Metric, Shape } from './shape.ts';
@@ -54,15 +55,25 @@ function fit({ points = [] }: Measurement, axis: 'ms' | 'bytes'): number | undef
 
 /** Rows of text: a header, then a row for each shape and measure, with a column for each contestant. */
 export function grid(shapes: readonly Shape[], all: readonly Cell[], contestants: readonly string[]): string[][] {
-  const header = ['shape', 'measure', 'target', ...contestants];
+  const isCompared = contestants.includes(BEFORE);
+  const header = ['shape', 'measure', 'target', ...contestants, ...(isCompared ? [`now / ${BEFORE}`] : [])];
   const rows = shapes.flatMap((shape) =>
     shape.metrics.map(({ measure, target }) => {
       const row = all.filter((found) => found.shape === shape.id && found.measure === measure);
       const columns = contestants.map((name) => show(row.find((found) => found.contestant === name)));
-      return [shape.title, LABELS[measure], `at most ${number(measure, target)}`, ...columns];
+      const compared = isCompared ? [ratio(measure, row)] : [];
+      return [shape.title, LABELS[measure], `at most ${number(measure, target)}`, ...columns, ...compared];
     }),
   );
   return [header, ...rows];
+}
+
+/** Sluice now and before. Exponents are not compared: they say how a time grows and not how long it is. */
+function ratio(measure: Measure, row: readonly Cell[]): string {
+  const valueOf = (name: string): number | undefined => row.find(({ contestant }) => contestant === name)?.value;
+  const [now, before] = [valueOf('sluice'), valueOf(BEFORE)];
+  const isKnown = now !== undefined && before !== undefined && before > 0 && !measure.startsWith('exponent');
+  return isKnown ? (now / before).toFixed(2) : '-';
 }
 
 const LABELS: { [measure in Measure]: string } = {

@@ -81,16 +81,11 @@ export function nodeAt(program: Program, id: NodeId): Node {
 /** Fields are in the order in which the journal stores them, so that a call after a restart has the same text. */
 export function evaluateInput(program: Program, input: Input, slots: Slots): { [field: string]: Json } {
   const values: { [field: string]: Json } = {};
-  for (const field of fieldsOf(input)) values[field] = program.evaluate(input[field] as Expr, slots);
+  const fields = Object.keys(input);
+  if (fields.length > 1) fields.sort();
+  for (const field of fields) values[field] = program.evaluate(input[field] as Expr, slots);
   return values;
 }
-
-function fieldsOf(input: Input): readonly string[] {
-  let fields = sortedFields.get(input);
-  if (fields === undefined) sortedFields.set(input, (fields = Object.keys(input).sort()));
-  return fields;
-}
-const sortedFields = new WeakMap<Input, readonly string[]>();
 
 /** The writes with the values that must be computed now; the others stay references. */
 export function recordWrites(

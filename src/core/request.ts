@@ -22,6 +22,7 @@ import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode } from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
+import type { Declared } from './declared.ts';
 import { digest } from './digest.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
@@ -37,13 +38,14 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   if ((isOver(state) && stopsAtDeadline(program.flow)) || isPast(state)) return outOfTime(state);
   const prepared = prepare(program, thread, node);
   if ('class' in prepared) return unasked(program, thread, node, prepared);
-  const prints = printsOf(program, node, prepared.input);
+  const declared = declaredOf(program, node);
+  const prints = printsOf(program, declared, node, prepared.input);
   const repeated = tripOnSame(program, state, thread, node, prints);
   if (repeated !== null) return [repeated];
   // After a suspicion the monitor has forgotten, and the next decision makes the call.
-  const stuck = stuckBefore(program, state, thread, node);
+  const stuck = declared.turns === undefined ? null : stuckBefore(program, state, thread, node, declared.turns);
   if (stuck !== null) return [stuck];
-  const timing = timingOf(program, state, thread, node);
+  const timing = timingOf(program, state, thread, node, declared);
   if ('type' in timing) return [timing];
   const untimely = untimelyCall(state, node, timing);
   if (untimely !== null) return unasked(program, thread, node, untimely);
@@ -51,8 +53,8 @@ export function request(program: Program, state: RunState, thread: Thread, node:
   if ('class' in wait) return unasked(program, thread, node, wait);
   const reserved = reserve(program, state, thread, node, worstCase(program, node, prepared.input));
   if ('type' in reserved) return [reserved];
-  const granted = { prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
-  return [requested(program, state, thread, node, granted)];
+  const granted = { declared, prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
+  return [requested(state, thread, node, granted)];
 }
 
 interface Prints {
@@ -65,6 +67,7 @@ interface Prints {
 }
 
 interface Granted {
+  readonly declared: Declared;
   readonly prints: Prints;
   readonly timing: Timing;
   readonly wait: Wait;
@@ -72,10 +75,10 @@ interface Granted {
   readonly undo: Undo | undefined;
 }
 
-function requested(program: Program, state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
-  const { prints, timing, wait, holds, undo } = granted;
+function requested(state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
+  const { declared, prints, timing, wait, holds, undo } = granted;
   const { fingerprint, compared, words } = prints;
-  const { visits, repeats, turns } = declaredOf(program, node);
+  const { visits, repeats, turns } = declared;
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
   const timeout = deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, node.effect.kind === 'ask');
@@ -104,8 +107,8 @@ function requested(program: Program, state: RunState, thread: Thread, node: DoNo
   };
 }
 
-function printsOf(program: Program, node: DoNode, input: Prepared['input']): Prints {
-  const { fingerprint: constant, repeats } = declaredOf(program, node);
+function printsOf(program: Program, declared: Declared, node: DoNode, input: Prepared['input']): Prints {
+  const { fingerprint: constant, repeats } = declared;
   const fingerprint = constant ?? digest(input, program.pure.hash);
   if (repeats === undefined) return { fingerprint, compared: undefined, words: undefined };
   const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));

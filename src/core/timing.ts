@@ -7,7 +7,7 @@ import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { isOver } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
-import type { Tripped } from './meters.ts';
+import type { Charges, Tripped } from './meters.ts';
 import type { Program } from './program.ts';
 import type { Instant, Pace, RunState, Thread, ThreadId } from '../ir/events.ts';
 
@@ -19,8 +19,13 @@ export interface Timing {
   readonly until: Instant | null;
 }
 
-export function timingOf(program: Program, state: RunState, thread: Thread, node: DoNode): Timing | Tripped {
-  const ids = declaredOf(program, node).clocks;
+export function timingOf(
+  program: Program,
+  state: RunState,
+  thread: Thread,
+  node: DoNode,
+  { clocks: ids }: Charges = declaredOf(program, node),
+): Timing | Tripped {
   if (ids === undefined) return UNTIMED;
   let notBefore = state.now;
   let until: Instant | null = null;

@@ -5,8 +5,7 @@
  */
 import type { Json } from '../expr/json.ts';
 import type { EventBody, RecentCall, RunState, Stuck, Thread } from '../ir/events.ts';
-import type { DoNode, Meter } from '../ir/nodes.ts';
-import { declaredOf } from './declared.ts';
+import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { nameOf } from './failure.ts';
 import { meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
@@ -20,8 +19,9 @@ export function stuckBefore(
   state: RunState,
   thread: Thread,
   node: DoNode,
+  meters: readonly MeterId[],
 ): Tripped | Suspected | null {
-  for (const id of declaredOf(program, node).turns ?? []) {
+  for (const id of meters) {
     const meter = meterAt(program, id);
     const turns = (state.recent[id] ?? []).filter(({ key, ok }) => ok === true && threadOfKey(key) === thread.id);
     const stuck = stuckIn(turns, meter, nameOf(node));
