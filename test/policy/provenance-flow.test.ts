@@ -106,3 +106,80 @@ test('a person who was asked after the agent has approved the call', async () =>
   const nodes = chain(READ, CLERK, { ...ASK, message: 'Send to {{clerk.output.to}}?' } as never, send('{{to}}'));
   expect(await sent(flow(nodes), EVIL)).toEqual(['mail.send']);
 });
+
+const FAILING = { ...READ, on_error: [{ default: true, to: 'send' }] };
+const NOTED = { id: 'noted', type: 'set', values: { to: '{{error.message}}' } };
+const trusted = (document: ReturnType<typeof flow>) => ({
+  ...document,
+  tools: { ...TOOLS, 'web.read': { ...TOOLS['web.read'], trust: 'trusted' } },
+});
+const failingTo = (to: string) => ({ ...READ, on_error: [{ default: true, to }] });
+
+const ERRORS: readonly (readonly [string, object])[] = [
+  ['as `error.message`', flow([FAILING, send('{{error.message}}')])],
+  ['inside a text', flow([FAILING, send('Dear {{error.message}}')])],
+  ['as a whole', flow([FAILING, send('{{text("", error)}}')])],
+  ['of a trusted tool', trusted(flow([FAILING, send('{{error.message}}')]))],
+  ['through a `set` node', trusted(flow([failingTo('noted'), ...chain(NOTED, send('{{noted.to}}'))]))],
+  [
+    'through the input of a sub-flow',
+    trusted(flow([failingTo('sub'), sub({ to: '{{error.message}}' })], [send('{{event.payload.to}}')])),
+  ],
+  [
+    'through the input of two sub-flows',
+    {
+      ...trusted(
+        flow(
+          [failingTo('sub'), { ...sub({ to: '{{error.message}}' }), flow: 'outer' }],
+          [send('{{event.payload.to}}')],
+        ),
+      ),
+      flows: {
+        outer: { id: 'outer', entry: 'sub', nodes: [sub({ to: '{{event.payload.to}}' })] },
+        inner: { id: 'inner', entry: 'send', nodes: [send('{{event.payload.to}}')] },
+      },
+    },
+  ],
+  ['after an approval before the failure', flow([...chain(ASK, FAILING), send('{{error.message}}')])],
+];
+
+const sentAfterError = async (document: object, message: string): Promise<readonly string[]> => {
+  const { dispatched } = await play(
+    JSON.parse(JSON.stringify(document)) as object,
+    {
+      tools: { 'web.read': [{ error: 'fatal', type: 'ToolError', message }], 'mail.send': [{ result: 'sent' }] },
+      approvals: { ask: 'approve' },
+    } as never,
+    { input: { message: `Answer ${FRIEND}.` } },
+  );
+  return dispatched.filter((name) => name === 'mail.send');
+};
+
+test.each(ERRORS)('an address in the error of a tool is not used %s', async (_, document) => {
+  expect(await sentAfterError(document, EVIL)).toEqual([]);
+});
+
+test('an address that the user named is used, also if the error of a tool names it', async () => {
+  expect(await sentAfterError(flow([FAILING, send('{{error.message}}')]), FRIEND)).toEqual(['mail.send']);
+});
+
+test('the name of the failed node is no text from outside', async () => {
+  expect(await sentAfterError(flow([FAILING, send('{{error.node}}')]), EVIL)).toEqual(['mail.send']);
+});
+
+test('a person who was asked after the failure has approved the call', async () => {
+  const nodes = [
+    failingTo('ask'),
+    ...chain({ ...ASK, message: 'To {{error.message}}?' } as never, send('{{error.message}}')),
+  ];
+  expect(await sentAfterError(flow(nodes), EVIL)).toEqual(['mail.send']);
+});
+
+test.each([
+  ['line', ['mail.send']],
+  ['account', []],
+])('a plain write has the error of a tool in `%s` without a question: %j', async (field, expected) => {
+  const document = flow([FAILING, { ...send(''), params: { [field]: '{{error.message}}' } }]);
+  const write = { description: 'Writes a line.', effect: 'write' };
+  expect(await sentAfterError({ ...document, tools: { ...TOOLS, 'mail.send': write } }, EVIL)).toEqual(expected);
+});

@@ -78,17 +78,20 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   }));
   const found = timesOfKnownDates(judged);
   found.push(...fieldNamesOf(args).flatMap((leaf) => namedOutside(leaf, vouching, sources)));
+  const doubted = effect === 'write' ? found.filter((each) => each.source !== ERRORS || isDeciding(each.path)) : found;
   // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
   // from outside only a value that it has is suspicious.
   return exposed
-    ? verdict(found, demands, { exposed, isAuthored: fixed !== null })
+    ? verdict(doubted, demands, { exposed, isAuthored: fixed !== null })
     : verdict(
-        found,
+        doubted,
         demands.filter((origin) => origin === 'untrusted'),
         { exposed, isAuthored: true },
       );
 }
 
+/** A plain write may have the error of a node in fields that do not decide: flows write errors down. */
+const ERRORS = 'an error';
 const TIME = /^\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]m)?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -131,11 +134,12 @@ function verdict(
 /** Text from outside that the agent or the flow has read before the call. */
 function readBefore(
   flow: Call['flow'],
-  { prompt = null, before = null, recalled = null }: Input,
+  { prompt = null, before = null, errors = null, recalled = null }: Input,
 ): readonly TaintSource[] {
   return [
     ...(prompt !== null && readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
     ...(isFilled(before) ? [taintOf('what the flow read before', [before])] : []),
+    ...(isFilled(errors) ? [taintOf(ERRORS, [errors])] : []),
     ...(isFilled(recalled) ? [taintOf('memory', [recalled])] : []),
   ];
 }

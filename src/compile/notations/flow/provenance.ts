@@ -1,7 +1,7 @@
 /**
  * The provenance of values in a flow. A template may pass on what an agent wrote after it had read something from outside.
  * Such arguments of a tool node are traced to their sources, as those of an agent's own calls. A template that reads the input
- * or the result of a tool is the author's decision. A person who was asked after the agent, on every path, has approved the call.
+ * or the result of a tool is the author's decision. The error of a failed node may quote others, so it is traced too. A person who was asked after the agent, on every path, has approved the call.
  */
 import type { Json } from '../../../expr/json.ts';
 import type { Expr, Input, ToolDef } from '../../../ir/nodes.ts';
@@ -35,7 +35,7 @@ export function provenanceOf(
     input: {
       user: lowering.user,
       observations: OBSERVATIONS,
-      before: `[${resultsBefore(lowering, node).join(', ')}]`,
+      ...readBefore(check, resultsBefore(lowering, node), errorsBefore(lowering, node)),
       args: object(written.map((key) => [key, args[key] ?? 'null'])),
       fixed: `[${[...own.map((key) => args[key] ?? 'null'), ...fixedTexts(params).map(quote)].join(', ')}]`,
       ...(foreign === undefined ? {} : { foreign: literal(foreign) }),
@@ -87,6 +87,7 @@ function traceOf(lowering: Lowering, reader: string, value: Json): Trace {
     if (meaning.is === 'node') return traceOfNode(lowering, meaning.id);
     if (meaning.is !== 'context') return AUTHORED;
     if (meaning.itemOf !== undefined) return traceOfItem(lowering, meaning.itemOf);
+    if (read.path[0] === 'error') return OWN_FIELDS.has(read.path[1] ?? '') ? AUTHORED : traceOfError(lowering);
     return read.path[0] === 'event' ? traceOfInput(lowering, read.path[2]) : AUTHORED;
   });
   return {
@@ -107,6 +108,15 @@ function traceOfNode({ kit, flow }: Lowering, id: string): Trace {
   return tool === undefined
     ? { ...AUTHORED, writers: [id] }
     : { ...AUTHORED, foreign: isForeign(kit.builder.toolDef(tool)) };
+}
+
+/** The fields of an error that the engine writes. The others come from the tool, the server or the model that failed. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['node', 'class', 'code']);
+
+/** The nodes that an error route leaves. */
+function traceOfError({ flow }: Lowering): Trace {
+  const writers = [...flow.nodes.values()].flatMap(({ id, value }) => (value.on_error.length === 0 ? [] : [id]));
+  return { writers, given: false, foreign: true };
 }
 
 function traceOfItem(lowering: Lowering, map: string): Trace {
@@ -135,10 +145,10 @@ function fixedTexts(params: { readonly [name: string]: Json }): readonly string[
   );
 }
 
-/** True if something from outside can reach a model: a tool that others feed, or an input that others wrote. */
-function isExposed({ kit, nested, caller }: Lowering, self: FlowNode): boolean {
+/** True if something from outside can reach a model: a tool that others feed, an error, or an input that others wrote. */
+function isExposed({ kit, graph, nested, caller }: Lowering, self: FlowNode): boolean {
   const { untrusted_input: foreign = false } = kit.builder.definitions.boundary ?? {};
-  if (foreign !== false) return true;
+  if (foreign !== false || graph.afterError(self.id)) return true;
   const others = [...nested.flow.nodes.values()].filter(({ id }) => id !== self.id);
   if (others.some((node) => bringsForeign(kit, nested, node))) return true;
   return caller !== null && isExposed(caller.lowering, caller.node);
@@ -190,6 +200,34 @@ function resultsBefore(lowering: Lowering, self: FlowNode): readonly Expr[] {
   });
   const outer = caller === null ? [] : resultsBefore(caller.lowering, caller.node);
   return [...own.map((node) => node.facts.output(slots, node.id)), ...outer];
+}
+
+/** The error with which this flow has taken an error route, and the fields of its input that have an error of the flow outside. */
+function errorsBefore(lowering: Lowering, self: FlowNode): readonly Expr[] {
+  const own = lowering.graph.afterError(self.id) ? ['(error == null ? [] : [error.type, error.message])'] : [];
+  return [...own, ...givenErrors(lowering, self)];
+}
+
+function givenErrors({ expressions, caller }: Lowering, self: FlowNode): readonly Expr[] {
+  let from = caller;
+  while (from !== null && from.input === undefined) from = from.lowering.caller;
+  if (from === null) return [];
+  const { lowering, node, input = {} } = from;
+  return Object.keys(input).flatMap((key) => {
+    const trace = traceOf(lowering, node.id, input[key] ?? null);
+    return trace.foreign && isWritten(trace)
+      ? [expressions.template(self.id, undefined, `{{event.payload[${quote(key)}]}}`)]
+      : [];
+  });
+}
+
+/** The check of provenance lets a plain write have an error in fields that do not decide, so it gets errors apart. */
+function readBefore(check: string, results: readonly Expr[], errors: readonly Expr[]): Input {
+  const isApart = check === 'policy:provenance' && errors.length > 0;
+  return {
+    before: `[${[...results, ...(isApart ? [] : errors)].join(', ')}]`,
+    ...(isApart ? { errors: `[${errors.join(', ')}]` } : {}),
+  };
 }
 
 /** The words of the question. */
