@@ -18,7 +18,10 @@ const TOOLS: { readonly [name: string]: EffectClass } = {
   'orders.cancel': 'write',
   'shell.run': 'read',
 };
-function kindsIn(text: string, seen: readonly Seen[], told: readonly string[] = [], tools = TOOLS): readonly string[] {
+function kindsIn(...args: Parameters<typeof findingsIn>): readonly string[] {
+  return findingsIn(...args).map(({ kind }) => kind);
+}
+function findingsIn(text: string, seen: readonly Seen[], told: readonly string[] = [], tools = TOOLS) {
   const evidence = evidenceOf({
     observations: seen.map((each, at) => ({ id: `o${at}`, turn: at + 1, args: {}, ok: true, ...each })),
     told,
@@ -29,10 +32,8 @@ function kindsIn(text: string, seen: readonly Seen[], told: readonly string[] = 
       wordsOf(name, { description: '', input: true, effect } as unknown as ToolDef),
     ),
   });
-  return judgeUtterance(
-    { fields: {}, text, answer: text, cite: false, claims: true, values: 'names' },
-    evidence,
-  ).findings.map(({ kind }) => kind);
+  return judgeUtterance({ fields: {}, text, answer: text, cite: false, claims: true, values: 'names' }, evidence)
+    .findings;
 }
 const saw = (result: Json): readonly Seen[] => [{ tool: 'logs.search', result }];
 
@@ -233,5 +234,50 @@ describe('tests pass', () => {
     expect(kindsIn('All 21 tests pass.', [run(0)])).toEqual(['claim']);
     expect(kindsIn('2 of the 18 tests fail.', [run(1, '2 failed, 16 passed, 18 total')])).toEqual([]);
     expect(kindsIn('I have not run the tests.', [])).toEqual([]);
+  });
+});
+
+describe('a result that is too long to be read as a whole', () => {
+  const LONG = 'a line of the log\n'.repeat(30_000);
+
+  test.each(['It costs $77.31.', 'The order is A-7731.', 'It is due on June 5, 2026.', 'It was seen at 14:03.'])(
+    'does not vouch for a value that it does not have: %s',
+    (text) => {
+      const [finding, ...others] = findingsIn(text, saw(LONG));
+      expect(others).toEqual([]);
+      expect(finding?.kind).toBe('value');
+      expect(finding?.reason).toContain('after its first 500,000 characters');
+    },
+  );
+
+  test.each([
+    ['It costs $77.31.', 'price: $77.31'],
+    ['It costs $77.31.', '"price": 77.31'],
+    ['The order is A-7731.', 'order A-7731 was sent'],
+    ['It was seen at 14:03.', 'seen at 14:03'],
+  ])('vouches for a value that its end has: %s', (text, end) => {
+    expect(kindsIn(text, saw(`${LONG}${end}\n`))).toEqual([]);
+  });
+
+  test('vouches for values of its beginning in any spelling', () => {
+    expect(kindsIn('It costs $12,450.75.', saw(`total 12450.75\n${LONG}`))).toEqual([]);
+  });
+
+  test('an answer of unknown words is marked', () => {
+    const evidence = evidenceOf({
+      observations: [{ id: 'o0', turn: 1, tool: 'logs.search', args: {}, ok: true, result: `${LONG}the pump leaks` }],
+      told: [],
+      given: [],
+      since: null,
+      confirmed: [],
+      tools: [wordsOf('logs.search', { description: '', input: true, effect: 'read' } as unknown as ToolDef)],
+    });
+    const kindsOf = (answer: string): readonly string[] =>
+      judgeUtterance(
+        { fields: {}, text: answer, answer, cite: false, claims: true, values: 'all' },
+        evidence,
+      ).findings.map(({ kind }) => kind);
+    expect(kindsOf('Purple zebras dance gracefully.')).toEqual(['value']);
+    expect(kindsOf('The pump leaks.')).toEqual([]);
   });
 });

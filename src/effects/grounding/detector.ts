@@ -56,6 +56,8 @@ export interface Known {
   /** `arrives`: the value stands in a line about an arrival. */
   has(stated: Stated, arrives?: boolean): boolean;
   hasWord(word: string): boolean;
+  /** False if a text was too long to be read as a whole. */
+  readonly isComplete: boolean;
   /** Not known itself, and a known number differs from it by one digit or by the order of two. */
   isNear(stated: Stated): boolean;
   /** The total of one list in an observation, by one field. */

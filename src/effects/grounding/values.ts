@@ -3,7 +3,7 @@
  * the author wrote. A neutral tool (a calculator) shows its result only if its arguments are known themselves.
  */
 import type { Json } from '../../expr/json.ts';
-import { even, flat, structured } from '../policy/sources.ts';
+import { even, flat, hasToken, structured } from '../policy/sources.ts';
 import type { Detector, Evidence, Finding, Known, Line, Observation } from './detector.ts';
 import { linesFrom } from './named-values.ts';
 import { valuesIn } from './read-values.ts';
@@ -14,6 +14,7 @@ import { READ_MAX, isKnown, isNextDay, keysIn } from './value-keys.ts';
 import { isCommon } from './words.ts';
 
 const SHOWN_MAX = 5;
+const LONG_NOTE = `; a long text is searched only for the value as written after its first ${READ_MAX.toLocaleString('en')} characters`;
 /** Plain numbers from here on need a source, too. */
 const LARGE = 100;
 
@@ -34,7 +35,10 @@ export const values: Detector = ({ text, answer, claims, values: strictness }, e
     }
   }
   return {
-    findings: [...unsupported('states', [...unknown], ', '), ...(strictness === 'all' ? words(answer, evidence) : [])],
+    findings: [
+      ...unsupported('states', [...unknown], ', ', evidence),
+      ...(strictness === 'all' ? words(answer, evidence) : []),
+    ],
     confirmed: [...derived],
   };
 };
@@ -106,16 +110,22 @@ function isJudged(stated: Stated, strictness: 'names' | 'all'): boolean {
 }
 
 /** An answer of which half the words are unknown. */
-function words(answer: string, { known }: Evidence): readonly Finding[] {
+function words(answer: string, evidence: Evidence): readonly Finding[] {
+  const { known } = evidence;
   const all = [...new Set(wordsIn(answer))].filter((word) => !isCommon(word) && !/^\d$/.test(word));
   const unknown = all.filter((word) => !known.hasWord(word) && !known.has({ kind: 'number', key: word, text: word }));
-  return unknown.length * 2 >= all.length ? unsupported('says', unknown, ' ') : [];
+  return unknown.length * 2 >= all.length ? unsupported('says', unknown, ' ', evidence) : [];
 }
 
-function unsupported(verb: string, unknown: readonly string[], separator: string): readonly Finding[] {
+function unsupported(
+  verb: string,
+  unknown: readonly string[],
+  separator: string,
+  { known }: Evidence,
+): readonly Finding[] {
   if (unknown.length === 0) return [];
   const text = unknown.slice(0, SHOWN_MAX).join(separator);
-  const reason = `${verb} ${text}, which occurs in no observation and was not given`;
+  const reason = `${verb} ${text}, which occurs in no observation and was not given${known.isComplete ? '' : LONG_NOTE}`;
   return [{ kind: 'value', text, reason }];
 }
 
@@ -133,9 +143,9 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   const totals = new Set<number>();
   const calculated = new Set<string>();
   const seen = new Set<string>();
-  let complete = true;
+  const long = new Set<string>();
   const learn = (text: string): void => {
-    complete &&= text.length <= READ_MAX;
+    if (text.length > READ_MAX) long.add(even(text));
     for (const key of keysIn(text)) {
       keys.add(key);
       if (key.startsWith('number ')) numbers.add(Number(key.slice(7)));
@@ -143,11 +153,13 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   };
   const read = (text: string): void => {
     learn(text);
-    for (const word of wordsIn(text.slice(0, READ_MAX))) seen.add(word);
+    for (const word of wordsIn(text)) seen.add(word);
   };
-  // A text that was cut may contain any value.
   const knows = (stated: Stated, arrives = false): boolean =>
-    !complete || isKnown(stated, keys) || isRounded(stated, numbers) || (nights && arrives && isNextDay(stated, keys));
+    isKnown(stated, keys) ||
+    isRounded(stated, numbers) ||
+    (nights && arrives && isNextDay(stated, keys)) ||
+    isWrittenIn(stated, long);
   const nights = observations.some(({ result = null }) => NEXT_DAY.test(flat(result)));
   const isOperand = (stated: Stated): boolean => knows(stated) || isSmall(stated) || totals.has(Number(stated.key));
   const isNumber = (value: number): boolean => keys.has(`number ${value}`) || totals.has(value);
@@ -173,9 +185,15 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
     has: knows,
     isNear: (stated) => isNear(stated, numbers),
     isTotal: (value) => totals.has(value),
-    hasWord: (word) => !complete || seen.has(word),
+    hasWord: (word) => seen.has(word),
+    isComplete: long.size === 0,
     ...linesFrom({ given, told, observations, nights, calculated, days }),
   };
+}
+
+/** After the characters that are read, a long text makes a value known only as it is written in the answer, or in its normal form. */
+function isWrittenIn({ text, key }: Stated, long: ReadonlySet<string>): boolean {
+  return [...long].some((each) => hasToken(each, text) || hasToken(each, key));
 }
 
 /** `the 6th` of a person is that day of each month that the run knows. */
