@@ -56,7 +56,6 @@ export class Appends {
     run.end = endOf(append, run.end.signed);
     if (entry === null) this.#moveEnd(run);
     else {
-      this.#connection.checkFile();
       this.#changeListing(run, entry, append.at, worker);
       this.#dropEnd(run);
     }

@@ -24,7 +24,6 @@ export interface KnownRun {
 
 /** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */
 const CHECKPOINT_EVERY = 128;
-const CHECK_FILE_MS = 5;
 
 export class Connection {
   readonly known: Map<RunId, KnownRun> = new Map();
@@ -46,9 +45,6 @@ export class Connection {
   readonly #statements: Statements<typeof SQL>;
   readonly #file: Identity | null;
   #commits = 0;
-  #checkedAt = -Infinity;
-  /** In this transaction. */
-  #isChecked = false;
   #seenVersion = -1;
 
   constructor(db: DatabaseSync, path: string) {
@@ -81,8 +77,7 @@ export class Connection {
 
   /** Runs the work in one transaction, durable on return. */
   write<T>(work: () => T): T {
-    this.#isChecked = false;
-    if (performance.now() - this.#checkedAt >= CHECK_FILE_MS) this.checkFile();
+    if (this.#db.isOpen) this.#checkFile();
     const result = this.#within(this.#statements.beginWrite, () => {
       this.#clearCacheIfChanged();
       const done = work();
@@ -121,15 +116,9 @@ export class Connection {
     this.#db.close();
   }
 
-  /**
-   * A deleted or replaced file stays open, and what is written to it would be lost. Looked at every few milliseconds, and before the
-   * status of a run changes.
-   */
-  checkFile(): void {
-    if (this.#isChecked || !this.#db.isOpen) return;
-    this.#isChecked = true;
+  /** A deleted or replaced file stays open, and what is written to it would be lost. */
+  #checkFile(): void {
     const found = identityOf(this.#path);
-    this.#checkedAt = performance.now();
     if (found?.ino === this.#file?.ino && found?.dev === this.#file?.dev) return;
     this.#clearCache();
     throw new SluiceError(

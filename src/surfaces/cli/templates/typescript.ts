@@ -66,6 +66,7 @@ export const refunds = flow('refunds', {
   );
 `,
   'src/main.ts': `import { createEngine } from 'sluice';
+import { refunds } from './refunds.js';
 
 const engine = createEngine({ flows: [refunds] });
 const run = await engine.run(refunds, { message: process.argv[2] ?? 'The kettle A-1042 leaks. I want my $49.50 back.' });
