@@ -284,6 +284,28 @@ describe('warnings', () => {
       ['warning unused-field @3 agent_name', 'warning unused-field @3 prompt'],
     ],
     [
+      'a Collect as the source system stores it',
+      steps(
+        '{ name: s, agent: { ByName: a }, mode: FanOut }',
+        '{ name: g, agent: { ByName: b }, prompt_template: "", mode: Collect, timeout_secs: 120, error_mode: Fail }',
+        '{ name: t, agent: { ByName: c }, mode: FanOut }',
+        '{ name: h, agent: { ById: b }, prompt_template: "{{input}}", mode: Collect, error_mode: fail }',
+      ),
+      [],
+    ],
+    [
+      'a stored Collect whose agent has work to do',
+      steps(
+        '{ name: s, agent: { ByName: a }, mode: FanOut }',
+        '{ name: g, agent: { ByName: b }, prompt_template: "Sum up {{input}}", mode: Collect, error_mode: Skip }',
+      ),
+      [
+        'warning unused-field @3 agent',
+        'warning unused-field @3 prompt_template',
+        'warning unused-field @3 error_mode',
+      ],
+    ],
+    [
       'an agent that may meet itself',
       steps(
         '{ name: s, agent_name: a }',

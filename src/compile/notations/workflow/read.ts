@@ -333,22 +333,35 @@ function warnUnused(given: Given, mode: Mode): void {
       unused(given, field, `only ${only} steps have one, and this one is ${mode}`);
   if (mode !== 'Collect') return;
   for (const field of CALL_FIELDS)
-    if (raw[field] !== undefined) unused(given, field, 'Collect joins outputs and calls no agent');
+    if (raw[field] !== undefined && !(field === 'agent' && isStoredCollect(raw)))
+      unused(given, field, 'Collect joins outputs and calls no agent');
+}
+
+/** The source system stores a Collect step with an agent, since its steps must have one. A prompt of its own is a mistake. */
+function isStoredCollect({ agent, prompt, prompt_template }: RawStep): boolean {
+  const stored = typeof agent === 'object' && ('ByName' in agent || 'ById' in agent);
+  return stored && isDefault('prompt', prompt ?? prompt_template ?? '');
 }
 
 /** The source system writes out all fields of a step. A field with its default says nothing. */
-const WRITTEN_OUT: Partial<RawStep> = {
-  condition: '',
-  until: '',
-  max_iterations: DEFAULTS.iterations,
-  max_retries: DEFAULTS.retries,
-  timeout_secs: DEFAULTS.timeoutSecs,
-  error_mode: 'fail',
+const WRITTEN_OUT: Partial<Record<keyof RawStep, readonly unknown[]>> = {
+  condition: [''],
+  until: [''],
+  max_iterations: [DEFAULTS.iterations],
+  max_retries: [DEFAULTS.retries],
+  timeout_secs: [DEFAULTS.timeoutSecs],
+  error_mode: ['fail', 'Fail'],
+  prompt: ['', '{{input}}'],
+  prompt_template: ['', '{{input}}'],
 };
+
+function isDefault(field: keyof RawStep, value: unknown): boolean {
+  return WRITTEN_OUT[field]?.includes(value) === true;
+}
 
 function unused({ raw, report, key, name }: Given, field: keyof RawStep, why: string): void {
   const message = `\`${field}\` of step \`${name}\` has no effect: ${why}`;
-  if (raw[field] !== WRITTEN_OUT[field]) report.warning('unused-field', key(field), message, { help: 'Leave it out.' });
+  if (!isDefault(field, raw[field])) report.warning('unused-field', key(field), message, { help: 'Leave it out.' });
 }
 
 function sameWord<Word extends string>(written: string, words: readonly Word[]): Word | undefined {
