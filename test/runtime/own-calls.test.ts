@@ -1,7 +1,9 @@
 /** A process that keeps its lease, or gets it again, does not repeat its own open calls. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/index.ts';
@@ -104,6 +106,40 @@ test('a load of a waiting run ends after its answer: the run keeps its owner, an
   done.resolve('done');
   expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
   expect(calls).toEqual(['after']);
+});
+
+test('a process that only waits for its lease does not end', async () => {
+  const source = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+  const program = join(dir, 'alone.ts');
+  // Between its calls, an agent waits for a check of the call, which has no deadline and so no timer.
+  writeFileSync(
+    program,
+    `import { agent, createEngine, flow, tool } from ${source('index.ts')};
+import { openSqlite } from ${source('stores/sqlite/open.ts')};
+const store = openSqlite(${JSON.stringify(join(dir, 'alone.db'))});
+let replies = 0;
+let failures = 0;
+const renew = (...given) => {
+  if (replies === 0 || failures === 3) return store.roster.renew(...given);
+  failures += 1;
+  return Promise.reject(new Error('another process writes'));
+};
+const model = () => {
+  replies += 1;
+  if (replies > 1) return 'It says: found.';
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${LEASE_MS * 2});
+  return { text: '', toolCalls: [{ name: 'look', args: {} }] };
+};
+const look = tool('look', { effect: 'read', run: () => 'found' });
+const worker = agent('worker', { instructions: 'Look.', tools: [look] });
+const engine = createEngine({ journal: { ...store, roster: { ...store.roster, renew } }, leaseMs: ${LEASE_MS}, model });
+const { id } = await engine.run(flow('alone').step(worker, () => 'look'));
+console.log((await engine.settled(id)).state, failures);
+await engine.close();
+`,
+  );
+  const { stdout } = await promisify(execFile)(process.execPath, [program]);
+  expect(stdout.trim()).toBe('completed 3');
 });
 
 const LEASE_MS = 100;

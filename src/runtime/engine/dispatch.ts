@@ -175,8 +175,8 @@ export class Dispatcher {
    * it again. If another worker has taken over, the worker stops, and with it all calls.
    */
   async #startOnceRenewed(owned: OwnedRun, call: Call): Promise<void> {
-    if (!(await this.#options.renewLease()))
-      await new Promise((resolve) => setTimeout(resolve, RENEW_PAUSE_MS).unref());
+    // The timer keeps the process alive: often the call is all that the run waits for.
+    if (!(await this.#options.renewLease())) await new Promise((resolve) => setTimeout(resolve, RENEW_PAUSE_MS));
     if (!this.#stopped) this.#start(owned, call);
   }
 
