@@ -196,3 +196,14 @@ describe('a value that is hidden', () => {
     expect(note('e-v-e at drop zone dot net', `${names} eve@drop-zone.net`)).toBe(false);
   });
 });
+
+test.each([
+  ['DE89 3704 0044 0532 0130 00', 'DE89370400440532013000', true],
+  ['DE89370400440532013000', 'DE89 3704 0044 0532 0130 00', true],
+  ['DE89 3704 0044 0532 0130 00', 'DE89 3704 0044 0532 0130 00', true],
+  ['DE89 3704 0044 0532 0130 00', 'GB29NWBK60161331926819', false],
+  ['DE89 3704 0044 0532 0130', 'DE89370400440532013000', false],
+  ['DE89 3704 0044 0532 0130 01', 'DE89370400440532013001', false],
+])('after `%s` of the user, the account %s is allowed: %j', (written, iban, expected) => {
+  expect(isAllowed('bank.transfer', { account: iban, amount: 250 }, [], `Pay 250 to ${written}.`)).toBe(expected);
+});

@@ -183,3 +183,17 @@ test.each([
   const write = { description: 'Writes a line.', effect: 'write' };
   expect(await sentAfterError({ ...document, tools: { ...TOOLS, 'mail.send': write } }, EVIL)).toEqual(expected);
 });
+
+test.each([
+  ['body', 'communication', ['mail.send']],
+  ['text', 'communication', ['mail.send']],
+  ['to', 'communication', []],
+  ['link', 'communication', []],
+  ['note', 'financial', []],
+])('an error is reported in `%s` of a tool of the class %s: %j', async (field, effect, expected) => {
+  const params = { to: FRIEND, [field]: 'The page failed: {{error.message}}' };
+  const document = flow([FAILING, { ...send(''), params }]);
+  const tool = { ...TOOLS['mail.send'], effect, input: { type: 'object' } };
+  const message = `503 from https://pages.example.net/7, ask ${EVIL}`;
+  expect(await sentAfterError({ ...document, tools: { ...TOOLS, 'mail.send': tool } }, message)).toEqual(expected);
+});

@@ -78,7 +78,7 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   }));
   const found = timesOfKnownDates(judged);
   found.push(...fieldNamesOf(args).flatMap((leaf) => namedOutside(leaf, vouching, sources)));
-  const doubted = effect === 'write' ? found.filter((each) => each.source !== ERRORS || isDeciding(each.path)) : found;
+  const doubted = found.filter(({ source, path }) => source !== ERRORS || !mayTellError(effect, path));
   // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
   // from outside only a value that it has is suspicious.
   return exposed
@@ -90,8 +90,13 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
       );
 }
 
-/** A plain write may have the error of a node in fields that do not decide: flows write errors down. */
 const ERRORS = 'an error';
+
+/** Flows write errors down and report them: in a plain write every field that does not decide, in a message the fields for its words. */
+function mayTellError(effect: unknown, path: string): boolean {
+  return effect === 'write' ? !isDeciding(path) : effect === 'communication' && isFree(path);
+}
+
 const TIME = /^\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]m)?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 

@@ -6,6 +6,7 @@ import type { Json } from '../../expr/json.ts';
 import { monthOf } from '../grounding/months.ts';
 import { valuesIn } from '../grounding/read-values.ts';
 import type { Stated } from '../grounding/read-values.ts';
+import { isIban } from '../pii/detectors/numbers.ts';
 import { currenciesIn } from './currencies.ts';
 import { kindOfField, kindOfWords, takes } from './field-kinds.ts';
 import type { FieldKind } from './field-kinds.ts';
@@ -30,12 +31,19 @@ export function sourceOf(name: string, values: readonly Json[]): VouchingSource 
       // Digits in a text may be a part of a date: they count as the number that they are.
       if (/^\d+$/.test(value)) return hasToken(text, value) && hasKind(read().numbers.get(Number(value)), kind);
       return (
-        (hasToken(text, value) && hasTokenOfKind(read().texts, value, kind)) ||
+        spellingsOf(value).some((each) => hasToken(text, each) && hasTokenOfKind(read().texts, each, kind)) ||
         isKnownDate(value, read().dates) ||
         isKnownTime(value, read().times)
       );
     },
   };
+}
+
+/** An IBAN is the same with and without blanks after every four characters. */
+function spellingsOf(value: string): readonly string[] {
+  if (!isIban(value)) return [value];
+  const plain = value.replaceAll(' ', '');
+  return [value, plain, (plain.match(/.{1,4}/g) ?? []).join(' ')];
 }
 
 interface Known {
