@@ -238,6 +238,9 @@ describe('check', () => {
     expect(found('batch', 'finalize', { agent: 'writer' })).toEqual([
       expect.stringMatching(/^warning: .*no result of `finalize` waits for its `approvers` in the tier `batch`$/),
     ]);
+    const finalize = { agent: 'writer', approvers: { roles: ['boss'] } };
+    const [warning] = compile({ agents: AGENTS, people, staged: { ...staged, finalize } }).diagnostics;
+    expect(warning?.help).toContain('only answer for the breaker, the velocity limit and the loop detector');
     expect(found('batch', 'validate', { review: true })).toEqual([]);
     expect(found('regulated', 'finalize', { agent: 'writer' })).toEqual([]);
   });

@@ -102,6 +102,11 @@ export function isFree(path: string): boolean {
   return FREE.has(wordsOf(field).at(-1) ?? '');
 }
 
+/** Flows write errors down and report them: in a plain write every field that does not decide, in a message the fields for its words. */
+export function mayTellError(effect: unknown, path: string): boolean {
+  return effect === 'write' ? !isDeciding(path) : effect === 'communication' && isFree(path);
+}
+
 const FLAG_ON = /^(?:true|yes|on|y)$/i;
 const FLAG_OFF = /^(?:false|no|off|n)$/i;
 

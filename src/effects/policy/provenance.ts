@@ -9,7 +9,7 @@ import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { codesOf, isCurrencyField } from './currencies.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
-import { flagOf, flagWords, isDeciding, isFree, kindOfField, restingFlag } from './field-kinds.ts';
+import { flagOf, flagWords, isDeciding, isFree, kindOfField, mayTellError, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 import { bare, even, flat, isName, squeezed, structured, taintOf } from './sources.ts';
 import type { TaintSource } from './sources.ts';
@@ -91,12 +91,6 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
 }
 
 const ERRORS = 'an error';
-
-/** Flows write errors down and report them: in a plain write every field that does not decide, in a message the fields for its words. */
-function mayTellError(effect: unknown, path: string): boolean {
-  return effect === 'write' ? !isDeciding(path) : effect === 'communication' && isFree(path);
-}
-
 const TIME = /^\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]m)?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 

@@ -36,7 +36,7 @@ function warnAboutApprovers(staged: Staged, body: Shaped<RawStaged>, path: Path,
     if (stage.approvers === undefined || mayEscalate(staged, stage)) return;
     const message = `no result of \`${stage.id}\` waits for its \`approvers\` in the tier \`${staged.tier}\``;
     report.warning('unused-field', body.key(...path, ...at, 'approvers'), message, {
-      help: 'Write `validate: { review: true, approvers: … }` if a person decides about every result, or remove it.',
+      help: 'Write `validate: { review: true, approvers: … }` if a person decides about every result. These only answer for the breaker, the velocity limit and the loop detector.',
     });
   };
   for (const stage of [plan, working, aggregate, validate, finalize]) warn(stage, stage.id);
