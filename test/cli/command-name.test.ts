@@ -43,6 +43,12 @@ test('every command is replaced in printed texts', () => {
   expect(names.filter((name) => `sluice ${name}`.replaceAll(COMMAND, '') === `sluice ${name}`)).toEqual([]);
 });
 
+test('a quoted argument stays as it is', () => {
+  const text = "sluice answer a_1.0.0 'the sluice gate' --script 'my sluice script.yaml', or `sluice show 1`";
+  const expected = "X answer a_1.0.0 'the sluice gate' --script 'my sluice script.yaml', or `X show 1`";
+  expect(text.replaceAll(COMMAND, 'X ')).toBe(expected);
+});
+
 test('no hint prints a command with a fixed name of the program', () => {
   const sources = join(root, 'src/surfaces/cli/commands');
   const fixed = readdirSync(sources).flatMap((file) =>

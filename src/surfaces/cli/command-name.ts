@@ -9,13 +9,13 @@ import type { RunState } from '../../ir/events.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
-/** The name of the program before a command. */
-export const COMMAND = /(?<![\w/.-])(?<!npx )sluice (?=--help\b|[a-z])/g;
+/** The name of the program before a command, but not in a quoted argument: a file may be called `my sluice flow.yaml`. */
+export const COMMAND = /(?<![\w/.-])(?<!npx )(?<!\s'[^'\n]*)sluice (?=--help\b|[a-z])/g;
 
 /** Replaces the name of the program in commands that a text prints. */
 export function withCommandName(text: string): string {
   name ??= commandName(process.env, process.cwd(), process.argv[1] ?? 'sluice');
-  return text.replaceAll(COMMAND, `${name} `);
+  return text.replaceAll(COMMAND, () => `${name} `);
 }
 let name: string | undefined;
 
