@@ -1,7 +1,8 @@
 /**
  * The provenance of values in a flow. A template may pass on what an agent wrote after it had read something from outside.
  * Such arguments of a tool node are traced to their sources, as those of an agent's own calls. A template that reads the input
- * or the result of a tool is the author's decision. The error of a failed node may quote others, so it is traced too. A person who was asked after the agent, on every path, has approved the call.
+ * or the result of a tool is the author's decision. The error of a failed node may quote others, so it is traced too. A person
+ * who was asked after the agent, on every path, has approved the call.
  */
 import type { Json } from '../../../expr/json.ts';
 import type { Expr, Input, ToolDef } from '../../../ir/nodes.ts';

@@ -24,6 +24,15 @@ export function readChecks(raw: RawEvidence, path: Path, reading: Reading): read
   return [...checks.values()];
 }
 
+/** The same validator with another pattern is another check. */
+export function checkKey({ name, config }: Check): string {
+  return `${name} ${JSON.stringify(config)}`;
+}
+
+export function distinctChecks(checks: readonly Check[]): readonly Check[] {
+  return [...new Map(checks.map((check) => [checkKey(check), check])).values()];
+}
+
 /** The names of a list, and the one under the key in the singular. */
 function namedIn(list: readonly string[] = [], single: string | undefined, path: Path, key: string): Named {
   const listed = list.map((name, index) => [name, [...path, `${key}s`, index]] as const);

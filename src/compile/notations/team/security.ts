@@ -116,10 +116,11 @@ function limitByCapabilities(
   const plugins = Plugins.map(pluginNamed);
   const limits = new Map<string, readonly string[]>();
   for (const [written, tags] of Object.entries(Capabilities)) {
-    const plugin = pluginNamed(written);
+    // A tool of the document may have the name of a plugin in another letter case.
+    const plugin = names.some((name) => pluginOf(name) === written) ? written : pluginNamed(written);
     limits.set(plugin, tags);
     const own = names.filter((name) => pluginOf(name) === plugin);
-    if (!plugins.includes(plugin))
+    if (own.length === 0 && !plugins.includes(plugin))
       report.error(
         'unknown-tool',
         body.key('Agents', index, 'Capabilities', written),

@@ -9,7 +9,7 @@ import { quoted } from '../../diagnose/nearest.ts';
 import { regexProblem } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
 import type { Site } from './bad-turn.ts';
-import { checkPattern, readChecks } from './checks.ts';
+import { checkKey, checkPattern, distinctChecks, readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
 import { part, success, type Gated, type Lowering } from './lowering.ts';
 import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
@@ -76,7 +76,7 @@ function limitsOf({ AgentNames, ...raw }: RawTermination, path: Path, reading: R
   reading.agents(AgentNames, [...path, 'AgentNames']);
   const agents = AgentNames?.filter((name) => above.agents?.includes(name) ?? true) ?? above.agents;
   const checks = [...above.checks, ...readChecks(raw, path, reading)];
-  return { agents, checks: [...new Map(checks.map((check) => [check.name, check])).values()] };
+  return { agents, checks: distinctChecks(checks) };
 }
 
 const LIMITED = ['regex', 'structured', 'composite'];
@@ -173,13 +173,12 @@ export function addTermination(l: Lowering, site: Site, next: NodeId, passed: Re
     .map((rule, index) => {
       const covered = l.gates.filter((gate) => covers(rule, gate, speakers));
       const checks = [...rule.checks, ...covered.flatMap((gate) => gate.checks)];
-      const distinct = [...new Map(checks.map((check) => [check.name, check])).values()];
       const asks = covered.some(({ approval }) => approval) && !passed.has(APPROVED);
       const to = addGate(l, {
         site,
         key: `termination${index}`,
         what: 'the end of the session',
-        checks: distinct.filter(({ name }) => !passed.has(name)),
+        checks: distinctChecks(checks).filter((check) => !passed.has(checkKey(check))),
         approval: asks ? { about: 'end', message: `${site.agent} wants to end the session.` } : null,
         recovery: null,
         pass: l.ended ?? success(l),

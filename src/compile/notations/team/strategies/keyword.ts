@@ -8,7 +8,7 @@ import { list, name, once, phrase, record, some } from '../../../document/shape/
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
-import { readChecks, readContracts } from '../checks.ts';
+import { checkKey, readChecks, readContracts } from '../checks.ts';
 import { choiceOf, heard, severalOf, silenceOf } from '../corrections.ts';
 import { END, START, agentShapes, edgeShape, guarded, type Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
@@ -148,7 +148,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
-  const passed = new Set([...checks.map((check) => check.name), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
+  const passed = new Set([...checks.map(checkKey), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
   const onward = isTerminal(raw) ? success(l) : addTermination(l, site, l.builder.idOf(raw.Agent), passed);
   return addGate(l, {
     site,

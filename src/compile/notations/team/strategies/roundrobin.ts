@@ -1,4 +1,7 @@
-/** `roundrobin`: agents take turns in the order of the document, round after round, until a termination fires. */
+/**
+ * `roundrobin`: agents take turns in the order of the document, round after round, until a termination fires. `sequential`:
+ * every agent has one turn, in the same order.
+ */
 import { END, START, agentShapes, edgeShape } from '../drawing.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';

@@ -2,6 +2,7 @@
 import type { Case, ForkNode, NodeId } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
 import { addBadTurn, silentSite, type Correction, type Site } from '../../bad-turn.ts';
+import { checkKey, distinctChecks } from '../../checks.ts';
 import { choiceOf, heard, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
 import { exhausted, member, part, type Lowering } from '../../lowering.ts';
@@ -129,11 +130,10 @@ function addEdge(l: Lowering, graph: Graph, node: GraphNode, taken: Edge, site: 
 
 /** The first edge of a parallel group, with the gates of all its edges: one keyword takes them together. */
 function joint(first: Edge, group: readonly Edge[]): Edge {
-  const checks = group.flatMap((edge) => edge.checks);
-  const distinct = new Map(checks.map((check) => [JSON.stringify(check), check]));
+  const checks = distinctChecks(group.flatMap((edge) => edge.checks));
   const RequireHumanApproval = group.some(({ raw }) => raw.RequireHumanApproval);
   const RecoveryAgent = group.find(({ raw }) => raw.RecoveryAgent !== undefined)?.raw.RecoveryAgent;
-  return { ...first, checks: [...distinct.values()], raw: { ...first.raw, RequireHumanApproval, RecoveryAgent } };
+  return { ...first, checks, raw: { ...first.raw, RequireHumanApproval, RecoveryAgent } };
 }
 
 function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Edge, pass: NodeId): NodeId {
@@ -153,7 +153,7 @@ function addEdgeGate(l: Lowering, site: Site, { raw, index, checks }: Edge, pass
 
 /** The checks that a turn passed on this edge. */
 function passedOn({ raw, checks }: Edge): ReadonlySet<string> {
-  return new Set([...checks.map(({ name }) => name), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
+  return new Set([...checks.map(checkKey), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
 }
 
 /**

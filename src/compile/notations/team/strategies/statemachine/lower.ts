@@ -2,6 +2,7 @@
 import type { NodeId, Write } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
 import { addBadTurn, badTurns, silentSite, type Site } from '../../bad-turn.ts';
+import { checkKey } from '../../checks.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
 import { choiceOf, heard, severalOf, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
@@ -105,7 +106,7 @@ function addTransition(
       ? onward
       : injectContext(l, sources, { hint: `${hint}.handover`, origin: name }, state(raw.To).Agent, onward);
   const entered = set(STATE, quote(raw.To));
-  const passed = new Set(checks.map(({ name: check }) => check));
+  const passed = new Set(checks.map(checkKey));
   const meter =
     raw.MaxRevisits === 0
       ? undefined
