@@ -15,8 +15,8 @@ export default defineConfig({
     // Node runs the sources as they are: nothing is transformed, and imported names are as fast as in the product. Mutation
     // testing replaces modules through Vite.
     experimental: process.env['SLUICE_TESTS'] === undefined ? { viteModuleRunner: false, nodeLoader: false } : {},
-    // One more than there are processors: files that wait for a process or a timeout leave theirs to another one.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are processors: files that wait for a process, a disk or a timeout leave theirs to others.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: SlowestFirst },
     // Files share a process, so that each does not load the compiler again. Tests leave no state behind.
     isolate: false,
