@@ -3,7 +3,7 @@
  * reply that says so; a reply that does not is marked.
  */
 import { describe, expect, test } from 'vitest';
-import { play } from './play.ts';
+import { play, STAGED } from './play.ts';
 
 const SHARED = {
   tools: {
@@ -110,14 +110,7 @@ const NOTATIONS: { readonly [notation: string]: object } = {
   },
   staged: {
     agents: [...agents, { id: 'writer', instructions: 'Write.' }, { id: 'planner', instructions: 'Plan.' }],
-    staged: {
-      id: 'demo',
-      plan: { agent: 'planner' },
-      workers: { agent: 'clerk' },
-      aggregate: { agent: 'writer' },
-      validate: { agent: 'critic' },
-      finalize: { agent: 'writer' },
-    },
+    staged: STAGED,
     budgets: { model_calls: 50, tool_calls: 10 },
   },
 };

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
+import { STAGED } from './play.ts';
 
 const SHARED = {
   agents: [
@@ -42,14 +43,7 @@ const NOTATIONS: { readonly [notation: string]: object } = {
     workflow: { name: 'demo', steps: [{ name: 'write', agent_id: 'clerk', prompt: 'Order p-12. {{input}}' }] },
   },
   staged: {
-    staged: {
-      id: 'demo',
-      plan: { agent: 'planner' },
-      workers: { agent: 'clerk' },
-      aggregate: { agent: 'writer' },
-      validate: { agent: 'critic' },
-      finalize: { agent: 'writer' },
-    },
+    staged: STAGED,
     budgets: { model_calls: 50, tool_calls: 10 },
   },
 };

@@ -23,6 +23,16 @@ export interface Setting {
   readonly origin?: { readonly tenant?: string; readonly user?: string };
 }
 
+/** All stages of a staged flow, for documents with these agents. */
+export const STAGED = {
+  id: 'demo',
+  plan: { agent: 'planner' },
+  workers: { agent: 'clerk' },
+  aggregate: { agent: 'writer' },
+  validate: { agent: 'critic' },
+  finalize: { agent: 'writer' },
+};
+
 export async function play(document: string | object, script: Script, setting: Setting = {}): Promise<Played> {
   const flow = compiled(document);
   const { input = { message: 'please' }, origin } = setting;

@@ -1,4 +1,4 @@
-/** A value that only text from outside names reaches no tool node unasked, by whatever name a template reads it. */
+/** A tool node with a value that comes only from outside text waits for a person, under every name that a template can use. */
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import { play } from './play.ts';

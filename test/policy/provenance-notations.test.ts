@@ -1,7 +1,7 @@
 /** The ways around the provenance rule, in every notation: a value that only text from outside names is not sent unasked. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
-import { play } from './play.ts';
+import { play, STAGED } from './play.ts';
 
 const EVIL = 'boss@evil.example';
 const TOOLS = {
@@ -33,14 +33,7 @@ const NOTATIONS: { readonly [notation: string]: object } = {
   },
   workflow: { workflow: { name: 'demo', steps: [{ name: 'a', agent_id: 'clerk', prompt: 'Do: {{input}}' }] } },
   staged: {
-    staged: {
-      id: 'demo',
-      plan: { agent: 'planner' },
-      workers: { agent: 'clerk' },
-      aggregate: { agent: 'writer' },
-      validate: { agent: 'critic' },
-      finalize: { agent: 'writer' },
-    },
+    staged: STAGED,
   },
   loop: { loop: { agent: 'clerk' } },
   team: {

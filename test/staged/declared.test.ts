@@ -1,4 +1,4 @@
-/** What a stage declares is enforced in every topology: schemas, guards, safe texts, limits, and the answers of people. */
+/** Every topology enforces the schemas, guards, safe texts and limits of a stage, and the answers of people. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import { AGENTS, ONE, PLAN, YES, actions, play, supervise } from './drive.ts';

@@ -14,14 +14,13 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   );
 }
 
-/** The help for an unknown name: the one that was probably meant, or else the other words. */
+/** The help for an unknown name: the name that was probably meant, or the other sentence. */
 export function didYouMean<Other extends string | undefined>(
   word: string,
   candidates: Iterable<string>,
   otherwise: Other,
 ): string | Other {
-  const near = nearest(word, candidates);
-  return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
+  return suggestion(nearest(word, candidates), otherwise);
 }
 
 /** Shorter parts are in too many names to mean one of them. */
@@ -35,8 +34,11 @@ function isPartOf(word: string, name: string): boolean {
   return whole.startsWith(part) || whole.endsWith(part) || whole.split(/[_.\- ]/).includes(part);
 }
 
-/** The help for an unknown name: the name that was probably meant, or the other sentence. */
-export function suggestion(near: string | undefined, otherwise: string): string {
+/** As `didYouMean`, for a name that was found already. */
+export function suggestion<Other extends string | undefined>(
+  near: string | undefined,
+  otherwise: Other,
+): string | Other {
   return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
 }
 

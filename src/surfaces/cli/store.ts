@@ -71,7 +71,7 @@ export function withRun<Result>(
   });
 }
 
-/** Finds a run by its id or by an unambiguous prefix. Without a database there is none. */
+/** Finds a run by its id or by an unambiguous prefix. Throws `run-not-found`, also if there is no database. */
 export async function findRun(store: Store | null, given: string, db: string): Promise<RunId> {
   if (store === null)
     throw new SluiceError(

@@ -42,7 +42,7 @@ export interface Expressions {
   reads(node: string, value: Json): readonly (readonly string[])[];
   /** The agents whose replies a guard reads, or the expression of a decision. With `leaving`, the node itself has already run. */
   agentsRead(node: string, guard: string, leaving: boolean): readonly string[];
-  /** What the names in the templates of a structure mean. */
+  /** The values that the names in the templates of a structure stand for. */
   meanings(node: string, value: Json): readonly Found[];
   /** The problem if the type of the expression is known and can never equal `wanted`; null otherwise. */
   matches(node: string, expr: string, wanted: string): Problem | null;

@@ -1,8 +1,8 @@
 /**
  * The provenance of values in a flow. A template may pass on what an agent wrote after it had read something from outside.
  * Such arguments of a tool node are traced to their sources, as those of an agent's own calls. A template that reads the input
- * or the result of a tool is the author's decision. The error of a failed node may quote others, so it is traced too. A person
- * who was asked after the agent, on every path, has approved the call.
+ * or the result of a tool is the author's decision. The error of a failed node may quote others, so it is traced too. The call
+ * needs no question if every path from the agent to it passes an approval.
  */
 import type { Json } from '../../../expr/json.ts';
 import type { Expr, Input, ToolDef } from '../../../ir/nodes.ts';
@@ -45,8 +45,8 @@ export function provenanceOf(
 }
 
 /**
- * What vouches for arguments inside a sub-flow: the input of the run, and the fields that neither a model nor a tool that
- * others feed has written. Null if the whole input of the sub-flow vouches.
+ * The values that vouch for arguments inside a sub-flow: the input of the run, and the fields of the sub-flow's input that come
+ * neither from a model nor from an untrusted tool. Null if the whole input of the sub-flow vouches.
  */
 export function vouchingInput(
   lowering: Lowering,

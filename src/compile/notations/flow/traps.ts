@@ -48,7 +48,7 @@ function warnOfImpatientJoin(node: FlowNode, members: ReadonlySet<string>, neste
   }
 }
 
-/** What a node, or a node of its sub-flow, waits for; null if it waits for nothing outside the run. */
+/** `a person` or `a signal` that a node or its sub-flow waits for. Null if it waits for neither. */
 function awaitedBy(node: FlowNode, { definitions, subs }: Nested): string | null {
   const { id, value, facts } = node;
   const sub = subs.get(id);

@@ -207,7 +207,7 @@ function checkMemory({ memory, executor, definitions }: Loop, { body, document, 
 function checkPeople({ body, report }: Section): void {
   const { plan, planner, review, escalation } = body.value;
   if (plan?.approve === true && planner === undefined && !body.poisoned('planner'))
-    report.error('bad-value', body.at('plan', 'approve'), 'the plan needs approval, and nobody makes one', {
+    report.error('bad-value', body.at('plan', 'approve'), 'the plan needs approval, but no agent makes a plan', {
       help: 'Add `planner: …`, or leave out `plan.approve`.',
     });
   if (escalation?.people !== false) return;

@@ -42,7 +42,7 @@ export interface Recovering {
   readonly result: string;
   /** Where an accepted result goes. */
   readonly next: NodeId;
-  /** Where an approved result goes, if the next stage needs more than the result. */
+  /** The node after an approved result, if the next stage needs more than the result. */
   readonly approved?: NodeId;
   /** Where an edited result is checked again. */
   readonly again: NodeId;

@@ -32,7 +32,7 @@ export interface StageParts {
   readonly result: string;
   /** The slot of the result that people approve or edit, if it is another one. */
   readonly judged?: string;
-  /** Where an approved result goes, if the next stage needs more than the result. */
+  /** The node after an approved result, if the next stage needs more than the result. */
   readonly approved?: NodeId;
   /** Where an edited result goes, unless through the gate of this stage. */
   readonly edited?: NodeId;

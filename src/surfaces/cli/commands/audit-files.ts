@@ -135,7 +135,7 @@ function write(path: string, content: object): void {
   writeText(path, `${JSON.stringify(content, null, 1)}\n`, 0o600);
 }
 
-/** What operators did to the database, and what was refused to tenants. */
+/** Lists the acts of operators on the database, and the commands that were refused to tenants. */
 export async function auditActsCommand(cli: Cli): Promise<ExitStatus> {
   if (cli.tenant !== undefined)
     throw new SluiceError('wrong-tenant', 'a tenant cannot read the acts of operators', 'Leave `--tenant` out.');
