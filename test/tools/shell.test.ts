@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freshDir, tools } from './call.ts';
 import type { Ask, Outcome } from './call.ts';
+import { DEFAULT_LIMITS } from '../../src/effects/tools/limits.ts';
+import { runProcess } from '../../src/effects/tools/process.ts';
 
 type Ran = { exitCode: number; stdout: string; stderr: string; truncated: boolean };
 async function run(ask: Ask, command: string): Promise<Ran> {
@@ -157,6 +159,30 @@ describe('an end', () => {
       ok: false,
       type: 'AbortError',
     });
+  });
+
+  test('an abort while the sandbox is being set up stops it', async () => {
+    const argv = [
+      'bwrap',
+      '--unshare-all',
+      '--die-with-parent',
+      '--new-session',
+      '--ro-bind',
+      '/',
+      '/',
+      'sleep',
+      '600',
+    ];
+    for (let round = 0; round < 240; round++) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const outcome = runProcess({ argv, timeoutMs: 900_000, outputMax: 1000, limits: DEFAULT_LIMITS, signal });
+      // Setting up takes a few milliseconds, and the moment that matters is shorter than the resolution of a timer.
+      const until = performance.now() + (round % 60) * 0.15;
+      while (performance.now() < until);
+      controller.abort();
+      await expect(outcome).rejects.toMatchObject({ message: 'the command was stopped' });
+    }
   });
 
   test('what a command leaves behind in the background ends with it', { timeout: 60_000 }, async () => {

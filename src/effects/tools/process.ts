@@ -118,13 +118,19 @@ function closed(child: ChildProcess): Promise<number | null> {
   });
 }
 
+/**
+ * The first process of the sandbox has left the group. It dies with bubblewrap, but not if bubblewrap ends while the sandbox is
+ * being set up, so it is killed as well.
+ */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The group has already ended.
-  }
+  const children = readProc(`/proc/${pid}/task/${pid}/children`).split(' ').map(Number);
+  for (const target of [-pid, ...children.filter((child) => child > 0)])
+    try {
+      process.kill(target, 'SIGKILL');
+    } catch {
+      // It has already ended.
+    }
 }
 
 /** The first process of the sandbox, as bubblewrap reports it. */
