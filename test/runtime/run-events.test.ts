@@ -183,3 +183,22 @@ test('a call that was made and failed is not refused', async () => {
   expect(types).toContain('tool.failed');
   expect(types).not.toContain('tool.refused');
 });
+
+test('a worker that calls a tool is finished after its last reply', async () => {
+  const events = await story(
+    `
+agents: [{ id: planner }, { id: clerk, tools: [orders.get] }]
+tools: { orders.get: { effect: read } }
+staged: { plan: { agent: planner }, workers: { agent: clerk } }
+`,
+    {
+      agents: {
+        planner: ['{"tasks": [{"id": "one", "brief": "Look."}]}'],
+        clerk: [{ tools: [{ name: 'orders.get', args: {} }] }, 'found it'],
+      },
+      tools: { 'orders.get': [{ result: { total: 5 }, delayMs: 2000 }] },
+    },
+  );
+  const finished = events.filter((event) => event.type === 'node.finished' && event.node === 'workers/one');
+  expect(finished).toMatchObject([{ durationMs: 2000, output: 'found it' }]);
+});

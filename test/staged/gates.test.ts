@@ -212,3 +212,27 @@ test.each([
   const tools = { 'checks.sane': { effect: 'read' }, 'mail.send': { effect: 'communication' } };
   expect(errors({ tools, staged: { ...SUPERVISOR, validate: { invariants: [invariant] } } })).toMatchObject([{ code }]);
 });
+
+test('an aggregate that a person edits passes the gate of its own stage before it is judged again', async () => {
+  const output = { type: 'array', minItems: 2 };
+  const document = {
+    staged: {
+      tier: 'regulated',
+      plan: { agent: 'planner' },
+      workers: { agent: 'worker' },
+      aggregate: { output, guards: [{ when: "text(output).contains('secret')", reason: 'a secret' }] },
+      validate: { agent: 'critic', confidence: 0.8 },
+    },
+  };
+  const script = { agents: { ...GOOD, critic: ['{"ok": true, "confidence": 0.2}', YES] } };
+  const edit = (summary: string) => [
+    { id: 'a', summary: 'A' },
+    { id: 'b', summary },
+  ];
+  const fits = await play(document, script, [{ choice: 'edit', edit: edit('B') }]);
+  expect(fits.report).toMatchObject({ code: 'SUCCESS', output: edit('B') });
+  const short = await play(document, script, [{ choice: 'edit', edit: [] }]);
+  expect(short.report).toMatchObject({ state: 'suspended', waiting: [{ node: 'escalation' }] });
+  const unsafe = await play(document, script, [{ choice: 'edit', edit: edit('a secret') }]);
+  expect(actions(unsafe.report).slice(-2)).toEqual(['unsafe_output: block', 'unsafe_output: escalate']);
+});

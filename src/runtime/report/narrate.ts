@@ -44,7 +44,8 @@ function enter(story: Story, event: Event): readonly StoryEvent[] {
   if (name === undefined) return isPast(story, event) ? finish(story, thread, event, 'finished') : [];
   const before = finish(story, thread, event, 'finished');
   story.mentioned.add(name);
-  story.steps.set(thread, { name, startedAt: event.at, output: null, error: null });
+  const origin = 'node' in event && event.node !== undefined ? nameAt(flow, event.node) : name;
+  story.steps.set(thread, { name, origin, startedAt: event.at, output: null, error: null });
   return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
 }
 
@@ -56,7 +57,7 @@ function isPast(story: Story, event: Event): boolean {
   if (event.type !== 'thread.forked' && event.type !== 'meter.tripped') return false;
   const step = story.steps.get(event.thread);
   const begins = event.type === 'thread.forked' || story.program.flow.nodes[event.node]?.label.enters !== undefined;
-  return begins && step !== undefined && step.name !== nameAt(story.program.flow, event.node);
+  return begins && step !== undefined && ![step.name, step.origin].includes(nameAt(story.program.flow, event.node));
 }
 
 function passedOver(story: Story, event: Event): readonly StoryEvent[] {

@@ -7,6 +7,8 @@ import type { EventError } from './run-events.ts';
 
 export interface Step {
   readonly name: string;
+  /** The part of the document that the name stands for. Entries such as `workers/t1` share one. */
+  readonly origin: string;
   readonly startedAt: number;
   output: Json;
   error: EventError | null;

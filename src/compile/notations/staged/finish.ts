@@ -32,15 +32,17 @@ import type { StageParts } from './stage.ts';
 
 export function addFinish(l: Lowering): void {
   const { aggregate } = l.staged;
+  const gate = l.builder.fresh(`${nameOf(l, aggregate.id)}.after`);
   addStage(l, {
     stage: aggregate,
+    after: gate,
     value: SUMMARIES,
     result: AGGREGATE,
     opening: [...summaryOf(l.staged), ...(aggregate.agent === null ? [set(AGGREGATE, resultOf(l.staged))] : [])],
     ...performed(l, 'aggregate', AGGREGATE, aggregatePrompt(l.staged)),
     next: entryOf(l, 'validate'),
   });
-  addValidate(l);
+  addValidate(l, gate);
   addFinalize(l);
 }
 
@@ -103,8 +105,11 @@ const VERDICT_SCHEMA: Json = {
   required: ['ok'],
 };
 
-/** Invariants first, because they cost nothing; then the critic. A person edits or approves the aggregate. */
-function addValidate(l: Lowering): void {
+/**
+ * Invariants first, because they cost nothing; then the critic. A person edits or approves the aggregate. An edited aggregate
+ * passes the gate of its own stage first.
+ */
+function addValidate(l: Lowering, edited: NodeId): void {
   const { validate, aggregate } = l.staged;
   const { agent } = validate;
   const repeated = aggregate.agent === null ? l.staged.working.id : 'aggregate';
@@ -113,7 +118,7 @@ function addValidate(l: Lowering): void {
     value: AGGREGATE,
     result: VERDICT,
     judged: AGGREGATE,
-    edited: entryOf(l, 'validate'),
+    edited,
     retry: entryOf(l, repeated),
     repeats: [repeated, 'validate'],
     opening: [set(VERDICT, '{"ok": true}')],
@@ -161,7 +166,7 @@ function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): 
                 check: 'confidence',
                 type: 'LowConfidenceError',
                 code: 'LOW_CONFIDENCE',
-                reason: `${VERDICT}.confidence == null ? "the validator gave no confidence, and ${confidence} is needed" : text("the confidence is ", ${VERDICT}.confidence, ", and ${confidence} is needed")`,
+                reason: `${VERDICT}.confidence == null ? "the validator gave no confidence, and ${confidence} is needed" : text("the confidence is ", ${VERDICT}.confidence, ${VERDICT}.confidence > 1.0 ? ", and no number above 1 counts" : ", and ${confidence} is needed")`,
               },
               recovery.doubted(),
             ),

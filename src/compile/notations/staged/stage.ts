@@ -36,6 +36,8 @@ export interface StageParts {
   readonly approved?: NodeId;
   /** Where an edited result goes, unless through the gate of this stage. */
   readonly edited?: NodeId;
+  /** The id of the gate after the stage, if another stage leads to it. */
+  readonly after?: NodeId;
   /** Where another try of a refused result begins, unless at this stage. */
   readonly retry?: NodeId;
   /** The stages that another try repeats, the earliest first; this stage unless given. */
@@ -59,7 +61,7 @@ export interface StageParts {
 export function addStage(l: Lowering, parts: StageParts): NodeId {
   const { stage, result } = parts;
   const begin = entryOf(l, stage.id);
-  const after = l.builder.fresh(`${nameOf(l, stage.id)}.after`);
+  const after = parts.after ?? l.builder.fresh(`${nameOf(l, stage.id)}.after`);
   const recovery = addRecover(l, { ...parts, result: parts.judged ?? result, again: parts.edited ?? after, begin });
   return within(l, { meters: [], overspent: () => overspentOf(l, stage, recovery.failed) }, () => {
     l.kit.pick({ ...stepOf(l, stage.id, 'after'), id: after }, [], addAfter(l, parts, recovery));
