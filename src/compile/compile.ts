@@ -118,7 +118,7 @@ function compileDocument(
     document,
     definitionsOf(document.sections.value, {
       ...{ ...options, policies, people, protections: notation.protections },
-      innerBudgets: innerBudgets(document.body),
+      innerBudgets: innerBudgets(document),
     }),
     report,
   );

@@ -15,6 +15,7 @@ export function shiftTimes(state: RunState, ms: number): void {
   if (state.waitsSince !== undefined) state.waitsSince += ms;
   for (const pending of state.pending.values()) {
     pending.notBefore = later(pending.notBefore);
+    if (pending.escalateAt !== undefined) pending.escalateAt += ms;
     // A timer ends at an instant of the day, in a fork as well.
     if (pending.until === undefined || pending.deadline !== pending.until) pending.deadline = maybe(pending.deadline);
   }

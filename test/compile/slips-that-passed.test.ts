@@ -78,3 +78,57 @@ describe('the evidence store of a team', () => {
     expect(errors(team('{}'))).toEqual([]);
   });
 });
+
+describe('the tools of an agent', () => {
+  const granting = (tools: string): string =>
+    `mcp: { files: { command: files } }\ntools: { mail.send: { effect: read } }\nagents: [{ id: bot, tools: [${tools}] }]\nbudgets: { tool_calls: 3, model_calls: 3 }\n${flow}`;
+
+  test.each(['http.*', 'nosuch.*'])('that %s grants are none', (tools) => {
+    expect(told(granting(tools))).toEqual([
+      'warning unknown-tool 3:29 It stands for declared tools and tools of a server. Name built-in tools one by one.',
+    ]);
+  });
+
+  test.each(['mail.*', 'mail.send'])('may be %s', (tools) => {
+    expect(told(granting(tools))).toEqual([]);
+  });
+
+  test('are not a whole server, nor any other pattern', () => {
+    expect(told(granting('files'))).toEqual([
+      'error unknown-tool 3:29 `files` is a server: write `files.*`, or `files.TOOL` for one of its tools.',
+    ]);
+    expect(told(granting('ma*'))).toEqual([
+      'error unknown-tool 3:29 Declare it under `tools`, or declare its server under `mcp`.',
+    ]);
+  });
+
+  test('that a boundary denies are not a whole server', () => {
+    expect(told(`boundary: { tools: { deny: [files] } }\n${granting('mail.send')}`)).toEqual([
+      'error unknown-tool 1:29 `files` is a server: write `files.*`, or `files.TOOL` for one of its tools.',
+    ]);
+  });
+});
+
+describe('the budget of a part of a flow', () => {
+  const replyOf = (source: string): unknown => compileText(source).flow?.agents['bot']?.maxOutputTokens;
+  const agents = 'agents: [{ id: bot }]\nbudgets: { model_calls: 9 }\n';
+  const main = (nodes: string): string => `flow: { id: f, entry: a, nodes: [${nodes}] }`;
+
+  test('limits a reply, also in a flow of `flows`', () => {
+    const sub = '{ id: a, type: flow, flow: s, budget: { tokens: 400 } }';
+    const leaf = '{ entry: b, nodes: [{ id: b, type: agent, agent: bot }] }';
+    expect(replyOf(`${agents}flows: { s: ${leaf} }\n${main(sub)}`)).toBe(100);
+    const between = '{ entry: c, nodes: [{ id: c, type: flow, flow: t, budget: { tokens: 400 } }] }';
+    expect(replyOf(`${agents}flows: { s: ${between}, t: ${leaf} }\n${main('{ id: a, type: flow, flow: s }')}`)).toBe(
+      100,
+    );
+  });
+
+  test.each([
+    '{ id: a, type: agent, agent: bot, input: { budget: { tokens: 8 } } }',
+    '{ id: a, type: set, values: { budget: { tokens: 8 } }, routes: [{ to: b }] }, { id: b, type: agent, agent: bot }',
+    '{ id: a, type: agent, agent: bot, routes: [{ to: b }] }, { id: b, type: terminal, output: { budget: { cost_usd: 1 } } }',
+  ])('is not the data of %s', (nodes) => {
+    expect(replyOf(agents + main(nodes))).toBeNull();
+  });
+});

@@ -74,6 +74,20 @@ describe('a fact is refused in words that say why', () => {
 });
 
 describe('the clock', () => {
+  test('of a fork stood still for the second level of a question', () => {
+    const gate = ask('gate', 'end');
+    const escalation = { afterMs: 100, people: ['eve'] };
+    const approvers = { people: ['ann'], quorum: 1, counted: ['approve'], escalation };
+    const effect = { ...gate.effect, approvers } as typeof gate.effect;
+    const core = new Core(flowOf({ gate: { ...gate, effect }, end: end() }));
+    expect(core.tell({ type: 'fork', by: 'ops', edits: [] }, 1_060)).toBeNull();
+    const escalatedAt = (): unknown => core.state?.pending.get('0#0')?.escalateAt;
+    expect(escalatedAt()).toBe((core.state?.startedAt ?? 0) + 100);
+    expect(core.tell({ type: 'tick' }, 1_070)).toMatchObject({ refused: 'nothing-due' });
+    expect(core.tell({ type: 'tick' }, Number(escalatedAt()))).toBeNull();
+    expect(core.state?.pending.get('0#0')).toMatchObject({ escalated: true });
+  });
+
   test('wakes a run at the earliest of its deadlines, and of those to come at the next', () => {
     const heads = [...HEADS.heads, { name: 'u', to: 'c' }];
     const fork = forkOver({ heads }, 'end', { timeoutMs: 300 });

@@ -32,12 +32,16 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
 /** Every tool that a document may name: declared, built in, or offered by an MCP server. */
 export function toolNames(sections: Sections, { tools, servers }: SectionNames): KnownTools {
   const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES]);
+  // The tools of a server are known only when it runs, so every name with its prefix counts.
+  const isOfServer = (name: string): boolean =>
+    name.includes('.') ? servers.has(name.slice(0, name.indexOf('.'))) : servers.poisoned;
   return {
-    // The tools of a server are known only when it runs, so every name with its prefix counts.
-    has: (name) =>
-      tools.has(name) || declared.has(name) || servers.has(name.split('.')[0] ?? '') || serverAllows(sections, name),
+    has: (name) => tools.has(name) || declared.has(name) || isOfServer(name) || serverAllows(sections, name),
     near: (name) => nearest(name, declared),
-    help: (name, otherwise) => didYouMean(name, declared, otherwise),
+    help: (name, otherwise) =>
+      servers.all.has(name)
+        ? `\`${name}\` is a server: write \`${name}.*\`, or \`${name}.TOOL\` for one of its tools.`
+        : didYouMean(name, declared, otherwise),
   };
 }
 
@@ -92,8 +96,16 @@ function checkSchemas(sections: Shaped<Sections>, report: Report): void {
 }
 
 function checkTools(sections: Shaped<Sections>, known: KnownTools, report: Report): void {
+  const declared = Object.keys(sections.value.tools);
   const check = (tool: string | undefined, user: string, path: Path) => {
-    if (tool === undefined || tool.includes('*') || known.has(tool)) return;
+    if (tool === undefined || known.has(tool)) return;
+    if (tool.endsWith('.*')) {
+      if (declared.some((name) => name.startsWith(tool.slice(0, -1)))) return;
+      report.warning('unknown-tool', sections.at(...path), `\`${tool}\` on ${user} grants no tool`, {
+        help: 'It stands for declared tools and tools of a server. Name built-in tools one by one.',
+      });
+      return;
+    }
     report.error('unknown-tool', sections.at(...path), `unknown tool \`${tool}\` on ${user}`, {
       help: known.help(tool, 'Declare it under `tools`, or declare its server under `mcp`.'),
     });

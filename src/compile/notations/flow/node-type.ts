@@ -10,7 +10,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
-import type { Names } from '../../document/names.ts';
+import type { KnownTools } from '../../document/names-check.ts';
 import type { Attempts } from '../../lower/attempt.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Expressions } from './expressions.ts';
@@ -23,7 +23,7 @@ export interface Checking {
   readonly flow: Flow;
   readonly graph: FlowGraph;
   readonly document: ReadDocument;
-  readonly tools: Pick<Names, 'has' | 'near'>;
+  readonly tools: KnownTools;
   readonly report: Report;
 }
 

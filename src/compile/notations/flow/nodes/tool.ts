@@ -62,15 +62,10 @@ export const toolNode = nodeType<typeof schema, Parts>({
 
 function checkTool(node: FlowNode<Value>, { flow, document, tools, report }: Checking): void {
   const { tool } = node.value;
-  if (!tools.has(tool)) {
-    const near = tools.near(tool);
+  if (!tools.has(tool))
     report.error('unknown-tool', node.at('tool'), `unknown tool '${tool}' on flow node '${node.id}'`, {
-      help:
-        near === undefined
-          ? 'Declare it under `tools`, or the server that has it under `mcp`.'
-          : `Did you mean \`${near}\`?`,
+      help: tools.help(tool, 'Declare it under `tools`, or the server that has it under `mcp`.'),
     });
-  }
   const { sections } = document;
   const declared = Object.hasOwn(sections.value.tools, tool) ? sections.value.tools[tool] : undefined;
   const first = [...flow.nodes.values()].find(({ value, facts }) => facts.tool?.(value) === tool)?.id === node.id;
