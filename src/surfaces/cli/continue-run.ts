@@ -16,22 +16,23 @@ import { currentUser } from './ask-person.ts';
 import { scriptOf } from './command-name.ts';
 import type { Cli } from './context.ts';
 import { withSession, type Session } from './session.ts';
-import { withMigratedStore } from './store.ts';
+import { withStore } from './store.ts';
 import { oneLine } from './text.ts';
 import type { WorldOptions } from './world.ts';
 
 /** `find` takes what the user typed, and throws if there is no such run. */
 export async function withRunSession<Result>(
   cli: Cli,
-  find: (store: Store | null, given: string, db: string) => Promise<RunId>,
+  find: (cli: Cli, store: Store, given: string) => Promise<RunId>,
   given: string,
   options: WorldOptions,
   use: (session: Session, run: RunId) => Promise<Result>,
 ): Promise<Result> {
-  const { run, world } = await withMigratedStore(cli, async (store) => {
-    const found = await find(store, given, cli.db);
-    return { run: found, world: await withRecorded(cli, store as Store, found, options) };
-  });
+  const look = async (store: Store) => {
+    const found = await find(cli, store, given);
+    return { run: found, world: await withRecorded(cli, store, found, options) };
+  };
+  const { run, world } = await withStore(cli, look, false);
   return withSession(cli, world, undefined, (session) => use(session, run));
 }
 

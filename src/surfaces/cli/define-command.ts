@@ -1,9 +1,8 @@
 /** The parts from which all commands are built. */
 import type { Command } from 'commander';
-import type { Cli } from './context.ts';
-import type { ExitStatus } from './exit-status.ts';
+import type { Cli, ExitStatus } from './context.ts';
 
-type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus>;
+type Handler<Args extends readonly unknown[]> = (cli: Cli, ...args: Args) => Promise<ExitStatus | void>;
 
 export type Caller = <Args extends readonly unknown[]>(
   load: () => Promise<Handler<Args>>,

@@ -7,7 +7,7 @@ import { renderDiagnostic } from '../../compile/diagnose/render.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { CompiledFile } from './document.ts';
 import { readText } from './files.ts';
-import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
+import { FAILED, USAGE, type ExitStatus } from './context.ts';
 import type { Screen } from './screen.ts';
 import { plural } from './text.ts';
 

@@ -8,10 +8,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { privateKeyIn, publicLine } from '../../runtime/engine/identity.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import type { Cli } from './context.ts';
+import { usage, type Cli } from './context.ts';
 import { readText } from './files.ts';
 import { makeFolder } from './option-values.ts';
-import { usage } from './usage.ts';
 
 export interface StoredKey {
   readonly name: string;

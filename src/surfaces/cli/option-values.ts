@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { Json } from '../../expr/json.ts';
 import { didYouMean } from '../../compile/diagnose/nearest.ts';
 import type { ResourceLimits } from '../../effects/tools/tool.ts';
-import { usage } from './usage.ts';
+import { usage } from './context.ts';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 

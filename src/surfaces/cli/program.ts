@@ -4,9 +4,8 @@
 import { Command, Option } from 'commander';
 import { RUN_STATES } from '../../ir/codes.ts';
 import { withCommandName } from './command-name.ts';
-import type { BreakersOptions } from './commands/breakers.ts';
 import type { Shell } from './commands/completion.ts';
-import { DEFAULT_DB, createCli, type Cli, type GlobalOptions } from './context.ts';
+import { DEFAULT_DB, createCli, type Cli, type GlobalOptions, type OperatorOptions } from './context.ts';
 import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
 import { asOperator, define, FLOW, RUN, type Caller } from './define-command.ts';
@@ -51,7 +50,8 @@ function callerFor(program: Command, screen: Screen): Caller {
       const handler = await load();
       const dbNamed = program.getOptionValueSource('db') === 'cli';
       const cli = createCli({ ...program.opts<Partial<GlobalOptions>>(), dbNamed }, screen);
-      process.exitCode = await handler(cli, ...(args.slice(0, -1) as never));
+      const status = await handler(cli, ...(args.slice(0, -1) as never));
+      if (status !== undefined) process.exitCode = status;
     };
 }
 
@@ -194,7 +194,7 @@ function addProtections(program: Command, call: Caller): void {
       .action(
         call(async () => {
           const { setBreakerCommand } = await import('./commands/breakers.ts');
-          return (cli: Cli, id: string, options: BreakersOptions) => setBreakerCommand(cli, to, id, options);
+          return (cli: Cli, id: string, options: OperatorOptions) => setBreakerCommand(cli, to, id, options);
         }),
       );
   define(program, 'budget', 'print the retry budget that all runs share, and how fast the latest runs spend').action(

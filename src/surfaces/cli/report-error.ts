@@ -2,7 +2,7 @@
 import { isErrorCode, SluiceError } from '../../runtime/errors.ts';
 import { withCommandName } from './command-name.ts';
 import { DiagnosticsError } from './diagnostics.ts';
-import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
+import { FAILED, USAGE, type ExitStatus } from './context.ts';
 import type { Screen } from './screen.ts';
 import { framed } from './text.ts';
 
@@ -13,11 +13,12 @@ export interface ErrorReport {
   readonly docs: string;
 }
 
-export function reportError(
-  error: unknown,
-  screen: Screen,
-  options: { readonly json: boolean; readonly debug: boolean },
-): ExitStatus {
+export interface OutputOptions {
+  readonly json: boolean;
+  readonly debug: boolean;
+}
+
+export function reportError(error: unknown, screen: Screen, options: OutputOptions): ExitStatus {
   if (error instanceof DiagnosticsError) {
     if (options.json) screen.printData(JSON.stringify(error.report, null, 2));
     else screen.note(error.rendered(screen));
@@ -31,11 +32,7 @@ export function reportError(
 }
 
 /** The command worked, but its result could not be written. */
-export function reportLost(
-  error: NodeJS.ErrnoException,
-  screen: Screen,
-  options: { readonly json: boolean; readonly debug: boolean },
-): ExitStatus {
+export function reportLost(error: NodeJS.ErrnoException, screen: Screen, options: OutputOptions): ExitStatus {
   const code = error.code === 'ENOSPC' ? 'disk-full' : 'file-unreadable';
   const message = `standard output cannot be written: ${messageOf(error)}`;
   reportError(new SluiceError(code, message, 'Send it somewhere else.', error), screen, options);

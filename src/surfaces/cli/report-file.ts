@@ -2,8 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { SluiceError } from '../../runtime/errors.ts';
-import type { Cli } from './context.ts';
-import { usage } from './usage.ts';
+import { usage, type Cli } from './context.ts';
 
 export interface ReportOptions {
   readonly report?: readonly string[];

@@ -1,34 +1,27 @@
 /** Opens the database for the first look of a command. Reading never creates one. */
 import { existsSync } from 'node:fs';
+import { openMemory } from '../../stores/memory/open.ts';
 import { openStore } from '../../stores/open-store.ts';
 import { forTenant, recordIn } from '../../stores/tenant.ts';
 import { didYouMean } from '../../compile/diagnose/nearest.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Store, Tombstone } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import type { Cli } from './context.ts';
+import { usage, type Cli } from './context.ts';
 import { framed } from './text.ts';
-import { usage } from './usage.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { graphIn, type ReadOptions } from '../../runtime/journal/read.ts';
 
-/** `look` gets null if no database exists yet. A missing database that the user named is an error. */
-export function withStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
-  return withOpened(cli, true, look);
-}
-
-/** As `withStore`, for the first look of a command that writes later: a database of an older release is migrated. */
-export function withMigratedStore<Result>(cli: Cli, look: (store: Store | null) => Promise<Result>): Promise<Result> {
-  return withOpened(cli, false, look);
-}
-
-async function withOpened<Result>(
+/**
+ * `look` gets an empty store if no database exists yet. A missing database that the user named is an error. Without `readOnly`, for
+ * the first look of a command that writes later, a database of an older release is migrated.
+ */
+export async function withStore<Result>(
   cli: Cli,
-  readOnly: boolean,
-  look: (store: Store | null) => Promise<Result>,
+  look: (store: Store) => Promise<Result>,
+  readOnly = true,
 ): Promise<Result> {
-  if (isAbsent(cli)) return look(null);
-  return closing(openFor(cli, readOnly), look);
+  return closing(isAbsent(cli) ? openMemory() : openFor(cli, readOnly), look);
 }
 
 /** Uses a store and closes it, also after an error. */
@@ -65,20 +58,13 @@ export function withRun<Result>(
   given: string,
   look: (store: Store, run: RunId) => Promise<Result>,
 ): Promise<Result> {
-  return withStore(cli, async (store) => {
-    const run = await findRun(store, given, cli.db);
-    return look(store as Store, run);
-  });
+  return withStore(cli, async (store) => look(store, await findRun(cli, store, given)));
 }
 
 /** Finds a run by its id or by an unambiguous prefix. Throws `run-not-found`, also if there is no database. */
-export async function findRun(store: Store | null, given: string, db: string): Promise<RunId> {
-  if (store === null)
-    throw new SluiceError(
-      'run-not-found',
-      `there is no run \`${given}\`: no database at \`${db}\` yet`,
-      'Name another one with `--db`.',
-    );
+export async function findRun(cli: Cli, store: Store, given: string): Promise<RunId> {
+  const { db } = cli;
+  demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   if ((await store.roster.find(given)) !== null) return given;
   const runs = (await store.roster.list()).map(({ run }) => run);
   const begun = runs.filter((run) => run.startsWith(given));
@@ -104,12 +90,12 @@ function removedRun({ run, at, file }: Tombstone, db: string): SluiceError {
 }
 
 /** As `findRun`, for commands that cannot be undone: the beginning of an id is not enough, because it may be that of another run. */
-export async function findWholeRun(store: Store | null, given: string, db: string): Promise<RunId> {
-  const found = await findRun(store, given, db);
+export async function findWholeRun(cli: Cli, store: Store, given: string): Promise<RunId> {
+  const found = await findRun(cli, store, given);
   if (found === given) return found;
   throw new SluiceError(
     'run-not-found',
-    `there is no run \`${given}\` in \`${db}\``,
+    `there is no run \`${given}\` in \`${cli.db}\``,
     `This command cannot be undone, so it takes whole ids. Did you mean \`${found}\`?`,
   );
 }
@@ -151,12 +137,8 @@ function isAbsent({ db, dbNamed }: Cli): boolean {
   );
 }
 
-interface Head {
-  readonly flow: CompiledFlow;
-  readonly seq: number;
-}
-
-export async function headOf(store: Store, run: RunId): Promise<Head> {
+/** The graph of a run, and its last event. */
+export async function headOf(store: Store, run: RunId): Promise<{ readonly flow: CompiledFlow; readonly seq: number }> {
   const stored = await store.journal.load(run);
   if (stored === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');

@@ -6,8 +6,8 @@ import { join, sep } from 'node:path';
 import { PACKAGE_ROOT } from '../../effects/package-root.ts';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { FAILED } from './exit-status.ts';
-import { messageOf, reportError } from './report-error.ts';
+import { FAILED } from './context.ts';
+import { messageOf, reportError, type OutputOptions } from './report-error.ts';
 import type { Screen } from './screen.ts';
 
 interface UnderWay {
@@ -20,7 +20,7 @@ interface UnderWay {
 let followed: UnderWay | 'none yet' | 'reported' = 'none yet';
 
 /** Returns a function to call when the command is done. */
-export function watchForSuddenEnd(screen: Screen, options: { json: boolean; debug: boolean }): () => void {
+export function watchForSuddenEnd(screen: Screen, options: OutputOptions): () => void {
   let finished = false;
   const fail = (error: unknown): void => {
     finished = true;

@@ -5,15 +5,13 @@ import type { GivenAnswer } from '../../../runtime/engine/identity.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { currentUser, personHere } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
+import { usage, type Cli, type ExitStatus } from '../context.ts';
 import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
-import type { ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { readKey } from '../keys.ts';
 import { readJson } from '../option-values.ts';
 import type { Session } from '../session.ts';
 import { demandDatabase, headOf } from '../store.ts';
-import { usage } from '../usage.ts';
 import type { WorldOptions } from '../world.ts';
 
 export interface AnswerOptions extends WorldOptions {
@@ -43,8 +41,8 @@ export async function answerCommand(cli: Cli, id: string, choice: string, option
 }
 
 /** An approval's id contains the id of its run. */
-async function runAsking(store: Store | null, id: string): Promise<RunId> {
-  const entry = (await store?.roster.find(id.slice(2, id.indexOf('.')))) ?? null;
+async function runAsking(_: Cli, { roster }: Store, id: string): Promise<RunId> {
+  const entry = await roster.find(id.slice(2, id.indexOf('.')));
   if (entry !== null) return entry.run;
   throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list them with `sluice approvals`');
 }

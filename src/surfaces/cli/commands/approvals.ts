@@ -8,8 +8,7 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import { waitingOf } from '../../../runtime/report/waiting.ts';
 import { answerLines, approversLine, escalationLine } from '../report-text.ts';
 import { flagsOf, scriptOf } from '../command-name.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { OK, type Cli, type ExitStatus } from '../context.ts';
 import { packetLines } from '../packet.ts';
 import { findRun, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
@@ -36,8 +35,7 @@ export async function approvalsCommand(
 
 function allWaiting(cli: Cli, given: string | undefined): Promise<readonly OpenQuestion[]> {
   return withStore(cli, async (store) => {
-    if (given !== undefined) return waitingIn(store as Store, await findRun(store, given, cli.db));
-    if (store === null) return [];
+    if (given !== undefined) return waitingIn(store, await findRun(cli, store, given));
     const found: OpenQuestion[] = [];
     for (const { run } of await store.roster.list({ status: ['suspended', 'running'] }))
       found.push(...(await waitingIn(store, run).catch((error: unknown) => leftOut(cli, run, error))));

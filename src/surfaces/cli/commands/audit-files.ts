@@ -9,27 +9,19 @@ import {
   readRunFile,
   type RunFile,
 } from '../../../runtime/journal/export.ts';
-import type { OperatorAct, Store } from '../../../runtime/ports.ts';
+import type { OperatorAct } from '../../../runtime/ports.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
-import type { Cli } from '../context.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { writeText } from '../report-file.ts';
 import { demandDatabase, withRun, withStore } from '../store.ts';
 import { iso, oneLine, plural } from '../text.ts';
-import { usage } from '../usage.ts';
 
-export interface OutOptions {
-  readonly out: string;
-}
-
-export async function auditExportCommand(cli: Cli, given: string, { out }: OutOptions): Promise<ExitStatus> {
+export async function auditExportCommand(cli: Cli, given: string, { out }: { readonly out: string }): Promise<void> {
   const file = await withRun(cli, given, exportRun);
   write(out, file);
   const events = file.appends.reduce((sum, { count }) => sum + count, 0);
-  if (cli.json) cli.printJson({ run: file.run, file: out, events });
-  else cli.screen.print(`run ${file.run} with ${plural(events, 'event')} is in ${out}`);
-  return OK;
+  cli.show({ run: file.run, file: out, events }, () => `run ${file.run} with ${plural(events, 'event')} is in ${out}`);
 }
 
 export interface HeadsOptions {
@@ -37,19 +29,17 @@ export interface HeadsOptions {
   readonly webhook?: string;
 }
 
-export async function auditHeadsCommand(cli: Cli, { out, webhook }: HeadsOptions): Promise<ExitStatus> {
+export async function auditHeadsCommand(cli: Cli, { out, webhook }: HeadsOptions): Promise<void> {
   if (out === undefined && webhook === undefined) throw usage('`audit heads` needs `--out FILE` or `--webhook URL`');
   demandDatabase(cli, 'run-not-found', 'there are no runs');
-  const heads = await withStore(cli, (store) => headsOf(store as Store, Date.now()));
+  const heads = await withStore(cli, (store) => headsOf(store, Date.now()));
   if (out !== undefined) write(out, heads);
   if (webhook !== undefined) await post(webhook, heads);
   const where = [out, webhook].filter((each) => each !== undefined);
-  if (cli.json) cli.printJson({ file: out ?? null, webhook: webhook ?? null, runs: heads.runs.length });
-  else
-    cli.screen.print(
-      `the heads of ${plural(heads.runs.length, 'run')} are in ${where.join(' and ')}; keep them elsewhere`,
-    );
-  return OK;
+  cli.show(
+    { file: out ?? null, webhook: webhook ?? null, runs: heads.runs.length },
+    () => `the heads of ${plural(heads.runs.length, 'run')} are in ${where.join(' and ')}; keep them elsewhere`,
+  );
 }
 
 /** Throws unless the receiver answers with a status of success. */
@@ -120,7 +110,7 @@ export async function comparedHeads(cli: Cli, path: string): Promise<ComparedHea
       'Name another one.',
     );
   demandDatabase(cli, 'run-not-found', 'there are no runs to compare');
-  const differences = await withStore(cli, (store) => compareHeads(store as Store, heads));
+  const differences = await withStore(cli, (store) => compareHeads(store, heads));
   return { heads: path, at: iso(heads.at), runs: heads.runs.length, differences };
 }
 
@@ -136,13 +126,12 @@ function write(path: string, content: object): void {
 }
 
 /** Lists the acts of operators on the database, and the commands that were refused to tenants. */
-export async function auditActsCommand(cli: Cli): Promise<ExitStatus> {
+export async function auditActsCommand(cli: Cli): Promise<void> {
   if (cli.tenant !== undefined)
     throw new SluiceError('wrong-tenant', 'a tenant cannot read the acts of operators', 'Leave `--tenant` out.');
-  const acts = await withStore(cli, async (store) => (store === null ? [] : store.shared.acts()));
+  const acts = await withStore(cli, ({ shared }) => shared.acts());
   if (cli.json) cli.printJson(acts.map(jsonOf));
   else cli.printTable(['AT', 'BY', 'WHAT', 'WHY'], acts.map(rowOf), 'nothing has been recorded yet');
-  return OK;
 }
 
 function jsonOf({ at, by, what, key, why }: OperatorAct): object {

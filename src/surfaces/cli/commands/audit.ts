@@ -11,9 +11,8 @@ import { streamRun } from '../../../runtime/journal/read.ts';
 import type { Journal, Shared, Store } from '../../../runtime/ports.ts';
 import type { RunId } from '../../../ir/events.ts';
 import { isErased } from '../../erased.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { noteError } from '../report-error.ts';
 import { closing, findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
@@ -55,15 +54,10 @@ function isIntact({ runs, tombstones, shared, memory, store }: Audited): boolean
 
 async function auditAll(cli: Cli, given: string | undefined, trusted: string | null): Promise<Audited> {
   return withStore(cli, async (store) => {
-    if (store === null && given === undefined) return NOTHING;
     const ids =
-      given === undefined
-        ? ((await store?.roster.list()) ?? []).map(({ run }) => run)
-        : [await findRun(store, given, cli.db)];
-    if (store === null) return NOTHING;
-    const runs = await auditRuns(cli, store, ids, trusted);
+      given === undefined ? (await store.roster.list()).map(({ run }) => run) : [await findRun(cli, store, given)];
     return {
-      runs,
+      runs: await auditRuns(cli, store, ids, trusted),
       tombstones: await auditTombstones(store.roster),
       shared: await auditShared(store.shared),
       memory: await closing(memoryBeside(cli.db), (memory) => auditMemory(store, memory, cli.tenant)),
@@ -84,13 +78,6 @@ interface StoreAudit {
   readonly ok: boolean;
   readonly broken: string | null;
 }
-const NOTHING: Audited = {
-  runs: [],
-  tombstones: { ok: true, removed: 0, broken: null },
-  shared: { ok: true, acts: 0, broken: null },
-  memory: { ok: true, entries: 0, broken: null },
-  store: { ok: true, broken: null },
-};
 
 async function auditStore({ journal }: Store): Promise<StoreAudit> {
   const broken = (await journal.broken?.()) ?? null;

@@ -7,21 +7,18 @@ import { faultOf } from '../../../stores/sqlite/faults.ts';
 import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
 import { memoryFileOf } from '../../../stores/sqlite/memory-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { usage, type Cli } from '../context.ts';
 import { demandDatabase } from '../store.ts';
-import { usage } from '../usage.ts';
 
-export async function backupCommand(cli: Cli, file: string): Promise<ExitStatus> {
+export async function backupCommand(cli: Cli, file: string): Promise<void> {
   demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
   checkTarget(file, cli.db);
   const files = [[cli.db, file] as const];
   for (const beside of [piiFileOf, attachmentFileOf, memoryFileOf])
     if (existsSync(beside(cli.db))) files.push([beside(cli.db), beside(file)]);
   for (const [from, to] of files) await copy(from, to);
-  if (cli.json) cli.printJson({ files: files.map(([, to]) => to) });
-  else cli.screen.print(`${cli.db} was copied to ${files.map(([, to]) => to).join(' and ')}`);
-  return OK;
+  const copies = files.map(([, to]) => to);
+  cli.show({ files: copies }, () => `${cli.db} was copied to ${copies.join(' and ')}`);
 }
 
 function checkTarget(file: string, database: string): void {

@@ -6,16 +6,9 @@ import { probeAt, setByHand, type BreakerState } from '../../../runtime/protecti
 import { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { usage, type Cli, type OperatorOptions } from '../context.ts';
 import { closing, withStore } from '../store.ts';
 import { iso, oneLine } from '../text.ts';
-import { usage } from '../usage.ts';
-
-export interface BreakersOptions {
-  readonly as?: string;
-  readonly why?: string;
-}
 
 interface Breaker {
   readonly id: string;
@@ -24,18 +17,13 @@ interface Breaker {
   readonly state: BreakerState;
 }
 
-export async function breakersCommand(cli: Cli): Promise<ExitStatus> {
-  const { breakers, acts } = await withStore(cli, async (store) =>
-    store === null
-      ? { breakers: [], acts: [] }
-      : {
-          breakers: await listed(store.shared),
-          acts: (await store.shared.acts()).filter(({ key }) => idIn(key) !== null),
-        },
-  );
+export async function breakersCommand(cli: Cli): Promise<void> {
+  const { breakers, acts } = await withStore(cli, async ({ shared }) => ({
+    breakers: await listed(shared),
+    acts: (await shared.acts()).filter(({ key }) => idIn(key) !== null),
+  }));
   if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
   else cli.printTable(HEADS, breakers.map(rowOf), 'no breaker has counted a failure yet');
-  return OK;
 }
 
 /**
@@ -46,11 +34,11 @@ export async function setBreakerCommand(
   cli: Cli,
   to: 'open' | 'closed',
   id: string,
-  options: BreakersOptions,
-): Promise<ExitStatus> {
+  options: OperatorOptions,
+): Promise<void> {
   if (!id.includes('@'))
     throw usage(`\`${id}\` is not a breaker`, 'A breaker is named `AGENT@MODEL`; list them with `sluice breakers`.');
-  return closing(openStore(cli.db), async (store) => {
+  await closing(openStore(cli.db), async (store) => {
     const known = await listed(store.shared);
     if (to === 'closed' && !known.some((each) => each.id === id)) throw unknown(id, known);
     const at = Date.now();
@@ -69,7 +57,6 @@ export async function setBreakerCommand(
       cli.hint(`${id} is ${to}${to === 'open' ? ' until it is closed by hand' : ''}`);
       if (own.length === 0) cli.hint(unused(id, known));
     }
-    return OK;
   });
 }
 

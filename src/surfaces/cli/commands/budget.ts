@@ -10,7 +10,6 @@ import {
 } from '../../../runtime/protections/retry-budget.ts';
 import { HOUR_MS, spendingOf, velocities, type Spending, type Velocity } from '../../../runtime/report/velocity.ts';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 import { withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
 
@@ -23,13 +22,12 @@ const UNUSED: BudgetState = {
   lastRetryAt: 0,
 };
 
-export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
+export async function budgetCommand(cli: Cli): Promise<void> {
   const now = Date.now();
-  const { stored, scripted, spent } = await withStore(cli, async (store) =>
-    store === null
-      ? { stored: null, scripted: false, spent: [] }
-      : { ...(await budgetIn(store)), spent: await spentIn(store, now - HOUR_MS) },
-  );
+  const { stored, scripted, spent } = await withStore(cli, async (store) => ({
+    ...(await budgetIn(store)),
+    spent: await spentIn(store, now - HOUR_MS),
+  }));
   const { tokens, share, burst, calls, retries, denied, lastRetryAt } =
     stored === null ? UNUSED : (stored as unknown as BudgetState);
   const last = lastRetryAt === 0 ? null : iso(lastRetryAt);
@@ -55,7 +53,6 @@ export async function budgetCommand(cli: Cli): Promise<ExitStatus> {
     if (spent.length === 0) cli.hint('no model call has spent anything in the last hour');
     else cli.screen.print(`\n${velocityTable(velocity)}`);
   }
-  return OK;
 }
 
 /** The budget of real calls, or that of scripted ones if no real call was repeated yet. */

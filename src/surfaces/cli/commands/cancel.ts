@@ -1,20 +1,18 @@
 /** `sluice cancel`: stops a run and waits until it has undone its effects. */
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, type Cli, type ExitStatus, type OperatorOptions } from '../context.ts';
 import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { follow } from '../follow.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { findWholeRun, headOf } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 
-export interface CancelOptions extends WorldOptions {
-  readonly as?: string;
-  readonly why?: string;
-}
-
 /** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
-export async function cancelCommand(cli: Cli, given: string, options: CancelOptions): Promise<ExitStatus> {
+export async function cancelCommand(
+  cli: Cli,
+  given: string,
+  options: WorldOptions & OperatorOptions,
+): Promise<ExitStatus> {
   const { as: by = currentUser(), why = '' } = options;
   return withRunSession(cli, findWholeRun, given, options, async (session, run) => {
     const { seq } = await headOf(session.store, run);

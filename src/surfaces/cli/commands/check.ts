@@ -2,21 +2,20 @@
 import { RISKY } from '../../../ir/effect-classes.ts';
 import { tighteningKeys } from '../../../compile/certificate/tighten.ts';
 import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { checkReport, countLine, renderAll } from '../diagnostics.ts';
 import { compileFile, modelDiagnostics, prerequisiteDiagnostics, type CompiledFile } from '../document.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readNumber } from '../option-values.ts';
 import { dollars, grouped, oneLine, plural, table } from '../text.ts';
 import type { Bound, Bounds } from '../../../compile/certificate/certificate.ts';
 import { BUDGET_ROWS, type Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 
-export interface CheckOptions {
-  readonly maxCost?: string;
-}
-
-export async function checkCommand(cli: Cli, files: readonly string[], options: CheckOptions): Promise<ExitStatus> {
+export async function checkCommand(
+  cli: Cli,
+  files: readonly string[],
+  options: { readonly maxCost?: string },
+): Promise<ExitStatus> {
   const maxCost = readNumber('--max-cost', options.maxCost);
   const checked: {
     readonly compiled: CompiledFile;

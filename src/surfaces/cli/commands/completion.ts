@@ -1,15 +1,13 @@
 /** `sluice completion`: a completion script, generated from the commands, so that it never lags behind. */
 import type { Command, Option } from 'commander';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 
 export type Shell = keyof typeof SHELLS;
 
-export async function completionCommand(cli: Cli, shell: Shell, program: Command): Promise<ExitStatus> {
+export async function completionCommand(cli: Cli, shell: Shell, program: Command): Promise<void> {
   const script = SHELLS[shell](knownCommands(program));
   if (cli.json) cli.printJson({ shell, script });
   else cli.screen.printData(script);
-  return OK;
 }
 
 const SHELLS = { bash, zsh, fish } as const satisfies { readonly [shell: string]: (known: readonly Known[]) => string };

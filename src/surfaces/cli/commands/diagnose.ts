@@ -6,13 +6,11 @@ import type { Peers } from '../../evaluate/diagnose/detector.ts';
 import { judgeFailure, type Judged, type JudgeOptions } from '../../evaluate/diagnose/judge.ts';
 import { isGood } from '../../../ir/codes.ts';
 import { recordOf, type RunRecord } from '../../evaluate/journal/record.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { usage, type Cli } from '../context.ts';
 import { readSince } from '../option-values.ts';
 import { findRun, withStore } from '../store.ts';
 import { loadScript } from '../script.ts';
 import { oneLine, plural } from '../text.ts';
-import { usage } from '../usage.ts';
 
 export interface DiagnoseOptions {
   readonly since?: string;
@@ -24,30 +22,26 @@ export interface DiagnoseOptions {
 /** Runs of the same flow that are read to know what is usual. */
 const PEERS_MAX = 200;
 
-export async function diagnoseCommand(
-  cli: Cli,
-  given: string | undefined,
-  options: DiagnoseOptions,
-): Promise<ExitStatus> {
+export async function diagnoseCommand(cli: Cli, given: string | undefined, options: DiagnoseOptions): Promise<void> {
   const since = readSince(options.since, Date.now());
   if (given === undefined && since === undefined)
     throw usage('`diagnose` needs a run, or `--since`', 'Write `sluice diagnose RUN` or `sluice diagnose --since 7d`.');
   const judge = judgeOf(cli, given, options);
-  return withStore(cli, async (store): Promise<ExitStatus> => {
+  return withStore(cli, async (store) => {
     if (given !== undefined) {
-      const run = await findRun(store, given, cli.db);
-      const [diagnosis] = (await diagnoseRuns(store as Store, ({ run: each }) => each === run)) as [Diagnosis];
+      const run = await findRun(cli, store, given);
+      const [diagnosis] = (await diagnoseRuns(store, ({ run: each }) => each === run)) as [Diagnosis];
       const asks = judge !== null && diagnosis.failure !== null;
-      const judged = asks ? await judgeFailure(await load(store as Store, run), judge) : null;
-      if (cli.json) cli.printJson(judge === null ? diagnosis : { ...diagnosis, judged });
-      else cli.screen.print([pageOf(diagnosis), ...(judged === null ? [] : [judgedLine(judged)])].join('\n'));
-      return OK;
+      const judged = asks ? await judgeFailure(await load(store, run), judge) : null;
+      return cli.show(judge === null ? diagnosis : { ...diagnosis, judged }, () =>
+        [pageOf(diagnosis), ...(judged === null ? [] : [judgedLine(judged)])].join('\n'),
+      );
     }
-    const all = store === null ? [] : await diagnoseRuns(store, ({ startedAt }) => startedAt >= (since ?? 0));
+    const all = await diagnoseRuns(store, ({ startedAt }) => startedAt >= (since ?? 0));
     const sick = all.filter(({ findings, failure }) => findings.length > 0 || failure !== null);
-    if (cli.json) cli.printJson({ runs: all.length, findings: countsIn(all), diagnoses: sick });
-    else cli.screen.print([...summaryOf(all), ...sick.map((each) => `\n${pageOf(each)}`)].join('\n'));
-    return OK;
+    cli.show({ runs: all.length, findings: countsIn(all), diagnoses: sick }, () =>
+      [...summaryOf(all), ...sick.map((each) => `\n${pageOf(each)}`)].join('\n'),
+    );
   });
 }
 

@@ -5,7 +5,6 @@ import { createNarrator } from '../../../runtime/report/narrate.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine } from '../text.ts';
 
@@ -16,18 +15,21 @@ interface Difference {
 }
 
 /** Exit 0 also where they differ: that is the result, not a failure. */
-export async function diffCommand(cli: Cli, first: string, second: string): Promise<ExitStatus> {
-  const [a, b] = await withStore(cli, async (store) => [
-    await factsOf(store as Store, await findRun(store, first, cli.db)),
-    await factsOf(store as Store, await findRun(store, second, cli.db)),
-  ]);
-  const differences = a === undefined || b === undefined ? [] : differencesOf(a, b);
-  if (cli.json) cli.printJson({ a: a?.run, b: b?.run, same: differences.length === 0, differences });
-  else if (differences.length === 0) cli.screen.print('the runs are the same');
-  else
-    for (const { what, a: one, b: other } of differences)
-      cli.screen.print(`${what}\n  - ${shown(one)}\n  + ${shown(other)}`);
-  return OK;
+export async function diffCommand(cli: Cli, first: string, second: string): Promise<void> {
+  const [a, b] = await withStore(
+    cli,
+    async (store) =>
+      [
+        await factsOf(store, await findRun(cli, store, first)),
+        await factsOf(store, await findRun(cli, store, second)),
+      ] as const,
+  );
+  const differences = differencesOf(a, b);
+  const lines = differences.map(({ what, a: one, b: other }) => `${what}\n  - ${shown(one)}\n  + ${shown(other)}`);
+  cli.show(
+    { a: a.run, b: b.run, same: lines.length === 0, differences },
+    () => lines.join('\n') || 'the runs are the same',
+  );
 }
 
 interface RunFacts {

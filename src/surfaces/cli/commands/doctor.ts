@@ -1,7 +1,6 @@
 /** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
 import { present } from '../../../expr/present.ts';
-import type { Cli } from '../context.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { oneLine, plural, table } from '../text.ts';
 import { discoverMcp } from '../../../effects/mcp/discover.ts';
 import type { McpServer } from '../../../effects/tools/tool.ts';
@@ -16,20 +15,18 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } fr
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-export interface DoctorOptions {
-  readonly connect?: boolean;
-}
-
 export async function doctorCommand(
   cli: Cli,
-  files: readonly string[] = [],
-  { connect = false }: DoctorOptions = {},
+  files: readonly string[],
+  { connect = false }: { readonly connect?: boolean },
 ): Promise<ExitStatus> {
   const needs = await Promise.all(files.map((file) => needsOf(file, connect)));
   const findings = [...(await examine(cli.db)), ...needs.flat()];
   const ok = findings.every(({ status }) => status !== 'bad');
-  if (cli.json) cli.printJson({ ok, checks: findings });
-  else cli.screen.print(`${table(findings.map(rowOf))}\n\n${ok ? 'ready' : 'not ready: see what is marked `bad`'}`);
+  cli.show(
+    { ok, checks: findings },
+    () => `${table(findings.map(rowOf))}\n\n${ok ? 'ready' : 'not ready: see what is marked `bad`'}`,
+  );
   return ok ? OK : FAILED;
 }
 

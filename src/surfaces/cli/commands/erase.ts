@@ -6,18 +6,18 @@ import type { Store } from '../../../runtime/ports.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { openPiiStore, piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 import { currentUser } from '../ask-person.ts';
 import { recordErased } from '../../erased.ts';
-import { closing, findWholeRun, openFor, withMigratedStore } from '../store.ts';
+import { closing, findWholeRun, openFor, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
-export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus> {
-  const { run, tokensOf } = await withMigratedStore(cli, async (store) => {
-    const found = await findWholeRun(store, given, cli.db);
-    const { state } = await readRun((store as Store).journal, found);
+export async function eraseCommand(cli: Cli, given: string): Promise<void> {
+  const look = async (store: Store) => {
+    const found = await findWholeRun(cli, store, given);
+    const { state } = await readRun(store.journal, found);
     return { run: found, tokensOf: state.origin.pins?.tokensOf ?? found };
-  });
+  };
+  const { run, tokensOf } = await withStore(cli, look, false);
   const owners = [...new Set([run, tokensOf])];
   const vault = piiFileOf(cli.db);
   const erased = existsSync(vault) ? await closing(openPiiStore(vault), (store) => store.erase(tokensOf)) : 0;
@@ -29,19 +29,15 @@ export async function eraseCommand(cli: Cli, given: string): Promise<ExitStatus>
   await closing(openFor(cli), async (store) => {
     for (const each of owners) await recordErased(store.shared, each, currentUser(), attachments);
   });
-  if (cli.json)
-    cli.printJson({
-      run,
-      erased,
-      ...(attachments === 0 ? {} : { attachments }),
-      ...(memory === 0 ? {} : { memory }),
-    });
-  else if (erased + attachments + memory === 0)
-    cli.screen.print(`run ${run} has no personal data, no attachments and no memory`);
-  if (cli.json) return OK;
-  if (erased > 0)
-    cli.screen.print(`${plural(erased, 'value')} of run ${run} erased; its tokens cannot be restored any more`);
-  if (attachments > 0) cli.screen.print(`${plural(attachments, 'attachment')} of run ${run} erased`);
-  if (memory > 0) cli.screen.print(`${plural(memory, 'memory entry', 'memory entries')} of run ${run} erased`);
-  return OK;
+  const lines = [
+    ...(erased === 0
+      ? []
+      : [`${plural(erased, 'value')} of run ${run} erased; its tokens cannot be restored any more`]),
+    ...(attachments === 0 ? [] : [`${plural(attachments, 'attachment')} of run ${run} erased`]),
+    ...(memory === 0 ? [] : [`${plural(memory, 'memory entry', 'memory entries')} of run ${run} erased`]),
+  ];
+  cli.show(
+    { run, erased, ...(attachments === 0 ? {} : { attachments }), ...(memory === 0 ? {} : { memory }) },
+    () => lines.join('\n') || `run ${run} has no personal data, no attachments and no memory`,
+  );
 }

@@ -19,10 +19,9 @@ import { readSuite, type Suite } from '../../evaluate/suite/schema.ts';
 import { runSuite, type SuiteResult } from '../../evaluate/suite/suite.ts';
 import { createChance } from '../../testing/chance.ts';
 import { readBaseline } from '../baseline.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { mistakesIn, requireFlow } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { harmless } from '../code-points.ts';
 import { readWhole, readSince } from '../option-values.ts';
@@ -30,7 +29,6 @@ import { createProgressBar } from '../progress-bar.ts';
 import { reportFiles, type ReportOptions, writeReports, writeText } from '../report-file.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine, plural, table } from '../text.ts';
-import { usage } from '../usage.ts';
 
 export interface EvalOptions extends ReportOptions {
   readonly tag?: readonly string[];
@@ -158,8 +156,8 @@ export interface RecordOptions {
 
 export async function recordCommand(cli: Cli, given: string, options: RecordOptions): Promise<ExitStatus> {
   return withStore(cli, async (store): Promise<ExitStatus> => {
-    const run = await findRun(store, given, cli.db);
-    const record = recordOf(await readRun((store as Store).journal, run));
+    const run = await findRun(cli, store, given);
+    const record = recordOf(await readRun(store.journal, run));
     const wanted = await flowId(options);
     if (wanted !== null && wanted !== record.report.flow)
       throw usage(`run \`${run}\` is of flow \`${record.report.flow}\`, but \`--flow\` names \`${wanted}\``);
@@ -182,13 +180,13 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const records: RunRecord[] = [];
     let others = 0;
-    for (const { run, startedAt, flow } of store === null ? [] : await store.roster.list()) {
+    for (const { run, startedAt, flow } of await store.roster.list()) {
       if (startedAt < since) continue;
       if (only !== null && flow !== only) {
         others += 1;
         continue;
       }
-      const record = recordOf(await readRun((store as Store).journal, run));
+      const record = recordOf(await readRun(store.journal, run));
       if (where === null || where(record.report as unknown as { [name: string]: Json })) records.push(record);
     }
     if (others > 0) cli.hint(`${plural(others, 'run')} of other flows left out`);

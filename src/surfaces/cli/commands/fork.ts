@@ -5,14 +5,12 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { fork, type AgentEdit } from '../../fork.ts';
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
+import { usage, type Cli, type ExitStatus } from '../context.ts';
 import { acceptedCode, withRunSession } from '../continue-run.ts';
-import type { ExitStatus } from '../exit-status.ts';
 import { readText } from '../files.ts';
 import { followToResult } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { findRun } from '../store.ts';
-import { usage } from '../usage.ts';
 import type { WorldOptions } from '../world.ts';
 
 export interface ForkCommandOptions extends WorldOptions {

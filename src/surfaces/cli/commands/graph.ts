@@ -3,10 +3,9 @@ import type { Direction, Picture } from '../../../compile/picture/picture.ts';
 import { renderDot } from '../../../compile/picture/dot.ts';
 import { renderMermaid } from '../../../compile/picture/mermaid.ts';
 import { renderSvg } from '../../../compile/picture/svg/svg.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { failedCompile, renderAll } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 
 export interface GraphOptions {
   readonly format: 'mermaid' | 'dot' | 'svg' | 'json';

@@ -4,20 +4,18 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { VERSION } from '../../../effects/package-root.ts';
 import { withCommandName } from '../command-name.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { usage, type Cli } from '../context.ts';
 import { PROJECT_FILES } from '../init-files.ts';
 import { makeFolder } from '../option-values.ts';
 import { TEMPLATES, type Template } from '../templates/templates.ts';
 import { shellWord } from '../text.ts';
-import { usage } from '../usage.ts';
 
 export interface InitOptions {
   readonly force?: boolean;
   readonly template?: string;
 }
 
-export async function initCommand(cli: Cli, dir: string, options: InitOptions): Promise<ExitStatus> {
+export async function initCommand(cli: Cli, dir: string, options: InitOptions): Promise<void> {
   const { force = false } = options;
   const { files: project, next } = templateOf(options.template);
   makeFolder('init', dir);
@@ -32,9 +30,7 @@ export async function initCommand(cli: Cli, dir: string, options: InitOptions): 
     mkdirSync(dirname(join(dir, file)), { recursive: true });
     writeFileSync(join(dir, file), file === 'package.json' ? manifestOf(text, dir) : text);
   }
-  if (cli.json) cli.printJson({ dir, files });
-  else cli.screen.print(nextSteps(dir, files, next));
-  return OK;
+  cli.show({ dir, files }, () => nextSteps(dir, files, next));
 }
 
 /** Named after the folder, and with the releases that the template was written for. */

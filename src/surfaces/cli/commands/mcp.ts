@@ -9,15 +9,13 @@ import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { discoverMcp, lockDifferences, type Servers } from '../../../effects/mcp/discover.ts';
 import { login } from '../../../effects/mcp/login.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
-import type { Cli } from '../context.ts';
+import { usage, type Cli } from '../context.ts';
 import { compileFile, readLock } from '../document.ts';
 import { failedCompile } from '../diagnostics.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { oneLine, plural } from '../text.ts';
-import { usage } from '../usage.ts';
 
-export async function mcpLockCommand(cli: Cli, file: string): Promise<ExitStatus> {
+export async function mcpLockCommand(cli: Cli, file: string): Promise<void> {
   const servers = await serversIn(file);
   const names = Object.keys(servers);
   if (names.length === 0)
@@ -26,25 +24,17 @@ export async function mcpLockCommand(cli: Cli, file: string): Promise<ExitStatus
   const before = readLock(file);
   const changes = before === undefined ? [] : lockDifferences(before, lock);
   writeFileSync(lockFileOf(file), `${JSON.stringify(lock, null, 2)}\n`);
-  if (cli.json) cli.printJson({ file: lockFileOf(file), servers: lock.servers, changes });
-  else {
-    const counts = names.map((name) => `${name} (${plural(lock.servers[name]?.length ?? 0, 'tool')})`);
-    cli.screen.print(`${lockFileOf(file)}: ${counts.join(', ')}`);
-    for (const change of changes) cli.screen.print(`changed: ${oneLine(change)}`);
-  }
-  return OK;
-}
-
-export interface LoginOptions {
-  readonly timeout?: string;
+  const counts = names.map((name) => `${name} (${plural(lock.servers[name]?.length ?? 0, 'tool')})`);
+  const lines = [`${lockFileOf(file)}: ${counts.join(', ')}`, ...changes.map((each) => `changed: ${oneLine(each)}`)];
+  cli.show({ file: lockFileOf(file), servers: lock.servers, changes }, () => lines.join('\n'));
 }
 
 export async function mcpLoginCommand(
   cli: Cli,
   file: string,
   wanted: string | undefined,
-  options: LoginOptions,
-): Promise<ExitStatus> {
+  options: { readonly timeout?: string },
+): Promise<void> {
   const timeoutMs = (readWhole('--timeout', options.timeout, 1, DAY_SECONDS) ?? LOGIN_SECONDS) * 1000;
   const servers = Object.entries(await serversIn(file)).filter(([, { oauth }]) => oauth?.login === true);
   const chosen = servers.filter(([name]) => wanted === undefined || name === wanted);
@@ -57,7 +47,6 @@ export async function mcpLoginCommand(
     if (!cli.json) cli.screen.print(`logged in to ${oneLine(name)}`);
   }
   if (cli.json) cli.printJson({ servers: chosen.map(([name]) => name) });
-  return OK;
 }
 
 const LOGIN_SECONDS = 300;

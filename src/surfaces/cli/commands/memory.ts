@@ -13,8 +13,7 @@ import {
 } from '../../../runtime/memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import type { Cli, OperatorOptions } from '../context.ts';
 import { readWhole } from '../option-values.ts';
 import { closing, demandDatabase, openFor, withStore } from '../store.ts';
 import { iso, framed, oneLine, table } from '../text.ts';
@@ -28,12 +27,7 @@ export interface MemoryListOptions {
   readonly limit?: string;
 }
 
-export interface MemoryActOptions {
-  readonly as?: string;
-  readonly why?: string;
-}
-
-export async function memoryListCommand(cli: Cli, options: MemoryListOptions): Promise<ExitStatus> {
+export async function memoryListCommand(cli: Cli, options: MemoryListOptions): Promise<void> {
   const { agent, user, share, state, search } = options;
   const limit = readWhole('--limit', options.limit, 1);
   const now = Date.now();
@@ -51,18 +45,15 @@ export async function memoryListCommand(cli: Cli, options: MemoryListOptions): P
     const rows = entries.map((entry) => rowOf(entry, now));
     cli.printTable(HEAD, rows, found.length === 0 ? 'nothing is remembered yet' : 'no entry fits');
   }
-  return OK;
 }
 
-export async function memoryShowCommand(cli: Cli, given: string): Promise<ExitStatus> {
+export async function memoryShowCommand(cli: Cli, given: string): Promise<void> {
   const now = Date.now();
   const entry = await withMemory(cli, {}, (memory, caller) => entryNamed(memory, caller, given, now));
-  if (cli.json) cli.printJson(jsonOf(entry, now));
-  else cli.screen.print(blockOf(entry, now));
-  return OK;
+  cli.show(jsonOf(entry, now), () => blockOf(entry, now));
 }
 
-export async function memoryReleaseCommand(cli: Cli, given: string, options: MemoryActOptions): Promise<ExitStatus> {
+export async function memoryReleaseCommand(cli: Cli, given: string, options: OperatorOptions): Promise<void> {
   const now = Date.now();
   const entry = await withMemory(cli, options, async (memory, caller) => {
     const known = await entryNamed(memory, caller, given, now);
@@ -73,10 +64,9 @@ export async function memoryReleaseCommand(cli: Cli, given: string, options: Mem
   });
   if (cli.json) cli.printJson(jsonOf(entry, now));
   else cli.hint(`${entry.id} is active: later runs of its owner get it, as data and with its trust (${entry.trust})`);
-  return OK;
 }
 
-export async function memoryForgetCommand(cli: Cli, given: string, options: MemoryActOptions): Promise<ExitStatus> {
+export async function memoryForgetCommand(cli: Cli, given: string, options: OperatorOptions): Promise<void> {
   const now = Date.now();
   const forgotten = await withMemory(cli, options, async (memory, caller) => {
     const { id, owner } = await entryNamed(memory, caller, given, now);
@@ -86,13 +76,11 @@ export async function memoryForgetCommand(cli: Cli, given: string, options: Memo
   });
   if (cli.json) cli.printJson({ forgotten });
   else cli.hint(`${forgotten} is deleted`);
-  return OK;
 }
 
 /** Releases, deletions and violations, in order. A tenant sees those of its own entries. */
-export async function memoryLogCommand(cli: Cli): Promise<ExitStatus> {
+export async function memoryLogCommand(cli: Cli): Promise<void> {
   const acts = await withStore(cli, async (store) => {
-    if (store === null) return [];
     const tenants = new Map((await store.shared.list(MEMORY_ACTS)).map(({ key, value }) => [key, tenantIn(value)]));
     const all = (await store.shared.acts()).filter(({ key }) => key.startsWith(MEMORY_ACTS));
     return cli.tenant === undefined ? all : all.filter(({ key }) => tenants.get(key) === cli.tenant);
@@ -106,7 +94,6 @@ export async function memoryLogCommand(cli: Cli): Promise<ExitStatus> {
     const cells = rows.map((row) => Object.values(row).map((each) => oneLine(each, 60)));
     cli.printTable(['AT', 'WHAT', 'ENTRY', 'BY', 'WHY'], cells, 'no entry was released or deleted by hand');
   }
-  return OK;
 }
 
 function tenantIn(value: Json): Json {
@@ -116,7 +103,7 @@ function tenantIn(value: Json): Json {
 /** Opens the memory beside the database. A violation is recorded with the acts of operators. */
 async function withMemory<Result>(
   cli: Cli,
-  { as: by = currentUser() }: MemoryActOptions,
+  { as: by = currentUser() }: OperatorOptions,
   work: (memory: MemoryStore, caller: MemoryOperator) => Promise<Result>,
 ): Promise<Result> {
   demandDatabase(cli, 'run-not-found', 'nothing is remembered');

@@ -18,8 +18,7 @@ import {
   type MetricsReport,
 } from '../../evaluate/render/metrics.ts';
 import { readBaseline } from '../baseline.ts';
-import type { Cli } from '../context.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { reportFiles, writeReports } from '../report-file.ts';
 import { readSince } from '../option-values.ts';
 import { demandFlow, withStore } from '../store.ts';
@@ -37,7 +36,7 @@ export async function metricsCommand(cli: Cli, options: MetricsOptions): Promise
   const since = readSince(options.since, Date.now());
   const files = reportFiles(options, ['.json', '.md', '.html', '.xml', '.txt']);
   const before = options.baseline === undefined ? null : readBaseline(options.baseline);
-  const samples = await withStore(cli, async (store) => (store === null ? [] : samplesIn(store, since, options.flow)));
+  const samples = await withStore(cli, (store) => samplesIn(store, since, options.flow));
   const figures = figuresOf(samples);
   const comparisons = before === null ? [] : compareFigures(before, figures);
   const report = reportOf(samples, figures, comparisons, options);
@@ -48,8 +47,7 @@ export async function metricsCommand(cli: Cli, options: MetricsOptions): Promise
     '.xml': () => metricsJUnit(report),
     '.txt': () => `${textOf(report)}\n`,
   });
-  if (cli.json) cli.printJson(valuesOf(figures));
-  else cli.screen.print(textOf(report));
+  cli.show(valuesOf(figures), () => textOf(report));
   if (options.gate === true && samples.length === 0) {
     cli.hint('no run was measured, so no target is met');
     return FAILED;

@@ -11,11 +11,10 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { withRunSession } from '../continue-run.ts';
 import { requireFlow } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { findRun, headOf, withStore } from '../store.ts';
 import { plural } from '../text.ts';
@@ -37,11 +36,11 @@ export async function migrateCommand(
   const flow = requireFlow(compiled);
   if (options.dryRun === true)
     return withStore(cli, async (store) => {
-      const versions = await versionOf(store, given, cli.db, flow);
-      return printFit(cli, versions, await examine(store as Store, versions.run, flow));
+      const versions = await versionOf(cli, store, given, flow);
+      return printFit(cli, versions, await examine(store, versions.run, flow));
     });
-  const findOlder = async (store: Store | null, id: string, db: string): Promise<RunId> =>
-    (await versionOf(store, id, db, flow)).run;
+  const findOlder = async (_: Cli, store: Store, id: string): Promise<RunId> =>
+    (await versionOf(cli, store, id, flow)).run;
   const functions = compiled.definition?.tools ?? {};
   const world = { ...options, documentDir: dirname(file), functions };
   return withRunSession(cli, findOlder, given, world, async (session, from) => {
@@ -66,9 +65,9 @@ interface Versions {
   readonly to: string;
 }
 
-async function versionOf(store: Store | null, given: string, db: string, { hash }: CompiledFlow): Promise<Versions> {
-  const run = await findRun(store, given, db);
-  const { state } = await readRun((store as Store).journal, run);
+async function versionOf(cli: Cli, store: Store, given: string, { hash }: CompiledFlow): Promise<Versions> {
+  const run = await findRun(cli, store, given);
+  const { state } = await readRun(store.journal, run);
   if (state.flow === hash)
     throw new SluiceError('bad-migration', `run \`${run}\` has this version already`, 'Name another document.');
   return { run, from: state.flow, to: hash };
@@ -76,11 +75,11 @@ async function versionOf(store: Store | null, given: string, db: string, { hash 
 
 function printFit(cli: Cli, versions: Versions, misfits: readonly Misfit[]): ExitStatus {
   const fits = misfits.length === 0;
-  if (cli.json) cli.printJson({ ...versions, fits, misfits });
-  else if (fits) cli.screen.print(`${versions.run} fits the new version`);
-  else {
-    const list = misfits.map(({ part, problem }) => `  ${part}: ${problem}`);
-    cli.screen.print([`${versions.run} does not fit: ${plural(misfits.length, 'problem')}`, ...list].join('\n'));
-  }
+  const list = misfits.map(({ part, problem }) => `  ${part}: ${problem}`);
+  cli.show({ ...versions, fits, misfits }, () =>
+    fits
+      ? `${versions.run} fits the new version`
+      : [`${versions.run} does not fit: ${plural(misfits.length, 'problem')}`, ...list].join('\n'),
+  );
   return fits ? OK : FAILED;
 }

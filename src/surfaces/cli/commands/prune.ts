@@ -6,12 +6,10 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
 import type { RunEntry, RunScope, Store } from '../../../runtime/ports.ts';
 import { exportTo, forget } from '../../retention.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { usage, type Cli } from '../context.ts';
 import { makeFolder, readSince, readWhole } from '../option-values.ts';
 import { demandDatabase, demandFlow, openFor } from '../store.ts';
 import { plural } from '../text.ts';
-import { usage } from '../usage.ts';
 
 export interface PruneOptions {
   readonly flow?: string;
@@ -21,7 +19,7 @@ export interface PruneOptions {
   readonly dryRun?: boolean;
 }
 
-export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<ExitStatus> {
+export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<void> {
   // The folder of the option starts here; that of `retain` starts at the document.
   const options = given.export === undefined ? given : { ...given, export: resolve(given.export) };
   const rule = ruleOf(options);
@@ -34,13 +32,9 @@ export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<ExitS
     const expired = await expiredRuns(store, options, rule);
     if (options.dryRun !== true) await remove(cli, store, expired);
     const runs = expired.map(({ run }) => run);
-    if (cli.json) cli.printJson({ removed: runs, dryRun: options.dryRun === true });
-    else {
-      const verb = options.dryRun === true ? 'would be' : runs.length === 1 ? 'was' : 'were';
-      cli.screen.print(`${plural(runs.length, 'run')} ${verb} removed`);
-    }
-    if (!cli.json) for (const run of runs) cli.screen.print(`  ${run}`);
-    return OK;
+    const verb = options.dryRun === true ? 'would be' : runs.length === 1 ? 'was' : 'were';
+    const lines = [`${plural(runs.length, 'run')} ${verb} removed`, ...runs.map((run) => `  ${run}`)];
+    cli.show({ removed: runs, dryRun: options.dryRun === true }, () => lines.join('\n'));
   } finally {
     await engine.close();
   }

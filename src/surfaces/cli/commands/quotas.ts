@@ -15,35 +15,27 @@ import { SluiceError } from '../../../runtime/errors.ts';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { FAILED, OK, usage, type Cli, type ExitStatus, type OperatorOptions } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
 import { closing, withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
-import { usage } from '../usage.ts';
 import { withCommandName } from '../command-name.ts';
 
-export interface QuotaOptions {
+export interface QuotaOptions extends OperatorOptions {
   readonly runs?: string;
   readonly concurrent?: string;
   readonly tokens?: string;
   readonly usd?: string;
   readonly per?: Period;
-  readonly as?: string;
-  readonly why?: string;
 }
 
 export async function quotasCommand(cli: Cli): Promise<ExitStatus> {
-  const { quotas, acts, broken } = await withStore(cli, async (store) =>
-    store === null
-      ? { quotas: [], acts: [], broken: null }
-      : {
-          quotas: await usesIn(store.shared, cli.tenant),
-          acts: await quotaActs(store.shared, cli.tenant),
-          broken: await brokenIn(store),
-        },
-  );
+  const { quotas, acts, broken } = await withStore(cli, async (store) => ({
+    quotas: await usesIn(store.shared, cli.tenant),
+    acts: await quotaActs(store.shared, cli.tenant),
+    broken: await brokenIn(store),
+  }));
   if (broken !== null) noteError(cli.screen, 'chain-broken', `these quotas may be wrong: ${broken}`);
   if (cli.json)
     cli.printJson({ quotas: quotas.map(jsonOf), acts: acts.map(actJson), ...(broken === null ? {} : { broken }) });
@@ -61,7 +53,7 @@ async function brokenIn({ journal, shared }: Store): Promise<string | null> {
   return (await auditShared(shared)).broken ?? (await journal.broken?.()) ?? null;
 }
 
-export async function setQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<ExitStatus> {
+export async function setQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<void> {
   const { per, as: by = currentUser(), why = '' } = options;
   const numbers = {
     runs: readWhole('--runs', options.runs),
@@ -80,7 +72,7 @@ export async function setQuotaCommand(cli: Cli, tenant: string, options: QuotaOp
   });
 }
 
-export async function removeQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<ExitStatus> {
+export async function removeQuotaCommand(cli: Cli, tenant: string, options: OperatorOptions): Promise<void> {
   return changed(cli, async ({ shared }) => {
     const known = await namesWith(shared, QUOTA_PREFIX);
     if (!known.includes(tenant)) throw unknown(tenant, known);
@@ -95,7 +87,7 @@ export async function removeQuotaCommand(cli: Cli, tenant: string, options: Quot
 }
 
 /** A tenant cannot change its own quota. */
-async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promise<ExitStatus> {
+async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promise<void> {
   if (cli.tenant !== undefined)
     throw new SluiceError(
       'wrong-tenant',
@@ -103,7 +95,6 @@ async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promi
       'Leave `--tenant` out: quotas are set by an operator.',
     );
   await closing(openStore(cli.db), change);
-  return OK;
 }
 
 interface TenantUse {

@@ -1,8 +1,7 @@
 /** `sluice replay`: decides again over the journal and names both sides of any difference. */
 import { replay } from '../../../runtime/journal/audit.ts';
 import type { Difference } from '../../../runtime/journal/replay.ts';
-import type { Cli } from '../context.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { withRun } from '../store.ts';
 import { oneLine, plural } from '../text.ts';

@@ -1,26 +1,26 @@
 /** `sluice resume`: continues one run or all unfinished ones. Waits for a run that another live process owns. */
 import type { RunId } from '../../../ir/events.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
-import type { RunEntry, WorkerId } from '../../../runtime/ports.ts';
-import type { Cli } from '../context.ts';
+import type { RunEntry, Store, WorkerId } from '../../../runtime/ports.ts';
+import { FAILED, OK, statusOfRun, worst, type Cli, type ExitStatus } from '../context.ts';
 import { checkCode, withRecorded } from '../continue-run.ts';
-import { FAILED, OK, statusOfRun, worst, type ExitStatus } from '../exit-status.ts';
 import { follow, printOutcome } from '../follow.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { renderError, reportOf, type ErrorReport } from '../report-error.ts';
 import { withSession, type Session } from '../session.ts';
-import { findRun, headOf, withMigratedStore, withStore } from '../store.ts';
+import { findRun, headOf, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 
 export async function resumeCommand(cli: Cli, given: string | undefined, options: WorldOptions): Promise<ExitStatus> {
-  const runs = await withMigratedStore(cli, async (store) => {
-    if (given !== undefined) return [await findRun(store, given, cli.db)];
-    const listed = (await store?.roster.list({ status: ['pending', 'running', 'suspended'] })) ?? [];
+  const look = async (store: Store): Promise<readonly RunId[]> => {
+    if (given !== undefined) return [await findRun(cli, store, given)];
+    const listed = await store.roster.list({ status: ['pending', 'running', 'suspended'] });
     return listed
       .filter(isDue)
       .map(({ run }) => run)
       .reverse();
-  });
+  };
+  const runs = await withStore(cli, look, false);
   if (runs.length === 0) {
     if (cli.json) cli.printJson([]);
     cli.hint('nothing to resume');
@@ -61,7 +61,6 @@ class Resumed {
     await withStore(this.#cli, async (store) => {
       for (const run of runs)
         await this.#attempt(run, async () => {
-          if (store === null) return;
           const own = await withRecorded(this.#cli, store, run, options);
           const group = groups.get(own.script) ?? { options: own, runs: [] };
           group.runs.push(run);

@@ -2,7 +2,7 @@
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { dirname, resolve } from 'node:path';
-import type { Cli } from '../context.ts';
+import { USAGE, type Cli, type ExitStatus } from '../context.ts';
 import { discoverMcp, mcpDifferences, serverOf, type Servers } from '../../../effects/mcp/discover.ts';
 import { isScripted } from '../../../effects/scripted/performer.ts';
 import { calledTools, type RealCalls } from '../../../effects/tools/prerequisites.ts';
@@ -13,7 +13,6 @@ import { newRunId } from '../../../runtime/engine/run-id.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
 import { DiagnosticsError, renderAll, requireFlow } from '../diagnostics.ts';
-import { USAGE, type ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
 import { FROM_STDIN } from '../../../catalog/unnamed-scripts.ts';

@@ -1,14 +1,13 @@
 /** `sluice runs`: lists runs, newest first. */
+import { existsSync } from 'node:fs';
 import { present } from '../../../expr/present.ts';
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry, Store } from '../../../runtime/ports.ts';
 import { withCommandName } from '../command-name.ts';
-import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
+import { usage, type Cli } from '../context.ts';
 import { readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
 import { iso, oneLine, plural, table } from '../text.ts';
-import { usage } from '../usage.ts';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 
 export interface RunsOptions {
@@ -16,16 +15,15 @@ export interface RunsOptions {
   readonly limit?: string;
 }
 
-export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitStatus> {
+export async function runsCommand(cli: Cli, options: RunsOptions): Promise<void> {
   const status = options.state?.split(',').map(stateNamed);
   const limit = readWhole('--limit', options.limit, 1);
   const filter = present({ status, limit });
-  const found = await withStore(cli, async (store) => (store === null ? null : listChecked(store, filter)));
-  const entries = found ?? [];
+  const entries = await withStore(cli, (store) => listChecked(store, filter));
   if (cli.json) cli.printJson(entries.map(jsonOf));
   else if (entries.length === 0)
     cli.hint(
-      found === null || status === undefined
+      status === undefined || !existsSync(cli.db)
         ? withCommandName('no runs yet; start one with `sluice run FILE`')
         : `no run is ${status.join(' or ')}`,
     );
@@ -35,7 +33,6 @@ export async function runsCommand(cli: Cli, options: RunsOptions): Promise<ExitS
     cli.warn(
       withCommandName(`${plural(changed, 'run')} of ${entries.length} cannot be trusted; run \`sluice audit verify\``),
     );
-  return OK;
 }
 
 interface CheckedEntry extends RunEntry {

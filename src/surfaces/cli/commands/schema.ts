@@ -3,9 +3,7 @@ import { NOTATIONS } from '../../../compile/notations/registry.ts';
 import { documentSchema } from '../../../compile/document/schema/schema.ts';
 import { ART_SCHEMA } from '../../evaluate/journal/art-schema.ts';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 
-export async function schemaCommand(cli: Cli, of: 'document' | 'trace'): Promise<ExitStatus> {
+export async function schemaCommand(cli: Cli, of: 'document' | 'trace'): Promise<void> {
   cli.printJson(of === 'trace' ? ART_SCHEMA : documentSchema(NOTATIONS));
-  return OK;
 }

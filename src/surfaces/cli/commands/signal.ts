@@ -1,8 +1,7 @@
 /** `sluice signal`: sends a signal to a run that waits for it, then follows the run until it waits or ends. */
 import { currentUser } from '../ask-person.ts';
-import type { Cli } from '../context.ts';
+import type { Cli, ExitStatus } from '../context.ts';
 import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
-import type { ExitStatus } from '../exit-status.ts';
 import { followToResult } from '../follow.ts';
 import { readJson } from '../option-values.ts';
 import { findRun, headOf } from '../store.ts';

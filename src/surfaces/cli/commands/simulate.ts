@@ -11,10 +11,9 @@ import type { Call } from '../../../runtime/ports.ts';
 import type { RealCheck } from '../../evaluate/rehearse/drive.ts';
 import { rehearse, type Rehearsal } from '../../evaluate/rehearse/rehearse.ts';
 import { rehearsalHtml, rehearsalJUnit, rehearsalMarkdown } from '../../evaluate/render/rehearsal.ts';
-import type { Cli } from '../context.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { failedCompile, requireFlow } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
-import { FAILED, OK, type ExitStatus } from '../exit-status.ts';
 import { readJson, readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
 import { reportFiles, writeReports, type ReportOptions } from '../report-file.ts';
@@ -62,8 +61,7 @@ export async function simulateCommand(cli: Cli, file: string, options: SimulateO
     '.xml': () => rehearsalJUnit(result),
   });
   const { samples: _, ...report } = result;
-  if (cli.json) cli.printJson(report);
-  else cli.screen.print(textOf(result, file));
+  cli.show(report, () => textOf(result, file));
   return Object.values(result.certificate).every(({ holds }) => holds) ? OK : FAILED;
 }
 

@@ -14,7 +14,6 @@ import { agentRunTrace } from '../../evaluate/journal/art.ts';
 import { otelTrace } from '../../evaluate/journal/otel.ts';
 import { recordOf } from '../../evaluate/journal/record.ts';
 import type { Cli } from '../context.ts';
-import { OK, type ExitStatus } from '../exit-status.ts';
 import { readWhole } from '../option-values.ts';
 import { detailOf } from '../view/notices.ts';
 import { readOptions, withRun } from '../store.ts';
@@ -35,14 +34,13 @@ export interface TraceOptions {
   readonly format?: 'events' | 'art' | 'otel';
 }
 
-export async function traceCommand(cli: Cli, given: string, options: TraceOptions): Promise<ExitStatus> {
+export async function traceCommand(cli: Cli, given: string, options: TraceOptions): Promise<void> {
   const after = readWhole('--after', options.after) ?? 0;
   return withRun(cli, given, async ({ journal, shared }, run) => {
     const reading = readOptions(cli, options);
     if (options.format === 'art' || options.format === 'otel') {
       const record = recordOf(await readRun(journal, run, reading));
-      cli.printJson(options.format === 'art' ? agentRunTrace(record) : otelTrace(record));
-      return OK;
+      return cli.printJson(options.format === 'art' ? agentRunTrace(record) : otelTrace(record));
     }
     const { program, events } = await streamRun(journal, run, reading);
     const attachments = attachmentsBeside(cli.db);
@@ -55,7 +53,6 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
     else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
     else await printAll(cli, storyLines(program, events, after));
     attachments.close();
-    return OK;
   });
 }
 

@@ -16,8 +16,7 @@ import { createPublicEvents } from '../../../runtime/report/public-events.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import { flagsOf, scriptOf, withCommandName } from '../command-name.ts';
-import type { Cli } from '../context.ts';
-import { OK, statusOfRun, type ExitStatus } from '../exit-status.ts';
+import { OK, statusOfRun, type Cli, type ExitStatus } from '../context.ts';
 import { printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { onInterrupt } from '../session.ts';
@@ -41,10 +40,10 @@ export async function watchCommand(cli: Cli, given: string, options: WatchOption
 export async function logsCommand(cli: Cli, given: string | undefined, options: LogsOptions): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;
   return withStore(cli, async (store): Promise<ExitStatus> => {
-    const run = await findRun(store, given ?? (await newestRun(store)), cli.db);
+    const run = await findRun(cli, store, given ?? (await newestRun(store)));
     if (given === undefined) cli.hint(`run ${run}`);
-    if (options.follow === true) return watchRun(cli, store as Store, run, after);
-    const { program, events } = await streamRun((store as Store).journal, run);
+    if (options.follow === true) return watchRun(cli, store, run, after);
+    const { program, events } = await streamRun(store.journal, run);
     const log = createLog(program, after);
     if (cli.json) cli.printJson([...events].flatMap((event) => log.events(event)));
     else for (const event of events) for (const line of log.lines(event)) cli.screen.print(line);
@@ -52,8 +51,8 @@ export async function logsCommand(cli: Cli, given: string | undefined, options: 
   });
 }
 
-async function newestRun(store: Store | null): Promise<RunId> {
-  const [newest] = (await store?.roster.list({ limit: 1 })) ?? [];
+async function newestRun({ roster }: Store): Promise<RunId> {
+  const [newest] = await roster.list({ limit: 1 });
   if (newest === undefined)
     throw new SluiceError('run-not-found', 'there are no runs yet', 'Start one with `sluice run`.');
   return newest.run;

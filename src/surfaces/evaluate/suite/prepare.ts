@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { failedCompile, requireFlow } from '../../cli/diagnostics.ts';
 import { compileAs, compileFile, flowIn, type CompiledFile } from '../../cli/document.ts';
 import { loadScript } from '../../cli/script.ts';
-import { usage } from '../../cli/usage.ts';
+import { usage } from '../../cli/context.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
