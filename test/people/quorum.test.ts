@@ -119,9 +119,17 @@ test('under a script, a question that is left to people does not reach its secon
   expect((await eventsOf(here, run)).map(({ type }) => type)).not.toContain('question.escalated');
 });
 
-test('a run whose user leaves too few approvers does not start', async () => {
+test('a run whose user leaves too few approvers waits: they can reject, and not approve', async () => {
   const here = office();
-  expect(await refusedWith(here.engine.start(gated(TWO), { input: {}, origin: { user: 'ben' } }))).toBe('bad-start');
+  const run = await here.engine.start(gated(TWO), { input: { amount: 1 }, origin: { user: 'ben' } });
+  const [question] = (await here.engine.settled(run)).waiting;
+  const answer = (choice: string, by: string, key: string) =>
+    here.engine.answer(question?.id ?? '', { choice, by, key });
+  expect(await refusedWith(answer('approve', 'ben', ben.key))).toBe('self-approval');
+  await answer('approve', 'anna', anna.key);
+  expect((await here.engine.get(run)).state).toBe('suspended');
+  await answer('reject', 'anna', anna.key);
+  expect(await here.engine.settled(run)).toMatchObject({ state: 'completed', receipts: [] });
 });
 
 function scripted(script: Script) {

@@ -1,8 +1,8 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
 import { canonical } from '../../expr/canonical.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Instant, Origin, RunId } from '../../ir/events.ts';
-import type { CompiledFlow, Node } from '../../ir/nodes.ts';
+import type { Instant, RunId } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import { demandSealed } from '../journal/verify.ts';
@@ -33,7 +33,6 @@ export class Starter {
     await this.#host.ensureOpen();
     checkRunId(run);
     checkFlow(flow);
-    checkQuorums(flow, origin);
     // The id may be that of a run whose rows were deleted from outside.
     await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
@@ -104,23 +103,6 @@ export class Starter {
       throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'choose another run id');
     await this.#ownership.resume(run);
     return run;
-  }
-}
-
-/** Refuses a run whose user leaves too few people to approve a question: it could never be answered. */
-function checkQuorums({ nodes, people = {} }: CompiledFlow, { user }: Origin): void {
-  if (user === undefined) return;
-  for (const node of Object.values<Node>(nodes)) {
-    const approvers = node.op === 'do' && node.effect.kind === 'ask' ? node.effect.approvers : undefined;
-    if (approvers === undefined) continue;
-    const all = new Set([...approvers.people, ...(approvers.escalation?.people ?? [])]);
-    const left = [...all].filter((id) => id !== user && people[id]?.osUser !== user);
-    if (left.length >= approvers.quorum) continue;
-    throw new SluiceError(
-      'bad-start',
-      `nobody could approve \`${node.label.name}\`: the run is for \`${user}\`, and ${approvers.quorum} other people must agree`,
-      'Start the run for another user, or name more people in `approvers`.',
-    );
   }
 }
 
