@@ -148,7 +148,8 @@ class Walk {
     const name = nameOf(node);
     const input = fields(effect.input, thread.slots);
     // How to undo it is fixed before it is asked for.
-    const args = fields(node.undo?.input ?? {}, { ...thread.slots, input });
+    const undoInput = node.undo?.input;
+    const args = undoInput === undefined ? (input['args'] ?? {}) : fields(undoInput, { ...thread.slots, input });
     const undo = { node: at, name: node.undo?.tool ?? '', args, result: null as Json };
     if (node.takes !== undefined && this.#world.validate(node.takes, input['args'] ?? null) !== null)
       return failed(thread, node, problem(node, semantic('ArgumentError')));

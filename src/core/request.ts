@@ -19,7 +19,7 @@ import type {
 } from '../ir/events.ts';
 import { onlyReads } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
-import type { DoNode } from '../ir/nodes.ts';
+import type { DoNode, Input } from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import type { Declared } from './declared.ts';
@@ -145,7 +145,7 @@ function prepare(program: Program, thread: Thread, node: DoNode): Prepared | Err
     const input = evaluateInput(program, node.effect.input, thread.slots);
     const undo = node.undo && {
       tool: node.undo.tool,
-      args: evaluateInput(program, node.undo.input, { ...thread.slots, input }),
+      args: undoArgs(program, thread, node.undo.input, input),
       timeoutMs: node.undo.timeoutMs,
     };
     const invalid = node.takes === undefined ? null : program.pure.validate(node.takes, input['args'] ?? null);
@@ -155,6 +155,10 @@ function prepare(program: Program, thread: Thread, node: DoNode): Prepared | Err
   } catch (cause) {
     return expressionError(node, cause);
   }
+}
+
+function undoArgs(program: Program, thread: Thread, given: Input | undefined, input: Prepared['input']): Undo['args'] {
+  return given === undefined ? (input['args'] ?? {}) : evaluateInput(program, given, { ...thread.slots, input });
 }
 
 /** An effect that cannot be requested fails in the same way as one that was. */

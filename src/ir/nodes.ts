@@ -151,8 +151,11 @@ export interface PickNode extends NodeBase {
 export interface DoNode extends NodeBase {
   readonly op: 'do';
   readonly effect: Effect;
-  /** Where the compensation of this effect is found: its arguments are fixed before the effect is requested. */
-  readonly undo?: { readonly tool: string; readonly input: Input; readonly timeoutMs: number };
+  /**
+   * The compensation of this effect. Its arguments are fixed before the effect is requested. Without `input` they are the
+   * arguments of the effect itself.
+   */
+  readonly undo?: { readonly tool: string; readonly input?: Input; readonly timeoutMs: number };
   /** The arguments must satisfy this schema before anything is asked for. */
   readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before anything of it is written. */

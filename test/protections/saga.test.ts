@@ -1,6 +1,7 @@
 /** Idempotency and saga: compensations are registered before the effect, and run last in first out. §flow/saga */
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../src/index.ts';
+import { compile, createEngine, openMemory, replay } from '../../src/index.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
 import type { Settled } from '../../src/ir/events.ts';
 import { flowOf, lab } from './run-flow.ts';
 
@@ -40,6 +41,44 @@ describe('a saga', () => {
     expect(events[request]).toMatchObject({ undo: { tool: 'flight.cancel' } });
     expect(events.filter(({ type }) => type === 'undo.requested')).toHaveLength(2);
     await one.close();
+  });
+});
+
+describe('the compensation gets the arguments of the call', () => {
+  const args = { city: 'Rome', 'room-number': 7, extra: { beds: 2 } };
+  const properties = { city: { type: 'string' }, late: { type: 'boolean' } };
+  const clerk = { id: 'clerk', instructions: 'Book.', tools: ['hotel.book'] };
+  const stop = { id: 'stop', type: 'fail', code: 'IMPOSSIBLE', message: 'no' };
+  const first = {
+    agent: { id: 'first', type: 'agent', agent: 'clerk', routes: [{ to: 'stop' }] },
+    tool: { id: 'first', type: 'tool', tool: 'hotel.book', params: args, routes: [{ to: 'stop' }] },
+  };
+  test.each([
+    ['agent', undefined],
+    ['agent', { type: 'object', properties }],
+    ['tool', undefined],
+    ['tool', { type: 'object', properties }],
+  ] as const)('called by a node of type %s, with the schema %j', async (by, input) => {
+    const hotel = { ...tools['hotel.book'], ...(input === undefined ? {} : { input }) };
+    const nodes = [first[by], stop];
+    const flow = { id: 'stay', entry: 'first', nodes };
+    const document = { agents: [clerk], tools: { ...tools, 'hotel.book': hotel }, flow };
+    const store = openMemory();
+    const script = {
+      agents: { clerk: [{ tools: [{ name: 'hotel.book', args }] }, 'The room is booked.'] },
+      tools: { 'hotel.book': [{ result: 'booked' }], 'hotel.cancel': [{ result: 'done' }] },
+      approvals: { 'hotel.book': 'approve' },
+    };
+    const engine = createEngine({ journal: store, script });
+    const run = await engine.start(flowOf(document), { input: 'Book.' });
+    const report = await engine.settled(run);
+    expect(report).toMatchObject({ code: 'IMPOSSIBLE', receipts: [{ status: 'compensated' }] });
+    const { events } = await readRun(store.journal, run);
+    expect(events.flatMap((event) => (event.type === 'effect.requested' && event.undo) || [])).toMatchObject([
+      { args },
+    ]);
+    expect(await replay(store.journal, run)).toMatchObject({ difference: null });
+    await engine.close();
   });
 });
 

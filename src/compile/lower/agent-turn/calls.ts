@@ -6,7 +6,7 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { BoundaryDef, Case, Claim, Expr, ForkNode, Input, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
-import { isIdentifier, quote } from '../../expressions/cel-text.ts';
+import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { set } from '../kit.ts';
@@ -239,7 +239,6 @@ function undoOf({ builder }: Kit, name: string) {
   if (undo === null) return null;
   return {
     tool: undo,
-    input: sameArguments(tool?.input),
     timeoutMs: builder.toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0,
   };
 }
@@ -262,15 +261,6 @@ function sourceOf(tool: string, trust: string | undefined): string {
 /** A command with a non-zero exit code is not a success, although the call itself succeeded. */
 const OK: Expr =
   'type(it) == map && it.exitCode != null ? it.exitCode == 0 : type(it) == string ? !re(it, "^\\\\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT)") : true';
-
-function sameArguments(schema: unknown): Input {
-  const properties = (schema as { properties?: { [field: string]: unknown } } | null)?.properties ?? {};
-  return Object.fromEntries(
-    Object.keys(properties)
-      .filter(isIdentifier)
-      .map((key) => [key, `input.args.${key}`]),
-  );
-}
 
 function available(tools: readonly string[]): string {
   return tools.length === 0 ? '. There are no tools.' : `. Available: ${tools.join(', ')}.`;

@@ -146,7 +146,6 @@ function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
       : {
           undo: {
             tool: undo,
-            input: sameArguments(prepared.parts.args),
             timeoutMs: builder.toolDef(undo)?.timeoutMs ?? def?.timeoutMs ?? 0,
           },
         }),
@@ -174,10 +173,6 @@ function takes(tool: ToolDef | undefined): Pick<DoNode, 'takes'> {
 }
 
 /** The compensation gets the arguments of the call, which the engine offers as `input`. */
-function sameArguments(args: Input): Input {
-  return Object.fromEntries(Object.keys(args).map((key) => [key, path('input', 'args', key)]));
-}
-
 /** The tool's own definition demands an approval of every call. */
 function addApproval(
   lowering: Lowering,
