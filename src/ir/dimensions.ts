@@ -5,11 +5,11 @@
 interface Row {
   /** The key under `budgets` in a document. */
   readonly key: string;
-  /** The field in reports and certificates. */
-  readonly measure: string;
-  /** Words for one and for many, and for the amount as such if `many` does not do. */
+  /** The field in reports and certificates. Default: the name of the row. */
+  readonly measure?: string;
+  /** Words for one and for many, and for the amount as such if `many` does not do. `many` is by default `one` and an s. */
   readonly one: string;
-  readonly many: string;
+  readonly many?: string;
   readonly label?: string;
   /** How many units of the journal make one unit of the document: money is counted in millionths of a dollar. */
   readonly scale?: number;
@@ -33,124 +33,42 @@ interface Row {
 }
 
 const ROWS = {
-  steps: { key: 'steps', measure: 'steps', one: 'step', many: 'steps', charged: 'visit', live: 'steps' },
-  modelCalls: {
-    key: 'model_calls',
-    measure: 'modelCalls',
-    one: 'model call',
-    many: 'model calls',
-    charged: 'attempt',
-    call: 'model',
-    live: 'model calls',
-  },
-  toolCalls: {
-    key: 'tool_calls',
-    measure: 'toolCalls',
-    one: 'tool call',
-    many: 'tool calls',
-    charged: 'attempt',
-    call: 'tool',
-    live: 'tool calls',
-  },
-  externalCalls: {
-    key: 'external_calls',
-    measure: 'externalCalls',
-    one: 'external call',
-    many: 'external calls',
-    charged: 'attempt',
-  },
-  inputTokens: {
-    key: 'input_tokens',
-    measure: 'inputTokens',
-    one: 'input token',
-    many: 'input tokens',
-    charged: 'measured',
-    byInput: true,
-    live: 'tokens in',
-  },
-  outputTokens: {
-    key: 'output_tokens',
-    measure: 'outputTokens',
-    one: 'output token',
-    many: 'output tokens',
-    charged: 'measured',
-    live: 'tokens out',
-  },
+  steps: { key: 'steps', one: 'step', charged: 'visit', live: 'steps' },
+  modelCalls: { key: 'model_calls', one: 'model call', charged: 'attempt', call: 'model', live: 'model calls' },
+  toolCalls: { key: 'tool_calls', one: 'tool call', charged: 'attempt', call: 'tool', live: 'tool calls' },
+  externalCalls: { key: 'external_calls', one: 'external call', charged: 'attempt' },
+  inputTokens: { key: 'input_tokens', one: 'input token', charged: 'measured', byInput: true, live: 'tokens in' },
+  outputTokens: { key: 'output_tokens', one: 'output token', charged: 'measured', live: 'tokens out' },
   cachedInputTokens: {
     key: 'cached_input_tokens',
-    measure: 'cachedInputTokens',
     one: 'cached input token',
-    many: 'cached input tokens',
     charged: 'measured',
     reportOnly: true,
   },
-  cacheWriteTokens: {
-    key: 'cache_write_tokens',
-    measure: 'cacheWriteTokens',
-    one: 'cache write token',
-    many: 'cache write tokens',
-    charged: 'measured',
-    reportOnly: true,
-  },
-  reasoningTokens: {
-    key: 'reasoning_tokens',
-    measure: 'reasoningTokens',
-    one: 'reasoning token',
-    many: 'reasoning tokens',
-    charged: 'measured',
-    reportOnly: true,
-  },
-  tokens: {
-    key: 'tokens',
-    measure: 'tokens',
-    one: 'token',
-    many: 'tokens',
-    charged: 'measured',
-    sums: ['inputTokens', 'outputTokens'],
-    byInput: true,
-  },
+  cacheWriteTokens: { key: 'cache_write_tokens', one: 'cache write token', charged: 'measured', reportOnly: true },
+  reasoningTokens: { key: 'reasoning_tokens', one: 'reasoning token', charged: 'measured', reportOnly: true },
+  tokens: { key: 'tokens', one: 'token', charged: 'measured', sums: ['inputTokens', 'outputTokens'], byInput: true },
   costMicros: {
     key: 'cost_usd',
     measure: 'costUsd',
     one: 'dollar',
-    many: 'dollars',
     label: 'cost',
     scale: 1_000_000,
     charged: 'measured',
     byInput: true,
     live: '',
   },
-  retries: { key: 'retries', measure: 'retries', one: 'retry', many: 'retries', charged: 'retry' },
-  reflections: {
-    key: 'reflections',
-    measure: 'reflections',
-    one: 'reflection',
-    many: 'reflections',
-    charged: 'attempt',
-  },
+  retries: { key: 'retries', one: 'retry', many: 'retries', charged: 'retry' },
+  reflections: { key: 'reflections', one: 'reflection', charged: 'attempt' },
   contextTokens: {
     key: 'context_tokens',
-    measure: 'contextTokens',
     one: 'context token',
-    many: 'context tokens',
     charged: 'measured',
     largest: 'inputTokens',
     byInput: true,
   },
-  memoryWrites: {
-    key: 'memory_writes',
-    measure: 'memoryWrites',
-    one: 'memory write',
-    many: 'memory writes',
-    charged: 'attempt',
-  },
-  sideEffects: {
-    key: 'side_effects',
-    measure: 'sideEffects',
-    one: 'side effect',
-    many: 'side effects',
-    charged: 'attempt',
-  },
+  memoryWrites: { key: 'memory_writes', one: 'memory write', charged: 'attempt' },
+  sideEffects: { key: 'side_effects', one: 'side effect', charged: 'attempt' },
 } as const satisfies { readonly [name: string]: Row };
 
 type Rows = typeof ROWS;
@@ -159,7 +77,7 @@ export type BudgetKey = {
   [name in Dimension]: Rows[name] extends { readonly reportOnly: true } ? never : Rows[name]['key'];
 }[Dimension];
 /** A dimension as people read it: money is in dollars. */
-export type Measure = Rows[Dimension]['measure'];
+export type Measure = Exclude<Dimension, 'costMicros'> | Rows['costMicros']['measure'];
 export type Amounts = { readonly [dimension in Dimension]?: number };
 
 export const DIMENSIONS = Object.keys(ROWS) as readonly Dimension[];
@@ -167,6 +85,7 @@ export const DIMENSIONS = Object.keys(ROWS) as readonly Dimension[];
 export interface DimensionRow extends Row {
   readonly name: Dimension;
   readonly measure: Measure;
+  readonly many: string;
   readonly label: string;
   readonly scale: number;
   readonly largest?: Dimension;
@@ -175,9 +94,15 @@ export interface DimensionRow extends Row {
 export interface BudgetRow extends DimensionRow {
   readonly key: BudgetKey;
 }
-const TABLE = Object.fromEntries(
-  DIMENSIONS.map((name) => [name, { scale: 1, label: ROWS[name].many, ...ROWS[name], name } satisfies DimensionRow]),
-) as { readonly [dimension in Dimension]: DimensionRow };
+const TABLE = Object.fromEntries(DIMENSIONS.map((name) => [name, fullRow(name)])) as {
+  readonly [dimension in Dimension]: DimensionRow;
+};
+
+function fullRow(name: Dimension): DimensionRow {
+  const many = `${ROWS[name].one}s`;
+  const row = { measure: name, many, scale: 1, ...ROWS[name], name } as Omit<DimensionRow, 'label'>;
+  return { label: row.many, ...row };
+}
 
 export const DIMENSION_ROWS: readonly DimensionRow[] = Object.values(TABLE);
 /** The dimensions that a budget can limit. */
