@@ -20,6 +20,7 @@ import type {
   Question,
   Refusal,
   RunState,
+  Settled,
 } from '../ir/events.ts';
 
 export function admit(
@@ -46,14 +47,11 @@ export function admit(
     case 'fork':
       return [forked(state, fact, at)];
     case 'move':
-      return move(state, fact);
+      return stop(state, { by: fact.by, why: `moved to ${fact.to}`, movedTo: fact.to });
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
-    case 'cancel': {
-      if (state.threads.get('0')?.doing.is === 'unwinding')
-        return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
-      return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by: fact.by, why: fact.why });
-    }
+    case 'cancel':
+      return stop(state, { by: fact.by, why: fact.why });
   }
 }
 
@@ -64,31 +62,35 @@ function forked({ now }: RunState, fact: Extract<Fact, { type: 'fork' }>, at: In
   return moved === true ? { ...fields, idleMs: 0, moved } : { ...fields, idleMs: at - now };
 }
 
-function move(state: RunState, { by, to }: Extract<Fact, { type: 'move' }>): readonly EventBody[] | Refusal {
-  if (state.threads.get('0')?.doing.is === 'unwinding')
-    return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
-  return halt(state, { state: 'cancelled', code: 'USER_CANCEL', by, why: `moved to ${to}`, movedTo: to });
+function stop(state: RunState, how: Pick<Halted, 'by' | 'why' | 'movedTo'>): readonly EventBody[] | Refusal {
+  if (isStopping(state)) return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
+  return halt(state, { state: 'cancelled', code: 'USER_CANCEL', ...how });
 }
 
-function settleCall(state: RunState, fact: Extract<Fact, { type: 'settle' }>): readonly EventBody[] | Refusal {
-  const { key, attempt } = fact;
+function isStopping({ threads }: RunState): boolean {
+  return threads.get('0')?.doing.is === 'unwinding';
+}
+
+/** The notes of protections come before the result of a call. */
+function settleCall(
+  state: RunState,
+  { key, attempt, result, notes = [] }: Extract<Fact, { type: 'settle' }>,
+): readonly EventBody[] | Refusal {
   const pending = state.pending.get(key);
   const isCall = pending !== undefined && pending.kind !== 'ask' && pending.kind !== 'wait';
   if (!isCall || pending.observed !== null || pending.attempt !== attempt)
     return { refused: 'not-pending', message: `nothing is pending under ${key}, attempt ${attempt}` };
-  return settled(fact);
+  return [...notes.map((note) => ({ ...note, key })), settled(pending, result)];
 }
 
-/** The notes of protections come before the result of a call. */
-function settled({ key, attempt, result, notes }: Extract<Fact, { type: 'settle' }>): readonly EventBody[] {
-  const event = { type: 'effect.settled', key, attempt, result } as const;
-  return notes === undefined ? [event] : [...notes.map((note) => ({ ...note, key })), event];
+function settled({ key, attempt }: Pending, result: Settled): EventBody {
+  return { type: 'effect.settled', key, attempt, result };
 }
 
 /** Expires calls, questions and runs whose deadline has passed at `at`. Looks only if the earliest deadline has passed. */
 export function expire({ flow }: Program, state: RunState, at: Instant): readonly EventBody[] {
   if (state.wake === null || at < state.wake || state.outcome !== null) return NOTHING;
-  const mayStop = state.threads.get('0')?.doing.is !== 'unwinding';
+  const mayStop = !isStopping(state);
   const over = mayStop && isOver(state, at);
   if ((over && stopsAtDeadline(flow)) || (mayStop && isPast(state, at))) return outOfTime(state);
   const events: EventBody[] = [];
@@ -101,21 +103,13 @@ export function expire({ flow }: Program, state: RunState, at: Instant): readonl
 
 const NOTHING: readonly EventBody[] = [];
 
-function isDue({ observed, deadline }: Pending, at: Instant): boolean {
-  return observed === null && deadline !== null && at >= deadline;
-}
-
+/** A call or a question that expires, or a question that the second level may answer now. */
 function dueOf(pending: Pending, at: Instant): readonly EventBody[] {
-  if (isDue(pending, at)) return [expired(pending, at)];
-  return isSecondLevelDue(pending, at) ? [escalated(pending)] : NOTHING;
-}
-
-function isSecondLevelDue({ observed, escalateAt }: Pending, at: Instant): boolean {
-  return observed === null && escalateAt !== undefined && at >= escalateAt;
-}
-
-function escalated({ key, question }: Pending): EventBody {
-  return { type: 'question.escalated', key, to: allowedPeople({ question, escalated: true }) };
+  const { key, observed, deadline, question, escalateAt } = pending;
+  if (observed !== null) return NOTHING;
+  if (deadline !== null && at >= deadline) return [expired(pending, at)];
+  if (escalateAt === undefined || at < escalateAt) return NOTHING;
+  return [{ type: 'question.escalated', key, to: allowedPeople({ question, escalated: true }) }];
 }
 
 /** True if the run has used up its own time. It stands still while the run only waits for people. */
@@ -177,7 +171,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   if (counted !== null) return [counted];
   const { payload: _payload, unproven: _unproven, ...answered } = given;
   const value = { ...answered, ...together(pending, given) } as unknown as Json;
-  return [{ type: 'effect.settled', key: pending.key, attempt: pending.attempt, result: { ok: true, value } }];
+  return [settled(pending, { ok: true, value })];
 }
 
 /** The objection to an answer of a person who may answer; null if it fits the question. */
@@ -229,27 +223,21 @@ function signal(
     const instead = others === '' ? 'it waits for no signal now' : `it waits for ${others}`;
     return { refused: 'signal-not-awaited', message: `run ${state.run} does not wait for \`${name}\`: ${instead}` };
   }
-  return [
-    { type: 'effect.settled', key: found.key, attempt: found.attempt, result: { ok: true, value: { data, by } } },
-  ];
+  return [settled(found, { ok: true, value: { data, by } })];
 }
 
 function expired(pending: Pending, at: Instant): EventBody {
-  const { key, attempt, question, name, until } = pending;
-  if (until !== undefined && at >= until)
-    return { type: 'effect.settled', key, attempt, result: { ok: true, value: { data: null, by: 'clock' } } };
+  const { question, name, until } = pending;
+  if (until !== undefined && at >= until) return settled(pending, { ok: true, value: { data: null, by: 'clock' } });
   if (question !== null)
-    return {
-      type: 'effect.settled',
-      key,
-      attempt,
-      result: { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } },
-    };
-  const error = { class: 'timeout' as const, type: 'TimeoutError', message: `\`${name}\` did not answer in time` };
-  return { type: 'effect.settled', key, attempt, result: { ok: false, error } };
+    return settled(pending, { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } });
+  const message = `\`${name}\` did not answer in time`;
+  return settled(pending, { ok: false, error: { class: 'timeout', type: 'TimeoutError', message } });
 }
 
-function halt(state: RunState, how: Omit<Extract<EventBody, { type: 'run.halted' }>, 'type'>): readonly EventBody[] {
+type Halted = Extract<EventBody, { type: 'run.halted' }>;
+
+function halt(state: RunState, how: Omit<Halted, 'type'>): readonly EventBody[] {
   const events: EventBody[] = [];
   for (const { key, undoes } of state.pending.values())
     if (undoes === null) events.push({ type: 'effect.dropped', key, why: 'halt' });

@@ -2,7 +2,7 @@
  * Decides whether a person may answer a question, and whether enough people have agreed (L1). The runtime has verified the
  * identity before; here it is data. A refused answer becomes an event, and the question stays open.
  */
-import type { Json } from '../expr/json.ts';
+import { sortedText } from '../expr/json.ts';
 import type { Answer, EventBody, Pending, Question, Refusal, RunState } from '../ir/events.ts';
 import type { FlowBody } from '../ir/nodes.ts';
 import type { Approvers, PeopleDef } from '../ir/people.ts';
@@ -63,7 +63,7 @@ export function isUser({ origin }: RunState, people: PeopleDef, id: string): boo
 
 /** The data of an answer as canonical text. */
 export function voteData({ edit }: Answer): string {
-  return edit === undefined ? '' : canonical(edit);
+  return edit === undefined ? '' : sortedText(edit);
 }
 
 function agreeing({ votes = [] }: Pending, given: Answer): readonly string[] {
@@ -109,11 +109,4 @@ function objection(
 function mayAnswer(allowed: readonly string[], { roles = [] }: Approvers): string {
   const names = `${allowed.map((name) => `\`${name}\``).join(', ')} may`;
   return roles.length === 0 ? names : `${names} (${roles.join(', ')})`;
-}
-
-function canonical(value: Json): string {
-  return JSON.stringify(value, (_, each: unknown) => {
-    if (each === null || typeof each !== 'object' || Array.isArray(each)) return each;
-    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

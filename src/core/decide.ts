@@ -44,7 +44,7 @@ function move(program: Program, state: RunState, thread: Thread): readonly Event
 
 function act(program: Program, state: RunState, thread: Thread): readonly EventBody[] {
   const node = nodeAt(program, thread.at);
-  const trip = tripOnVisit(program, state, thread, node);
+  const trip = tripOnVisit({ program, state, thread, node });
   if (trip !== null) return [trip];
   const events = visit(program, state, thread, node);
   const paths = node.expects?.filter((path) => !hasPath(thread.slots, path)) ?? [];
@@ -61,7 +61,7 @@ function visit(program: Program, state: RunState, thread: Thread, node: Node): r
     case 'pick':
       return pick(program, thread, node);
     case 'do':
-      return request(program, state, thread, node);
+      return request({ program, state, thread, node });
     case 'fork':
       return guarded(program, thread, node, () => fork(program, state, thread, node));
     case 'end':

@@ -1,8 +1,8 @@
 /** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from held to spent here (L4). */
 import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts';
-import type { Amounts, Dimension } from '../ir/dimensions.ts';
+import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
-import type { Answer, Event, Hold, Instant, Pending, RecentCall, RunState, Settled, Thread } from '../ir/events.ts';
+import type { EventOf, Hold, Pending, RecentCall, RunState, Settled, Thread } from '../ir/events.ts';
 import { voteData } from './approvers.ts';
 import { RECENT_MAX, printOf } from './repeats.ts';
 import { comparedReply } from './turns.ts';
@@ -10,43 +10,7 @@ import { repairOf } from './retry.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
 import { charge, dequeue, enqueue, failedOver, threadOf, wakeBy } from './state.ts';
 
-type EffectEvent = Extract<
-  Event,
-  {
-    type:
-      | 'effect.requested'
-      | 'effect.settled'
-      | 'effect.judged'
-      | 'effect.dropped'
-      | 'undo.requested'
-      | 'answer.counted'
-      | 'question.escalated';
-  }
->;
-
-export function evolveEffect(state: RunState, event: EffectEvent): void {
-  switch (event.type) {
-    case 'effect.requested':
-      return requested(state, event);
-    case 'undo.requested':
-      return undoRequested(state, event);
-    case 'effect.settled':
-      return settled(state, pendingOf(state, event.key), event.result);
-    case 'effect.judged':
-      return judged(state, event);
-    case 'effect.dropped':
-      return dropped(state, pendingOf(state, event.key));
-    case 'answer.counted':
-      return counted(pendingOf(state, event.key), event.answer, event.at);
-    case 'question.escalated': {
-      const pending = pendingOf(state, event.key);
-      pending.escalated = true;
-      delete pending.escalateAt;
-    }
-  }
-}
-
-function requested(state: RunState, event: Extract<Event, { type: 'effect.requested' }>): void {
+export function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   const thread = threadOf(state, event.thread);
   charge(state, event.charge);
   thread.acts += 1;
@@ -92,13 +56,20 @@ function requested(state: RunState, event: Extract<Event, { type: 'effect.reques
 }
 
 /** The last answer of a person counts. */
-function counted(pending: Pending, answer: Answer, at: Instant): void {
+export function counted(state: RunState, { key, answer, at }: EventOf<'answer.counted'>): void {
+  const pending = pendingOf(state, key);
   const { by, choice, proof } = answer;
   const vote = { by, choice, at, via: proof?.via ?? 'os_user', data: voteData(answer) } as const;
   pending.votes = [...(pending.votes ?? []).filter((each) => each.by !== by), vote];
 }
 
-function undoRequested(state: RunState, event: Extract<Event, { type: 'undo.requested' }>): void {
+export function escalated(state: RunState, { key }: EventOf<'question.escalated'>): void {
+  const pending = pendingOf(state, key);
+  pending.escalated = true;
+  delete pending.escalateAt;
+}
+
+export function undoRequested(state: RunState, event: EventOf<'undo.requested'>): void {
   const thread = threadOf(state, event.thread);
   const entry = thread.undo[thread.undo.length - 1];
   thread.acts += 1;
@@ -122,7 +93,8 @@ function undoRequested(state: RunState, event: Extract<Event, { type: 'undo.requ
   });
 }
 
-function settled(state: RunState, pending: Pending, result: Settled): void {
+export function settled(state: RunState, { key, result }: EventOf<'effect.settled'>): void {
+  const pending = pendingOf(state, key);
   pending.observed = result;
   for (const dimension in result.used)
     if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
@@ -138,7 +110,7 @@ function settled(state: RunState, pending: Pending, result: Settled): void {
   enqueue(state, thread.id);
 }
 
-function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }>): void {
+export function judged(state: RunState, event: EventOf<'effect.judged'>): void {
   const pending = pendingOf(state, event.key);
   const thread = threadOf(state, pending.thread);
   if (pending.undoes !== null) {
@@ -177,7 +149,7 @@ function judged(state: RunState, event: Extract<Event, { type: 'effect.judged' }
 }
 
 /** Keeps the reply that the next attempt repairs or continues. Any other attempt starts afresh, unless it repeats a request. */
-function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judged'; verdict: 'retry' }>): void {
+function repairing(pending: Pending, event: Extract<EventOf<'effect.judged'>, { verdict: 'retry' }>): void {
   if (event.repair === true && pending.observed?.ok === true) {
     pending.repaired = (pending.repaired ?? 0) + 1;
     pending.repair = repairOf(pending, event.error);
@@ -191,15 +163,16 @@ function repairing(pending: Pending, event: Extract<Event, { type: 'effect.judge
 /** The call was not made: it costs nothing, and does not count. */
 function unsend(state: RunState, pending: Pending): void {
   for (const { meter, amount } of pending.holds) state.held[meter] = (state.held[meter] ?? 0) - amount;
-  const charged = CHARGED_BY[pending.kind];
-  if (pending.uncounted === true || charged.length === 0) return;
-  for (const dimension of charged) use(state, dimension, -1);
+  const charged = CHARGED_BY.get(pending.kind);
+  if (pending.uncounted === true || charged === undefined) return;
+  for (const { name } of charged) use(state, name, -1);
   const id = `${pending.kind} ${pending.name}`;
   state.calls[id] = (state.calls[id] ?? 1) - 1;
 }
 
 /** The result of a dropped call is unknown, so it counts with all that was reserved for it. */
-function dropped(state: RunState, pending: Pending): void {
+export function dropped(state: RunState, { key }: EventOf<'effect.dropped'>): void {
+  const pending = pendingOf(state, key);
   release(state, pending.holds, {}, true);
   if (pending.observed === null) stopClocks(state, pending.timed);
   const thread = threadOf(state, pending.thread);
@@ -226,7 +199,7 @@ function forgetUndo(thread: Thread, key: string): void {
     thread.undo = thread.undo.filter((entry) => entry.key !== key);
 }
 
-function watch(state: RunState, event: Extract<Event, { type: 'effect.requested' }>): void {
+function watch(state: RunState, event: EventOf<'effect.requested'>): void {
   if (event.watched === undefined && event.turns === undefined) return;
   const { watched = [], turns = [], key, name, print, words, input } = event;
   const call = { key, name, print: `${name} ${print ?? input}`, ...(words && { words }), ok: null, result: null };
@@ -257,19 +230,14 @@ function settledTurn(result: Settled): Pick<RecentCall, 'ok' | 'result'> {
 }
 
 /** The dimensions that each call of a kind charges by one. */
-function chargedBy(kind: Pending['kind']): readonly Dimension[] {
-  return DIMENSION_ROWS.flatMap(({ call, name }) => (call === kind ? [name] : []));
-}
-const CHARGED_BY: { readonly [kind in Pending['kind']]: readonly Dimension[] } = {
-  model: chargedBy('model'),
-  tool: chargedBy('tool'),
-  ask: chargedBy('ask'),
-  check: chargedBy('check'),
-  wait: chargedBy('wait'),
-};
+const CHARGED_BY: ReadonlyMap<string | undefined, readonly DimensionRow[]> = Map.groupBy(
+  DIMENSION_ROWS,
+  ({ call }) => call,
+);
+const NONE: readonly DimensionRow[] = [];
 
 function called(state: RunState, kind: Pending['kind'], name: string): number {
-  for (const dimension of CHARGED_BY[kind]) use(state, dimension, 1);
+  for (const row of CHARGED_BY.get(kind) ?? NONE) use(state, row.name, 1);
   const id = `${kind} ${name}`;
   const before = state.calls[id] ?? 0;
   state.calls[id] = before + 1;

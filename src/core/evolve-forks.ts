@@ -1,11 +1,11 @@
 /** Folds forks: branches begin with a copy of their parent's slots and hand back only what the join declares (L12). */
 import type { GatherMode } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Event, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from '../ir/events.ts';
+import type { EventOf, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from '../ir/events.ts';
 import { resolve } from './slots.ts';
 import { READY, branchName, dequeue, enqueue, failedOver, isBelow, moveTo, threadOf, wakeBy } from './state.ts';
 
-export function forked(state: RunState, event: Extract<Event, { type: 'thread.forked' }>): void {
+export function forked(state: RunState, event: EventOf<'thread.forked'>): void {
   const thread = threadOf(state, event.thread);
   thread.acts += 1;
   const { branches } = event;
@@ -107,7 +107,7 @@ function isSame(a: Json, b: Json | undefined): boolean {
   );
 }
 
-export function joined(state: RunState, event: Extract<Event, { type: 'fork.joined' }>): void {
+export function joined(state: RunState, event: EventOf<'fork.joined'>): void {
   const parent = threadOf(state, event.thread);
   if (parent.doing.is !== 'forked') return;
   const { fork } = parent.doing;
@@ -132,10 +132,7 @@ function dropBranches(state: RunState, parent: Thread): void {
 }
 
 /** The work of the thread is about to be repeated: a thread of its own undoes what it did. */
-export function rolledBack(
-  state: RunState,
-  { thread: id, undoes }: Extract<Event, { type: 'rollback.started' }>,
-): void {
+export function rolledBack(state: RunState, { thread: id, undoes }: EventOf<'rollback.started'>): void {
   const thread = threadOf(state, id);
   const keys = new Set(undoes);
   const entries = thread.undo.filter(({ key }) => keys.has(key));

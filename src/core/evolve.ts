@@ -3,9 +3,9 @@
  * an old journal means the same under a later engine. The state is changed in place; the values inside it are not.
  */
 import { isForkDue, isOver } from './admit.ts';
-import { evolveEffect } from './evolve-effects.ts';
+import { counted, dropped, escalated, judged, requested, settled, undoRequested } from './evolve-effects.ts';
 import { childEnded, forked, joined, rolledBack, startBranch } from './evolve-forks.ts';
-import type { ErrorRecord, Event, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
+import type { ErrorRecord, Event, EventOf, EventType, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
 import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
@@ -27,8 +27,7 @@ export function evolve(state: RunState | null, event: Event): RunState {
   return state;
 }
 
-type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
-type Folds = { readonly [Type in Event['type']]: (state: RunState, event: Of<Type>) => void };
+type Folds = { readonly [Type in EventType]: (state: RunState, event: EventOf<Type>) => void };
 
 const FOLDS: Folds = {
   'run.started': () => {
@@ -43,13 +42,13 @@ const FOLDS: Folds = {
     charge(state, amounts);
     failedOver(threadOf(state, thread), error, to);
   },
-  'effect.requested': evolveEffect,
-  'effect.settled': evolveEffect,
-  'effect.judged': evolveEffect,
-  'effect.dropped': evolveEffect,
-  'undo.requested': evolveEffect,
-  'answer.counted': evolveEffect,
-  'question.escalated': evolveEffect,
+  'effect.requested': requested,
+  'effect.settled': settled,
+  'effect.judged': judged,
+  'effect.dropped': dropped,
+  'undo.requested': undoRequested,
+  'answer.counted': counted,
+  'question.escalated': escalated,
   'answer.refused': () => {},
   'question.notified': () => {},
   'review.saturated': () => {},
@@ -104,7 +103,7 @@ const FOLDS: Folds = {
   'value.missing': () => {},
 };
 
-function raised(state: RunState, { raises, deadline }: Extract<Event, { type: 'meter.raised' }>): void {
+function raised(state: RunState, { raises, deadline }: EventOf<'meter.raised'>): void {
   for (const { meter, by } of raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
   if (deadline === undefined) return;
   state.deadline = deadline;
@@ -112,15 +111,12 @@ function raised(state: RunState, { raises, deadline }: Extract<Event, { type: 'm
   wakeBy(state, state.deadline);
 }
 
-function tripped(
-  thread: Thread,
-  { meter, node, why, left, needs, to, noted }: Extract<Event, { type: 'meter.tripped' }>,
-): void {
+function tripped(thread: Thread, { meter, node, why, left, needs, to, noted }: EventOf<'meter.tripped'>): void {
   if (noted === true) thread.slots = { ...thread.slots, tripped: { meter, node, why, left, needs } };
   moveTo(thread, to);
 }
 
-function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
+function begin(event: EventOf<'run.started'>): RunState {
   const root: Thread = {
     id: '0',
     parent: null,
@@ -155,7 +151,7 @@ function begin(event: Extract<Event, { type: 'run.started' }>): RunState {
   };
 }
 
-function written(state: RunState, event: Extract<Event, { type: 'slots.written' }>): void {
+function written(state: RunState, event: EventOf<'slots.written'>): void {
   const thread = threadOf(state, event.thread);
   charge(state, event.charge);
   let pending: Pending | undefined;
@@ -169,7 +165,7 @@ function written(state: RunState, event: Extract<Event, { type: 'slots.written' 
 }
 
 /** Stops all threads. The root undoes completed effects in the reverse order of their requests. */
-function halted(state: RunState, event: Extract<Event, { type: 'run.halted' }>): void {
+function halted(state: RunState, event: EventOf<'run.halted'>): void {
   const root = threadOf(state, '0');
   const undo = [...root.undo];
   for (const thread of [...state.threads.values()]) {
@@ -196,9 +192,7 @@ function wakeForks(state: RunState): void {
 
 function outcomeOf(
   state: RunState,
-  event:
-    | Extract<Event, { type: 'thread.ended' | 'undo.started' }>
-    | (Extract<Event, { type: 'run.ended' }> & { thread: string }),
+  event: EventOf<'thread.ended' | 'undo.started'> | (EventOf<'run.ended'> & { thread: string }),
 ): Outcome {
   const thread = threadOf(state, event.thread);
   const failed = thread.slots['error'] as unknown as ErrorRecord | undefined;

@@ -1,27 +1,25 @@
 /** Failures as records that flows can route on. A broken invariant is never handled: it is thrown. */
 import type { Json } from '../expr/json.ts';
 import { codeOfFailure } from '../ir/codes.ts';
-import type { ErrorRecord, Failure, Thread } from '../ir/events.ts';
-import type { Case, DoNode, Node, NodeId } from '../ir/nodes.ts';
-import type { Program } from './program.ts';
+import type { ErrorRecord, Failure } from '../ir/events.ts';
+import type { DoNode, Node, NodeId } from '../ir/nodes.ts';
+import type { Visit } from './program.ts';
 
 /** The first declared route that takes this failure. */
 export function route(
-  program: Program,
-  thread: Thread,
-  cases: readonly Case[],
-  otherwise: NodeId,
+  { program, thread }: Pick<Visit, 'program' | 'thread'>,
+  { failed, fail }: Pick<DoNode, 'failed' | 'fail'>,
   error: ErrorRecord,
 ): NodeId {
   const slots = { ...thread.slots, error: error as unknown as Json };
-  for (const { when, to } of cases) {
+  for (const { when, to } of failed) {
     try {
       if (program.evaluate(when, slots) === true) return to;
     } catch {
       // Guards over errors are checked when the flow is compiled. One that still cannot be evaluated does not hold.
     }
   }
-  return otherwise;
+  return fail;
 }
 
 export function errorRecord(node: Node, { class: kind, type, message }: Failure, attempt: number): ErrorRecord {

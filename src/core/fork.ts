@@ -49,13 +49,7 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
   const late = isForkDue(fork, state.now);
   if (late || left === 0 || (hopeless && node.eager)) {
     const error = joinError(node, fork, late && left > 0);
-    return joined(
-      state,
-      thread,
-      late && left > 0 ? 'late' : 'short',
-      route(program, thread, node.failed, node.fail, error),
-      error,
-    );
+    return joined(state, thread, late && left > 0 ? 'late' : 'short', route({ program, thread }, node, error), error);
   }
   return nextBranch(program, thread, node, fork);
 }

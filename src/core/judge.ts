@@ -5,7 +5,7 @@ import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
-import type { Program } from './program.ts';
+import type { Program, Visit } from './program.ts';
 import { adviceOn, repeatedFailure } from './repeats.ts';
 import { ambiguity, oneObject, readingsOf } from './reply.ts';
 import { declaredAttempt, retry } from './retry.ts';
@@ -17,51 +17,40 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   if (pending === undefined || pending.observed === null) return [];
   const node = nodeAt(program, pending.node) as DoNode;
   const { observed } = pending;
-  const failure = observed.ok ? objection(program, thread, node, observed.value) : observed.error;
-  if (observed.ok && failure === null) return accept(program, state, thread, node, key, observed.value);
+  const visit = { program, state, thread, node };
+  const failure = observed.ok ? objection(visit, observed.value) : observed.error;
+  if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;
   const error = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
-  const again = retry(program, state, thread, node, pending, error, failure as Failure);
+  const again = retry(visit, pending, error, failure as Failure);
   if (again !== null) return [again];
   if (observed.ok && error.type === 'SchemaError' && node.fit?.lenient === true)
-    return accept(program, state, thread, node, key, observed.value);
-  const late = cutOff(program, state, thread, node, key, error);
+    return accept(visit, key, observed.value);
+  const late = cutOff(visit, key, error);
   if (late !== null) return late;
-  const suspected = repeatedFailure(program, state, thread, node, key);
-  if (suspected === null) return [failed(program, thread, node, key, error)];
-  return [suspected, failed(program, thread, node, key, { ...error, message: adviceOn(error.message, suspected) })];
+  const suspected = repeatedFailure(visit, key);
+  if (suspected === null) return [failed(visit, key, error)];
+  return [suspected, failed(visit, key, { ...error, message: adviceOn(error.message, suspected) })];
 }
 
-function accept(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  key: EffectKey,
-  it: Json,
-): readonly EventBody[] {
+function accept(visit: Visit<DoNode>, key: EffectKey, it: Json): readonly EventBody[] {
+  const { program, state, thread, node } = visit;
   try {
     const writes = declaredOf(program, node).writes ?? recordWrites(program, node.writes, thread.slots, it);
     const events: EventBody[] = [{ type: 'effect.judged', key, verdict: 'accepted' }];
-    const raises = node.grant === undefined ? [] : granted(program, state, thread, node.grant, it);
+    const raises = node.grant === undefined ? [] : granted(visit, node.grant, it);
     if (raises.length > 0) events.push({ type: 'meter.raised', key, raises, ...deadlineAfter(program, state, raises) });
     events.push({ type: 'slots.written', thread: thread.id, node: thread.at, writes, to: node.next });
     return events;
   } catch (cause) {
-    return [failed(program, thread, node, key, expressionError(node, cause))];
+    return [failed(visit, key, expressionError(node, cause))];
   }
 }
 
 type Raise = { readonly meter: MeterId; readonly by: number };
 
 /** The amounts that an answer adds to the limits. A value that is not a number above zero adds nothing. */
-function granted(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  grant: NonNullable<DoNode['grant']>,
-  it: Json,
-): readonly Raise[] {
+function granted({ program, state, thread }: Visit, grant: NonNullable<DoNode['grant']>, it: Json): readonly Raise[] {
   // Sorted, because a stored flow does not keep the order of its keys.
   const grants = Object.entries(grant).sort(([a], [b]) => (a < b ? -1 : 1));
   return grants.flatMap(([meter, source]) => {
@@ -83,7 +72,7 @@ function deadlineAfter(
 }
 
 /** The reason to refuse an answer; null if it is accepted. */
-function objection(program: Program, thread: Thread, node: DoNode, value: Json): Failure | null {
+function objection({ program, thread, node }: Visit<DoNode>, value: Json): Failure | null {
   const { accept: guard, label } = node;
   try {
     const isExempt = node.unless !== undefined && program.evaluate(node.unless, thread.slots, value) === true;
@@ -117,21 +106,14 @@ function unfit({ pure }: Program, { schema, fit, effect }: DoNode, value: Json):
 }
 
 /** A model call that was cut off because a time meter ran out goes where that meter leads: it changed nothing yet. */
-function cutOff(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  key: EffectKey,
-  error: ErrorRecord,
-): readonly EventBody[] | null {
+function cutOff(visit: Visit<DoNode>, key: EffectKey, error: ErrorRecord): readonly EventBody[] | null {
+  const { node } = visit;
   if (node.onBudget === undefined || error.class !== 'timeout' || node.effect.kind !== 'model') return null;
-  const timing = timingOf(program, state, thread, node);
+  const timing = timingOf(visit);
   if (!('type' in timing)) return null;
   return [{ type: 'effect.judged', key, verdict: 'failed', error, to: timing.to }, timing];
 }
 
-function failed(program: Program, thread: Thread, node: DoNode, key: EffectKey, error: ErrorRecord): EventBody {
-  const to = route(program, thread, node.failed, node.fail, error);
-  return { type: 'effect.judged', key, verdict: 'failed', error, to };
+function failed(visit: Visit<DoNode>, key: EffectKey, error: ErrorRecord): EventBody {
+  return { type: 'effect.judged', key, verdict: 'failed', error, to: route(visit, visit.node, error) };
 }

@@ -3,22 +3,23 @@
  * an effect is requested and settled to the measured use after it.
  */
 import type { Amounts } from '../ir/dimensions.ts';
-import { isCounted, isVelocity } from '../ir/meters.ts';
+import { countsVisits, isCounted, isVelocity, wayOver } from '../ir/meters.ts';
 import type { Meter, MeterId, Node } from '../ir/nodes.ts';
-import type { EventBody, Hold, RunState, Thread } from '../ir/events.ts';
-import type { Program } from './program.ts';
+import type { EventBody, Hold, RunState } from '../ir/events.ts';
+import type { Program, Visit } from './program.ts';
 
 export type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
 
 /** The meter that has no room for one more visit of this node, as the event that says so; null when all have. */
-export function tripOnVisit(program: Program, state: RunState, thread: Thread, node: Node): Tripped | null {
+export function tripOnVisit(visit: Visit): Tripped | null {
+  const { program, state, node } = visit;
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
-    if (meter.max === null || (meter.unit !== 'visits' && meter.unit !== 'steps')) continue;
+    if (meter.max === null || !countsVisits(meter)) continue;
     const left = limitOf(state, id, meter) - (state.spent[id] ?? 0);
-    if (left < 1) return tripped(thread, node, id, meter, 'limit', left, 1);
+    if (left < 1) return tripped(visit, id, meter, 'limit', left, 1);
   }
-  return foreseen(program, state, thread, node);
+  return foreseen(visit);
 }
 
 export interface Charges {
@@ -47,13 +48,8 @@ export function chargesOf(program: Program, node: Node): Charges {
 }
 
 /** Reserves the worst case in every dimension that a meter of this node limits, or says which one has no room. */
-export function reserve(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: Node,
-  amounts: Amounts,
-): { holds: Hold[] } | Tripped {
+export function reserve(visit: Visit, amounts: Amounts): { holds: Hold[] } | Tripped {
+  const { program, state, node } = visit;
   const holds: Hold[] = [];
   for (const id of node.charges ?? []) {
     const meter = meterAt(program, id);
@@ -61,7 +57,7 @@ export function reserve(
     const amount = amounts[meter.unit] ?? 0;
     if (amount === 0) continue;
     const left = remaining(state, id, meter);
-    if (amount > left) return tooMuch(state, thread, node, id, meter, left, amount);
+    if (amount > left) return tooMuch(visit, id, meter, left, amount);
     holds.push({
       meter: id,
       dimension: meter.unit,
@@ -82,16 +78,9 @@ function rolled({ rolling, now }: RunState, id: MeterId, { perMs = 0 }: Meter): 
   return (rolling?.[id] ?? []).reduce((sum, { at, amount }) => (at > now - perMs ? sum + amount : sum), 0);
 }
 
-function tooMuch(
-  state: RunState,
-  thread: Thread,
-  node: Node,
-  id: MeterId,
-  meter: Meter,
-  left: number,
-  amount: number,
-): Tripped {
-  const event = tripped(thread, node, id, meter, 'limit', left, amount);
+function tooMuch(visit: Visit, id: MeterId, meter: Meter, left: number, amount: number): Tripped {
+  const { state } = visit;
+  const event = tripped(visit, id, meter, 'limit', left, amount);
   if (!isVelocity(meter)) return event;
   const velocity = { spent: rolled(state, id, meter), max: limitOf(state, id, meter), perMs: meter.perMs ?? 0 };
   return { ...event, velocity };
@@ -109,7 +98,8 @@ export function meterAt(program: Program, id: MeterId): Meter {
 }
 
 /** Progressive interval estimation: what is left is less than the least that any way to a terminal still needs. */
-function foreseen(program: Program, state: RunState, thread: Thread, node: Node): Tripped | null {
+function foreseen(visit: Visit): Tripped | null {
+  const { program, state, thread, node } = visit;
   const least = node.needs ?? program.flow.least[thread.at];
   if (least === undefined) return null;
   for (const id of node.charges ?? []) {
@@ -117,26 +107,19 @@ function foreseen(program: Program, state: RunState, thread: Thread, node: Node)
     if (meter.max === null || !isCounted(meter.unit) || isVelocity(meter)) continue;
     const needs = least[meter.unit] ?? 0;
     const left = remaining(state, id, meter);
-    if (left < needs) return tripped(thread, node, id, meter, 'foreseen', left, needs);
+    if (left < needs) return tripped(visit, id, meter, 'foreseen', left, needs);
   }
   return null;
 }
 
 export function tripped(
-  thread: Thread,
-  node: Node,
+  { thread, node }: Visit,
   id: MeterId,
   meter: Meter,
   why: Tripped['why'],
   left: number,
   needs: number,
 ): Tripped {
-  const event = { type: 'meter.tripped', thread: thread.id, node: thread.at, meter: id, why, left, needs } as const;
-  if (meter.unit === 'turns') return { ...event, to: node.onStuck ?? meter.over };
-  if (isVelocity(meter)) return { ...event, to: node.onVelocity ?? meter.over };
-  if (meter.unit === 'visits') return { ...event, to: node.onVisits ?? meter.over };
-  const budget = meter.unit !== 'repeats';
-  return node.onBudget === undefined || !budget
-    ? { ...event, to: meter.over }
-    : { ...event, to: node.onBudget, noted: true };
+  const at = { thread: thread.id, node: thread.at, meter: id };
+  return { type: 'meter.tripped', ...at, why, left, needs, ...wayOver(node, meter) };
 }

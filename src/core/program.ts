@@ -5,7 +5,7 @@
 import { compileExpr, literalOf, pathOf } from '../expr/evaluate.ts';
 import type { CompiledFlow, Expr, Input, Node, NodeId, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
+import type { Recorded, RunState, Slots, Thread, WriteRecord } from '../ir/events.ts';
 import { readPath } from './slots.ts';
 
 export interface Pure {
@@ -26,6 +26,13 @@ export interface Program {
   record(source: Recordable, slots: Slots, it?: Json, notes?: string[]): Recorded;
   /** The result of `record` if it does not depend on the slots: a reference or a literal. Null otherwise. */
   fixed(source: Recordable): Recorded | null;
+}
+/** A thread at a node. */
+export interface Visit<At extends Node = Node> {
+  readonly program: Program;
+  readonly state: RunState;
+  readonly thread: Thread;
+  readonly node: At;
 }
 type Recordable = Expr | { readonly [field: string]: Expr };
 

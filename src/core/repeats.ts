@@ -6,28 +6,22 @@
  */
 import { onlyReads } from '../ir/effect-classes.ts';
 import type { Json } from '../expr/json.ts';
-import type { EffectKey, EventBody, RecentCall, RunState, Thread } from '../ir/events.ts';
-import type { DoNode, Meter, MeterId, Node } from '../ir/nodes.ts';
+import type { EffectKey, EventBody, RecentCall } from '../ir/events.ts';
+import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
-import type { Program } from './program.ts';
+import type { Program, Visit } from './program.ts';
 
 /** A repeats meter looks no further back than this. */
 export const RECENT_MAX = 64;
 
-export function tripOnRepeat(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: Node,
-  call: WatchedCall,
-): Tripped | null {
-  for (const id of node.charges ?? []) {
-    const meter = meterAt(program, id);
+export function tripOnRepeat(visit: Visit<DoNode>, call: WatchedCall): Tripped | null {
+  for (const id of visit.node.charges ?? []) {
+    const meter = meterAt(visit.program, id);
     if (meter.unit !== 'repeats' || meter.max === null) continue;
-    const repeated = repetitionIn(program, state, id, meter, call);
-    if (repeated !== null) return { ...tripped(thread, node, id, meter, 'limit', 0, 1), repeated };
+    const repeated = repetitionIn(visit, id, meter, call);
+    if (repeated !== null) return { ...tripped(visit, id, meter, 'limit', 0, 1), repeated };
   }
   return null;
 }
@@ -39,8 +33,7 @@ interface WatchedCall {
 }
 
 function repetitionIn(
-  program: Program,
-  state: RunState,
+  { program, state }: Visit,
   id: MeterId,
   meter: Meter,
   call: WatchedCall,
@@ -129,13 +122,7 @@ type Suspected = Extract<EventBody, { type: 'failure.repeated' }>;
  * This call has just failed as often in a row as a meter allows: with the same arguments and the same error, or as a call of
  * its tool with any arguments.
  */
-export function repeatedFailure(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  key: EffectKey,
-): Suspected | null {
+export function repeatedFailure({ program, state, thread, node }: Visit<DoNode>, key: EffectKey): Suspected | null {
   for (const id of declaredOf(program, node).repeats ?? []) {
     const { sameFailure = Infinity, failures: most } = meterAt(program, id);
     const recent = state.recent[id] ?? [];

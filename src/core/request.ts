@@ -14,7 +14,6 @@ import type {
   Question,
   RunId,
   RunState,
-  Thread,
   Undo,
 } from '../ir/events.ts';
 import { onlyReads } from '../ir/effect-classes.ts';
@@ -29,32 +28,33 @@ import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';
 import { inWords, normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
-import type { Program } from './program.ts';
+import type { Program, Visit } from './program.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
 
-export function request(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
+export function request(visit: Visit<DoNode>): readonly EventBody[] {
+  const { program, state, node } = visit;
   // A run whose time is zero is over at its first call.
   if ((isOver(state) && stopsAtDeadline(program.flow)) || isPast(state)) return outOfTime(state);
-  const prepared = prepare(program, thread, node);
-  if ('class' in prepared) return unasked(program, thread, node, prepared);
+  const prepared = prepare(visit);
+  if ('class' in prepared) return unasked(visit, prepared);
   const declared = declaredOf(program, node);
   const prints = printsOf(program, declared, node, prepared.input);
-  const repeated = tripOnSame(program, state, thread, node, prints);
+  const repeated = tripOnSame(visit, prints);
   if (repeated !== null) return [repeated];
   // After a suspicion the monitor has forgotten, and the next decision makes the call.
-  const stuck = declared.turns === undefined ? null : stuckBefore(program, state, thread, node, declared.turns);
+  const stuck = declared.turns === undefined ? null : stuckBefore(visit, declared.turns);
   if (stuck !== null) return [stuck];
-  const timing = timingOf(program, state, thread, node, declared);
+  const timing = timingOf(visit, declared);
   if ('type' in timing) return [timing];
   const untimely = untimelyCall(state, node, timing);
-  if (untimely !== null) return unasked(program, thread, node, untimely);
+  if (untimely !== null) return unasked(visit, untimely);
   const wait = waitOf(state, node, prepared.input);
-  if ('class' in wait) return unasked(program, thread, node, wait);
-  const reserved = reserve(program, state, thread, node, worstCase(program, node, prepared.input));
+  if ('class' in wait) return unasked(visit, wait);
+  const reserved = reserve(visit, worstCase(program, node, prepared.input));
   if ('type' in reserved) return [reserved];
   const granted = { declared, prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
-  return [requested(state, thread, node, granted)];
+  return [requested(visit, granted)];
 }
 
 interface Prints {
@@ -75,7 +75,7 @@ interface Granted {
   readonly undo: Undo | undefined;
 }
 
-function requested(state: RunState, thread: Thread, node: DoNode, granted: Granted): EventBody {
+function requested({ state, thread, node }: Visit<DoNode>, granted: Granted): EventBody {
   const { declared, prints, timing, wait, holds, undo } = granted;
   const { fingerprint, compared, words } = prints;
   const { visits, repeats, turns } = declared;
@@ -122,16 +122,10 @@ function printsOf(program: Program, declared: Declared, node: DoNode, input: Pre
   };
 }
 
-function tripOnSame(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  { compared, words }: Prints,
-): EventBody | null {
+function tripOnSame(visit: Visit<DoNode>, { compared, words }: Prints): EventBody | null {
   if (compared === undefined) return null;
-  const name = nameOf(node);
-  return tripOnRepeat(program, state, thread, node, { name, print: `${name} ${compared}`, words });
+  const name = nameOf(visit.node);
+  return tripOnRepeat(visit, { name, print: `${name} ${compared}`, words });
 }
 
 interface Prepared {
@@ -140,7 +134,7 @@ interface Prepared {
 }
 
 /** The input, and the compensation with its arguments; or the error that keeps the effect from being requested. */
-function prepare(program: Program, thread: Thread, node: DoNode): Prepared | ErrorRecord {
+function prepare({ program, thread, node }: Visit<DoNode>): Prepared | ErrorRecord {
   try {
     const input = evaluateInput(program, node.effect.input, thread.slots);
     const undo = node.undo && {
@@ -162,17 +156,11 @@ function undoArgs(program: Program, thread: Thread, given: Input | undefined, in
 }
 
 /** An effect that cannot be requested fails in the same way as one that was. */
-function unasked(program: Program, thread: Thread, node: DoNode, error: ErrorRecord): readonly EventBody[] {
-  return [
-    {
-      type: 'expression.failed',
-      thread: thread.id,
-      node: thread.at,
-      error,
-      to: route(program, thread, node.failed, node.fail, error),
-      charge: declaredOf(program, node).visits,
-    },
-  ];
+function unasked(visit: Visit<DoNode>, error: ErrorRecord): readonly EventBody[] {
+  const { program, thread, node } = visit;
+  const charge = declaredOf(program, node).visits;
+  const to = route(visit, node, error);
+  return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge }];
 }
 
 /** The error of a call that has to wait too long, or for which too little time is left. */

@@ -6,39 +6,32 @@
 import { callAmounts } from '../ir/dimensions.ts';
 import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunState, Thread } from '../ir/events.ts';
+import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunState } from '../ir/events.ts';
 import type { DoNode, Retry } from '../ir/nodes.ts';
 import { route } from './failure.ts';
 import { reserve } from './meters.ts';
 import { startOf } from './outstanding.ts';
 import { evaluateInput } from './program.ts';
-import type { Program } from './program.ts';
+import type { Program, Visit } from './program.ts';
 import { draw } from './random.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
 
 /** The event of the next attempt. Null if no attempt is left. */
-export function retry(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  pending: Pending,
-  error: ErrorRecord,
-  failure: Failure,
-): EventBody | null {
-  const next = nextAttempt(program, thread, node, pending, error, failure);
+export function retry(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord, failure: Failure): EventBody | null {
+  const { state, node } = visit;
+  const next = nextAttempt(visit, pending, error, failure);
   if (next === null) return null;
   const { target, policy } = next;
   const notBefore = target === undefined ? delayed(state, policy, pending, failure.retryAfterMs ?? 0) : state.now;
   if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return null;
-  const timing = timingOf(program, state, thread, node);
+  const timing = timingOf(visit);
   if ('type' in timing) return null;
   const repair = policy === REPAIR ? repairOf(pending, error) : pending.repair;
   const partial = policy === CONTINUATION ? failure.partial : pending.partial;
-  const worst = worstOf(program, thread, node, startOf({ repair, partial }), target ?? pending.target);
+  const worst = worstOf(visit, startOf({ repair, partial }), target ?? pending.target);
   const isSameCall = policy === TRANSPORT || policy === CONTINUATION;
   const amounts = { ...worst, retries: 1, ...(isSameCall ? callAmounts('model', 0) : {}) };
-  const reserved = reserve(program, state, thread, node, amounts);
+  const reserved = reserve(visit, amounts);
   if ('type' in reserved) return null;
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
@@ -61,9 +54,7 @@ function timerOf({ until }: Pending, start: Instant): Instant | null {
 }
 
 function worstOf(
-  program: Program,
-  { slots }: Thread,
-  node: DoNode,
+  { program, thread: { slots }, node }: Visit<DoNode>,
   start: Command['input'],
   target: string | undefined,
 ): Amounts {
@@ -82,20 +73,14 @@ interface Attempt {
   readonly policy: Delay;
 }
 
-function nextAttempt(
-  program: Program,
-  thread: Thread,
-  node: DoNode,
-  pending: Pending,
-  error: ErrorRecord,
-  failure: Failure,
-): Attempt | null {
+function nextAttempt(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord, failure: Failure): Attempt | null {
+  const { program, node } = visit;
   if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
   if (isContinued(program, node, pending, failure)) return { target: undefined, policy: CONTINUATION };
   const { transportRetries = 0, unsent } = failure;
   if (pending.target === undefined && unsent === undefined) {
     const { transported = 0 } = pending;
-    const isDeclared = node.retry.max > 0 && isRetried(program, thread, node, error);
+    const isDeclared = node.retry.max > 0 && isRetried(visit, error);
     if (isDeclared && declaredAttempt(pending) <= node.retry.max) return { target: undefined, policy: node.retry };
     if (!isDeclared && transported < transportRetries) return { target: undefined, policy: TRANSPORT };
   }
@@ -127,9 +112,10 @@ function isRepaired({ fit }: DoNode, { observed, repaired = 0 }: Pending, { type
   return fit !== undefined && observed?.ok === true && type === 'SchemaError' && repaired < fit.repairs;
 }
 
-function isRetried(program: Program, thread: Thread, { retry: { on, when } }: DoNode, error: ErrorRecord): boolean {
+function isRetried(visit: Visit<DoNode>, error: ErrorRecord): boolean {
+  const { on, when } = visit.node.retry;
   if (!on.includes(error.class)) return false;
-  return when === undefined || route(program, thread, [{ when, to: 'again' }], '', error) === 'again';
+  return when === undefined || route(visit, { failed: [{ when, to: 'again' }], fail: '' }, error) === 'again';
 }
 
 type Delay = Pick<Retry, 'baseMs' | 'capMs' | 'factor'>;

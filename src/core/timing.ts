@@ -8,8 +8,8 @@ import { isOver } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Charges, Tripped } from './meters.ts';
-import type { Program } from './program.ts';
-import type { Instant, Pace, RunState, Thread, ThreadId } from '../ir/events.ts';
+import type { Visit } from './program.ts';
+import type { Instant, Pace, RunState, ThreadId } from '../ir/events.ts';
 
 export interface Timing {
   readonly notBefore?: Instant;
@@ -20,20 +20,18 @@ export interface Timing {
 }
 
 export function timingOf(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  { clocks: ids }: Charges = declaredOf(program, node),
+  visit: Visit<DoNode>,
+  { clocks: ids }: Charges = declaredOf(visit.program, visit.node),
 ): Timing | Tripped {
   if (ids === undefined) return UNTIMED;
+  const { program, state, node } = visit;
   let notBefore = state.now;
   let until: Instant | null = null;
   const paced: Pace[] = [];
   const timed: MeterId[] = [];
   for (const id of ids) {
     const meter = meterAt(program, id);
-    const trip = (left: number): Tripped => tripped(thread, node, id, meter, 'limit', left, meter.max ?? 0);
+    const trip = (left: number): Tripped => tripped(visit, id, meter, 'limit', left, meter.max ?? 0);
     if (meter.unit === 'rate') {
       notBefore = Math.max(notBefore, turnOf(state, id, meter));
       paced.push({ meter: id, perMs: meter.perMs ?? 0 });

@@ -4,23 +4,18 @@
  * first line of one of its last three replies.
  */
 import type { Json } from '../expr/json.ts';
-import type { EventBody, RecentCall, RunState, Stuck, Thread } from '../ir/events.ts';
+import type { EventBody, RecentCall, Stuck } from '../ir/events.ts';
 import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { nameOf } from './failure.ts';
 import { meterAt, tripped } from './meters.ts';
 import type { Tripped } from './meters.ts';
-import type { Program } from './program.ts';
+import type { Visit } from './program.ts';
 
 type Suspected = Extract<EventBody, { type: 'deadlock.suspected' }>;
 
 /** Null if no agents are stuck. A meter that only records gives an event after which the call is made. */
-export function stuckBefore(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  node: DoNode,
-  meters: readonly MeterId[],
-): Tripped | Suspected | null {
+export function stuckBefore(visit: Visit<DoNode>, meters: readonly MeterId[]): Tripped | Suspected | null {
+  const { program, state, thread, node } = visit;
   for (const id of meters) {
     const meter = meterAt(program, id);
     const turns = (state.recent[id] ?? []).filter(({ key, ok }) => ok === true && threadOfKey(key) === thread.id);
@@ -28,7 +23,7 @@ export function stuckBefore(
     if (stuck === null) continue;
     if (meter.records === true && stuck.rule !== 'hops')
       return { type: 'deadlock.suspected', thread: thread.id, node: thread.at, meter: id, stuck };
-    return { ...tripped(thread, node, id, meter, 'limit', 0, 1), stuck };
+    return { ...tripped(visit, id, meter, 'limit', 0, 1), stuck };
   }
   return null;
 }

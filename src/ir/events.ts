@@ -259,6 +259,7 @@ export type EventBody =
 /** @example const isEnd = (event: Event) => event.type === 'run.ended'; */
 export type Event = EventBody & { readonly seq: number; readonly at: Instant };
 export type EventType = Event['type'];
+export type EventOf<Type extends EventType> = Extract<Event, { readonly type: Type }>;
 export type Branches =
   | { readonly heads: readonly { readonly name: string; readonly to: NodeId }[] }
   | { readonly each: Recorded; readonly count: number; readonly as: string; readonly to: NodeId };
