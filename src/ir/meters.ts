@@ -1,6 +1,6 @@
 /** Questions about meters that the compiler, the core and reports share. */
 import type { Dimension } from './dimensions.ts';
-import type { FlowBody, Meter } from './nodes.ts';
+import type { FlowBody, Meter, Node, NodeId } from './nodes.ts';
 
 /** The run's own time; undefined if it has no deadline. */
 export function clockOf({ clock, meters }: Pick<FlowBody, 'clock' | 'meters'>): Meter | undefined {
@@ -20,4 +20,18 @@ export function isVelocity({ unit, perMs }: Meter): boolean {
 /** True if a meter counts amounts of a budget dimension, and not visits, repeats, a rate or time. */
 export function isCounted(unit: Meter['unit']): unit is Dimension {
   return unit !== 'visits' && unit !== 'repeats' && unit !== 'turns' && unit !== 'rate' && unit !== 'time';
+}
+
+/** True if each visit of a node that charges the meter counts one. */
+export function countsVisits({ unit }: Meter): boolean {
+  return unit === 'visits' || unit === 'steps';
+}
+
+/** Where a thread goes if the meter has no room at this node. `noted`: the slot `tripped` says which meter and why. */
+export function wayOver(node: Node, meter: Meter): { readonly to: NodeId; readonly noted?: true } {
+  if (meter.unit === 'repeats') return { to: meter.over };
+  if (meter.unit === 'turns') return { to: node.onStuck ?? meter.over };
+  if (isVelocity(meter)) return { to: node.onVelocity ?? meter.over };
+  if (meter.unit === 'visits') return { to: node.onVisits ?? meter.over };
+  return node.onBudget === undefined ? { to: meter.over } : { to: node.onBudget, noted: true };
 }

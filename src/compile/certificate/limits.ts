@@ -4,6 +4,7 @@
  * its longest path.
  */
 import type { Dimension } from '../../ir/dimensions.ts';
+import { countsVisits } from '../../ir/meters.ts';
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Graph } from '../verify/graph.ts';
 import { mostOf, times } from './cost.ts';
@@ -59,7 +60,7 @@ function sharedMeter(
 ): { readonly meter: MeterId; readonly most: number } | null {
   const costly = graph.ids.filter((id) => (costs.get(id) ?? 0) > 0);
   const meters = costly.map((id) =>
-    graph.bounding(id).flatMap(([meter, { unit }]) => (unit === 'visits' || unit === 'steps' ? [meter] : [])),
+    graph.bounding(id).flatMap(([meterId, meter]) => (countsVisits(meter) ? [meterId] : [])),
   );
   const common = meters.reduce((shared, charged) => shared.filter((meter) => charged.includes(meter)), meters[0] ?? []);
   const cost = costly.reduce((most, id) => Math.max(most, costs.get(id) ?? 0), 0);

@@ -3,12 +3,12 @@
  * among the branches of a fork, so it is exact. The least gives each branch all visits left, so it may be too low.
  */
 import type { Dimension } from '../../ir/dimensions.ts';
+import { countsVisits } from '../../ir/meters.ts';
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { leastThrough } from './least.ts';
 import { mostOf } from './cost.ts';
 import { componentsOf } from '../verify/components.ts';
-import type { Edge } from '../verify/graph.ts';
-import type { Graph } from '../verify/graph.ts';
+import type { Edge, Graph } from '../verify/graph.ts';
 
 const WORK_MAX = 500_000;
 
@@ -138,46 +138,33 @@ function walkOf(graph: Graph, meter: MeterId): Walk | null {
  */
 export function leastUnderCaps(graph: Graph, dimension: Dimension): number {
   let least = 0;
-  for (const [meter, { unit, max }] of Object.entries(graph.body.meters)) {
-    if (max === null || (unit !== 'visits' && unit !== 'steps')) continue;
-    if (max >= graph.ids.filter((id) => charges(graph, id, meter)).length) continue;
-    const walked = underCap(graph, meter, (id, mayVisit, then) =>
-      mayVisit
-        ? leastThrough(graph, dimension, id, (to, kind) => then(to, kind) ?? Infinity)
-        : Math.min(...turnedAway(graph, id, then)),
-    );
-    const whole = walked?.get(graph.body.entry) ?? Infinity;
+  for (const [id, meter] of Object.entries(graph.body.meters)) {
+    if (meter.max === null || !countsVisits(meter)) continue;
+    if (meter.max >= graph.ids.filter((each) => charges(graph, each, id)).length) continue;
+    const whole = leastUnderCap(graph, dimension, id);
     if (Number.isFinite(whole)) least = Math.max(least, whole);
   }
   return least;
 }
 
-type Then = (to: NodeId, kind: Edge['kind']) => number | undefined;
-
-function turnedAway(graph: Graph, id: NodeId, then: Then): readonly number[] {
-  return graph.edges(id).flatMap(({ to, kind }) => (kind === 'over' ? [then(to, kind) ?? 0] : []));
-}
-
-/** The result of `come` for each node with all visits left. `come` gives it for one node from those of its targets. */
-function underCap(
-  graph: Graph,
-  meter: MeterId,
-  come: (id: NodeId, mayVisit: boolean, then: Then) => number,
-): ReadonlyMap<NodeId, number> | null {
+/** Infinite where it would take too long, where another meter bounds a cycle, or where no path is left. */
+function leastUnderCap(graph: Graph, dimension: Dimension, meter: MeterId): number {
   const walk = walkOf(graph, meter);
-  if (walk === null) return null;
+  if (walk === null) return Infinity;
   const { cap, charged, order } = walk;
   let less = new Map<NodeId, number>();
   for (let left = 0; left <= cap; left++) {
-    const now = new Map<NodeId, number>();
-    const before = less;
+    const [before, now] = [less, new Map<NodeId, number>()];
     for (const id of order) {
-      const then: Then = (to, kind) => (charged.has(id) && kind !== 'over' ? before : now).get(to);
-      now.set(id, come(id, !charged.has(id) || left > 0, then));
+      const refused = targetsOf(graph, id, true).map((to) => now.get(to) ?? 0);
+      const then = (to: NodeId, kind: Edge['kind']): number =>
+        (charged.has(id) && kind !== 'over' ? before : now).get(to) ?? Infinity;
+      const mayVisit = !charged.has(id) || left > 0;
+      now.set(id, mayVisit ? leastThrough(graph, dimension, id, then) : Math.min(...refused));
     }
     less = now;
   }
-  return less;
+  return less.get(graph.body.entry) ?? Infinity;
 }
 
 function charges(graph: Graph, id: NodeId, meter: MeterId): boolean {

@@ -1,6 +1,6 @@
 /** A compiled body as a graph that is walked many times: edges computed once, ids that lead nowhere left out. */
 import { isMeasured } from '../../ir/dimensions.ts';
-import { isVelocity } from '../../ir/meters.ts';
+import { countsVisits, isCounted, wayOver } from '../../ir/meters.ts';
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { componentsOf, reachableFrom } from './components.ts';
 import type { Component } from './components.ts';
@@ -16,6 +16,8 @@ export interface Share {
   readonly max: number;
   readonly atStart: number;
 }
+
+type Bounding = readonly (readonly [MeterId, Meter])[];
 
 export interface Graph {
   readonly body: FlowBody;
@@ -33,7 +35,7 @@ export interface Graph {
   /** The nodes that a run can get to. */
   reached(): ReadonlySet<NodeId>;
   /** The finite meters of which every visit of the node uses something. */
-  bounding(id: NodeId): readonly (readonly [MeterId, Meter])[];
+  bounding(id: NodeId): Bounding;
   /** True if a visit counts even if the node's expressions fail and nothing is requested. */
   countsVisits(id: NodeId): boolean;
 }
@@ -48,7 +50,12 @@ export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
   const targets = new Map([...edges].map(([id, list]) => [id, list.map(({ to }) => to)]));
   const sources = new Map<NodeId, { readonly from: NodeId; readonly kind: Edge['kind'] }[]>(ids.map((id) => [id, []]));
   for (const [from, list] of edges) for (const { to, kind } of list) sources.get(to)?.push({ from, kind });
-  const bounding = new Map<NodeId, readonly (readonly [MeterId, Meter])[]>();
+  const bounding = new Map<NodeId, Bounding>();
+  const boundingAt = (id: NodeId): Bounding => {
+    const known = bounding.get(id) ?? boundingOf(nodes.get(id) as Node, body.meters);
+    bounding.set(id, known);
+    return known;
+  };
   let components: readonly Component<NodeId>[] | undefined;
   let reached: ReadonlySet<NodeId> | undefined;
   return {
@@ -60,27 +67,14 @@ export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
     edges: (id) => edges.get(id) ?? [],
     targets: (id) => targets.get(id) ?? [],
     sources: (id) => sources.get(id) ?? [],
-    components: () => {
-      components ??= componentsOf(ids, (id) => targets.get(id) ?? []);
-      return components;
-    },
+    components: () => (components ??= componentsOf(ids, (id) => targets.get(id) ?? [])),
     reached: () => (reached ??= reachableFrom([body.entry], (id) => targets.get(id) ?? [])),
-    countsVisits: (id) => {
-      const node = nodes.get(id) as Node;
-      return (node.charges ?? []).some((meterId) => {
-        const meter = body.meters[meterId];
-        return meter !== undefined && meter.max !== null && (meter.unit === 'visits' || meter.unit === 'steps');
-      });
-    },
-    bounding: (id) => {
-      const known = bounding.get(id) ?? boundingOf(nodes.get(id) as Node, body.meters);
-      bounding.set(id, known);
-      return known;
-    },
+    countsVisits: (id) => boundingAt(id).some(([, meter]) => countsVisits(meter)),
+    bounding: boundingAt,
   };
 }
 
-function boundingOf(node: Node, meters: Meters): readonly (readonly [MeterId, Meter])[] {
+function boundingOf(node: Node, meters: Meters): Bounding {
   return (node.charges ?? []).flatMap((id) => {
     const meter = meters[id];
     return meter !== undefined && meter.max !== null && alwaysCharged(node, meter) ? [[id, meter] as const] : [];
@@ -88,18 +82,10 @@ function boundingOf(node: Node, meters: Meters): readonly (readonly [MeterId, Me
 }
 
 /** A repeats meter bounds nothing: different calls never trip it. Tokens and money may be measured as none. */
-function alwaysCharged(node: Node, { unit }: Meter): boolean {
-  if (unit === 'visits' || unit === 'steps') return true;
-  if (
-    node.op !== 'do' ||
-    unit === 'repeats' ||
-    unit === 'turns' ||
-    unit === 'rate' ||
-    unit === 'time' ||
-    isMeasured(unit)
-  )
-    return false;
-  return (node.effect.reserve[unit] ?? 0) > 0;
+function alwaysCharged(node: Node, meter: Meter): boolean {
+  const { unit } = meter;
+  if (countsVisits(meter)) return true;
+  return node.op === 'do' && isCounted(unit) && !isMeasured(unit) && (node.effect.reserve[unit] ?? 0) > 0;
 }
 
 /** `error` is a way out that the flow declares for a failure; `fault` is where an expression that cannot be evaluated leads. */
@@ -117,11 +103,7 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
     const meter = meters[id];
     if (meter === undefined || meter.max === null) return [];
     if (meter.unit === 'turns' && meter.records === true && meter.hops === undefined) return [];
-    if (meter.unit === 'turns') return [{ to: node.onStuck ?? meter.over, kind: 'over' }];
-    if (isVelocity(meter)) return [{ to: node.onVelocity ?? meter.over, kind: 'over' }];
-    if (meter.unit === 'visits') return [{ to: node.onVisits ?? meter.over, kind: 'over' }];
-    const budget = meter.unit !== 'repeats';
-    return [{ to: budget ? (node.onBudget ?? meter.over) : meter.over, kind: 'over' }];
+    return [{ to: wayOver(node, meter).to, kind: 'over' }];
   });
   return [...ownEdges(node, fail), ...over];
 }

@@ -2,15 +2,13 @@
  * Proves that a compiled flow always ends (L5, L6): every target exists, every authored node is reached, every
  * cycle uses up a bound, every node leads to an end, and every tool call has its rules. Linear in the size of the graph.
  */
-import type { EffectClass } from '../../ir/effect-classes.ts';
 import { staysInside } from '../document/definitions.ts';
-import type { DoNode, Node, NodeId } from '../../ir/nodes.ts';
+import type { DoNode, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
 import type { Lowered } from '../lower/builder.ts';
 import type { DiagnosticCode } from '../diagnose/codes.ts';
 import { componentsOf, reachableFrom } from './components.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { edgesOf } from './graph.ts';
-import { graphOf } from './graph.ts';
+import { edgesOf, graphOf } from './graph.ts';
 import type { Graph } from './graph.ts';
 import { START } from '../source/range.ts';
 
@@ -123,18 +121,7 @@ function checkTool({ body, node }: Graph, id: NodeId, say: Say): void {
     say('incomplete-tool', id, `the tool \`${each.effect.tool}\` on \`${each.label.name}\` has no ${lack}`);
 }
 
-function lacking(
-  node: DoNode,
-  tool: {
-    input: unknown;
-    output: unknown;
-    permission: string;
-    timeoutMs: number;
-    effect: EffectClass;
-    category?: string;
-    compensate: string | null;
-  },
-): readonly string[] {
+function lacking(node: DoNode, tool: ToolDef): readonly string[] {
   const { reserve } = node.effect;
   const rules: readonly (readonly [boolean, string])[] = [
     [tool.input !== null && tool.input !== undefined, 'schema for its arguments'],
