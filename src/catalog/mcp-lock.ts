@@ -2,6 +2,7 @@
  * The lock of MCP servers: the tools that each server had when the lock was made. The compiler reads descriptions and schemas
  * from it. A run refuses a tool that has changed since, because a changed description can mislead an agent.
  */
+import { isRecord, sortedText } from '../expr/json.ts';
 import type { Json } from '../expr/json.ts';
 import { schemaPattern } from '../expr/text-search.ts';
 
@@ -40,7 +41,7 @@ export function lockFileOf(document: string): string {
  */
 export function readMcpLock(text: string): McpLock {
   const lock = JSON.parse(text) as Partial<McpLock> | null;
-  if (lock?.version !== 1 || typeof lock.servers !== 'object') throw new Error('it is not a lock of version 1');
+  if (lock?.version !== 1 || !isRecord(lock.servers)) throw new Error('it is not a lock of version 1');
   for (const tools of Object.values(lock.servers))
     if (!Array.isArray(tools) || tools.some((tool: Partial<McpTool>) => typeof tool?.name !== 'string'))
       throw new Error('a server in it has no list of tools');
@@ -52,21 +53,12 @@ export function lockedTool(lock: McpLock | undefined, server: string, tool: stri
   return tools?.find(({ name }) => name === tool);
 }
 
-/** The parts of a tool that differ, such as `description`; empty if none do. */
+/** The parts of a tool that differ, such as `description`; empty if none do. The order of keys does not matter. */
 export function changedParts(locked: McpTool, found: McpTool): readonly string[] {
   const parts = { description: 'description', input: 'input schema', output: 'output schema', annotations: 'hints' };
   return (Object.keys(parts) as (keyof typeof parts)[])
-    .filter((part) => stable(locked[part]) !== stable(found[part]))
+    .filter((part) => sortedText(locked[part]) !== sortedText(found[part]))
     .map((part) => parts[part]);
-}
-
-/** JSON with sorted keys, so that the order in which a server lists them does not matter. */
-function stable(value: Json): string {
-  return JSON.stringify(value, (_, part: Json) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }
 
 /**
@@ -75,12 +67,12 @@ function stable(value: Json): string {
  */
 export function usableSchema(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(usableSchema);
-  if (schema === null || typeof schema !== 'object') return schema;
+  if (!isRecord(schema)) return schema;
   return Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]): [string, Json][] => {
       if ((key === '$schema' || key === '$id') && typeof value === 'string') return [];
       if (key === 'pattern' && typeof value === 'string' && !isLinear(value)) return [];
-      if (key === 'patternProperties' && isObject(value))
+      if (key === 'patternProperties' && isRecord(value))
         return [[key, usableSchema(Object.fromEntries(Object.entries(value).filter(([name]) => isLinear(name))))]];
       return [[key, usableSchema(value)]];
     }),
@@ -94,8 +86,4 @@ function isLinear(pattern: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isObject(value: Json): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * the arguments in the context. A policy that names anything else is a mistake.
  */
 import type { ToolDef } from '../ir/nodes.ts';
+import { isRecord } from '../expr/json.ts';
 import type { Json } from '../expr/json.ts';
 
 export type PolicyType =
@@ -106,7 +107,7 @@ interface Shape {
 }
 
 function typeOf(schema: Json): PolicyType | null {
-  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return null;
+  if (!isRecord(schema)) return null;
   const { type, enum: values, items, properties = {}, required = [] } = schema as Shape;
   const kind = type ?? (values?.every((value) => typeof value === 'string') ? 'string' : null);
   if (kind === 'array') {

@@ -1,4 +1,5 @@
 /** Finds the JSON objects in a text: the whole text, objects in fences, and objects in prose. */
+import { sortedText } from './json.ts';
 import type { Json } from './json.ts';
 
 /** The texts of the different objects, in order. Objects with the same content count once. */
@@ -13,7 +14,7 @@ export function objectsIn(text: string): readonly string[] {
     work -= (end < 0 ? text.length : end) - at;
     const part = end < 0 ? '' : text.slice(at, end);
     const isObject = isObjectText(part);
-    if (isObject) found.set(contentOf(JSON.parse(part) as Json), part);
+    if (isObject) found.set(sortedText(JSON.parse(part) as Json), part);
     at = text.indexOf('{', isObject ? end : at + 1);
   }
   return [...found.values()];
@@ -43,13 +44,4 @@ function isObjectText(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The same text for objects that differ only in spaces and the order of their keys. */
-function contentOf(value: Json): string {
-  return JSON.stringify(value, (_, part: Json) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }

@@ -3,6 +3,7 @@
  * values. A part that the schema leaves open has the type `any`, which passes every check.
  */
 import type { Kind } from '../../expr/function.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 
 export interface Type {
@@ -25,7 +26,7 @@ export const STRING: Type = { kind: 'string' };
  * therefore reported, although JSON Schema itself would allow it.
  */
 export function typeFromSchema(schema: Json | undefined): Type {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return ANY;
+  if (!isRecord(schema)) return ANY;
   if (COMBINATORS.some((key) => Object.hasOwn(schema, key))) return ANY;
   const values = schema['const'] !== undefined ? [schema['const']] : schema['enum'];
   if (Array.isArray(values)) return typeOfValues(values);
@@ -90,9 +91,8 @@ function objectType(schema: { readonly [key: string]: Json }): Type {
   const properties = schema['properties'];
   const more = schema['additionalProperties'];
   const open = more === true || typeof more === 'object' || schema['patternProperties'] !== undefined;
-  if (typeof properties !== 'object' || properties === null || Array.isArray(properties)) {
+  if (!isRecord(properties))
     return more === false ? { kind: 'map', fields: new Map() } : { kind: 'map', rest: typeFromSchema(more) };
-  }
   const fields = new Map(Object.entries(properties).map(([name, field]) => [name, typeFromSchema(field)]));
   return open
     ? { kind: 'map', fields, rest: schema['patternProperties'] === undefined ? typeFromSchema(more) : ANY }

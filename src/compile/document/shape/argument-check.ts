@@ -3,12 +3,13 @@
  * Formats are checked only at run time.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Path } from '../../source/located.ts';
 import { TYPE_PHRASES } from './fault-words.ts';
-import { isObject } from './meta-schema.ts';
+import { pointerPath } from './meta-schema.ts';
 
 export interface ArgumentProblem {
   readonly code: Extract<DiagnosticCode, 'type-mismatch' | 'missing-field' | 'unknown-key' | 'bad-value'>;
@@ -21,7 +22,7 @@ export interface ArgumentProblem {
 
 /** `root` is the schema that the given one is part of, where its references lead. */
 export function argumentProblems(value: Json, schema: Json, root: Json): readonly ArgumentProblem[] {
-  if (!isObject(schema)) return [];
+  if (!isRecord(schema)) return [];
   const { type } = schema;
   if (Object.keys(schema).every((key) => SIMPLE.has(key))) {
     const types = typeof type === 'string' ? [type] : Array.isArray(type) ? type.map(String) : null;
@@ -46,7 +47,7 @@ function isOfType(value: Json, type: string): boolean {
     case 'array':
       return Array.isArray(value);
     case 'object':
-      return isObject(value);
+      return isRecord(value);
     case 'integer':
       return Number.isInteger(value);
     default:
@@ -68,7 +69,7 @@ function validatorOf(schema: { [key: string]: Json }, root: Json): ValidateFunct
     validateFormats: false,
     code: { regExp: schemaPattern },
   });
-  const shared = isObject(root) ? { $defs: root['$defs'] ?? {}, definitions: root['definitions'] ?? {} } : {};
+  const shared = isRecord(root) ? { $defs: root['$defs'] ?? {}, definitions: root['definitions'] ?? {} } : {};
   const { $id: _, ...rest } = schema;
   let validate: ValidateFunction | null;
   try {
@@ -88,7 +89,7 @@ function problemsOf(errors: readonly ErrorObject[], value: Json): readonly Argum
   );
   const byPlace = new Map<string, ArgumentProblem>();
   for (const error of own) {
-    const problem = problemOf(error, pathOf(error.instancePath, value));
+    const problem = problemOf(error, pointerPath(error.instancePath, value));
     const place = JSON.stringify(problem.path);
     if (!byPlace.has(place) || problem.code === 'type-mismatch') byPlace.set(place, problem);
   }
@@ -125,17 +126,4 @@ function mistyped(path: Path, types: readonly string[]): ArgumentProblem {
   const wanted = types.length === 1 ? types[0] : undefined;
   const problem = { code: 'type-mismatch', path, says: `must be ${typePhrase(types)}` } as const;
   return wanted === undefined ? problem : { ...problem, wanted };
-}
-
-function pathOf(pointer: string, value: Json): Path {
-  let at: Json | undefined = value;
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => {
-      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      const segment = Array.isArray(at) ? Number(name) : name;
-      at = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined;
-      return segment;
-    });
 }

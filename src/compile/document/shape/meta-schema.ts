@@ -2,8 +2,9 @@
  * The meta-schema of JSON Schema 2020-12 as a table: the kind of value that each keyword takes. A library would compile the
  * meta-schema at every start, which takes longer than the rest of a small document.
  */
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
-import type { Path } from '../../source/located.ts';
+import type { Path, Segment } from '../../source/located.ts';
 
 /** A value that its keyword does not take. */
 interface MetaFault {
@@ -14,14 +15,27 @@ interface MetaFault {
 /** The innermost faults only: a part that holds a faulty part is faulty for that reason. */
 export function metaFaults(schema: Json | undefined, path: Path = []): readonly MetaFault[] {
   if (typeof schema === 'boolean') return [];
-  if (!isObject(schema)) return [{ path, message: 'must be object,boolean' }];
+  if (!isRecord(schema)) return [{ path, message: 'must be object,boolean' }];
   return Object.entries(schema).flatMap(([key, value]) =>
     Object.hasOwn(KEYWORD_KINDS, key) ? KINDS[KEYWORD_KINDS[key as Keyword]](value, [...path, key]) : [],
   );
 }
 
-export function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The segments of a JSON pointer into a value. */
+export function pointerPath(pointer: string, root: Json): Path {
+  const path: Segment[] = [];
+  for (const part of pointer.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(valueAt(root, path)) ? Number(name) : name);
+  }
+  return path;
+}
+
+export function valueAt(root: Json, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>((value, segment) => {
+    if (Array.isArray(value)) return value[Number(segment)];
+    return isRecord(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
+  }, root);
 }
 
 export const TYPES: readonly string[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
@@ -85,7 +99,7 @@ function each(check: Check): Check {
 
 function mapOf(check: Check): Check {
   return (value, path) =>
-    isObject(value)
+    isRecord(value)
       ? Object.entries(value).flatMap(([key, inner]) => check(inner, [...path, key]))
       : [{ path, message: 'must be object' }];
 }

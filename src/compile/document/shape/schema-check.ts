@@ -3,6 +3,7 @@
  * somewhere inside it, its patterns can be read, and no keyword is misspelt. Unknown keywords that resemble none are
  * annotations, which JSON Schema allows.
  */
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import { listed } from './fault-words.ts';
@@ -10,7 +11,7 @@ import type { Path } from '../../source/located.ts';
 import { misspelt } from '../../../expr/misspelt.ts';
 import { didYouMean } from '../../diagnose/nearest.ts';
 import { fault, jsonMap } from './fields.ts';
-import { KEYWORD_KINDS, TYPES, isObject, metaFaults } from './meta-schema.ts';
+import { KEYWORD_KINDS, TYPES, metaFaults, pointerPath, valueAt } from './meta-schema.ts';
 
 export interface SchemaProblem {
   readonly path: Path;
@@ -26,7 +27,7 @@ export function schemaProblems(schema: Json): readonly SchemaProblem[] {
 
 function metaProblem(path: Path, fault: string, schema: Json): SchemaProblem {
   const key = path.findLast((segment) => typeof segment === 'string');
-  const given = path.reduce<Json | undefined>((value, segment) => stepInto(value, segment), schema);
+  const given = valueAt(schema, path);
   if (key === 'type' && typeof given === 'string') {
     const help = didYouMean(given, TYPES, `The types are ${listed(TYPES)}.`);
     return { path, on: 'value', message: `\`${given}\` is not a type of JSON Schema`, help };
@@ -35,7 +36,7 @@ function metaProblem(path: Path, fault: string, schema: Json): SchemaProblem {
 }
 
 function walk(schema: Json | undefined, path: Path, root: Json): readonly SchemaProblem[] {
-  if (!isObject(schema)) return [];
+  if (!isRecord(schema)) return [];
   const problems: SchemaProblem[] = [];
   for (const key of Object.keys(schema)) {
     const problem = KEYWORDS.has(key) ? undefined : keywordProblem(key, [...path, key]);
@@ -58,7 +59,7 @@ function walk(schema: Json | undefined, path: Path, root: Json): readonly Schema
   }
   for (const key of SCHEMA_MAPS) {
     const map = schema[key];
-    if (!isObject(map)) continue;
+    if (!isRecord(map)) continue;
     for (const [inner, value] of Object.entries(map)) {
       if (key === 'patternProperties') problems.push(...patternProblem(inner, [...path, key, inner], 'key'));
       problems.push(...walk(value, [...path, key, inner], root));
@@ -100,41 +101,16 @@ function patternProblem(pattern: string, path: Path, on: 'key' | 'value'): reado
 
 function resolves(reference: string, root: Json): boolean {
   if (reference === '#') return true;
-  if (reference.startsWith('#/')) {
-    return (
-      pointerPath(reference.slice(1), root).reduce<Json | undefined>(
-        (value, segment) => stepInto(value, segment),
-        root,
-      ) !== undefined
-    );
-  }
+  if (reference.startsWith('#/')) return valueAt(root, pointerPath(decoded(reference.slice(1)), root)) !== undefined;
   return reference.startsWith('#') && JSON.stringify(root).includes(`"$anchor":${JSON.stringify(reference.slice(1))}`);
 }
 
-function pointerPath(pointer: string, root: Json): Path {
-  let value: Json | undefined = root;
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => {
-      const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
-      const segment = Array.isArray(value) ? Number(name) : name;
-      value = stepInto(value, segment);
-      return segment;
-    });
-}
-
-function decoded(part: string): string {
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(part);
+    return decodeURIComponent(text);
   } catch {
-    return part;
+    return text;
   }
-}
-
-function stepInto(value: Json | undefined, segment: string | number): Json | undefined {
-  if (Array.isArray(value)) return typeof segment === 'number' ? value[segment] : undefined;
-  return isObject(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
 }
 
 export function jsonSchema() {

@@ -7,6 +7,7 @@ import { parseExpr } from '../../../expr/parse.ts';
 import { pathOf } from '../../../expr/evaluate.ts';
 import { TYPE_NAMES } from '../../../expr/value.ts';
 import type { Expr } from '../../../ir/nodes.ts';
+import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
@@ -275,15 +276,6 @@ function variablesIn(text: string): ReadonlySet<string> | undefined {
 
 /** Joins the fields that two reads of one root know, such as two approvals. */
 function merged(known: Json | undefined, more: Json): Json {
-  if (
-    known === undefined ||
-    typeof known !== 'object' ||
-    typeof more !== 'object' ||
-    known === null ||
-    more === null ||
-    Array.isArray(known) ||
-    Array.isArray(more)
-  )
-    return more;
+  if (!isRecord(known) || !isRecord(more)) return more;
   return { ...known, ...more, properties: { ...(known['properties'] as object), ...(more['properties'] as object) } };
 }
