@@ -24,6 +24,7 @@ const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; r
   'src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
   'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'src/ir/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
   'src/ir/nodes.ts': { words: ['parallel'], because: 'a setting of providers' },
   'src/runtime/report/decisions.ts': {
     words: ['loop'],
