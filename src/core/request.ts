@@ -14,6 +14,7 @@ import type {
   Question,
   RunId,
   RunState,
+  Slots,
   Undo,
 } from '../ir/events.ts';
 import { onlyReads } from '../ir/effect-classes.ts';
@@ -139,7 +140,7 @@ function prepare({ program, thread, node }: Visit<DoNode>): Prepared | ErrorReco
     const input = evaluateInput(program, node.effect.input, thread.slots);
     const undo = node.undo && {
       tool: node.undo.tool,
-      args: undoArgs(program, thread, node.undo.input, input),
+      args: undoArgs(program, thread.slots, node.undo.input, input),
       timeoutMs: node.undo.timeoutMs,
     };
     const invalid = node.takes === undefined ? null : program.pure.validate(node.takes, input['args'] ?? null);
@@ -151,8 +152,8 @@ function prepare({ program, thread, node }: Visit<DoNode>): Prepared | ErrorReco
   }
 }
 
-function undoArgs(program: Program, thread: Thread, given: Input | undefined, input: Prepared['input']): Undo['args'] {
-  return given === undefined ? (input['args'] ?? {}) : evaluateInput(program, given, { ...thread.slots, input });
+function undoArgs(program: Program, slots: Slots, given: Input | undefined, input: Prepared['input']): Undo['args'] {
+  return given === undefined ? (input['args'] ?? {}) : evaluateInput(program, given, { ...slots, input });
 }
 
 /** An effect that cannot be requested fails in the same way as one that was. */
