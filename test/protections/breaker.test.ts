@@ -65,8 +65,24 @@ describe('the state machine', () => {
   });
 
   test('a call with its repair turn is one schema failure', () => {
-    const once = leave(CLOSED, RULES, 'c1', 'schema_failure', 1).state;
-    expect(leave(once, RULES, 'c1', 'schema_failure', 1).state.schemaFailures).toBe(1);
+    const once = leave(CLOSED, RULES, 'c1', 'unfit', 1).state;
+    const repaired = leave(once, RULES, 'c1', 'schema_failure', 1).state;
+    expect(repaired.schemaFailures).toBe(1);
+    const enforced = { ...RULES, fallback: { answer: 'Later.' } };
+    const second = leave(repaired, enforced, 'c2', 'unfit', 2);
+    expect(second).toMatchObject({ state: { status: 'closed' }, change: null });
+    expect(leave(second.state, enforced, 'c2', 'schema_failure', 2).state.status).toBe('open');
+    // Without a repair, the next reply that does not fit opens it.
+    expect(leave(second.state, enforced, 'c3', 'unfit', 3).state.status).toBe('open');
+  });
+
+  test('a probe whose reply is repaired ends with its repair', () => {
+    const probing = enter(trip(5), 'a', 31_000).state;
+    const sentBack = leave(probing, RULES, 'a', 'unfit', 31_000);
+    expect(sentBack).toMatchObject({ state: { status: 'half_open' }, change: null });
+    expect(enter(sentBack.state, 'a', 31_000).allowed).toBe(true);
+    expect(leave(sentBack.state, RULES, 'a', 'schema_failure', 31_000).state.status).toBe('open');
+    expect(leave(sentBack.state, RULES, 'a', 'ok', 31_000).state.status).toBe('closed');
   });
 });
 
@@ -245,12 +261,13 @@ describe('soft failures', () => {
   const output = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
   const agents = [{ id: 'bot', model: 'main', instructions: 'Answer.', output }];
 
-  test('two replies in a row that do not fit their schema open the breaker if there is a fallback', async () => {
+  test('two calls in a row whose replies do not fit, repaired or not, open the breaker if there is a fallback', async () => {
     const { run, sent, close } = lab(({ command }) => says(command.target === 'cheap' ? '{"ok":true}' : 'not JSON'));
     const flow = withBreaker({ fallback: { model: 'cheap' } }, { agents });
-    await run(flow);
-    await run(flow);
-    expect(await run(flow)).toMatchObject({ state: 'completed', output: { ok: true } });
+    for (const _ of [1, 2])
+      expect(await run(flow)).toMatchObject({ code: 'VALIDATION_FAIL', usage: { modelCalls: 2 } });
+    expect(sent).toHaveLength(4);
+    expect(await run(flow)).toMatchObject({ state: 'completed', output: { ok: true }, usage: { modelCalls: 1 } });
     expect(sent.at(-1)?.model).toBe('cheap');
     await close();
   });

@@ -77,6 +77,8 @@ export type Outcome =
   | 'ok'
   | 'provider_error'
   | 'schema_failure'
+  /** A reply that does not fit its schema and is sent back for repair. */
+  | 'unfit'
   | 'identical_calls'
   | 'invariant_kept'
   | 'invariant_violation'
@@ -86,7 +88,7 @@ export type Outcome =
 export function leave(state: BreakerState, rules: BreakerRules, call: string, outcome: Outcome, now: Instant): Step {
   const known = { ...state, cooldownMs: rules.cooldownMs, maxTrips: rules.maxTrips };
   if (state.status === 'half_open') return probed(known, call, outcome, now);
-  const counted = { ...count(known, call, outcome), rate: rateAfter(state, rules, call, outcome, now) };
+  const counted = { ...count(known, call, outcome), rate: rateAfter(state, rules, outcome, now) };
   if (state.status === 'open') return { state: known, change: null };
   const cause = tripCause(counted, rules, outcome);
   if (cause === null) return { state: counted, change: null };
@@ -108,6 +110,8 @@ export function setByHand(state: BreakerState, to: 'open' | 'closed', by: string
 function probed(state: BreakerState, call: string, outcome: Outcome, now: Instant): Step {
   // The result of a call that began before the breaker opened.
   if (state.probe?.call !== call) return { state, change: null };
+  // The repair of the reply decides.
+  if (outcome === 'unfit') return { state, change: null };
   if (outcome === 'ok' || outcome === 'neither')
     return moved(state, 'closed', 'probe_succeeded', now, {
       trips: 0,
@@ -126,6 +130,7 @@ function count(state: BreakerState, call: string, outcome: Outcome): BreakerStat
       return { ...state, providerErrors: 0, schemaFailures: 0, schemaCall: null };
     case 'provider_error':
       return { ...state, providerErrors: state.providerErrors + 1 };
+    case 'unfit':
     case 'schema_failure': {
       const again = state.schemaCall === call ? 0 : 1;
       return { ...state, providerErrors: 0, schemaFailures: state.schemaFailures + again, schemaCall: call };
@@ -141,22 +146,21 @@ function count(state: BreakerState, call: string, outcome: Outcome): BreakerStat
   }
 }
 
-/** A repair of the same call is not another call, and a verdict on a result is one only if it is a violation. */
+/** A reply that is repaired counts with its repair, and a verdict on a result only if it is a violation. */
 function rateAfter(
-  { rate, schemaCall }: BreakerState,
+  { rate }: BreakerState,
   { rate: rules }: BreakerRules,
-  call: string,
   outcome: Outcome,
   now: Instant,
 ): readonly RatePart[] {
   const counted = COUNTED[outcome];
-  if (rules === undefined || rules === null || counted === null) return rate;
-  return outcome === 'schema_failure' && schemaCall === call ? rate : countCall(rate, rules, counted, now);
+  return rules === undefined || rules === null || counted === null ? rate : countCall(rate, rules, counted, now);
 }
 const COUNTED: { readonly [outcome in Outcome]: Counted | null } = {
   ok: 'ok',
   provider_error: 'error',
   schema_failure: 'soft',
+  unfit: null,
   identical_calls: 'soft',
   invariant_violation: 'soft',
   invariant_kept: null,
@@ -166,6 +170,8 @@ const COUNTED: { readonly [outcome in Outcome]: Counted | null } = {
 function tripCause(state: BreakerState, rules: BreakerRules, outcome: Outcome): BreakerCause | null {
   if (outcome === 'provider_error' && state.providerErrors >= rules.providerErrors) return 'provider_errors';
   if (outcome === 'schema_failure' && state.schemaFailures >= rules.schemaFailures) return 'schema_failures';
+  // Not this call but an earlier one reached the limit: no repair of its reply was possible.
+  if (outcome === 'unfit') return state.schemaFailures > rules.schemaFailures ? 'schema_failures' : null;
   if (outcome === 'invariant_violation' && state.violations >= rules.schemaFailures) return 'invariant_violations';
   if (outcome === 'identical_calls') return 'identical_calls';
   const { rate = null } = rules;

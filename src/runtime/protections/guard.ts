@@ -260,7 +260,8 @@ function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
   const calls = reply?.toolCalls ?? [];
   if (calls.length > 0)
     return isStreak(command.input['messages'], calls, rules.identicalCalls) ? 'identical_calls' : 'ok';
-  return node.schema !== undefined && !fits(node.schema, reply?.text ?? null) ? 'schema_failure' : 'ok';
+  if (node.schema === undefined || fits(node.schema, reply?.text ?? null)) return 'ok';
+  return (node.fit?.repairs ?? 0) > 0 && command.input['repair'] === undefined ? 'unfit' : 'schema_failure';
 }
 
 /** A reply that can be continued is not a failure of the provider. */
