@@ -1,7 +1,7 @@
 /**
  * The deadlock monitor: meters of unit `turns`. It compares the replies that end the turns of agents, outside of the agents
- * themselves. Agents are stuck if a cycle of turns occurred twice in a row with the same replies, or if an agent repeats the
- * first line of one of its last three replies.
+ * themselves. With `cycle`, agents are stuck if a cycle of turns occurred twice in a row with the same replies, or if an agent
+ * repeats the first line of one of its last three replies. With `hops`, they are if the chain of changing agents is too long.
  */
 import type { Json } from '../expr/json.ts';
 import type { EventBody, RecentCall, Stuck } from '../ir/events.ts';
@@ -28,7 +28,15 @@ export function stuckBefore(visit: Visit<DoNode>, meters: readonly MeterId[]): T
   return null;
 }
 
-function stuckIn(turns: readonly RecentCall[], { cycle = 1, hops }: Meter, agent: string): Stuck | null {
+function stuckIn(turns: readonly RecentCall[], { cycle, hops }: Meter, agent: string): Stuck | null {
+  const repeated = cycle === undefined ? null : repeatedIn(turns, cycle);
+  if (repeated !== null || hops === undefined) return repeated;
+  const names = [...turns.map(({ name }) => name), agent];
+  const changes = names.filter((name, index) => index > 0 && name !== names[index - 1]).length;
+  return changes > hops ? { rule: 'hops', agents: [...new Set(names)] } : null;
+}
+
+function repeatedIn(turns: readonly RecentCall[], cycle: number): Stuck | null {
   for (let size = 2; size <= cycle && 2 * size <= turns.length; size++) {
     const block = turns.slice(-size);
     const before = turns.slice(-2 * size, -size);
@@ -37,11 +45,8 @@ function stuckIn(turns: readonly RecentCall[], { cycle = 1, hops }: Meter, agent
   }
   const last = turns.at(-1);
   const own = turns.filter(({ name }) => name === last?.name);
-  if (last !== undefined && own.slice(-4, -1).some((turn) => isSame(turn, last)))
-    return { rule: 'repeated_reply', agents: [last.name] };
-  const names = [...turns.map(({ name }) => name), agent];
-  const changes = names.filter((name, index) => index > 0 && name !== names[index - 1]).length;
-  return hops !== undefined && changes > hops ? { rule: 'hops', agents: [...new Set(names)] } : null;
+  if (last === undefined || !own.slice(-4, -1).some((turn) => isSame(turn, last))) return null;
+  return { rule: 'repeated_reply', agents: [last.name] };
 }
 
 function isSame(a: RecentCall, b: RecentCall | undefined): boolean {

@@ -115,6 +115,15 @@ describe.each(Object.entries(NOTATIONS))('%s', (_, document) => {
     expect(asked).toMatchObject({ state: 'suspended', usage: { modelCalls: 6 }, decisions: [{ action: 'escalate' }] });
     expect(await run({ ...document, protections: { hops: false } }, BUSY)).toMatchObject({ state: 'completed' });
   });
+
+  test('hops count on after a suspicion that is only recorded, and without the monitor', async () => {
+    for (const deadlock of [{}, { deadlock: false }]) {
+      const report = await run({ ...document, protections: { hops: 5, ...deadlock } }, STUCK);
+      expect(report).toMatchObject({ state: 'suspended', usage: { modelCalls: 6 } });
+      expect(report.decisions.at(-1)).toMatchObject({ failure: 'deadlock', action: 'escalate' });
+      expect(report.decisions.some(({ action }) => action === 'surface')).toBe(!('deadlock' in deadlock));
+    }
+  });
 });
 
 test('a flow without a cycle of agents has no monitor', () => {

@@ -19,32 +19,35 @@ interface Draft {
   readonly place: Place;
 }
 
-const METER: MeterId = 'deadlock';
-
 /** Adds the monitor to every model call on a cycle that several agents are on. Returns false if the flow has no such call. */
 export function addDeadlockMonitor(draft: Draft, protections: Protections): boolean {
   const rules = rulesOf(protections);
   const watched = rules === null ? [] : turnsInCycles(draft);
   if (rules === null || watched.length === 0) return false;
   const { nodes, place, fail } = draft;
-  place.meter(METER, {
-    unit: 'turns',
-    max: 1,
-    cycle: rules.cycle,
-    ...(rules.hops === undefined ? {} : { hops: rules.hops }),
-    ...(rules.records ? { records: true as const } : {}),
-    over: fail,
-    label: 'protections.deadlock',
-  });
+  const meters = addMeters(place, rules, fail);
   for (const [id, node] of watched) {
     const onStuck = rules.acts ? { onStuck: addAction(place, id, node, { asks: rules.asks, fail }) } : {};
-    nodes.set(id, { ...node, charges: [...(node.charges ?? []), METER], ...onStuck });
+    nodes.set(id, { ...node, charges: [...(node.charges ?? []), ...meters], ...onStuck });
   }
   return true;
 }
 
+/** Hops have a meter of their own: a recorded suspicion starts the comparison of replies anew, and not the chain of handoffs. */
+function addMeters(place: Place, { cycle, hops, records }: Rules, over: NodeId): readonly MeterId[] {
+  const ids: MeterId[] = [];
+  const add = (id: MeterId, rule: Partial<Meter>): void => {
+    place.meter(id, { unit: 'turns', max: 1, ...rule, over, label: `protections.${id}` });
+    ids.push(id);
+  };
+  if (cycle !== undefined) add('deadlock', { cycle, ...(records ? { records } : {}) });
+  if (hops !== undefined) add('hops', { hops });
+  return ids;
+}
+
 interface Rules {
-  readonly cycle: number;
+  /** Absent if the deadlock monitor is off. */
+  readonly cycle: number | undefined;
   readonly hops: number | undefined;
   /** True if repeated turns are only recorded. */
   readonly records: boolean;
@@ -58,7 +61,7 @@ interface Rules {
 function rulesOf({ deadlock, hops: limit }: Protections): Rules | null {
   const hops = limit?.acts === true ? limit.max : undefined;
   if (deadlock === null && hops === undefined) return null;
-  const { cycle, onTrip } = deadlock ?? { cycle: 1, onTrip: 'record' };
+  const { cycle, onTrip } = deadlock ?? { cycle: undefined, onTrip: 'record' };
   const records = onTrip === 'record';
   const acts = hops !== undefined || !records;
   return { cycle, hops, records, acts, asks: acts && onTrip !== 'end' };

@@ -260,8 +260,12 @@ function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
   const calls = reply?.toolCalls ?? [];
   if (calls.length > 0)
     return isStreak(command.input['messages'], calls, rules.identicalCalls) ? 'identical_calls' : 'ok';
-  if (node.schema === undefined || fits(node.schema, reply?.text ?? null)) return 'ok';
-  return (node.fit?.repairs ?? 0) > 0 && command.input['repair'] === undefined ? 'unfit' : 'schema_failure';
+  return schemaOutcome(node, reply?.text ?? null, command.input['repair'] !== undefined);
+}
+
+function schemaOutcome({ schema, fit }: DoNode, text: Json, isRepair: boolean): Outcome {
+  if (schema === undefined || fits(schema, text)) return 'ok';
+  return fit !== undefined && fit.repairs > 0 && !isRepair ? 'unfit' : 'schema_failure';
 }
 
 /** A reply that can be continued is not a failure of the provider. */
