@@ -151,7 +151,12 @@ export function isOperator(caller: MemoryCaller): caller is MemoryOperator {
 /** The one rule of access. */
 export function mayAccess(caller: MemoryCaller, owner: MemoryScope): boolean {
   if (isOperator(caller)) return caller.tenant === undefined || caller.tenant === owner.tenant;
-  return ownerKey(caller) === ownerKey(owner);
+  return (
+    caller.tenant === owner.tenant &&
+    caller.user === owner.user &&
+    caller.agent === owner.agent &&
+    caller.share === owner.share
+  );
 }
 
 /** An agent gets active entries that have not expired; an operator gets all. */

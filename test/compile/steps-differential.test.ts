@@ -1,6 +1,6 @@
 /** Random workflows, run by the compiled flow and by the direct interpreter: the same path, calls, output and code. */
 import { expect, test } from 'vitest';
-import { compileSteps, drive } from './steps-drive.ts';
+import { compileSteps, driveFlow } from './steps-drive.ts';
 import { interpret } from './steps-reference.ts';
 import type { PlainStep, Say } from './steps-reference.ts';
 
@@ -72,7 +72,8 @@ test('600 random workflows agree with the rules', () => {
   for (let n = 0; n < 600; n++) {
     const pick = pickFrom(seed + n);
     const steps = randomSteps(pick);
-    if (compileSteps({ steps }).flow === null) continue;
+    const { flow } = compileSteps({ steps });
+    if (flow === null) continue;
     const say = sayFrom(seed + n);
     const agents = Object.fromEntries(
       ['a', 'b', 'c', 'd', 'e'].map((agent) => [
@@ -81,7 +82,7 @@ test('600 random workflows agree with the rules', () => {
           say(agent, prompt, attempt) ?? ({ error: 'transient' } as const),
       ]),
     );
-    const run = drive({ steps }, agents, 'in', (open) => pick(open));
+    const run = driveFlow(flow, agents, 'in', (open) => pick(open));
     const came = interpret(steps, 'in', say);
     codes[came.code] = (codes[came.code] ?? 0) + 1;
     const calls = run.commands.map(({ name, input }) => `${name}: ${String(input['prompt'])}`);

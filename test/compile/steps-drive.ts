@@ -34,15 +34,21 @@ export interface Driven {
   readonly flow: CompiledFlow;
 }
 
-/** `order` picks which of the outstanding calls comes back next. */
-export function drive(
-  source: string | object,
-  agents: Agents,
-  input: Json = 'in',
-  order: (open: readonly Command[]) => Command = ([first]) => first as Command,
-): Driven {
+type Order = (open: readonly Command[]) => Command;
+
+export function drive(source: string | object, agents: Agents, input: Json = 'in', order?: Order): Driven {
   const { flow, diagnostics } = compileSteps(source);
   if (flow === null) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return driveFlow(flow, agents, input, order);
+}
+
+/** `order` picks which of the outstanding calls comes back next. */
+export function driveFlow(
+  flow: CompiledFlow,
+  agents: Agents,
+  input: Json,
+  order: Order = ([first]) => first as Command,
+): Driven {
   const replyTo = (command: Command): Reply | undefined =>
     agents[command.name]?.(String(command.input['prompt']), command);
   const perform = (command: Command): Settled => {

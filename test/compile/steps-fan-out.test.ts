@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { drive } from './steps-drive.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { compileSteps, drive, driveFlow } from './steps-drive.ts';
 
 const echo = (name: string) => (prompt: string) => `${name}(${prompt})`;
 const all = { a: echo('a'), b: echo('b'), c: echo('c'), d: echo('d'), e: echo('e') };
@@ -102,7 +103,7 @@ steps:
 });
 
 test('1,000 orders of coming back give one path, one output and one code', () => {
-  const source = batch(', error_mode: retry', collect);
+  const flow = compileSteps(batch(', error_mode: retry', collect)).flow as CompiledFlow;
   const agents = {
     ...all,
     c: (prompt: string, { attempt }: { attempt: number }) =>
@@ -112,7 +113,7 @@ test('1,000 orders of coming back give one path, one output and one code', () =>
   const orders = new Set<string>();
   let state = 1;
   for (let n = 0; n < 1000; n++) {
-    const run = drive(source, agents, 'in', (open) => {
+    const run = driveFlow(flow, agents, 'in', (open) => {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
       return open[Math.floor((state / 2 ** 32) * open.length)] as (typeof open)[number];
     });

@@ -6,6 +6,7 @@ import { orderRows } from '../../src/compile/picture/svg/order.ts';
 import { place } from '../../src/compile/picture/svg/place.ts';
 import { separate } from '../../src/compile/picture/svg/separate.ts';
 import { renderSvg } from '../../src/compile/picture/svg/svg.ts';
+import { ANY_CHARACTER } from '../any-character.ts';
 
 const KINDS: readonly ShapeKind[] = [
   'agent',
@@ -26,7 +27,7 @@ const pictures: fc.Arbitrary<Picture> = fc.integer({ min: 1, max: 14 }).chain((c
   fc
     .record({
       kinds: fc.array(fc.constantFrom(...KINDS), { minLength: count, maxLength: count }),
-      words: fc.array(fc.string({ maxLength: 40, unit: 'binary' }), { minLength: count, maxLength: count }),
+      words: fc.array(fc.string({ maxLength: 40, unit: ANY_CHARACTER }), { minLength: count, maxLength: count }),
       edges: fc.array(
         fc.record({
           from: fc.nat(count - 1),

@@ -58,11 +58,22 @@ class Fault extends Error {
 /** A wait that nothing ends but the timeout of a node around it. */
 class Stuck extends Error {}
 
+const faults = new Map<string, Fault>();
+
+/** Equal faults are one object: a new error costs more than the rest of a step, because it records the stack. */
+function faultOf(type: string, message: string, code: string): Fault {
+  const key = `${type} ${code} ${message}`;
+  const fault = faults.get(key) ?? new Fault(type, message, code);
+  faults.set(key, fault);
+  return fault;
+}
+
 const FAULTS = {
-  odd: () => new Fault('OddError', 'odd', 'UNAVAILABLE_DEP'),
-  even: () => new Fault('EvenError', 'even', 'VALIDATION_FAIL'),
-  silent: () => new Fault('TimeoutError', 'late', 'TIMEOUT'),
+  odd: faultOf('OddError', 'odd', 'UNAVAILABLE_DEP'),
+  even: faultOf('EvenError', 'even', 'VALIDATION_FAIL'),
+  silent: faultOf('TimeoutError', 'late', 'TIMEOUT'),
 };
+const STUCK = new Stuck();
 
 class Model {
   readonly path: string[] = [];
@@ -127,7 +138,7 @@ class Model {
         return done;
       } catch (thrown) {
         if (thrown instanceof Fault) leave(thread, attempt);
-        const cause = thrown instanceof Stuck && node.timeout !== undefined ? FAULTS.silent() : thrown;
+        const cause = thrown instanceof Stuck && node.timeout !== undefined ? FAULTS.silent : thrown;
         const again = left > 1 && cause instanceof Fault && cause.code !== 'BUDGET_EXHAUSTED';
         if (again && takes(node.retry?.match, cause)) continue;
         throw cause instanceof Fault && isCall(node)
@@ -140,7 +151,7 @@ class Model {
   #done(flow: AuthoredFlow, node: AuthoredNode, thread: Thread, name: string): Left {
     switch (node.type) {
       case 'fail':
-        throw new Fault('FlowError', node['message'] as string, node['code'] as string);
+        throw faultOf('FlowError', node['message'] as string, node['code'] as string);
       case 'set': {
         const values = filled(node['values'] as Json, thread.slots) as Slots;
         return { slot: values, out: values };
@@ -156,7 +167,7 @@ class Model {
       case 'wait': {
         if (node['signal'] === undefined) return { slot: { data: null }, out: null };
         const data = this.#surroundings.signal(String(filled(node['signal'] as string, thread.slots)));
-        if (data === undefined) throw new Stuck();
+        if (data === undefined) throw STUCK;
         return { slot: { data }, out: data };
       }
       case 'flow': {
@@ -184,7 +195,7 @@ class Model {
     const made = { node, params: filled(params, slots) };
     this.calls.push(made);
     const result = this.#surroundings.call(made);
-    if (typeof result !== 'number') throw FAULTS[result]();
+    if (typeof result !== 'number') throw FAULTS[result];
     return { v: result };
   }
 
@@ -235,7 +246,7 @@ class Model {
       try {
         const most = node['max_items'] as number | undefined;
         if (this.#isOver(`items of ${name}`, most))
-          throw new Fault('ItemsError', `max_items of ${name} is ${most}`, 'BUDGET_EXHAUSTED');
+          throw faultOf('ItemsError', `max_items of ${name} is ${most}`, 'BUDGET_EXHAUSTED');
         this.#count(`items of ${name}`, most);
         this.#walkInner(flow, node['do'] as string, { inner, outer: thread, prefix: `${name}/` });
       } catch (cause) {
@@ -261,7 +272,7 @@ function isCall({ type }: AuthoredNode): boolean {
 
 /** A call that fails again after a retry is a repeated failure. */
 function afterAttempts(fault: Fault, retries: number): Fault {
-  return retries === 0 ? fault : new Fault(fault.type, fault.message, 'REPEATED_FAILURE');
+  return retries === 0 ? fault : faultOf(fault.type, fault.message, 'REPEATED_FAILURE');
 }
 
 interface Inner {

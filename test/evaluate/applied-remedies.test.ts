@@ -204,12 +204,22 @@ function documentFor(notation: Notation, [section]: Path): Fields {
   return isOfLoop ? DOCUMENTS.loop : DOCUMENTS[notation];
 }
 
-const errorsIn = (document: Fields): readonly string[] => {
+const known = new Map<string, readonly string[]>();
+
+/** Many pathologies have the same remedy, and its document is compiled once. */
+function errorsIn(document: Fields): readonly string[] {
+  const key = JSON.stringify(document);
+  const errors = known.get(key) ?? newErrorsIn(document);
+  known.set(key, errors);
+  return errors;
+}
+
+function newErrorsIn(document: Fields): readonly string[] {
   const compiled = compile(document);
   return compiled.ok
     ? []
     : compiled.diagnostics.filter(({ severity }) => severity === 'error').map(({ message }) => message);
-};
+}
 
 test.each(Object.entries(DOCUMENTS))('the document in %s compiles', (_, document) => {
   expect(errorsIn(document)).toEqual([]);

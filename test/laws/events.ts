@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { FAILURE_CLASSES, TERMINAL_CODES } from '../../src/ir/codes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Event, EventBody, EventType, Recorded } from '../../src/ir/events.ts';
+import { ANY_CHARACTER } from '../any-character.ts';
 
 const text = fc.oneof(
   fc.constantFrom(
@@ -20,7 +21,7 @@ const text = fc.oneof(
     ',\n["s"',
     '0#1',
   ),
-  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.string({ unit: ANY_CHARACTER, maxLength: 8 }),
 );
 /** As it would come back from a store: without -0 and without what JSON cannot say. */
 const plain = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);

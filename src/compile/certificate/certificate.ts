@@ -46,14 +46,16 @@ export function boundsOf(
     limit: limitOf(body, dimension),
     undone: undoneMost(graph, dimension),
   }));
-  const wholeLeast = (dimension: Dimension): number =>
-    Math.max(leastFrom(first, dimension).get(body.entry) ?? 0, leastUnderCaps(graph, dimension));
+  const wholeLeast = (dimension: Dimension, least: ReadonlyMap<NodeId, number>): number => {
+    const atEntry = (first === graph ? least : leastFrom(first, dimension)).get(body.entry) ?? 0;
+    return Math.max(atEntry, leastUnderCaps(graph, dimension));
+  };
   const measuresAt = (id: NodeId, whole = false): Measures => {
     const entries = table.map(({ dimension, least, most, limit, undone }) => {
       const { measure, scale } = dimensionRow(dimension);
       const made = Math.min(most(id), limit);
       const upper = made + Math.min(made, undone(id));
-      const lower = whole && least.size > 0 ? wholeLeast(dimension) : (least.get(id) ?? 0);
+      const lower = whole && least.size > 0 ? wholeLeast(dimension, least) : (least.get(id) ?? 0);
       return [measure, { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null }];
     });
     return Object.fromEntries(entries) as Measures;

@@ -16,14 +16,14 @@ import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
 
 export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
-  // No node uses this dimension.
-  if (graph.ids.every((id) => needOf(graph.node(id), dimension) === 0)) return new Map();
+  const users = new Set(graph.ids.filter((id) => needOf(graph.node(id), dimension) > 0));
+  if (users.size === 0) return new Map();
   const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
   const good = ends.filter((id) => isGood(graph, id));
-  const least = shortest(graph, dimension, good);
+  const least = shortest(graph, dimension, users, good);
   if (least.size === graph.ids.length) return least;
   // Nodes that lead to no good end are measured to any end, so a run there is not stopped for a path that does not exist.
-  return new Map([...shortest(graph, dimension, ends), ...least]);
+  return new Map([...shortest(graph, dimension, users, ends), ...least]);
 }
 
 /** The least from one node on, given the least from each of its targets. */
@@ -78,21 +78,34 @@ function isGood(graph: Graph, id: NodeId): boolean {
   return node.op === 'end' && node.state === 'completed' && node.code !== 'BUDGET_EXHAUSTED';
 }
 
-function shortest(graph: Graph, dimension: Dimension, ends: readonly NodeId[]): Map<NodeId, number> {
+function shortest(
+  graph: Graph,
+  dimension: Dimension,
+  users: ReadonlySet<NodeId>,
+  ends: readonly NodeId[],
+): Map<NodeId, number> {
   const final = new Map<NodeId, number>();
+  const best = new Map<NodeId, number>();
   const queue = new Heap<NodeId>();
   const forks = new Map<NodeId, Need>();
   const join = joinOf(dimension);
-  for (const id of ends) queue.push(needOf(graph.node(id), dimension), id);
+  const offer = (cost: number, id: NodeId): void => {
+    const known = best.get(id);
+    if (known !== undefined && known <= cost) return;
+    best.set(id, cost);
+    queue.push(cost, id);
+  };
+  for (const id of ends) offer(needOf(graph.node(id), dimension), id);
   for (const id of graph.ids) {
     const node = graph.node(id);
     if (node.op === 'fork') forks.set(id, needOfFork(node));
   }
   const relax = (from: NodeId, kind: Edge['kind'], to: NodeId, cost: number): void => {
     const fork = kind === 'next' || kind === 'branch' ? forks.get(from) : undefined;
-    if (fork === undefined) return queue.push(join(needOn(graph.node(from), dimension, kind), cost), from);
+    if (fork === undefined)
+      return offer(users.has(from) ? join(needOn(graph.node(from), dimension, kind), cost) : cost, from);
     const whole = payFork(fork, kind, to, cost, dimension);
-    if (whole !== null) queue.push(join(needOf(graph.node(from), dimension), whole), from);
+    if (whole !== null) offer(join(needOf(graph.node(from), dimension), whole), from);
   };
   for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
     if (final.has(top.item)) continue;

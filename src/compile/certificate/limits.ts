@@ -12,15 +12,19 @@ import { mostOfRun } from './most.ts';
 import { mostUnderCap } from './walk.ts';
 
 export function mostWithin(graph: Graph, dimension: Dimension): (id: NodeId) => number {
-  const costs = new Map(graph.ids.map((id) => [id, mostOf(graph.node(id), dimension, graph.body)]));
-  if ([...costs.values()].every((cost) => cost === 0)) return () => 0;
+  const costs = new Map<NodeId, number>();
+  for (const id of graph.ids) {
+    const cost = mostOf(graph.node(id), dimension, graph.body);
+    if (cost > 0) costs.set(id, cost);
+  }
+  if (costs.size === 0) return () => 0;
   const paths = longestPaths(graph, (id) => costs.get(id) ?? 0);
   const shared = sharedMeter(graph, costs);
   const walked = shared === null ? null : mostUnderCap(graph, dimension, shared.meter);
   const { entry } = graph.body;
   const whole = Math.min(
     paths.get(entry) ?? Infinity,
-    mostOfRun(graph, dimension),
+    mostOfRun(graph, dimension, costs),
     shared?.most ?? Infinity,
     walked?.get(entry) ?? Infinity,
   );
@@ -31,17 +35,17 @@ export function mostWithin(graph: Graph, dimension: Dimension): (id: NodeId) => 
 function longestPaths(graph: Graph, cost: (id: NodeId) => number): ReadonlyMap<NodeId, number> {
   const paths = new Map<NodeId, number>();
   const most = (id: NodeId): number => paths.get(id) ?? 0;
+  const own = (id: NodeId): number => cost(id) + branchesMost(graph.node(id), most);
+  const onward = (id: NodeId): number => {
+    let max = 0;
+    for (const { to, kind } of graph.edges(id)) if (kind !== 'branch') max = Math.max(max, most(to));
+    return max;
+  };
   for (const { members, cyclic } of graph.components()) {
-    const own = members.map((id) => cost(id) + branchesMost(graph.node(id), most));
-    const onward = members.map((id) =>
-      graph.edges(id).reduce((max, { to, kind }) => (kind === 'branch' ? max : Math.max(max, most(to))), 0),
-    );
-    const isCostly = own.some((each) => each > 0);
-    for (const [index, id] of members.entries())
-      paths.set(
-        id,
-        cyclic ? (isCostly ? Infinity : Math.max(...onward)) : (own[index] as number) + (onward[index] as number),
-      );
+    if (cyclic) {
+      const path = members.some((id) => own(id) > 0) ? Infinity : Math.max(...members.map(onward));
+      for (const id of members) paths.set(id, path);
+    } else for (const id of members) paths.set(id, own(id) + onward(id));
   }
   return paths;
 }
@@ -58,7 +62,7 @@ function sharedMeter(
   graph: Graph,
   costs: ReadonlyMap<NodeId, number>,
 ): { readonly meter: MeterId; readonly most: number } | null {
-  const costly = graph.ids.filter((id) => (costs.get(id) ?? 0) > 0);
+  const costly = [...costs.keys()];
   const meters = costly.map((id) =>
     graph.bounding(id).flatMap(([meterId, meter]) => (countsVisits(meter) ? [meterId] : [])),
   );
@@ -70,7 +74,11 @@ function sharedMeter(
 
 /** The most compensations after failed runs: one for each call that registers one. */
 export function undoneMost(graph: Graph, dimension: Dimension): (id: NodeId) => number {
-  if (dimension !== 'toolCalls') return () => 0;
+  const registers = (id: NodeId): boolean => {
+    const node = graph.node(id);
+    return node.op === 'do' && node.undo !== undefined;
+  };
+  if (dimension !== 'toolCalls' || !graph.ids.some(registers)) return () => 0;
   const undoing = (id: NodeId): ReturnType<Graph['node']> => {
     const node = graph.node(id);
     if (node.op !== 'do') return node;

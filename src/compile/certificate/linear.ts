@@ -37,11 +37,12 @@ export function maximise(objective: ReadonlyMap<number, number>, rows: readonly 
 /** The column with the best gain; after many steps without gain, the first one, which always comes to an end. */
 function entering(goal: Float64Array, columns: readonly number[], first: boolean): number | null {
   let best: number | null = null;
-  for (const [column, variable] of columns.entries()) {
+  for (let column = 0; column < columns.length; column++) {
     const gain = goal[column] as number;
     if (gain >= -ZERO) continue;
     if (best === null) best = column;
-    else if (first ? variable < (columns[best] as number) : gain < (goal[best] as number)) best = column;
+    else if (first ? (columns[column] as number) < (columns[best] as number) : gain < (goal[best] as number))
+      best = column;
   }
   return best;
 }
@@ -53,7 +54,8 @@ function leaving(
   limit: number,
 ): number | null {
   let [best, least] = [-1, Infinity];
-  for (const [index, row] of table.entries()) {
+  for (let index = 0; index < table.length; index++) {
+    const row = table[index] as Float64Array;
     const factor = row[column] as number;
     if (factor <= ZERO) continue;
     const ratio = (row[limit] as number) / factor;
@@ -68,14 +70,21 @@ function leaving(
 function pivot(table: readonly Float64Array[], goal: Float64Array, at: number, column: number): void {
   const chosen = table[at] as Float64Array;
   const factor = chosen[column] as number;
-  for (let index = 0; index < chosen.length; index++) chosen[index] = (chosen[index] as number) / factor;
-  chosen[column] = 1 / factor;
   // Most entries are zero: a node has few neighbours.
-  const used = [...chosen.keys()].filter((index) => chosen[index] !== 0);
-  for (const row of [...table, goal]) {
-    const times = row === chosen ? 0 : (row[column] as number);
-    if (times === 0) continue;
-    row[column] = 0;
-    for (const index of used) row[index] = (row[index] as number) - times * (chosen[index] as number);
+  const used: number[] = [];
+  for (let index = 0; index < chosen.length; index++) {
+    if (chosen[index] === 0) continue;
+    chosen[index] = (chosen[index] as number) / factor;
+    used.push(index);
   }
+  chosen[column] = 1 / factor;
+  for (const row of table) if (row !== chosen) subtract(row, chosen, column, used);
+  subtract(goal, chosen, column, used);
+}
+
+function subtract(row: Float64Array, chosen: Float64Array, column: number, used: readonly number[]): void {
+  const times = row[column] as number;
+  if (times === 0) return;
+  row[column] = 0;
+  for (const index of used) row[index] = (row[index] as number) - times * (chosen[index] as number);
 }

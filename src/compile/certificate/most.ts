@@ -10,24 +10,23 @@ import { isCounted } from '../../ir/meters.ts';
 import type { ForkNode, Meter, MeterId, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Edge, Graph, Share } from '../verify/graph.ts';
-import { mostOf, needOf, repeatedIn } from './cost.ts';
+import { needOf, repeatedIn } from './cost.ts';
 import type { Repeated } from './cost.ts';
 import { maximise } from './linear.ts';
 import type { Row } from './linear.ts';
 
-/** The most of a whole run. */
-export function mostOfRun(graph: Graph, dimension: Dimension): number {
-  const costs = new Map(graph.ids.map((id) => [id, costOf(graph, id, dimension)]));
-  const costly = graph.ids.filter((id) => (costs.get(id) ?? 0) > 0);
+/** The most of a whole run, given the most of one visit of each node that costs anything. */
+export function mostOfRun(graph: Graph, dimension: Dimension, costs: ReadonlyMap<NodeId, number>): number {
+  // A visit that a limit of 0 always refuses costs nothing.
+  const costly = [...costs.keys()].filter((id) => !graph.bounding(id).some(([, { max }]) => max === 0));
   if (costly.length === 0) return 0;
   const limited = new Map(costly.map((id) => [id, ownLimits(graph, id, dimension)]));
   // A node of unknown cost whose use no budget limits makes every path to it unlimited.
   const endless = costly.filter((id) => costs.get(id) === Infinity && limited.get(id)?.length === 0);
-  const ways = waysOf(graph, new Set(costly));
-  const isWhole = costly.every((id) => Number.isInteger(costs.get(id)) || costs.get(id) === Infinity);
   const reached = graph.reached();
   if (endless.some((id) => reached.has(id))) return Infinity;
-  const program = new Program(graph, ways);
+  const isWhole = costly.every((id) => Number.isInteger(costs.get(id)) || costs.get(id) === Infinity);
+  const program = new Program(graph, waysOf(graph, costly));
   for (const id of costly) {
     if (!reached.has(id)) continue;
     const [cost, limits] = [costs.get(id) ?? 0, limited.get(id) ?? []];
@@ -41,11 +40,6 @@ export function mostOfRun(graph: Graph, dimension: Dimension): number {
 
 const TOLERANCE = 1e-4;
 const SIZE_MAX = 500_000;
-
-/** A visit that a limit of 0 always refuses costs nothing. */
-function costOf(graph: Graph, id: NodeId, dimension: Dimension): number {
-  return graph.bounding(id).some(([, { max }]) => max === 0) ? 0 : mostOf(graph.node(id), dimension, graph.body);
-}
 
 /** The budgets of this dimension that the node charges: of the run, of an agent, of a stage. */
 function ownLimits(graph: Graph, id: NodeId, dimension: Dimension): Meters {
@@ -61,10 +55,24 @@ interface Ways {
   readonly kept: ReadonlySet<NodeId>;
   /** The first kept nodes on the paths that begin at a node, itself included. */
   from(id: NodeId): readonly NodeId[];
+  /** The first kept nodes on the paths that leave a node. */
+  after(id: NodeId): readonly NodeId[];
+}
+
+/** Mostly the same nodes cost something in several dimensions. */
+const knownWays = new WeakMap<Graph, Map<string, Ways>>();
+
+function waysOf(graph: Graph, costly: readonly NodeId[]): Ways {
+  const known = knownWays.get(graph) ?? new Map<string, Ways>();
+  knownWays.set(graph, known);
+  const key = costly.join('\n');
+  const ways = known.get(key) ?? newWays(graph, new Set(costly));
+  known.set(key, ways);
+  return ways;
 }
 
 /** Keeps what costs or counts, and the forks, as far as something that costs can come after it. */
-function waysOf(graph: Graph, costly: ReadonlySet<NodeId>): Ways {
+function newWays(graph: Graph, costly: ReadonlySet<NodeId>): Ways {
   const leading = reachableFrom([...costly], (id) => graph.sources(id).map(({ from }) => from));
   const shared = new Set(
     graph.shares.flatMap(({ counted, of }) => [...of, ...(typeof counted === 'string' ? [] : counted)]),
@@ -72,15 +80,20 @@ function waysOf(graph: Graph, costly: ReadonlySet<NodeId>): Ways {
   const marked = (id: NodeId): boolean =>
     costly.has(id) || shared.has(id) || graph.bounding(id).length > 0 || graph.node(id).op === 'fork';
   const kept = new Set(graph.ids.filter((id) => leading.has(id) && marked(id)));
+  const from = remembered((id) =>
+    [...reachableFrom([id], (each) => (kept.has(each) ? [] : graph.targets(each)))].filter((each) => kept.has(each)),
+  );
+  const after = remembered((id) => [...new Set(graph.targets(id).flatMap(from))]);
+  return { kept, from, after };
+}
+
+function remembered(find: (id: NodeId) => readonly NodeId[]): (id: NodeId) => readonly NodeId[] {
   const known = new Map<NodeId, readonly NodeId[]>();
-  const from = (id: NodeId): readonly NodeId[] => {
-    const found =
-      known.get(id) ??
-      [...reachableFrom([id], (each) => (kept.has(each) ? [] : graph.targets(each)))].filter((each) => kept.has(each));
+  return (id) => {
+    const found = known.get(id) ?? find(id);
     known.set(id, found);
     return found;
   };
-  return { kept, from };
 }
 
 interface Use {
@@ -122,7 +135,7 @@ class Program {
   constructor(graph: Graph, ways: Ways) {
     this.#graph = graph;
     const begun = new Map(ways.from(graph.body.entry).map((id) => [id, this.#variable()]));
-    const reached = [...reachableFrom([...begun.keys()], (id) => graph.targets(id).flatMap(ways.from))];
+    const reached = [...reachableFrom(begun.keys(), ways.after)];
     for (const id of reached) this.#visits.set(id, this.#variable());
     const arrivals = new Map(reached.map((id) => [id, new Map([[this.#visit(id), 1]])]));
     for (const [id, variable] of begun) arrivals.get(id)?.set(variable, -1);
@@ -254,6 +267,7 @@ function branchesOf({ over }: ForkNode): readonly Branch[] {
 
 /** The length of a list that is written in the document. */
 function lengthOf(list: string): number {
+  if (!list.startsWith('[')) return Infinity;
   try {
     const value: unknown = JSON.parse(list);
     return Array.isArray(value) ? value.length : Infinity;

@@ -75,13 +75,14 @@ export function codesOf(graph: Graph): readonly TerminalCode[] {
   const reached = graph.reached();
   const nodes = [...reached].map(graph.node);
   const calls = nodes.filter((node) => node.op === 'do');
+  const stated = new Set(nodes.flatMap(statedBy));
   for (const node of nodes) {
     if (node.op !== 'end') continue;
     if (node.code !== 'error') {
       codes.add(node.code);
       continue;
     }
-    for (const code of nodes.flatMap(statedBy)) codes.add(code);
+    for (const code of stated) codes.add(code);
     if (calls.length === 0) codes.add('VALIDATION_FAIL');
     else {
       for (const code of FAILURES) codes.add(code);
@@ -99,5 +100,7 @@ function statedBy(node: Node): readonly TerminalCode[] {
   const errors = node.writes.flatMap(({ slot, value }) =>
     slot === 'error' ? (typeof value === 'string' ? [value] : Object.values(value)) : [],
   );
-  return TERMINAL_CODES.filter((code) => errors.some((error) => error.includes(quote(code))));
+  return errors.length === 0
+    ? []
+    : TERMINAL_CODES.filter((code) => errors.some((error) => error.includes(quote(code))));
 }

@@ -219,13 +219,19 @@ function sameBody(event: Event, body: EventBody): boolean {
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && isSame(a[key as keyof typeof a], b[key as keyof typeof b]))
-  );
+  if (Array.isArray(a) || Array.isArray(b))
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, at) => isSame(each, b[at]));
+  const [one, other] = [a as Fields, b as Fields];
+  let count = 0;
+  for (const key of Object.keys(one)) {
+    if (one[key] === undefined) continue;
+    count += 1;
+    if (!Object.hasOwn(other, key) || !isSame(one[key], other[key])) return false;
+  }
+  return count === Object.keys(other).filter((key) => other[key] !== undefined).length;
 }
+
+type Fields = { readonly [key: string]: unknown };
 
 function bodyOf(event: Event): EventBody {
   const { seq: _seq, at: _at, ...body } = event as Event & { prev?: string; hash?: string };
