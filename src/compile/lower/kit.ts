@@ -120,6 +120,8 @@ export interface Kit {
   set(step: Step, writes: readonly Write[], next: NodeId, fail?: NodeId): NodeId;
   /** Takes the first case that holds. Without cases there is no node, unless its id is fixed. */
   pick(step: Step, cases: readonly Case[], otherwise: NodeId, options?: PickOptions): NodeId;
+  /** Goes to `to` if the condition holds. */
+  when(step: Step, condition: Expr, to: NodeId, otherwise: NodeId): NodeId;
   /** Performs an effect: a model call, a tool call, or any other. */
   call(step: Step, call: Call): NodeId;
   /** Asks for evidence from outside the run. */
@@ -157,6 +159,7 @@ export function createKit(builder: Builder, at?: Range): Kit {
       cases.length === 0 && step.id === undefined
         ? otherwise
         : add(step, (base) => ({ op: 'pick', ...base, cases, otherwise, ...(hasDefault ? { hasDefault } : {}) })),
+    when: (step, when, to, otherwise) => kit.pick(step, [{ when, to }], otherwise),
     call: (step, call) => add(step, (base) => doNode(base, call, call.fail ?? builder.failedEnd())),
     check: (step, { check, input, ...rest }) =>
       kit.call(step, { effect: { kind: 'check', check, input, reserve: {} }, ...rest }),

@@ -125,7 +125,7 @@ function addTry(kit: Kit, recovery: Recovery, { action, max, way, otherwise }: T
     ],
     way,
   );
-  return kit.pick(step(`${failure}.${action}?`), [{ when: limits.join(' && '), to: tried }], otherwise);
+  return kit.when(step(`${failure}.${action}?`), limits.join(' && '), tried, otherwise);
 }
 
 function addLast(kit: Kit, recovery: Recovery, { last, notice }: Cell): NodeId {

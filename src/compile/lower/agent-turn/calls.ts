@@ -40,8 +40,7 @@ export function addCalls(kit: Kit, turn: CallingTurn, ask: NodeId, endless: Node
     { of: turn.begin, max: turn.roundsEach ?? roundsMax },
   );
   const closed = `${REPLY}.toolCalls.exists(c, c.name == ${quote(closing ?? '')})`;
-  const after =
-    closing === undefined ? ask : kit.pick({ hint: `${hint}.after`, origin }, [{ when: closed, to: next }], ask);
+  const after = closing === undefined ? ask : kit.when({ hint: `${hint}.after`, origin }, closed, next, ask);
   return kit.fork(
     { hint: `${hint}.calls`, origin, charges: [rounds] },
     {

@@ -93,7 +93,7 @@ function addBinding(kit: Kit, turn: StartedTurn, ask: NodeId, next: NodeId, othe
       check: BIND_CHECK,
       input: { text: `${REPLY}.text`, observations: OBSERVATIONS },
       writes: [set(GROUNDED, 'it'), setField(REPLY, ['text'], 'it.text')],
-      next: kit.pick({ hint: `${hint}.bound`, origin }, [{ when: `${GROUNDED}.ok == true`, to: next }], mend),
+      next: kit.when({ hint: `${hint}.bound`, origin }, `${GROUNDED}.ok == true`, next, mend),
       fail: next,
     },
   );
@@ -133,7 +133,7 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
       check: GROUNDING_CHECK,
       input: groundingInput(uttered, { cite: false, claims: true, values: 'names' }),
       into: GROUNDED,
-      next: kit.pick({ hint: `${hint}.grounded`, origin }, [{ when: `${GROUNDED}.ok == true`, to: next }], violated),
+      next: kit.when({ hint: `${hint}.grounded`, origin }, `${GROUNDED}.ok == true`, next, violated),
       fail: broken,
     },
   );
@@ -202,7 +202,7 @@ function addRepair(kit: Kit, turn: StartedTurn, ask: NodeId, words: Expr): NodeI
     ask,
   );
   const isLeft = `size(${TALK}.filter(m, m.role == "user")) < ${REPAIRS_MAX}`;
-  return kit.pick({ hint: `${hint}.grounding.left`, origin }, [{ when: isLeft, to: mend }], failed);
+  return kit.when({ hint: `${hint}.grounding.left`, origin }, isLeft, mend, failed);
 }
 
 function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number | null): NodeId {

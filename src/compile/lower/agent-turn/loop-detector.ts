@@ -51,9 +51,10 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
     onTrip === 'escalate' && turn.people !== false
       ? addQuestion(kit, turn, boundary, { failure, end, blocked, step: decide('escalate', 'loop.ask') })
       : end;
-  const over = kit.pick(
+  const over = kit.when(
     { hint: `${hint}.loop`, origin },
-    [{ when: `${TALK}.exists(m, m.role == "tool" && m.content == ${quote(BLOCKED)})`, to: again }],
+    `${TALK}.exists(m, m.role == "tool" && m.content == ${quote(BLOCKED)})`,
+    again,
     blocked(quote(BLOCKED), 'repeated'),
   );
   const shared = { unit: 'repeats', window, ...(ignore.length === 0 ? {} : { ignore }) } as const;
@@ -100,11 +101,7 @@ function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question:
       payload: { tool: `${CALL}.name`, args: `${CALL}.args` },
       into: ANSWER,
       timeoutMs: boundary.approvalTimeoutMs,
-      next: kit.pick(
-        { hint: `${turn.hint}.loop.decided`, origin: turn.origin },
-        [{ when: chose(ANSWER, 'respond'), to: told }],
-        end,
-      ),
+      next: kit.when({ hint: `${turn.hint}.loop.decided`, origin: turn.origin }, chose(ANSWER, 'respond'), told, end),
       fail: end,
     },
   );

@@ -76,11 +76,7 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
       into: LOOKUP,
       ...(def === undefined || def.output === true ? {} : { schema: def.output }),
       timeoutMs: def?.timeoutMs ?? null,
-      next: kit.pick(
-        { hint: nameOf(gate, 'lookup.found'), origin: turn.origin },
-        [{ when: ABSENT, to: missed }],
-        happened,
-      ),
+      next: kit.when({ hint: nameOf(gate, 'lookup.found'), origin: turn.origin }, ABSENT, missed, happened),
       fail: untold,
     },
   );

@@ -156,5 +156,5 @@ function addPressure(l: Lowering, next: NodeId): NodeId {
     next,
   );
   const full = `size(${TALK}) > 1 && size(text(${TALK})) + size(${actionPrompt(l.loop)}) > ${chars}`;
-  return l.kit.pick({ hint: 'context.look', origin: 'context_compression' }, [{ when: full, to: dropped }], next);
+  return l.kit.when({ hint: 'context.look', origin: 'context_compression' }, full, dropped, next);
 }

@@ -150,9 +150,10 @@ function addConflict(l: Lowering): NodeId {
     ends: 'SOURCE_CONFLICT',
     type: 'SourceConflict',
   } as const;
-  return l.kit.pick(
+  return l.kit.when(
     { hint: 'conflict', origin: 'escalation_check' },
-    [{ when: `${ANSWER} == null`, to: addReview(l, { ...review, approvable: false }) }],
+    `${ANSWER} == null`,
+    addReview(l, { ...review, approvable: false }),
     addReview(l, review),
   );
 }

@@ -173,7 +173,7 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
     },
   );
   const due = `${KIND} == null && ${outputDue(l.loop, offered)}`;
-  return l.kit.pick({ hint: 'output.look', origin: 'validation_check' }, [{ when: due, to: check }], next);
+  return l.kit.when({ hint: 'output.look', origin: 'validation_check' }, due, check, next);
 }
 
 /** The answer must fit the schema. In a plan, only the result of the last step must. */

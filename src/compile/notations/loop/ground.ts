@@ -118,7 +118,7 @@ function addBinding(l: Lowering, next: NodeId): void {
     },
   );
   const when = values === 'bound' ? `!(${ACTED})` : `!(${ACTED}) && ${REFERS}`;
-  const look = l.kit.pick({ hint: 'bind.look', origin }, [{ when, to: bind }], next);
+  const look = l.kit.when({ hint: 'bind.look', origin }, when, bind, next);
   l.kit.set({ id: idOf(l, 'observation_grounding'), origin }, [set(UNBOUND, 'null')], look);
 }
 
@@ -129,9 +129,10 @@ function addResultCheck(l: Lowering, next: NodeId): NodeId {
     [set(SAID, `{"status": "missing_info", "question": ${SAID}}`), set(NO_RESULT, 'null')],
     next,
   );
-  const look = l.kit.pick(
+  const look = l.kit.when(
     { hint: 'result.look', origin: 'observation_grounding' },
-    [{ when: `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${SAID}) == string`, to: asked }],
+    `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${SAID}) == string`,
+    asked,
     next,
   );
   return l.kit.check(

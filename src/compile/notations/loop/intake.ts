@@ -190,7 +190,7 @@ function addRequired(l: Lowering, next: NodeId): NodeId {
         otherwise: stopped,
       })
     : stopped;
-  return l.kit.pick({ id: whole, origin: 'goal_intake' }, [{ when: `size(${LACKING}) > 0`, to: ask }], next);
+  return l.kit.when({ id: whole, origin: 'goal_intake' }, `size(${LACKING}) > 0`, ask, next);
 }
 
 /** Finds the intents that match the goal. If several match, a person chooses. */
@@ -222,10 +222,6 @@ function addIntents(l: Lowering, next: NodeId): NodeId {
         otherwise: stopped,
       })
     : stopped;
-  const judged = l.kit.pick(
-    { hint: 'intent.judge', origin: 'classify_intent' },
-    [{ when: `size(${INTENT}) > 1`, to: ask }],
-    next,
-  );
+  const judged = l.kit.when({ hint: 'intent.judge', origin: 'classify_intent' }, `size(${INTENT}) > 1`, ask, next);
   return l.kit.set({ id: builder.idOf('classify_intent'), origin: 'classify_intent' }, [set(INTENT, readings)], judged);
 }

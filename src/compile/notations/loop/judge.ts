@@ -118,9 +118,10 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     ),
     fail: l.kit.set({ hint: 'verifier.failed', origin: 'validation_check' }, [], failedTrace(l)),
   });
-  return l.kit.pick(
+  return l.kit.when(
     { hint: 'verifier.look', origin: 'validation_check' },
-    [{ when: `${KIND} == null && ${offered(l.loop)}`, to: id }],
+    `${KIND} == null && ${offered(l.loop)}`,
+    id,
     next,
   );
 }
@@ -130,11 +131,7 @@ function addSecondLook(l: Lowering, verifier: NodeId, heard: NodeId): NodeId {
   const { loop } = l;
   const meter = l.kit.visits('verdict.repairs', loop.reflection.repairs, heard, 'reflection.repairs');
   const again = l.kit.set({ hint: 'verifier.again', origin: 'validation_check', charges: [meter] }, [], verifier);
-  return l.kit.pick(
-    { hint: 'verifier.sound', origin: 'validation_check' },
-    [{ when: `${UNFOUNDED} != null`, to: again }],
-    heard,
-  );
+  return l.kit.when({ hint: 'verifier.sound', origin: 'validation_check' }, `${UNFOUNDED} != null`, again, heard);
 }
 
 function confidenceKind({ confidence }: Loop): Expr {

@@ -137,14 +137,10 @@ const CITED: Expr = `type(${SAID}) == map && type(${SAID}.citations) == list ? $
 /** Phases 16 to 18: the answer with its citations, memory, and the end of the run under its code. */
 function addFinish(l: Lowering): void {
   const { kit, builder } = l;
-  const ends = kit.pick(
+  const ends = kit.when(
     { hint: 'terminate', origin: 'terminate' },
-    [
-      {
-        when: `${ENDING} == "PARTIAL_SUCCESS"`,
-        to: builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }),
-      },
-    ],
+    `${ENDING} == "PARTIAL_SUCCESS"`,
+    builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }),
     builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }),
   );
   const record = set(

@@ -59,9 +59,10 @@ export function addPlan(l: Lowering): void {
   const validated = l.kit.set(
     { id: builder.idOf('plan_validation'), origin: 'plan_validation' },
     [set(PLAN_PROBLEM, problem(loop)), set(VIOLATION, 'null')],
-    l.kit.pick(
+    l.kit.when(
       { hint: 'plan.look', origin: 'plan_validation' },
-      [{ when: `type(${DRAFT}) == map && ${DRAFT}.status != null`, to: addWordsCheck(l, judged) }],
+      `type(${DRAFT}) == map && ${DRAFT}.status != null`,
+      addWordsCheck(l, judged),
       judged,
     ),
   );
@@ -160,9 +161,10 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
 
 /** The plan of a person takes the place of the draft. If it is not valid, the planner makes another. */
 function addEdited(l: Lowering, next: NodeId): NodeId {
-  const valid = l.kit.pick(
+  const valid = l.kit.when(
     { hint: 'plan.edited.judge', origin: 'plan_validation' },
-    [{ when: `${PLAN_PROBLEM} == null`, to: next }],
+    `${PLAN_PROBLEM} == null`,
+    next,
     addRepair(l),
   );
   const checked = l.kit.set(

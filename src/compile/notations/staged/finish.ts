@@ -185,9 +185,10 @@ function addSameRound(l: Lowering, gate: Gate, refused: NodeId): NodeId {
     code: 'REPEATED_FAILURE',
     reason: quote('the same plan led to the same result again'),
   });
-  const judged = l.kit.pick(
+  const judged = l.kit.when(
     stepOf(l, 'validate', 'same'),
-    [{ when: `size(${ROUNDS}.filter(r, r == ${state})) > ${SAME_ROUNDS_MAX}`, to: stuck }],
+    `size(${ROUNDS}.filter(r, r == ${state})) > ${SAME_ROUNDS_MAX}`,
+    stuck,
     refused,
   );
   return l.kit.set(stepOf(l, 'validate', 'round'), [append(ROUNDS, state)], judged);

@@ -84,7 +84,7 @@ export function addVerdict(
     check,
     input,
     into: CHECKED,
-    next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], refused),
+    next: l.kit.when(step('judged'), `${CHECKED}.ok == true`, next, refused),
     fail: addObjection(gate, `${hint}.broken`, { ...objection, reason: 'error.message' }),
   });
 }
@@ -203,7 +203,7 @@ function addAll(
   next: NodeId,
 ): NodeId {
   const which = l.kit.pick(stepOf(l, stage, `${at}.${hint}.which`), broken, unknown);
-  return l.kit.pick(stepOf(l, stage, `${at}.${hint}`), [{ when: all.join(' && '), to: next }], which);
+  return l.kit.when(stepOf(l, stage, `${at}.${hint}`), all.join(' && '), next, which);
 }
 
 /** Names that an expression of the author uses, and what they stand for. */

@@ -60,7 +60,7 @@ export function addFunction(
       effect: l.builder.tool(tool, { aggregate: AGGREGATE, plan: PLAN, summaries: SUMMARIES, input: REQUEST }),
       into: CHECKED,
       timeoutMs: limits.length === 0 ? null : Math.min(...limits),
-      next: l.kit.pick(step('judged'), [{ when: holds, to: next }], refused),
+      next: l.kit.when(step('judged'), holds, next, refused),
       fail: broken,
     },
   );

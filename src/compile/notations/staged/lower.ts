@@ -112,7 +112,7 @@ function withOtherModel(node: Node, breaker: Protections['breaker']): Node {
 function addEnds(kit: Kit, builder: Builder): NodeId {
   const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: OUTPUT });
   const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: OUTPUT });
-  return kit.pick({ hint: 'end', origin: 'end' }, [{ when: `${PARTIAL} == true`, to: partial }], whole);
+  return kit.when({ hint: 'end', origin: 'end' }, `${PARTIAL} == true`, partial, whole);
 }
 
 type Starting = Omit<Lowering, 'visits'> & {

@@ -72,7 +72,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
       next: done,
     });
     const step = (what: string) => stepOf(l, 'plan', `critic.${what}`);
-    const judged = l.kit.pick(step('judge'), [{ when: `(${problem(l.staged)}) == null`, to: judge }], done);
+    const judged = l.kit.when(step('judge'), `(${problem(l.staged)}) == null`, judge, done);
     return l.kit.set(step('read'), [set(PLAN, READ), set(CRITIQUE, 'null')], judged);
   }
 }
@@ -121,7 +121,7 @@ function addCriticised(l: Lowering, gate: Gate, next: NodeId): NodeId {
     reason: `${CRITIQUE}.problem == null || ${CRITIQUE}.problem == "" ? "the critic did not accept the plan" : text("the critic did not accept the plan: ", ${CRITIQUE}.problem)`,
   });
   const when = `${CRITIQUE} != null && ${CRITIQUE}.ok != true`;
-  return l.kit.pick(stepOf(l, 'plan', 'criticised'), [{ when, to: refused }], next);
+  return l.kit.when(stepOf(l, 'plan', 'criticised'), when, refused, next);
 }
 
 /** The first problem of a plan, as a sentence; null for a valid plan. */
@@ -167,7 +167,7 @@ function addBriefs(l: Lowering, gate: Gate, next: NodeId): NodeId {
       check: 'policy:output',
       input: { schema: literal(listOf), answer: `${PLAN}.tasks.map(t, t.brief)` },
       into: CHECKED,
-      next: l.kit.pick(step('judged'), [{ when: `${CHECKED}.ok == true`, to: next }], whole),
+      next: l.kit.when(step('judged'), `${CHECKED}.ok == true`, next, whole),
       fail: whole,
     },
   );

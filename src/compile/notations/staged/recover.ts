@@ -233,9 +233,10 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   const taken = l.kit.set(step('approved'), [clear, ...lost], approved);
   const { undoes, writes } = rollbackOf(l, [stage.id]);
   const once = l.kit.set({ ...step('again'), undoes }, [set(FEEDBACK, 'null'), clear, ...writes], r.begin);
-  const agreed = l.kit.pick(
+  const agreed = l.kit.when(
     step('approve'),
-    [{ when: `${result} != null && ${result} != [] && ${FAILED}.failure != "cost_overrun"`, to: taken }],
+    `${result} != null && ${result} != [] && ${FAILED}.failure != "cost_overrun"`,
+    taken,
     once,
   );
   // A person decided about the plan, so the critic's verdict on the old one does not count.

@@ -90,7 +90,7 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
   const chosen = l.kit.pick(part(site, 'choose'), others, last);
   const measured = bad.measures === undefined ? chosen : l.kit.set(part(site, 'measure'), bad.measures, chosen);
   const when = `${BAD} >= ${bad.limit === undefined ? site.limit - 1 : `${bad.limit} - 1`}`;
-  return l.kit.pick(part(site, 'bad'), [{ when, to: addStuck(l, site, bad.what, bad.reason, bad.shared) }], measured);
+  return l.kit.when(part(site, 'bad'), when, addStuck(l, site, bad.what, bad.reason, bad.shared), measured);
 }
 
 /**

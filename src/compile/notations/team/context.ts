@@ -70,7 +70,7 @@ export function assemble(l: Lowering, sources: Json, place: Place, next: NodeId,
 export function injectContext(l: Lowering, sources: Json, place: Place, receiver: string, next: NodeId): NodeId {
   const block = tell(sections(`[HANDOFF CONTEXT — assembled for ${receiver}]`), receiver);
   const inject = l.kit.set(part(place, 'block'), [block], next);
-  const done = l.kit.pick(part(place, 'some'), [{ when: `size(${CONTEXT}.sections) > 0`, to: inject }], next);
+  const done = l.kit.when(part(place, 'some'), `size(${CONTEXT}.sections) > 0`, inject, next);
   return addCheck(l, sources, place, receiver, { done, none: null, next });
 }
 

@@ -59,7 +59,7 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
       failures: count(FAILS, key),
       config: literal(config),
     };
-    const judged = l.kit.pick(part(site, 'judged'), [{ when: `${VERDICT}.ok == true`, to: next }], refused);
+    const judged = l.kit.when(part(site, 'judged'), `${VERDICT}.ok == true`, next, refused);
     const isNoted = name.startsWith('contract:') && l.team.raw.Compaction?.Mode === 'lossless';
     next = l.kit.check(part(site, `${key}.${name}`), {
       check: name,
@@ -172,9 +172,10 @@ function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
     [set(BAD, '0'), tell(`text("The operator lets you try again.", ${remark()})`, agent)],
     again,
   );
-  const decided = l.kit.pick(
+  const decided = l.kit.when(
     part(site, `${key}.escalated`),
-    [{ when: `${ANSWER}.choice == "approve"`, to: retry }],
+    `${ANSWER}.choice == "approve"`,
+    retry,
     addStuck(l, site, `${what} was refused`, REFUSED_BY),
   );
   const message = `text(${quote(`${agent} cannot go on: ${what} was refused. `)}, ${VERDICT}.reason)`;

@@ -83,7 +83,7 @@ export function success(l: Lowering): NodeId {
   if (l.capped !== true) return whole;
   const partial = l.builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: SAID });
   const step = { hint: 'session.end', origin: l.team.id };
-  return l.kit.pick(step, [{ when: `${PARTIAL} == true`, to: partial }], whole);
+  return l.kit.when(step, `${PARTIAL} == true`, partial, whole);
 }
 
 /** The end of a session that used all its turns. */

@@ -96,7 +96,7 @@ interface Ways {
 function addTurnOf(l: Lowering, agent: string, rounds: number, { after, finished, fail }: Ways): NodeId {
   const { working } = l.staged;
   const step = (what: string) => stepOf(l, working.id, `${agent}.${what}`);
-  const looked = l.kit.pick(step('look'), [{ when: `${SUMMARY}.done == true`, to: finished }], after);
+  const looked = l.kit.when(step('look'), `${SUMMARY}.done == true`, finished, after);
   const written = l.kit.set(
     step('write'),
     [

@@ -45,7 +45,7 @@ function addRounds(l: Lowering, debate: Debate, done: NodeId, fail: NodeId): Nod
     debate.judge === null ? done : addJudge(l, debate.judge, done, fail),
   );
   const again = l.kit.set(step('next'), [set(ROUND_NUMBER, `${ROUND_NUMBER} + 1`)], fork);
-  const judged = l.kit.pick(step('more'), [{ when: `${ROUND_NUMBER} < ${debate.rounds}`, to: again }], closing);
+  const judged = l.kit.when(step('more'), `${ROUND_NUMBER} < ${debate.rounds}`, again, closing);
   const said = l.kit.set(
     step('said'),
     [

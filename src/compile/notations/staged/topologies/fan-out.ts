@@ -74,7 +74,7 @@ function addTasks(l: Lowering, fanOut: FanOut, recovery: Recovery, next: NodeId)
   ];
   const collected = l.kit.set(step('collect'), summaries, next);
   const partial = l.kit.set(step('partial'), [set(PARTIAL, 'true'), set('error', 'null')], next);
-  const decided = l.kit.pick(step('lost.judge'), [{ when: isTolerable(l), to: partial }], recovery.failed);
+  const decided = l.kit.when(step('lost.judge'), isTolerable(l), partial, recovery.failed);
   const lost = l.kit.set(step('lost.tasks'), [...summaries, set(LOST, `${LOST} + ${lostIn(each)}`)], decided);
   return l.kit.fork(
     { ...step('run'), ...(id === undefined ? {} : { id }) },
@@ -118,9 +118,10 @@ export function addSummaryChecks(l: Lowering, refused: NodeId, done: NodeId): No
   });
   const safe = safeFallback === null || l.staged.tier !== 'interactive' ? null : addSafeSummary(l, safeFallback, done);
   const guarded = addGuards(safe === null ? gate : { ...gate, refused: safe }, guards, SUMMARY, done);
-  const filled = l.kit.pick(
+  const filled = l.kit.when(
     stepOf(l, working.id, 'worker.filled'),
-    [{ when: `${SUMMARY} == null || ${SUMMARY} == ""`, to: empty }],
+    `${SUMMARY} == null || ${SUMMARY} == ""`,
+    empty,
     guarded,
   );
   return addSchema(gate, { schema: output, value: SUMMARY, into: SUMMARY }, filled);
@@ -151,5 +152,5 @@ function addEdited(l: Lowering, gate: Gate, id: NodeId, next: NodeId): void {
     reason: '"the edit is not a list of `{ id, summary }`"',
   });
   const fits = `type(${SUMMARIES}) == list && size(${SUMMARIES}) > 0 && ${SUMMARIES}.all(s, type(s) == map && s.id != null && s.summary != null)`;
-  l.kit.pick({ ...stepOf(l, l.staged.working.id, 'edited'), id }, [{ when: fits, to: fitting }], refused);
+  l.kit.when({ ...stepOf(l, l.staged.working.id, 'edited'), id }, fits, fitting, refused);
 }

@@ -139,5 +139,5 @@ function addWrong(l: Lowering, agents: readonly string[], dispatch: NodeId, fail
     fail,
   );
   const again = l.kit.set(step('correct'), [set(FEEDBACK, reason), set(WRONG, `${WRONG} + 1`)], dispatch);
-  return l.kit.pick(step('wrong'), [{ when: `${WRONG} < ${WRONG_MAX}`, to: again }], given);
+  return l.kit.when(step('wrong'), `${WRONG} < ${WRONG_MAX}`, again, given);
 }

@@ -69,7 +69,7 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
     },
     fail,
   );
-  const judged = l.kit.pick(step('judge'), [{ when: `size(${SUMMARIES}) == 0`, to: empty }], done);
+  const judged = l.kit.when(step('judge'), `size(${SUMMARIES}) == 0`, empty, done);
   const decision = { failure: 'cost_overrun', action: 'block', mast: mastOf('cost_overrun') } as const;
   const problem = quote(`it was not started: the swarm may have ${max} members and depth ${depth}`);
   const lost = (members: string) => notStarted(members, problem);
@@ -121,7 +121,7 @@ function addNamed(l: Lowering, next: NodeId): NodeId {
     ],
     next,
   );
-  const judged = l.kit.pick(step('named'), [{ when: `${SPAWNED}.exists(t, ${IN_USE})`, to: refused }], next);
+  const judged = l.kit.when(step('named'), `${SPAWNED}.exists(t, ${IN_USE})`, refused, next);
   const named = `${SPAWNED}.map(t, ${IS_TAKEN} ? merge(t, {"id": text(t.parent, ".", t.id)}) : t)`;
   return l.kit.set(step('spawn.name'), [set(SPAWNED, named)], judged);
 }
@@ -164,9 +164,10 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
     end('null'),
   );
   const checked = addSummaryChecks(l, failed, end(`{"id": ${TASK}.id, "summary": ${SUMMARY}}`));
-  const replied = l.kit.pick(
+  const replied = l.kit.when(
     step('replied'),
-    [{ when: `type(${SUMMARY}) == map && type(${SUMMARY}.spawn) == list && size(${SUMMARY}.spawn) > 0`, to: spawned }],
+    `type(${SUMMARY}) == map && type(${SUMMARY}.spawn) == list && size(${SUMMARY}.spawn) > 0`,
+    spawned,
     checked,
   );
   const turn = addStageTurn(l, {

@@ -89,11 +89,7 @@ function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
     [set(TRIES, `${TRIES} + 1`), set(FEEDBACK, 'text(error.message)'), set('error', 'null'), ...writes],
     begin,
   );
-  return l.kit.pick(
-    stepOf(l, working.id, 'worker.failed'),
-    [{ when: `${isSchemaFailure} && ${TRIES} < ${max}`, to: again }],
-    failed,
-  );
+  return l.kit.when(stepOf(l, working.id, 'worker.failed'), `${isSchemaFailure} && ${TRIES} < ${max}`, again, failed);
 }
 
 /** Further tries of one task after a schema failure. */

@@ -57,7 +57,7 @@ function lowerAdversarial(l: Lowering, raw: RawAdversarial): NodeId {
   const partial = builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ARTIFACT });
   const whole = builder.end({ state: 'completed', code: 'SUCCESS', output: ARTIFACT });
   const end = { hint: 'adversarial.end', origin: 'adversarial' };
-  let next = l.kit.pick(end, [{ when: `${PARTIAL} == true`, to: partial }], whole);
+  let next = l.kit.when(end, `${PARTIAL} == true`, partial, whole);
   for (const [index, stage] of [...raw.Stages.entries()].reverse()) next = addStage(l, raw, stage, index, next);
   return next;
 }

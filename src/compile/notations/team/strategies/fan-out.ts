@@ -35,7 +35,7 @@ export function addBranches(l: Lowering, place: Place, heads: readonly Head[], j
   const fork = addFork(l, place, { heads }, 0, addEnding(l, place, joined));
   if (l.meter === null) return fork;
   const isTooMany = `size(${TURNS}) + ${heads.length} > ${l.turnsMax}`;
-  return l.kit.pick(part(place, 'room'), [{ when: isTooMany, to: exhausted(l) }], fork);
+  return l.kit.when(part(place, 'room'), isTooMany, exhausted(l), fork);
 }
 
 interface Head {
@@ -73,7 +73,7 @@ export function branchOf(l: Lowering, place: Place): Lowering {
 function addEnding(l: Lowering, place: Place, next: NodeId): NodeId {
   if (openRules(l).length === 0) return next;
   const end = l.kit.set(part(place, 'over'), [set(SAID, lastSaid())], success(l));
-  return l.kit.pick(part(place, 'ended'), [{ when: `${ENDED} == true`, to: end }], next);
+  return l.kit.when(part(place, 'ended'), `${ENDED} == true`, end, next);
 }
 
 /** The last message in the order of the branches, without branches that the cap stopped. */
@@ -143,7 +143,7 @@ function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): No
   const { place, inject, otherwise } = attempt;
   const choose = (test: string, when: Expr, chosen: Expr): NodeId => {
     const take = l.kit.set(part(place, strategy), [set(MERGED, chosen)], inject(strategy));
-    return l.kit.pick(part(place, test), [{ when, to: take }], otherwise);
+    return l.kit.when(part(place, test), when, take, otherwise);
   };
   switch (strategy) {
     case 'union':
@@ -189,7 +189,7 @@ function addJudge(l: Lowering, strategy: keyof typeof ASKED, attempt: Attempt): 
   const { place, names, agent, inject, otherwise } = attempt;
   const own = part(place, strategy);
   const take = l.kit.set(own, [set(MERGED, SAID)], inject(strategy));
-  const judged = l.kit.pick(part(own, 'judged'), [{ when: `trim(${SAID}) != ""`, to: take }], otherwise);
+  const judged = l.kit.when(part(own, 'judged'), `trim(${SAID}) != ""`, take, otherwise);
   const prompt = `text(${quote(`${ASKED[strategy]}\n\nThe task:\n`)}, input, "\\n\\n", ${blocks(names)})`;
   const fail = l.kit.set(part(own, 'undecided'), [set('error', 'null')], otherwise);
   return addTeamTurn(l, {

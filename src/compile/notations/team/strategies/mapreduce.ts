@@ -120,7 +120,7 @@ function addMapped(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
   const nothing = tell(quote('The list of items is empty: nothing was mapped.'), Reducer);
   const none = l.kit.set(part(phases, 'none'), [nothing], reduce);
   const map = addMap(l, raw, phases, mapped);
-  return l.kit.pick(part(phases, 'some'), [{ when: `size(${ITEMS}) == 0`, to: none }], map);
+  return l.kit.when(part(phases, 'some'), `size(${ITEMS}) == 0`, none, map);
 }
 
 /** Each item is a task of its own, without the history and without the other items. */

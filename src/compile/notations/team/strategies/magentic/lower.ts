@@ -36,7 +36,7 @@ export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
   const orient = l.builder.fresh('manager.orient');
   const round = addRound(l, raw, orient);
   const ready = raw.EnablePlanReview
-    ? l.kit.pick(manager('initial'), [{ when: `${RESETS} == 0`, to: addReview(l, orient, round) }], round)
+    ? l.kit.when(manager('initial'), `${RESETS} == 0`, addReview(l, orient, round), round)
     : round;
   const site = siteOf(l, orient, 'manager.plan');
   const wrong = addBadTurn(l, site, {
@@ -111,16 +111,8 @@ function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: Nod
     [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')],
     orient,
   );
-  const stalled = l.kit.pick(
-    manager('stalled'),
-    [{ when: `${RESETS} >= ${raw.MaxResetCount}`, to: addStalledOut(l, raw) }],
-    replan,
-  );
-  const progress = l.kit.pick(
-    manager('progress'),
-    [{ when: `${STALLS} >= ${raw.MaxStallCount}`, to: stalled }],
-    select,
-  );
+  const stalled = l.kit.when(manager('stalled'), `${RESETS} >= ${raw.MaxResetCount}`, addStalledOut(l, raw), replan);
+  const progress = l.kit.when(manager('progress'), `${STALLS} >= ${raw.MaxStallCount}`, stalled, select);
   const counted = l.kit.set(
     manager('count'),
     [
@@ -134,7 +126,7 @@ function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: Nod
     [set(SAID, `trim(text(${UPDATE}.final_answer)) == "" ? ${SAID} : ${UPDATE}.final_answer`)],
     success(l),
   );
-  return l.kit.pick(manager('ledger'), [{ when: `${UPDATE}.task_complete == true`, to: finish }], counted);
+  return l.kit.when(manager('ledger'), `${UPDATE}.task_complete == true`, finish, counted);
 }
 
 function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {

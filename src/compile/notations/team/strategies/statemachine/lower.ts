@@ -187,13 +187,13 @@ function auditor(l: Lowering, states: readonly (readonly [name: string, begin: N
     back,
   );
   const isFound = `size(leading(${SAID}, [${quote(FindingsKeyword)}])) > 0`;
-  const judged = l.kit.pick(part(place, 'judged'), [{ when: isFound, to: finding }], back);
+  const judged = l.kit.when(part(place, 'judged'), isFound, finding, back);
   const audit = addTeamTurn(l, { ...place, agent: AgentName, next: judged });
   const due = `size(${TURNS}) > 0 && size(${TURNS}) % ${EveryNTurns} == 0 && ${TURNS}[size(${TURNS}) - 1] != ${quote(AgentName)}`;
   const arrivals = new Map(
     states.map(([name, to]) => [
       name,
-      EveryNTurns === 0 ? to : l.kit.pick({ hint: `${name}.arrive`, origin: name }, [{ when: due, to: audit }], to),
+      EveryNTurns === 0 ? to : l.kit.when({ hint: `${name}.arrive`, origin: name }, due, audit, to),
     ]),
   );
   return {
