@@ -1,9 +1,7 @@
 /** The long-term memory of an agent, as its author declares it: `memory` of an agent, of a loop, or of a member of a team. */
 import type { Expr } from '../../ir/nodes.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { checkExpression } from '../expressions/expression.ts';
-import { reportProblems } from '../expressions/problem.ts';
-import type { Located } from '../source/located.ts';
+import { reportConditions } from '../expressions/expression.ts';
 import { durationMs } from './shape/fields.ts';
 import type { ReadDocument } from './document.ts';
 import type { Agent, RawMemory } from './schema/agents.ts';
@@ -47,23 +45,8 @@ export function memoryOfAgent({ memory, boundary }: Agent, common: Boundary | un
 /** Reports conditions of agents that cannot be read. */
 export function checkMemory({ sections }: ReadDocument, report: Report): void {
   for (const [index, { memory }] of (sections.value.agents ?? []).entries())
-    if (typeof memory === 'object')
-      checkConditions(
-        memory.validate ?? [],
-        (at) => sections.located('agents', index, 'memory', 'validate', at, 'when'),
-        report,
-      );
-}
-
-/** Reports a condition that cannot be read. `located` finds the text of each. */
-export function checkConditions(
-  conditions: readonly { readonly when: Expr }[],
-  located: (index: number) => Located | undefined,
-  report: Report,
-): void {
-  for (const [index, { when }] of conditions.entries()) {
-    const at = located(index);
-    const checked = checkExpression(when, { names: ANSWER_NAMES });
-    if (!checked.ok && at?.kind === 'scalar') reportProblems(report, at, checked.problems);
-  }
+    if (typeof memory === 'object') {
+      const located = (at: number) => sections.located('agents', index, 'memory', 'validate', at, 'when');
+      reportConditions(memory.validate, located, ANSWER_NAMES, report);
+    }
 }

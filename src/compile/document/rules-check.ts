@@ -2,8 +2,7 @@
 import { isTool } from './definitions.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
-import { reportProblems } from '../expressions/problem.ts';
-import { checkExpression } from '../expressions/expression.ts';
+import { reportConditions, reportExpression } from '../expressions/expression.ts';
 import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
 import { toolNames } from './names-check.ts';
@@ -25,8 +24,8 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
     if (boundary === undefined) return;
     for (const row of ['allow', 'approve', 'deny'] as const) checkNames(boundary.tools?.[row], [...at, 'tools', row]);
     checkNames(boundary.observations, [...at, 'observations']);
-    for (const [index, { when }] of (boundary.fail_closed ?? []).entries())
-      checkGuard(when, [...at, 'fail_closed', index, 'when']);
+    const guard = (index: number) => sections.located(...at, 'fail_closed', index, 'when');
+    reportConditions(boundary.fail_closed, guard, GUARD_NAMES, report);
   }
 
   function checkNames(names: readonly string[] | undefined, at: Path): void {
@@ -37,24 +36,13 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
       });
     }
   }
-
-  function checkGuard(when: string, at: Path): void {
-    const checked = checkExpression(when, { names: [...GUARD_NAMES] });
-    const located = sections.located(...at);
-    if (checked.ok || located?.kind !== 'scalar') return;
-    reportProblems(report, located, checked.problems);
-  }
 }
 
 export function checkVerifications({ sections }: ReadDocument, report: Report): void {
   for (const [name, { verify, output }] of Object.entries(sections.value.tools)) {
-    const located = sections.located('tools', name, 'verify');
-    if (verify === undefined || located?.kind !== 'scalar' || isTool(verify, sections.value)) continue;
-    const checked = checkExpression(verify, {
-      names: ['result'],
-      ...(output === undefined ? {} : { types: { result: output } }),
-    });
-    reportProblems(report, located, checked.ok ? checked.warnings : checked.problems);
+    if (verify === undefined || isTool(verify, sections.value)) continue;
+    const context = { names: ['result'], ...(output === undefined ? {} : { types: { result: output } }) };
+    reportExpression(verify, sections.located('tools', name, 'verify'), context, report);
   }
 }
 

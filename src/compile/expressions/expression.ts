@@ -10,7 +10,9 @@ import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
 import type { Json } from '../../expr/json.ts';
 import { infer } from './infer.ts';
-import { problem, severityOf } from './problem.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
+import type { Located } from '../source/located.ts';
+import { problem, reportProblems, severityOf } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { readsOf } from './reads.ts';
 import type { Path } from './reads.ts';
@@ -50,6 +52,28 @@ export function checkExpression(source: Expr, context: ExprContext = {}): ExprCh
   const constant = constantOf(parsed.ast, names ?? new Set(types.keys()));
   const result = { ok: true, source, type: type.kind, reads: readsOf(parsed.ast, names), warnings: problems } as const;
   return constant === undefined ? result : { ...result, constant };
+}
+
+/** Reports the problems of an expression of the document, and comparisons in it that never hold. */
+export function reportExpression(
+  source: Expr | undefined,
+  located: Located | undefined,
+  context: ExprContext,
+  report: Report,
+): void {
+  if (source === undefined || located?.kind !== 'scalar') return;
+  const checked = checkExpression(source, context);
+  reportProblems(report, located, checked.ok ? checked.warnings : checked.problems);
+}
+
+/** The same for the condition of every rule. `located` finds its text. */
+export function reportConditions(
+  rules: readonly { readonly when?: Expr | undefined }[] | undefined,
+  located: (index: number) => Located | undefined,
+  names: readonly string[],
+  report: Report,
+): void {
+  for (const [index, { when }] of (rules ?? []).entries()) reportExpression(when, located(index), { names }, report);
 }
 
 function hasError(problems: readonly Problem[]): boolean {

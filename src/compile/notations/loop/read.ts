@@ -9,10 +9,10 @@ import type { ReadDocument } from '../../document/document.ts';
 import { declareIds } from '../../document/names.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
-import { checkExpression } from '../../expressions/expression.ts';
+import { checkExpression, reportConditions, reportExpression } from '../../expressions/expression.ts';
 import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
-import { ANSWER_NAMES, checkConditions } from '../../document/memory.ts';
+import { ANSWER_NAMES } from '../../document/memory.ts';
 import { loopSchema } from './schema.ts';
 import type { RawLoop } from './schema.ts';
 import { breakerOf, settle } from './settle.ts';
@@ -123,21 +123,21 @@ function checkGoal({ body, report }: Section): void {
 }
 
 function checkExpressions({ body, report }: Section): void {
-  const check = (source: string | undefined, names: readonly string[], ...path: Path): void => {
-    const located = body.located(...path);
-    if (source === undefined || located?.kind !== 'scalar') return;
-    const checked = checkExpression(source, { names });
-    if (!checked.ok) reportProblems(report, located, checked.problems);
+  const check = (
+    rules: readonly (string | { readonly when: string })[] | undefined,
+    names: readonly string[],
+    ...path: Path
+  ): void => {
+    const conditions = rules?.map((rule) => (typeof rule === 'string' ? {} : rule));
+    reportConditions(conditions, (index) => body.located(...path, index, 'when'), names, report);
   };
-  const { intents = [], guards = [], validate = [], criteria = [], conflict } = body.value;
-  for (const [index, each] of intents.entries()) check(each.when, GOAL_NAMES, 'intents', index, 'when');
-  for (const [index, each] of guards.entries()) check(each.when, GOAL_NAMES, 'guards', index, 'when');
-  for (const [index, each] of validate.entries()) check(each.when, ANSWER_NAMES, 'validate', index, 'when');
-  for (const [index, each] of criteria.entries())
-    if (typeof each !== 'string') check(each.when, ANSWER_NAMES, 'criteria', index, 'when');
-  check(conflict, ANSWER_NAMES, 'conflict');
-  const { validate: remembered = [] } = typeof body.value.memory === 'object' ? body.value.memory : {};
-  checkConditions(remembered, (index) => body.located('memory', 'validate', index, 'when'), report);
+  const { intents, guards, validate, criteria, conflict, memory } = body.value;
+  check(intents, GOAL_NAMES, 'intents');
+  check(guards, GOAL_NAMES, 'guards');
+  check(validate, ANSWER_NAMES, 'validate');
+  check(criteria, ANSWER_NAMES, 'criteria');
+  reportExpression(conflict, body.located('conflict'), { names: ANSWER_NAMES }, report);
+  check(typeof memory === 'object' ? memory.validate : [], ANSWER_NAMES, 'memory', 'validate');
 }
 
 function checkBreaker({ body, definitions, report }: Section): void {

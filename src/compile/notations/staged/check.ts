@@ -2,8 +2,7 @@
 import { didYouMean } from '../../diagnose/nearest.ts';
 import { declareIds } from '../../document/names.ts';
 import { checkApprovers } from '../../document/people.ts';
-import { checkExpression } from '../../expressions/expression.ts';
-import { reportProblems } from '../../expressions/problem.ts';
+import { reportConditions } from '../../expressions/expression.ts';
 import type { Path } from '../../source/located.ts';
 import { checkDocumentProtections, checkStageProtections } from './check-protections.ts';
 import { topologyOf } from './model.ts';
@@ -232,12 +231,7 @@ function checkRules(
   at: Path,
   names: readonly string[],
 ): void {
-  for (const [index, { when }] of (rules ?? []).entries()) {
-    const located = body.located(...path, ...at, index, 'when');
-    if (located?.kind !== 'scalar' || when === undefined) continue;
-    const checked = checkExpression(when, { names });
-    if (!checked.ok) reportProblems(report, located, checked.problems);
-  }
+  reportConditions(rules, (index) => body.located(...path, ...at, index, 'when'), names, report);
 }
 
 /** A policy about a stage that does not exist would protect nothing. */

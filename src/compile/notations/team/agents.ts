@@ -5,7 +5,8 @@ import type { Json } from '../../../expr/json.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
 import { grantedTools as toolsNamed, serverTool, type Definitions } from '../../document/definitions.ts';
-import { checkConditions, memoryOf, type MemoryDef } from '../../document/memory.ts';
+import { ANSWER_NAMES, memoryOf, type MemoryDef } from '../../document/memory.ts';
+import { reportConditions } from '../../expressions/expression.ts';
 import type { Path } from '../../source/located.ts';
 import { suggestionOf } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
@@ -46,7 +47,8 @@ export function memoryOfMembers({ body, report }: Reading, { boundary }: Definit
   for (const [index, { Name, EnableMemory, Memory, RemoteAgent }] of body.value.Agents.entries()) {
     const { Recall, Expires, Quarantine, Validate = [], Share } = Memory ?? {};
     const validate = Validate.map(({ When, Reason }) => ({ when: When, reason: Reason }));
-    checkConditions(validate, (at) => body.located('Agents', index, 'Memory', 'Validate', at, 'When'), report);
+    const condition = (at: number) => body.located('Agents', index, 'Memory', 'Validate', at, 'When');
+    reportConditions(validate, condition, ANSWER_NAMES, report);
     if (RemoteAgent !== undefined || EnableMemory === false || (Memory === undefined && EnableMemory === undefined))
       continue;
     const share = typeof Share === 'object' ? { name: Share.Name, users: Share.Users ?? 'own' } : Share;
