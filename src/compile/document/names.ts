@@ -76,6 +76,14 @@ export function declareIds(list: Located | undefined, report: Report, options: D
   return namesOf(places.keys(), isPoisonedList(list, [key]));
 }
 
+/** Reports an agent that is not declared. `where` is the key that names it. */
+export function checkAgent(agents: Names, id: string | undefined, where: string, at: Range, report: Report): boolean {
+  if (id === undefined || agents.has(id)) return true;
+  const help = agents.help(id, 'Declare it under `agents`.');
+  report.error('unknown-agent', at, `unknown agent \`${id}\` on \`${where}\``, { help });
+  return false;
+}
+
 /**
  * The names under a field of a map. Without `keys` the field is a map, whose keys are the names; with `keys` it is a list,
  * whose items have their name under one of them. A misspelt field poisons the set.

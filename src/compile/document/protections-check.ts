@@ -1,7 +1,7 @@
 /** The checks of a section `protections`: of a document, and of a stage. */
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Path } from '../source/located.ts';
-import type { Names } from './names.ts';
+import { checkAgent, type Names } from './names.ts';
 import { protectionsOf } from './protections.ts';
 import type { RawProtections } from './schema/protections.ts';
 import type { Shaped } from './shape/shape.ts';
@@ -99,15 +99,9 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
     model(breaker.fallback.model, 'breaker');
   if (typeof velocity !== 'object') return;
   if (velocity.fallback !== undefined) model(velocity.fallback.model, 'velocity');
-  for (const agent of Object.keys(velocity.agents ?? {})) {
-    if (agents === null || agents.has(agent)) continue;
-    report.error(
-      'unknown-agent',
-      place.shaped.key(...place.path, 'velocity', 'agents', agent),
-      `unknown agent \`${agent}\` on \`velocity\``,
-      { help: agents.help(agent, 'Declare it under `agents`.') },
-    );
-  }
+  if (agents === null) return;
+  for (const agent of Object.keys(velocity.agents ?? {}))
+    checkAgent(agents, agent, 'velocity', place.shaped.key(...place.path, 'velocity', 'agents', agent), report);
 }
 
 function at({ shaped, path }: ProtectionsPlace, ...key: Path): ReturnType<Shaped<unknown>['at']> {

@@ -80,7 +80,7 @@ interface Check extends Outcome {
   readonly retry?: Retry;
 }
 
-interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
+export interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** The subject of the question. It is stored and answered under this name. */
   readonly about: string;
   readonly askedBy: string;

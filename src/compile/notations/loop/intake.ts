@@ -1,7 +1,6 @@
 /** Phases 1 to 4 and 6: the goal, the scope, the guards that reject a goal, and the initial state of the task. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import type { MemoryDef } from '../../document/memory.ts';
 import { strictly, withInputFields } from '../../expressions/reads.ts';
@@ -9,46 +8,7 @@ import { OPEN, templateToExpr } from '../../expressions/template.ts';
 import { addQuestion, idOf, inWords, stop } from './nodes.ts';
 import type { Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
-import {
-  ANSWER,
-  BUDGET,
-  CLAIMED,
-  COMPRESSED,
-  CROSSED,
-  DOUBTS,
-  DRAFTS,
-  FINAL,
-  FINISHED,
-  GOAL,
-  LAST_DROPPED,
-  HEARD,
-  INTENT,
-  KIND,
-  LACKING,
-  MARKS,
-  NO_RESULT,
-  PLAN,
-  PLAN_PROBLEM,
-  PROBLEM,
-  REASON,
-  RECALLED,
-  REJECTED,
-  REPAIRS,
-  RESULTS,
-  REVIEWED,
-  SCOPE,
-  SCRATCH,
-  SINCE,
-  STEP,
-  TASK,
-  TOLD,
-  TRIGGER,
-  TURN,
-  UNDONE,
-  UNFOUNDED,
-  VIOLATION,
-  VIOLATIONS,
-} from './state.ts';
+import { BUDGET, GOAL, HEARD, INTENT, LACKING, RECALLED, SCOPE, initialState } from './state.ts';
 import { set } from '../../lower/kit.ts';
 import { readInput } from '../../lower/memory/checks.ts';
 
@@ -57,7 +17,7 @@ export function addIntake(l: Lowering): NodeId {
   const { builder, loop } = l;
   const state = l.kit.set(
     { id: idOf(l, 'state_init'), origin: 'state_init' },
-    beginning(),
+    initialState(),
     loop.memory === null ? idOf(l, 'plan_selection') : addRecall(l, loop.memory),
   );
   const policy = addGuards(l, idOf(l, 'policy_check'), 'policy_check', (code) => code !== 'UNSAFE_DETECTION', state);
@@ -118,32 +78,6 @@ export function toolsOf(loop: Loop): readonly string[] {
 /** The tools that change something. */
 export function changingTools(loop: Loop): readonly string[] {
   return toolsOf(loop).filter((name) => !onlyReads(loop.definitions.tools[name]?.effect));
-}
-
-function beginning() {
-  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, TOLD, CLAIMED, MARKS, VIOLATIONS].map((slot) =>
-    set(slot, '[]'),
-  );
-  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED].map((slot) => set(slot, '0'));
-  const none = [
-    STEP,
-    PLAN_PROBLEM,
-    SCRATCH,
-    KIND,
-    PROBLEM,
-    TRIGGER,
-    REVIEWED,
-    FINAL,
-    VIOLATION,
-    UNFOUNDED,
-    LAST_DROPPED,
-    ANSWER,
-    NO_RESULT,
-    REJECTED,
-    REASON,
-    UNDONE,
-  ].map((slot) => set(slot, 'null'));
-  return [...empty, ...zero, ...none, set(SINCE, '1'), set(TASK, '{"version": 1, "finished": 0}')];
 }
 
 /** Guards in order. The run goes on only if every guard is known not to hold. */

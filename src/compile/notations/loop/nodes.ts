@@ -1,15 +1,14 @@
 /** The nodes that the parts of a loop's lowering share: model calls, questions, and the ends of a run. */
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { AskPurpose } from '../../../ir/people.ts';
-import type { Choice, DoNode, Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
-import type { Json } from '../../../expr/json.ts';
+import type { Choice, DoNode, Expr, Input, MeterId, NodeId } from '../../../ir/nodes.ts';
 import { ESCALATIONS } from '../../../catalog/escalations.ts';
 import type { EscalationId } from '../../../catalog/escalations.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY } from '../../lower/agent-turn/agent-turn.ts';
 import type { Builder } from '../../lower/builder.ts';
 import { chose, errorOf, set } from '../../lower/kit.ts';
-import type { Failure, Kit } from '../../lower/kit.ts';
+import type { Call, Failure, Kit, Question as AskedQuestion, Step } from '../../lower/kit.ts';
 import type { Loop } from './settle.ts';
 import { ENDING, HEARD } from './state.ts';
 import type { Phase } from './state.ts';
@@ -22,54 +21,37 @@ export interface Lowering {
   readonly stops: Set<TerminalCode>;
 }
 
-export interface ModelCall {
-  readonly id?: NodeId;
-  readonly hint?: string;
-  readonly origin: string;
+interface ModelCall
+  extends Pick<Step, 'id' | 'hint' | 'origin' | 'onBudget'>, Pick<Call, 'schema' | 'writes' | 'next' | 'fail'> {
   readonly agent: string;
   /** The call is a turn of the agent, for the run's path. */
   readonly enters?: boolean;
   readonly input: Input;
   readonly reserve?: DoNode['effect']['reserve'];
-  readonly onBudget?: NodeId;
-  /** The schema of the reply. */
-  readonly schema?: Json;
-  readonly writes: readonly Write[];
-  readonly next: NodeId;
   /** Where a reply goes that does not fit the schema; `fail` unless given. */
   readonly unfit?: NodeId;
-  readonly fail: NodeId;
 }
 
 export function addModel({ kit, builder, loop }: Lowering, call: ModelCall): NodeId {
-  const { id, hint, origin, agent, onBudget, input, schema, writes, next, unfit, fail } = call;
+  const { id, hint, origin, agent, onBudget, enters, input, reserve, unfit, ...rest } = call;
   const effect = builder.model(agent, '""');
   return kit.call(
-    { id, hint, origin, onBudget, enters: call.enters === true ? agent : undefined },
+    { id, hint, origin, onBudget, enters: enters === true ? agent : undefined },
     {
-      effect: { ...effect, input, reserve: { ...effect.reserve, ...call.reserve } },
-      ...(schema === undefined ? {} : { schema }),
-      writes,
+      ...rest,
+      effect: { ...effect, input, reserve: { ...effect.reserve, ...reserve } },
       retry: { ...MODEL_RETRY, max: loop.retries },
-      next,
-      ...(unfit === undefined ? {} : { failed: [{ when: 'error.type == "SchemaError"', to: unfit }] }),
-      fail,
+      failed: unfit === undefined ? [] : [{ when: 'error.type == "SchemaError"', to: unfit }],
     },
   );
 }
 
-export interface Question {
+interface Question extends Pick<AskedQuestion, 'about' | 'choices' | 'message' | 'payload' | 'grant'> {
   readonly hint: string;
   readonly row: EscalationId;
-  /** The subject of the question. It is stored and answered under this name. */
-  readonly about: string;
   /** The code that the run shows while it waits, if not the row's. */
   readonly code?: TerminalCode;
-  readonly choices: readonly (string | Choice)[];
-  readonly message: Expr;
-  readonly payload?: Input;
   readonly charges?: readonly MeterId[];
-  readonly grant?: DoNode['grant'];
   /** By choice. Other answers, and an expired question, go `otherwise`. */
   readonly ways: { readonly [choice: string]: NodeId };
   readonly otherwise: NodeId;
@@ -89,22 +71,18 @@ export function inWords(name: string): Choice {
 
 /** Asks a person, and goes where the answer leads. The answer is in `heard`. */
 export function addQuestion({ kit, loop }: Lowering, question: Question): NodeId {
-  const { hint, about, row, charges, ways, otherwise, grant } = question;
+  const { hint, charges, ways, otherwise, ...asked } = question;
+  const { about, row } = asked;
   const cases = Object.entries(ways).map(([choice, to]) => ({ when: chose(HEARD, choice), to }));
   const decided = kit.pick({ hint: `${about}.decided`, origin: about }, cases, otherwise);
   return kit.ask(
     { hint, origin: about, charges },
     {
-      about,
+      ...asked,
       askedBy: loop.executor,
-      choices: question.choices,
       onExpiry: 'reject',
-      code: question.code ?? ESCALATIONS[row].code,
+      code: asked.code ?? ESCALATIONS[row].code,
       purpose: PURPOSES[about] ?? 'escalation',
-      row,
-      message: question.message,
-      ...(question.payload === undefined ? {} : { payload: question.payload }),
-      ...(grant === undefined ? {} : { grant }),
       into: HEARD,
       timeoutMs: loop.escalation.timeoutMs,
       next: decided,

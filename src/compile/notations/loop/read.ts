@@ -2,11 +2,10 @@
 import { builtinTool } from '../../../catalog/builtin-tools.ts';
 import { staysInside } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { nearest } from '../../diagnose/nearest.ts';
 import { mayDecide, planDenied } from '../../document/boundary.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
-import { declareIds } from '../../document/names.ts';
+import { checkAgent, declareIds } from '../../document/names.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import { checkExpression, reportConditions, reportExpression } from '../../expressions/expression.ts';
@@ -23,8 +22,8 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   if (body === null) return null;
   const section: Section = { body, document, definitions: given, report };
   const roles = rolesOf(section);
-  isAgent(section, body.value.verifier, ['verifier']);
-  isAgent(section, body.value.escalation?.safer, ['escalation', 'safer']);
+  isAgent(section, body.value.verifier, 'verifier');
+  isAgent(section, body.value.escalation?.safer, 'escalation', 'safer');
   checkGoal(section);
   checkExpressions(section);
   checkBreaker(section);
@@ -56,8 +55,8 @@ function rolesOf(section: Section): Roles | null {
   const executes = executor ?? agent;
   if (!isComplete(section) || executes === undefined) return null;
   const known = [
-    isAgent(section, executes, [executor === undefined ? 'agent' : 'executor']),
-    isAgent(section, planner, ['planner']),
+    isAgent(section, executes, executor === undefined ? 'agent' : 'executor'),
+    isAgent(section, planner, 'planner'),
   ].every(Boolean);
   if (!known) return null;
   if (planner !== undefined && !mayDecide(definitions, planner, 'plan')) {
@@ -100,14 +99,8 @@ function isComplete({ body, report }: Section): boolean {
 }
 
 /** The agent exists, or none is named. Otherwise it is reported. */
-function isAgent({ body, definitions, document, report }: Section, id: string | undefined, path: Path): boolean {
-  if (id === undefined || Object.hasOwn(definitions.agents, id)) return true;
-  if (document.names.agents.poisoned) return false;
-  const near = nearest(id, Object.keys(definitions.agents));
-  report.error('unknown-agent', body.at(...path), `unknown agent \`${id}\` on \`${path.join('.')}\``, {
-    help: near === undefined ? 'Declare it under `agents`.' : `Did you mean \`${near}\`?`,
-  });
-  return false;
+function isAgent({ body, document, report }: Section, id: string | undefined, ...path: Path): boolean {
+  return checkAgent(document.names.agents, id, path.join('.'), body.at(...path), report);
 }
 
 const GOAL_NAMES = ['goal', 'input'];

@@ -1,15 +1,13 @@
 /** A bounded loop with every default filled in. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { TerminalCode } from '../../../ir/codes.ts';
-import type { Consequence, Expr, View } from '../../../ir/nodes.ts';
+import type { Consequence, Expr } from '../../../ir/nodes.ts';
 import { replySettings } from '../../document/reply-settings.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
 import { memoryOf } from '../../document/memory.ts';
-import type { MemoryDef } from '../../document/memory.ts';
 import { withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
-import type { GroundingRules, OnViolation } from '../../lower/agent-turn/grounding.ts';
+import type { OnViolation } from '../../lower/agent-turn/grounding.ts';
 import { receiptsIn } from '../../lower/agent-turn/turn.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { RawLoop } from './schema.ts';
@@ -19,47 +17,8 @@ export interface Roles {
   readonly planner: string | null;
 }
 
-export interface Loop extends Roles {
-  readonly id: string;
-  readonly description: string | null;
-  readonly goal: string | null;
-  /** Criteria in words; the others are in `validate`. */
-  readonly criteria: readonly string[];
-  readonly profile: LoopProfile | null;
-  readonly requires: readonly string[];
-  readonly intents: readonly { readonly id: string; readonly when: Expr; readonly description: string }[];
-  readonly guards: readonly { readonly when: Expr; readonly code: TerminalCode; readonly reason: string }[];
-  readonly plan: { readonly stepsMax: number; readonly repairs: number; readonly approve: boolean };
-  readonly validate: readonly { readonly when: Expr; readonly reason: string }[];
-  readonly verifier: string | null;
-  readonly confidence: number | null;
-  readonly conflict: Expr | null;
-  readonly review: boolean;
-  readonly reflection: { readonly repairs: number; readonly confidence: number; readonly conflict: number };
-  readonly grounding: GroundingRules & {
-    readonly onViolation: OnViolation;
-    /** After the last repair, a person decides instead of the run failing. */
-    readonly thenEscalate: boolean;
-  };
-  readonly compression: { readonly at: number; readonly window: number | null };
-  readonly escalation: {
-    readonly people: boolean;
-    readonly timeoutMs: number | null;
-    readonly safer: string | null;
-    readonly expansions: number;
-  };
-  /** The rules of the loop detector that differ from `protections.loop`. */
-  readonly breaker: Partial<Breaker>;
-  /** Null: nothing is remembered. */
-  readonly memory: MemoryDef | null;
-  /** Repetitions of a failed model call. */
-  readonly retries: number;
-  /** Rounds of the loop. */
-  readonly rounds: number;
-  readonly rates: View['rates'];
-  /** The shared sections, with the budgets of the profile. */
-  readonly definitions: Definitions;
-}
+/** The loop after its defaults and those of its profile were filled in. */
+export type Loop = ReturnType<typeof settle>;
 
 type LoopProfile = (typeof PROFILE_NAMES)[number];
 
@@ -68,24 +27,29 @@ const STEPS_DEFAULT = 50;
 /** Repetitions of a failed call without a profile and without `budgets.retries`. */
 const RETRIES_DEFAULT = 2;
 
-export function settle(raw: RawLoop, roles: Roles, given: Definitions): Loop {
+export function settle(raw: RawLoop, roles: Roles, given: Definitions) {
   const profile = raw.profile ?? null;
   const definitions = withTimeout(withBudgets(given, profile), raw.escalation?.timeout);
+  const breaker: Partial<Breaker> = raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop);
   return {
     ...roles,
     ...withDefaults({ id: 'loop', requires: [], review: false }, raw),
-    criteria: (raw.criteria ?? []).filter((each) => typeof each === 'string'),
     ...withDefaults({ description: null, goal: null, verifier: null, confidence: null }, raw),
     profile,
+    /** Criteria in words; the others are in `validate`. */
+    criteria: (raw.criteria ?? []).filter((each) => typeof each === 'string'),
     ...expressionsOf(raw, definitions),
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
+    /** Null: nothing is remembered. */
     memory: memoryOf(raw.memory, raw.profile) ?? given.memory[roles.executor] ?? null,
-    breaker: raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop),
-    // A profile counts all attempts of a call; `budgets.retries` counts the repetitions.
+    /** The rules of the loop detector that differ from `protections.loop`. */
+    breaker,
+    /** Repetitions of a failed model call. A profile counts all attempts of a call; `budgets.retries` counts the repetitions. */
     retries: given.budgets?.retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
+    /** Rounds of the loop. */
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,
-    // The loop itself reads and writes the memory of its agent.
+    /** The shared sections, with the budgets of the profile. The loop itself reads and writes the memory of its agent. */
     definitions: { ...definitions, memory: {} },
   };
 }
@@ -95,9 +59,7 @@ function overEvidence(when: Expr, tools: Definitions['tools']): Expr {
   return rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receiptsIn(tools) : null));
 }
 
-type Expressions = Pick<Loop, 'intents' | 'guards' | 'validate' | 'conflict'>;
-
-function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
+function expressionsOf(raw: RawLoop, { tools }: Definitions) {
   const { intents = [], guards = [], validate = [], criteria = [], conflict } = raw;
   const checks = [...validate, ...criteria.filter((each) => typeof each !== 'string')];
   return {
@@ -112,9 +74,7 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions): Expressions {
   };
 }
 
-type Limits = Pick<Loop, 'plan' | 'reflection' | 'compression' | 'escalation' | 'rates'>;
-
-function limitsOf(raw: RawLoop, definitions: Definitions, executor: string): Limits {
+function limitsOf(raw: RawLoop, definitions: Definitions, executor: string) {
   const { max_steps: stepsMax, ...plan } = raw.plan ?? {};
   const { timeout, ...escalation } = raw.escalation ?? {};
   const { tool_call: toolCall, external_call: externalCall, review } = raw.rates ?? {};
@@ -138,7 +98,7 @@ function contextTokens({ agents, models, budgets }: Definitions, executor: strin
   return limits?.context_tokens ?? budgets?.context_tokens ?? null;
 }
 
-function groundingOf({ grounding = {} }: RawLoop, definitions: Definitions, executor: string): Loop['grounding'] {
+function groundingOf({ grounding = {} }: RawLoop, definitions: Definitions, executor: string) {
   return {
     cite: grounding.cite === 'required',
     ...withDefaults({ claims: true, values: 'names' as const }, grounding),
@@ -156,11 +116,14 @@ const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {
 /** Without a profile, an agent with tools of these classes repairs unsupported claims, then a person decides. */
 const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
+interface Violated {
+  readonly onViolation: OnViolation;
+  /** After the last repair, a person decides instead of the run failing. */
+  readonly thenEscalate: boolean;
+}
+
 /** As the boundary says; otherwise repair, then escalate, if the agent's tools have effects that matter; otherwise mark. */
-function violationDefault(
-  definitions: Definitions,
-  executor: string,
-): Pick<Loop['grounding'], 'onViolation' | 'thenEscalate'> {
+function violationDefault(definitions: Definitions, executor: string): Violated {
   const { agents, agentBoundaries, tools, boundary } = definitions;
   const written = [agentBoundaries[executor], boundary];
   const profile = written.find((each) => each?.profile !== undefined)?.profile;
@@ -214,10 +177,8 @@ function withDefaults<Defaults extends object, Given extends { readonly [field i
   return Object.fromEntries(entries) as { readonly [field in keyof Defaults]: Defaults[field] };
 }
 
-type Preset = Budgets;
-
 /** The budgets of the profiles that have some. `support` and `procurement` are boundaries only. */
-export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre']: Preset } = {
+export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre']: Budgets } = {
   research: {
     steps: 15,
     tool_calls: 30,
@@ -262,6 +223,6 @@ export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre
   },
 };
 
-function presetOf(profile: LoopProfile | null): Preset | null {
+function presetOf(profile: LoopProfile | null): Budgets | null {
   return profile === null || profile === 'support' || profile === 'procurement' ? null : BUDGET_PRESETS[profile];
 }

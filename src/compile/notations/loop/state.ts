@@ -3,6 +3,9 @@
  * task: the engine writes them, the model only reads them. `talk` and `scratch` are notes of one step and end with it. No gate
  * and no route reads `talk`.
  */
+import type { Write } from '../../../ir/nodes.ts';
+import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
+import { set } from '../../lower/kit.ts';
 
 export const GOAL = 'goal';
 export const LACKING = 'lacking';
@@ -68,6 +71,21 @@ export const ENDING = 'ending';
 /** The refused answer of a failed run, and the reason of a partial success. */
 export const REJECTED = 'rejected';
 export const REASON = 'reason';
+
+/** The state of a task as it begins. */
+export function initialState(): readonly Write[] {
+  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, TOLD, CLAIMED, MARKS, VIOLATIONS];
+  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED];
+  const ofRound = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED];
+  const ofAnswer = [FINAL, VIOLATION, UNFOUNDED, LAST_DROPPED, ANSWER, NO_RESULT, REJECTED, REASON, UNDONE];
+  return [
+    ...empty.map((slot) => set(slot, '[]')),
+    ...zero.map((slot) => set(slot, '0')),
+    ...[...ofRound, ...ofAnswer].map((slot) => set(slot, 'null')),
+    set(SINCE, '1'),
+    set(TASK, '{"version": 1, "finished": 0}'),
+  ];
+}
 
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES = {

@@ -1,6 +1,6 @@
 /** The checks of a `staged` section: its topology, its agents, its expressions, and the names that it requires. */
 import { didYouMean } from '../../diagnose/nearest.ts';
-import { declareIds } from '../../document/names.ts';
+import { checkAgent, declareIds } from '../../document/names.ts';
 import { checkApprovers } from '../../document/people.ts';
 import { reportConditions } from '../../expressions/expression.ts';
 import type { Path } from '../../source/located.ts';
@@ -81,9 +81,13 @@ function topologyWith(key: WorkKey): Topology {
 
 /** Every place that names an agent. */
 function checkAgents(section: Section, raw: RawStaged): void {
-  const one = (agent: string | undefined, ...path: Path): void => isAgent(section, agent, path);
-  const many = (agents: readonly string[] | undefined, ...path: Path): void =>
-    agents?.forEach((agent, index) => one(agent, ...path, index));
+  const { body, document, report, path } = section;
+  const one = (agent: string | undefined, ...at: Path): void => {
+    const where = at.filter((each) => typeof each === 'string').join('.');
+    checkAgent(document.names.agents, agent, where, body.at(...path, ...at), report);
+  };
+  const many = (agents: readonly string[] | undefined, ...at: Path): void =>
+    agents?.forEach((agent, index) => one(agent, ...at, index));
   for (const key of ['plan', 'aggregate', 'validate', 'finalize'] as const) one(raw[key]?.agent, key, 'agent');
   one(raw.plan?.critic, 'plan', 'critic');
   one(raw.workers?.agent, 'workers', 'agent');
@@ -132,14 +136,6 @@ function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): 
     report.error('missing-agent', body.at(...path, 'workers'), '`workers` names no agent', {
       help: 'Add `agent: …`, or `agents: […]`.',
     });
-}
-
-function isAgent({ body, definitions, document, report, path }: Section, id: string | undefined, at: Path): void {
-  if (id === undefined || Object.hasOwn(definitions.agents, id) || document.names.agents.poisoned) return;
-  const where = at.filter((each) => typeof each === 'string').join('.');
-  report.error('unknown-agent', body.at(...path, ...at), `unknown agent \`${id}\` on \`${where}\``, {
-    help: didYouMean(id, Object.keys(definitions.agents), 'Declare it under `agents`.'),
-  });
 }
 
 function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Path, stage: RawStage): void {
