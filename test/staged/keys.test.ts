@@ -304,3 +304,17 @@ test.each([
   const { flow } = compile({ agents: AGENTS, staged: { ...SUPERVISOR, workers } });
   expect(flow?.agents['worker']?.maxOutputTokens).toBe(most);
 });
+
+test('the question of a stage expires after whole milliseconds', () => {
+  const validate = { agent: 'critic', confidence: 0.9 };
+  const { flow } = compile({
+    agents: AGENTS,
+    boundary: { approval_timeout: 1.2345 },
+    staged: { ...SUPERVISOR, validate },
+  });
+  const asked = Object.values(flow?.nodes ?? {}).filter(
+    (node) => node.op === 'do' && node.effect.kind === 'ask' && node.effect.about === 'escalation',
+  );
+  expect(asked.length).toBeGreaterThan(0);
+  for (const node of asked) expect(node).toMatchObject({ timeoutMs: 1235 });
+});

@@ -54,9 +54,15 @@ export function boundaryOf(
     untrusted: given.untrusted ?? 'ask',
     ...untrustedInput(given),
     ...consequences(given, mode),
-    approvalTimeoutMs: given.approval_timeout === undefined ? null : Math.ceil(given.approval_timeout * 1000),
+    approvalTimeoutMs: approvalTimeoutMs(given),
   } as const;
   return { version: given.version ?? version(content as unknown as Json), ...content };
+}
+
+/** Null if a question about a call stays open. */
+export function approvalTimeoutMs(boundary: Pick<Boundary, 'approval_timeout'> | undefined): number | null {
+  const seconds = boundary?.approval_timeout;
+  return seconds === undefined ? null : Math.ceil(seconds * 1000);
 }
 
 /** False, or an empty list, is the same as nothing. */

@@ -128,6 +128,8 @@ export interface Kit {
   check(step: Step, check: Check): NodeId;
   /** Asks a person. */
   ask(step: Step, question: Question): NodeId;
+  /** Goes where the answer in the slot leads. `ways` are by choice; every other answer goes `otherwise`. */
+  decide(step: Step, slot: string, ways: { readonly [choice: string]: NodeId }, otherwise: NodeId): NodeId;
   /** Runs branches and joins them. */
   fork(step: Step, fork: Fork): NodeId;
   /** Records a failure as `error` and goes on, by default to the failed end. */
@@ -164,6 +166,12 @@ export function createKit(builder: Builder, at?: Range): Kit {
     check: (step, { check, input, ...rest }) =>
       kit.call(step, { effect: { kind: 'check', check, input, reserve: {} }, ...rest }),
     ask: (step, question) => kit.call(step, { effect: askEffect(question), ...answered(question) }),
+    decide: (step, slot, ways, otherwise) =>
+      kit.pick(
+        step,
+        Object.entries(ways).map(([choice, to]) => ({ when: chose(slot, choice), to })),
+        otherwise,
+      ),
     fork: (step, fork) => add(step, (base) => forkNode(base, fork, fork.fail ?? builder.failedEnd())),
     fail: (step, failure, next = builder.failedEnd()) =>
       kit.set(step, [set('error', errorOf(failure, failure.node ?? step.authored ?? step.origin))], next),

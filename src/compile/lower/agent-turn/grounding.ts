@@ -6,7 +6,7 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Case, Consequence, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import { append, chose, set, setField } from '../kit.ts';
+import { append, set, setField } from '../kit.ts';
 import type { Kit } from '../kit.ts';
 import { recordVerdict } from '../marked-ends.ts';
 import { OBSERVATIONS, REPLY, TALK } from './turn.ts';
@@ -209,14 +209,7 @@ function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number
   const { agent, hint, origin, next } = turn;
   const stopped = addFailure(kit, turn);
   const answered = addRepair(kit, turn, ask, `text(${GROUNDED}.text)`);
-  const decided = kit.pick(
-    { hint: `${hint}.ungrounded.decided`, origin },
-    [
-      { when: chose(GROUNDED, 'approve'), to: next },
-      { when: chose(GROUNDED, 'respond'), to: answered },
-    ],
-    stopped,
-  );
+  const ways = { approve: next, respond: answered };
   return kit.ask(
     { hint: `${hint}.ungrounded.ask`, origin },
     {
@@ -232,7 +225,7 @@ function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number
       // The reason stays in the slot, for the error if the person stops the run.
       writes: [setField(GROUNDED, ['choice'], 'it.choice'), setField(GROUNDED, ['text'], 'it.text')],
       timeoutMs,
-      next: decided,
+      next: kit.decide({ hint: `${hint}.ungrounded.decided`, origin }, GROUNDED, ways, stopped),
       fail: stopped,
     },
   );

@@ -7,7 +7,7 @@ import type { EscalationId } from '../../../catalog/escalations.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY } from '../../lower/agent-turn/agent-turn.ts';
 import type { Builder } from '../../lower/builder.ts';
-import { chose, errorOf, set } from '../../lower/kit.ts';
+import { errorOf, set } from '../../lower/kit.ts';
 import type { Call, Failure, Kit, Question as AskedQuestion, Step } from '../../lower/kit.ts';
 import type { Loop } from './settle.ts';
 import { ENDING, HEARD } from './state.ts';
@@ -73,8 +73,7 @@ export function inWords(name: string): Choice {
 export function addQuestion({ kit, loop }: Lowering, question: Question): NodeId {
   const { hint, charges, ways, otherwise, ...asked } = question;
   const { about, row } = asked;
-  const cases = Object.entries(ways).map(([choice, to]) => ({ when: chose(HEARD, choice), to }));
-  const decided = kit.pick({ hint: `${about}.decided`, origin: about }, cases, otherwise);
+  const decided = kit.decide({ hint: `${about}.decided`, origin: about }, HEARD, ways, otherwise);
   return kit.ask(
     { hint, origin: about, charges },
     {

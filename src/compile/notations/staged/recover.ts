@@ -9,9 +9,10 @@ import { FAILURE_KINDS } from '../../../ir/protections.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Case, Expr, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
+import { approvalTimeoutMs } from '../../document/boundary.ts';
 import { givenApprovers } from '../../document/people.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
-import { chose, set } from '../../lower/kit.ts';
+import { set } from '../../lower/kit.ts';
 import { dropAnswers } from '../../lower/memory/memory.ts';
 import { entryOf, nameOf, stepOf } from './lowering.ts';
 import type { Lowering } from './lowering.ts';
@@ -243,20 +244,9 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   const judged = stage.id === 'plan' && l.staged.plan.critic !== null ? [set(CRITIQUE, 'null')] : [];
   const edited = l.kit.set(step('edited'), [set(result, `${HEARD}.edit`), ...judged, clear], r.again);
   const told = addReplan(l, stage, `text(${HEARD}.text)`, `${what}.respond`);
-  const decided = l.kit.pick(
-    step('decided'),
-    [
-      { when: chose(HEARD, 'approve'), to: agreed },
-      { when: chose(HEARD, 'edit'), to: edited },
-      { when: chose(HEARD, 'respond'), to: told },
-    ],
-    abortOf(l),
-  );
+  const ways = { approve: agreed, edit: edited, respond: told };
   return l.kit.ask(
-    {
-      hint: step('ask').hint,
-      origin: nameOf(l, 'escalation'),
-    },
+    { hint: step('ask').hint, origin: nameOf(l, 'escalation') },
     {
       about: 'escalation',
       askedBy: stage.agent ?? nameOf(l, stage.id),
@@ -277,11 +267,8 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       },
       grant: grantsOf(l, stage),
       into: HEARD,
-      timeoutMs:
-        l.staged.definitions.boundary?.approval_timeout === undefined
-          ? null
-          : l.staged.definitions.boundary.approval_timeout * 1000,
-      next: decided,
+      timeoutMs: approvalTimeoutMs(l.staged.definitions.boundary),
+      next: l.kit.decide(step('decided'), HEARD, ways, abortOf(l)),
       fail: abortOf(l),
     },
   );

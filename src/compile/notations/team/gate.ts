@@ -172,12 +172,8 @@ function addEscalation(l: Lowering, { site, key, what }: Gate): NodeId {
     [set(BAD, '0'), tell(`text("The operator lets you try again.", ${remark()})`, agent)],
     again,
   );
-  const decided = l.kit.when(
-    part(site, `${key}.escalated`),
-    `${ANSWER}.choice == "approve"`,
-    retry,
-    addStuck(l, site, `${what} was refused`, REFUSED_BY),
-  );
+  const stuck = addStuck(l, site, `${what} was refused`, REFUSED_BY);
+  const decided = l.kit.decide(part(site, `${key}.escalated`), ANSWER, { approve: retry }, stuck);
   const message = `text(${quote(`${agent} cannot go on: ${what} was refused. `)}, ${VERDICT}.reason)`;
   return l.kit.ask(part(site, `${key}.escalate`), {
     ...yesOrNo(l, agent, decided),
@@ -203,8 +199,7 @@ function addApproval(
     [tell(text, agent), reject(text)],
     again,
   );
-  const approved = [{ when: `${ANSWER}.choice == "approve"`, to: pass }];
-  const decided = l.kit.pick(part(site, `${key}.decided`), approved, blocked);
+  const decided = l.kit.decide(part(site, `${key}.decided`), ANSWER, { approve: pass }, blocked);
   return l.kit.ask(
     { hint: `${hint}.${key}.approval`, origin: approval.about },
     {

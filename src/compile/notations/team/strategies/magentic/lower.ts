@@ -236,10 +236,6 @@ function addReview(l: Lowering, again: NodeId, next: NodeId): NodeId {
     [set(NOTE, `text("The plan was sent back.", ${remark()}, " Make a better one.")`)],
     again,
   );
-  const cases = [
-    { when: `${ANSWER}.choice == "approve"`, to: next },
-    { when: `${ANSWER}.choice == "edit"`, to: edited },
-  ];
   return l.kit.ask(place, {
     about: 'plan_review',
     askedBy: MANAGER,
@@ -251,7 +247,7 @@ function addReview(l: Lowering, again: NodeId, next: NodeId): NodeId {
     purpose: 'plan_review',
     row: 'high_impact_mutation',
     into: ANSWER,
-    next: l.kit.pick(part(place, 'decided'), cases, back),
+    next: l.kit.decide(part(place, 'decided'), ANSWER, { approve: next, edit: edited }, back),
     fail: l.builder.failedEnd(OUTPUT),
   });
 }
