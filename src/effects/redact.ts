@@ -3,8 +3,7 @@
  * can repeat them (`secret-forms.ts`), and text that looks like a key.
  */
 import type { Json } from '../expr/json.ts';
-import { formsOf } from './secret-forms.ts';
-import type { Forms } from './secret-forms.ts';
+import { formsOf, type Forms } from './secret-forms.ts';
 
 const KEY_LIKE = /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[A-Za-z0-9_-]*[A-Za-z0-9*_-]{12,}/g;
 const REDACTED = '[redacted]';

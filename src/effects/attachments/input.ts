@@ -2,8 +2,7 @@
  * Attachments in the input of a run. A program marks them with `attachment(…)`; on the command line the input has parts such
  * as `{ "attachment": "./photo.png" }`. Input that a program passes on from its users is plain data, and names no file.
  */
-import { kindOf } from '../../catalog/attachment-kinds.ts';
-import type { AttachmentKind } from '../../catalog/attachment-kinds.ts';
+import { kindOf, type AttachmentKind } from '../../catalog/attachment-kinds.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';

@@ -1,7 +1,6 @@
 /** Files of code: their hashes, and the places that decide which file a path means. */
 import { hash } from 'node:crypto';
-import type { Dirent } from 'node:fs';
-import { lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync, type Dirent } from 'node:fs';
 import { basename, dirname, join, parse, relative, resolve, sep } from 'node:path';
 import { SluiceError } from '../../runtime/errors.ts';
 

@@ -1,8 +1,7 @@
 /** Reads the artifacts of a session: the brief, the test report, and the settings that say where they are. */
 import { createHash } from 'node:crypto';
 import { ARTIFACTS } from '../../catalog/validators.ts';
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
 import { normalPath, pathsChangedBy } from './records.ts';
 

@@ -1,7 +1,6 @@
 /** The files that a shell command line writes, as far as the line names them. */
 import { tokensOf } from './command-tokens.ts';
-import { READERS, isIdle, readCommandLine, unwrapped } from './commands.ts';
-import type { SimpleCommand } from './commands.ts';
+import { READERS, isIdle, readCommandLine, unwrapped, type SimpleCommand } from './commands.ts';
 
 const GIT_READS = new Set('status log diff show blame grep ls-files rev-parse branch remote config'.split(' '));
 const GIT_CHANGES = new Set('apply am restore revert cherry-pick merge pull rebase stash'.split(' '));

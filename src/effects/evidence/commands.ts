@@ -6,8 +6,7 @@
  * what its words mean (`trap`, `alias`, functions), proves nothing.
  */
 
-import { tokensOf } from './command-tokens.ts';
-import type { Token } from './command-tokens.ts';
+import { tokensOf, type Token } from './command-tokens.ts';
 
 /** One simple command, such as `CI=1 go test ./...`. */
 export interface SimpleCommand {

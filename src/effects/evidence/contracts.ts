@@ -1,8 +1,6 @@
 /** The predicates of contracts, which read the whole session: files, commands, reports, checklists, tests. */
-import type { PredicateName } from '../../catalog/validators.ts';
-import { ARTIFACTS } from '../../catalog/validators.ts';
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { ARTIFACTS, type PredicateName } from '../../catalog/validators.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import {
   briefPath,
   fieldAt,
@@ -12,11 +10,10 @@ import {
   readSourceObject,
   resultsIn,
   setting,
+  type Read,
 } from './artifacts.ts';
-import type { Read } from './artifacts.ts';
 import { mayWrite } from './command-writes.ts';
-import { invalid, missing, pass } from './evidence.ts';
-import type { CommandRun, Evidence, Validator, Verdict } from './evidence.ts';
+import { invalid, missing, pass, type CommandRun, type Evidence, type Validator, type Verdict } from './evidence.ts';
 import { coveredBy, mentions, normalPath } from './records.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
 import { fakes, staleReport, withoutAssertions } from './validators/reports.ts';

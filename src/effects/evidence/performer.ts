@@ -4,8 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
 import { PerformError } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
@@ -17,8 +16,7 @@ import { failureOf, invalid } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
 import { commandsOf, writtenBy } from './records.ts';
 import { storeEvidence } from './store.ts';
-import { readSource, readSources } from './sources.ts';
-import type { Wanted } from './sources.ts';
+import { readSource, readSources, type Wanted } from './sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
 /**

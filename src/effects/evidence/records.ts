@@ -1,6 +1,5 @@
 /** Reads observations: commands with their outcome, files written and deleted. */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { alternativesOf, contains, readCommandLine, shows } from './commands.ts';
 import { writesOf } from './command-writes.ts';
 import type { CommandRun, Observation } from './evidence.ts';

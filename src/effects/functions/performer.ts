@@ -7,8 +7,7 @@ import { fail } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { Attach, AttachmentSource } from '../attachments/source.ts';
-import { promptOf } from '../prompt/prompt.ts';
-import type { Message } from '../prompt/prompt.ts';
+import { promptOf, type Message } from '../prompt/prompt.ts';
 import { toolResult } from '../../runtime/engine/plain-json.ts';
 
 /**

@@ -2,17 +2,13 @@
  * Claims that something was done. Each claim is matched with the tools whose words fit it best. It is supported if one of
  * them succeeded: for the things that the sentence names, with the options it names, and since a person last spoke.
  */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
-import { clausesOf } from './clauses.ts';
-import type { Clause } from './clauses.ts';
-import { isFresh, quoted } from './detector.ts';
-import type { Detector, Evidence, Finding, Observation } from './detector.ts';
+import { clausesOf, type Clause } from './clauses.ts';
+import { isFresh, quoted, type Detector, type Evidence, type Finding, type Observation } from './detector.ts';
 import { valuesIn } from './read-values.ts';
 import { BEYOND_TEXT, requestsIn } from './requests.ts';
-import { fitting, isNamed, speaksOf } from './tool-words.ts';
-import type { Fit, ToolWords } from './tool-words.ts';
+import { fitting, isNamed, speaksOf, type Fit, type ToolWords } from './tool-words.ts';
 import {
   GENERIC,
   IDLE,

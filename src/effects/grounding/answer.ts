@@ -3,8 +3,7 @@
  * claims of actions that no call performed and, where the turn must do its task, replies that are not a result and replies that
  * hide that every call failed. One verdict a turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { judgeResult } from '../policy/result.ts';
@@ -13,8 +12,7 @@ import { askedIn, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
 import { unmentionedFailure } from './failures.ts';
 import { checkGrounding } from './grounding.ts';
-import { toolWords } from './tool-words.ts';
-import type { ToolWords } from './tool-words.ts';
+import { toolWords, type ToolWords } from './tool-words.ts';
 
 type Verdict = { readonly kind: string; readonly text: string; readonly message: string };
 

@@ -2,8 +2,7 @@
  * `policy:bind`: fills in the references of an answer. `{{obs.2.total}}` is the field `total` of the second observation of the
  * run. Where values must be bound, a literal amount, date, identifier, name or number that no person gave is refused.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
 import { valuesIn } from './read-values.ts';

@@ -2,8 +2,7 @@
  * `policy:cites`: does a result cite documents that the run really retrieved? Documents are in the results of successful calls that
  * read. A document is cited by an address, an id or a title that it has, or by the id of its observation.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import type { Observation } from './detector.ts';
 

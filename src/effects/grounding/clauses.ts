@@ -2,8 +2,7 @@
  * Clauses of a text that claim an action: perfect or passive (`has been cancelled`, `I sent`, `is now booked`, `your booking
  * is confirmed`), with or without an actor. Questions, offers, denials and conditions are left out.
  */
-import { agentlessIn, subjectIn, thingIn } from './agentless.ts';
-import type { Agentless } from './agentless.ts';
+import { agentlessIn, subjectIn, thingIn, type Agentless } from './agentless.ts';
 import { passiveClaimIn } from './foreign-passives.ts';
 import { foreignClaimsIn } from './foreign-verbs.ts';
 import { ADVERBS, JOINED, isParticiple, stem } from './words.ts';

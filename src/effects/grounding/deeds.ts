@@ -3,18 +3,14 @@
  * not count, so its language does not matter. Where the task cannot be read, an answer without any change must state something
  * that was observed.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
 import { actions } from './actions.ts';
-import type { Observation } from './detector.ts';
-import { isAfter, quoted } from './detector.ts';
+import { isAfter, quoted, type Observation } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
-import { isChange, requestsIn } from './requests.ts';
-import type { Request } from './requests.ts';
-import { speaksOf, toolWords } from './tool-words.ts';
-import type { ToolWords } from './tool-words.ts';
+import { isChange, requestsIn, type Request } from './requests.ts';
+import { speaksOf, toolWords, type ToolWords } from './tool-words.ts';
 import { isCommon, isSame } from './words.ts';
 
 /** A text by the person who set the task. `turn` is the turn after which it was said. */

@@ -4,8 +4,7 @@
  * so it works where the claim itself cannot be read.
  */
 import { flat } from '../policy/sources.ts';
-import { isFresh, quoted } from './detector.ts';
-import type { Detector, Observation } from './detector.ts';
+import { isFresh, quoted, type Detector, type Observation } from './detector.ts';
 import { requestsIn } from './requests.ts';
 
 export const failures: Detector = ({ answer, fields, claims }, evidence) => {

@@ -2,8 +2,7 @@
  * `policy:grounding` compares what an agent says with what the run observed. The verdict names every unsupported statement;
  * the flow decides what follows. To add a detector, write one function and list it in `DETECTORS`.
  */
-import { isRecord, listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { flat, structured } from '../policy/sources.ts';
 import { actions } from './actions.ts';

@@ -3,11 +3,9 @@
  * tool whose name names that thing. Without any observation, no such claim is supported.
  */
 import { isSupposed, sentencesOf } from './clauses.ts';
-import type { Detector, Evidence, Finding } from './detector.ts';
-import { quoted } from './detector.ts';
+import { quoted, type Detector, type Evidence, type Finding } from './detector.ts';
 import { valuesIn } from './read-values.ts';
-import { fitting, isNamed, speaksOf } from './tool-words.ts';
-import type { ToolWords } from './tool-words.ts';
+import { fitting, isNamed, speaksOf, type ToolWords } from './tool-words.ts';
 import { LOOKED, SOURCED, stemsIn } from './words.ts';
 
 export const lookups: Detector = ({ text, claims }, evidence) => {

@@ -6,11 +6,9 @@ import type { Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
 import type { Evidence, Known, Line } from './detector.ts';
 import type { Stated } from './read-values.ts';
-import { recordsIn } from './records.ts';
-import type { Records } from './records.ts';
+import { recordsIn, type Records } from './records.ts';
 import { TOTAL } from './sums.ts';
-import { isKnown, isNextDay, keysIn, keysTaughtBy } from './value-keys.ts';
-import type { Keys } from './value-keys.ts';
+import { isKnown, isNextDay, keysIn, keysTaughtBy, type Keys } from './value-keys.ts';
 import { stemsIn } from './words.ts';
 
 interface Sources extends Pick<Evidence, 'given' | 'told' | 'observations'> {

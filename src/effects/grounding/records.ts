@@ -2,12 +2,10 @@
  * The objects that tools returned or took, each with the names in it and its dates. A line of an answer names some of them: a
  * reservation, a route, a flight. A date of the line must belong to the objects that the line names.
  */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
 import type { Observation } from './detector.ts';
-import { valuesIn } from './read-values.ts';
-import type { Stated } from './read-values.ts';
+import { valuesIn, type Stated } from './read-values.ts';
 import { akin, stemsIn } from './words.ts';
 
 export interface Records {

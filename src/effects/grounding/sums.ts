@@ -3,8 +3,7 @@
  * all amounts with one label, and the total of one list by one field. Each summand must be known or shown itself. Other sums
  * need the result of a calculator.
  */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { structured } from '../policy/sources.ts';
 import type { Known, Line } from './detector.ts';
 import { NUMBER, readingsOf } from './numbers.ts';

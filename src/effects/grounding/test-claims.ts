@@ -2,13 +2,11 @@
  * Claims that tests pass. They need the exit code of the last command that ran tests, or a success of a test tool, after the
  * last change of a file. A number of tests must stand in the output of that run.
  */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { isFileCommand, isIdle, readCommandLine } from '../evidence/commands.ts';
 import { flat, structured } from '../policy/sources.ts';
 import { isSupposed, sentencesOf } from './clauses.ts';
-import { quoted } from './detector.ts';
-import type { Detector, Evidence, Observation } from './detector.ts';
+import { quoted, type Detector, type Evidence, type Observation } from './detector.ts';
 
 export const testClaims: Detector = ({ text, claims }, evidence) => {
   if (!claims || !evidence.tools.some(({ name }) => RUNNER.test(name))) return { findings: [] };

@@ -3,8 +3,7 @@
  * description and the arguments. A word counts less the more tools share it.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { CompiledFlow, ToolDef } from '../../ir/nodes.ts';
 import { akin, isSame, stem, stemsIn } from './words.ts';
 

@@ -1,7 +1,6 @@
 /** The keys under which values are compared: the keys that a text makes known, and the keys of a value that is looked for. */
 import { numberKey } from './numbers.ts';
-import { valuesIn } from './read-values.ts';
-import type { Stated } from './read-values.ts';
+import { valuesIn, type Stated } from './read-values.ts';
 
 export type Keys = ReadonlySet<string>;
 

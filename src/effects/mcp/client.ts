@@ -3,13 +3,11 @@
  * started again by the next call; one that no longer answers is ended.
  */
 import { mkdir } from 'node:fs/promises';
-import { changedParts } from '../../catalog/mcp-lock.ts';
-import type { McpTool } from '../../catalog/mcp-lock.ts';
+import { changedParts, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
-import { LIST_RESOURCES, READ_RESOURCE, RESOURCE_HINTS, connect } from './connect.ts';
-import type { Connection } from './connect.ts';
+import { LIST_RESOURCES, READ_RESOURCE, RESOURCE_HINTS, connect, type Connection } from './connect.ts';
 import { Elicitations } from './elicit.ts';
 import { failureOfServer, isClosed, isTimeout } from './failure.ts';
 import { resourceValue, valueOf } from './result.ts';

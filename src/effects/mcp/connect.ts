@@ -13,7 +13,7 @@ import type {
   jsonSchemaValidator,
 } from '@modelcontextprotocol/client';
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpTool } from '../../catalog/mcp-lock.ts';
+import { usableSchema, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { Output } from '../tools/output.ts';
 import { expandText, secretsFor } from '../tools/template.ts';
@@ -21,7 +21,6 @@ import { redactValue } from '../redact.ts';
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
 import { authProviderOf } from './oauth.ts';
 import { loadSdk, sdk } from './sdk.ts';
-import { usableSchema } from '../../catalog/mcp-lock.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 
 export interface Connection {

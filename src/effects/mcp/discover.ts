@@ -1,6 +1,5 @@
 /** Asks MCP servers for their tools, for a lock file and before a run starts. */
-import { changedParts } from '../../catalog/mcp-lock.ts';
-import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
+import { changedParts, type McpLock, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { failureOf } from '../../runtime/failures.ts';

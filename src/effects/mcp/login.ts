@@ -1,6 +1,5 @@
 /** Logs a person in to an MCP server: shows the page of the authorization server, and waits for the browser to come back. */
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SluiceError } from '../../runtime/errors.ts';
 import { expandText } from '../tools/template.ts';

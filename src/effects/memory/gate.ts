@@ -3,12 +3,10 @@
  * An entry needs successful observations that support it; text that outsiders could write keeps it in quarantine; the tenure
  * of its sources limits how long it lasts.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { Instant } from '../../ir/events.ts';
 import type { Call } from '../../runtime/ports.ts';
-import { textOf } from '../../runtime/memory.ts';
-import type { MemoryEntry, MemorySource } from '../../runtime/memory.ts';
+import { textOf, type MemoryEntry, type MemorySource } from '../../runtime/memory.ts';
 import type { Observation } from '../grounding/detector.ts';
 import { observedId } from '../grounding/citations.ts';
 import { evidenceOf, judgeUtterance } from '../grounding/grounding.ts';

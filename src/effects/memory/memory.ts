@@ -8,8 +8,7 @@ import { PerformError } from '../../runtime/failures.ts';
 import { entryHash, entryId, MemoryViolation, textOf } from '../../runtime/memory.ts';
 import type { Embedder, MemoryEntry, MemoryScope, MemoryStore } from '../../runtime/memory.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
-import { judgeWrite } from './gate.ts';
-import type { MemoryRules } from './gate.ts';
+import { judgeWrite, type MemoryRules } from './gate.ts';
 
 const MEMORY_WRITE = 'memory.write';
 const MEMORY_READ = 'memory.read';

@@ -1,8 +1,7 @@
 /** The deviations of servers, by protocol, and the form that the AI SDK reads. */
 import type { Protocol } from '../../catalog/providers.ts';
 import { parsedJson } from '../../core/reply.ts';
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 
 type Fields = { [name: string]: Json };
 type Change = 'none' | 'changed' | 'dropped';

@@ -6,8 +6,7 @@
 import type { Protocol } from '../../catalog/providers.ts';
 import { parsedJson } from '../../core/reply.ts';
 import { isRecord } from '../../expr/json.ts';
-import type { Rules } from './lenient-rules.ts';
-import { RULES } from './lenient-rules.ts';
+import { RULES, type Rules } from './lenient-rules.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -6,9 +6,8 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions, SharedV4Warning } from '@ai-sdk/provider';
 import { SDK_OPTIONS } from '../../catalog/provider-options.ts';
 import type { Protocol } from '../../catalog/providers.ts';
-import { isRecord } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
-import type { Json } from '../../expr/json.ts';
 import type { AgentDef, CallSettings } from '../../ir/nodes.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { Target } from './target.ts';

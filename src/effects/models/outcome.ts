@@ -2,8 +2,7 @@
 import type { Failure } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import { redactText } from '../redact.ts';
-import { callsOf, textOf } from './reply.ts';
-import type { Reply } from './reply.ts';
+import { callsOf, textOf, type Reply } from './reply.ts';
 import type { Target } from './target.ts';
 
 const PAUSES_MAX = 5;

@@ -6,10 +6,8 @@ import { packageOf } from '../../catalog/providers.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { resolveOptional } from '../optional-package.ts';
 import { adapt } from './adapt.ts';
-import { isModelObject } from './model-object.ts';
-import { requireKey } from './target.ts';
-import type { Target } from './target.ts';
-import type { ModelObject } from './model-object.ts';
+import { isModelObject, type ModelObject } from './model-object.ts';
+import { requireKey, type Target } from './target.ts';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 /** The settings of a package's factory, such as `fetch`, `headers` and `apiKey`. */

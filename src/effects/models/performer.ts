@@ -9,19 +9,15 @@ import { fail, failureOf } from '../../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StreamedPart } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { StreamRedactor, redactValue } from '../redact.ts';
-import { connect } from './connect.ts';
-import type { ResponseForm } from './connect.ts';
+import { connect, type ResponseForm } from './connect.ts';
 import type { Describe, Fetch } from './model-object.ts';
 import { classify, failedToolCall, usageIn } from './errors.ts';
 import { continued, recordOf, usageOf } from './record.ts';
 import { continuationOf, problemOf } from './outcome.ts';
 import { refuseLosses, watchOptions } from './options.ts';
-import { emptyReply, readBody, readStream } from './reply.ts';
-import type { Reply } from './reply.ts';
-import { requestFor } from './request.ts';
-import type { Request } from './request.ts';
-import { requireKey, targetOf } from './target.ts';
-import type { Target, TargetOptions } from './target.ts';
+import { emptyReply, readBody, readStream, type Reply } from './reply.ts';
+import { requestFor, type Request } from './request.ts';
+import { requireKey, targetOf, type Target, type TargetOptions } from './target.ts';
 import { watchWire } from './wire.ts';
 
 /**

@@ -4,8 +4,7 @@ import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { Json } from '../../expr/json.ts';
 import { costOf } from '../../ir/estimate.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import { callsOf, textOf } from './reply.ts';
-import type { CallPart, Reply, ReplyPart } from './reply.ts';
+import { callsOf, textOf, type CallPart, type Reply, type ReplyPart } from './reply.ts';
 import type { Target } from './target.ts';
 import type { Offer } from './tool-names.ts';
 

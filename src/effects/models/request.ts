@@ -14,13 +14,11 @@ import { promptOf } from '../prompt/prompt.ts';
 import { turnOf } from '../prompt/messages.ts';
 import { filesFor } from './attachments.ts';
 import { toPrompt } from './messages.ts';
-import { tuningOf } from './options.ts';
-import type { Tuning } from './options.ts';
+import { tuningOf, type Tuning } from './options.ts';
 import { allowsStrict } from './strict.ts';
 import type { Target } from './target.ts';
-import { offerTools } from './tool-names.ts';
+import { offerTools, type Offer } from './tool-names.ts';
 import type { Describe } from './model-object.ts';
-import type { Offer } from './tool-names.ts';
 
 export interface Request {
   readonly options: LanguageModelV4CallOptions;

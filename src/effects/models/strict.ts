@@ -1,6 +1,5 @@
 /** Decides whether OpenAI's strict mode accepts a reply schema. Strict mode makes the provider enforce the schema. */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 
 const DEPTH_MAX = 10;
 const PROPERTIES_MAX = 5000;

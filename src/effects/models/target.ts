@@ -8,12 +8,12 @@ import {
   keysIn,
   packageOf,
   readModelRef,
+  type ModelRef,
+  type Protocol,
+  type Provider,
 } from '../../catalog/providers.ts';
-import type { ModelRef, Protocol, Provider } from '../../catalog/providers.ts';
-import { ATTACHMENT_KINDS, kindsTakenBy } from '../../catalog/attachment-kinds.ts';
-import type { AttachmentKind } from '../../catalog/attachment-kinds.ts';
-import { DEFAULT_MODEL } from '../../ir/estimate.ts';
-import type { Price } from '../../ir/estimate.ts';
+import { ATTACHMENT_KINDS, kindsTakenBy, type AttachmentKind } from '../../catalog/attachment-kinds.ts';
+import { DEFAULT_MODEL, type Price } from '../../ir/estimate.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import type { ModelObject } from './model-object.ts';
 

@@ -5,8 +5,7 @@
 import { fail } from '../../runtime/failures.ts';
 import { isUnreadable } from './errors.ts';
 import type { Protocol } from '../../catalog/providers.ts';
-import { StreamError, fieldOf } from './reply.ts';
-import type { Reply, ReplyPart } from './reply.ts';
+import { StreamError, fieldOf, type Reply, type ReplyPart } from './reply.ts';
 
 export interface Wire {
   /** Takes one event of a stream, or a whole body. */

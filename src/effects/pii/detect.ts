@@ -5,8 +5,7 @@ import { phoneDetector } from './detectors/phone.ts';
 import { secret } from './detectors/secrets.ts';
 import { customDetector, dob, name } from './detectors/words.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
-import { longestOf } from './detectors/detector.ts';
-import type { Detector, Span } from './detectors/detector.ts';
+import { longestOf, type Detector, type Span } from './detectors/detector.ts';
 import { normalise } from './normalise.ts';
 
 /** The kinds with a form of their own. `name` is separate: it is a guess, and off unless a document asks for it. */

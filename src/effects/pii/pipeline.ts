@@ -9,12 +9,10 @@ import type { PiiPolicy } from '../../ir/pii.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
-import { createDetect } from './detect.ts';
-import type { Detect, Found } from './detect.ts';
+import { createDetect, type Detect, type Found } from './detect.ts';
 import { longestOf, overlap } from './detectors/detector.ts';
 import { askService, PII_SERVICE_ERROR } from './service.ts';
-import { LOOKALIKE, TOKEN } from './vault.ts';
-import type { Vault } from './vault.ts';
+import { LOOKALIKE, TOKEN, type Vault } from './vault.ts';
 
 /** Opens the vault with the key that a document names, or with the default key. */
 export type OpenVault = (keyFile: string | undefined, documentDir: string | undefined) => Vault;

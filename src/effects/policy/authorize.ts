@@ -3,13 +3,10 @@
  * that cannot be expressed in Cedar are denied. `policy:stage` asks them about a stage.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
-import { argumentsType } from '../../catalog/policy-schema.ts';
-import type { PolicyType } from '../../catalog/policy-schema.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
+import { argumentsType, type PolicyType } from '../../catalog/policy-schema.ts';
 import type { Call } from '../../runtime/ports.ts';
-import { decide } from './cedar.ts';
-import type { PolicyRequest } from './cedar.ts';
+import { decide, type PolicyRequest } from './cedar.ts';
 
 export function authorize(call: Call): Json {
   const { tool: name, args, stage } = call.command.input;

@@ -6,8 +6,7 @@ import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { hash } from 'node:crypto';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { requireOptional } from '../optional-package.ts';
-import { policySchema, stagesIn } from '../../catalog/policy-schema.ts';
-import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
+import { policySchema, stagesIn, type PolicyChecker, type PolicyProblem } from '../../catalog/policy-schema.ts';
 
 export interface PolicyRequest {
   readonly user: string;

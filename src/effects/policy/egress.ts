@@ -3,14 +3,10 @@
  * confidential tool, each word of the arguments must come from the user, the author or another tool. A word that comes from
  * the confidential data, or that only the model has named, needs approval: it can be a value in any encoding.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
-import type { Observation } from './provenance.ts';
-import { checkProvenance, fieldNamesOf, isCovered, leavesOf } from './provenance.ts';
-import type { Leaf } from './provenance.ts';
-import { even, flat, squeezed, taintOf } from './sources.ts';
-import type { TaintSource, TextSource } from './sources.ts';
+import { checkProvenance, fieldNamesOf, isCovered, leavesOf, type Observation, type Leaf } from './provenance.ts';
+import { even, flat, squeezed, taintOf, type TaintSource, type TextSource } from './sources.ts';
 import { squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 

@@ -2,8 +2,7 @@
  * The kinds of fields. The name of a field, or the word before a number in a text, tells the kind of its value. In some effect
  * classes a field that decides who, which thing, how much or when needs a value that a source vouches for.
  */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 
 /** Null if the name of a field, or the place of a number in a text, does not tell. */
 export type FieldKind = 'amount' | 'count' | 'party' | 'item' | 'place' | 'payee' | 'identity' | null;

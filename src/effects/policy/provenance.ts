@@ -3,18 +3,15 @@
  * a value as a whole token; anything else from outside taints it; a value without a source was composed by the model. Nothing
  * is demanded until the run has seen something from outside. The demands depend on the effect class.
  */
-import { listOf } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { listOf, type Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { codesOf, isCurrencyField } from './currencies.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
 import { flagOf, flagWords, isDeciding, isFree, kindOfField, mayTellError, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
-import { bare, even, flat, isName, squeezed, structured, taintOf } from './sources.ts';
-import type { TaintSource } from './sources.ts';
-import { isToday, sourceOf } from './vouching.ts';
-import type { VouchingSource } from './vouching.ts';
+import { bare, even, flat, isName, squeezed, structured, taintOf, type TaintSource } from './sources.ts';
+import { isToday, sourceOf, type VouchingSource } from './vouching.ts';
 
 /** `today`: the present date. `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
 type Origin =

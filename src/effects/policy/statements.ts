@@ -2,8 +2,7 @@
  * Statements of query languages that write: SQL, and the common forms of MongoDB, Redis and Cypher. A database tool that only
  * reads refuses them. Comments and quoted texts are not read; where dialects disagree about them, both readings count.
  */
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { even, structured } from './sources.ts';
 
 /** The writing part of the arguments; null if every statement only reads. */

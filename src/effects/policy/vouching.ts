@@ -4,12 +4,10 @@
  */
 import type { Json } from '../../expr/json.ts';
 import { monthOf } from '../grounding/months.ts';
-import { valuesIn } from '../grounding/read-values.ts';
-import type { Stated } from '../grounding/read-values.ts';
+import { valuesIn, type Stated } from '../grounding/read-values.ts';
 import { isIban } from '../pii/detectors/numbers.ts';
 import { currenciesIn } from './currencies.ts';
-import { kindOfField, kindOfWords, takes } from './field-kinds.ts';
-import type { FieldKind } from './field-kinds.ts';
+import { kindOfField, kindOfWords, takes, type FieldKind } from './field-kinds.ts';
 import { even, flat, hasToken, structured } from './sources.ts';
 
 export interface VouchingSource {

@@ -3,8 +3,7 @@
  * messages. The same history and view always give the same messages.
  */
 import type { Json } from '../../expr/json.ts';
-import { asData, textOf, turnOf } from './messages.ts';
-import type { Message } from './messages.ts';
+import { asData, textOf, turnOf, type Message } from './messages.ts';
 
 export interface Item {
   readonly role: Message['role'];

@@ -5,10 +5,8 @@
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Command } from '../../ir/events.ts';
-import { viewHistory, viewTurn } from './history-view.ts';
-import type { Item, View } from './history-view.ts';
-import { textOf, turnOf } from './messages.ts';
-import type { Message } from './messages.ts';
+import { viewHistory, viewTurn, type Item, type View } from './history-view.ts';
+import { textOf, turnOf, type Message } from './messages.ts';
 
 export type { Message } from './messages.ts';
 

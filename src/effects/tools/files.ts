@@ -3,8 +3,7 @@ import { ARTIFACTS } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from '../safe-path.ts';
 import { decode, wholeCharacters } from './output.ts';
-import { changeOnce, sha256 } from './state.ts';
-import type { Plan } from './state.ts';
+import { changeOnce, sha256, type Plan } from './state.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind, ToolOptions } from './tool.ts';
 

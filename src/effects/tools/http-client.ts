@@ -2,19 +2,16 @@
  * Sends one HTTP request within limits of time, size and redirects. Every redirect is checked like the first request; one to
  * another origin loses the headers meant for the first. A status other than 2xx is a failed call.
  */
-import { request as plainRequest } from 'node:http';
-import type { IncomingMessage, RequestOptions } from 'node:http';
+import { request as plainRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { isIPv6 } from 'node:net';
-import type { LookupFunction } from 'node:net';
+import { isIPv6, type LookupFunction } from 'node:net';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Readable } from 'node:stream';
 import type { FailureClass } from '../../ir/codes.ts';
 import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
-import { addressesOf } from './hosts.ts';
-import type { Allowed } from './hosts.ts';
+import { addressesOf, type Allowed } from './hosts.ts';
 
 export interface HttpRequest {
   readonly method: string;

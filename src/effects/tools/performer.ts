@@ -3,8 +3,7 @@
  * tool before it runs. A result that is too large or not JSON is a failed call.
  */
 import { realpath } from 'node:fs/promises';
-import { BUILTIN_TOOLS, isBuiltinTool } from '../../catalog/builtin-tools.ts';
-import type { BuiltinTool } from '../../catalog/builtin-tools.ts';
+import { BUILTIN_TOOLS, isBuiltinTool, type BuiltinTool } from '../../catalog/builtin-tools.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';

@@ -2,12 +2,10 @@
  * Starts a program with limits, collects its output, and ends it with all its descendants on a timeout, an abort or an
  * exceeded limit. The program gets an empty environment and no descriptor of the engine.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { entriesOf, readProc, watch } from './limits.ts';
-import type { Limits } from './limits.ts';
+import { entriesOf, readProc, watch, type Limits } from './limits.ts';
 import { Output } from './output.ts';
 import { fail } from '../../runtime/failures.ts';
 

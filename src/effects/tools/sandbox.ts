@@ -7,10 +7,8 @@ import { constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'no
 import { access, mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { MOUNT } from '../safe-path.ts';
-import { limited, limitsOf } from './limits.ts';
-import type { Limits } from './limits.ts';
-import { FEED_FD, runProcess } from './process.ts';
-import type { ProcessRequest, ProcessResult } from './process.ts';
+import { limited, limitsOf, type Limits } from './limits.ts';
+import { FEED_FD, runProcess, type ProcessRequest, type ProcessResult } from './process.ts';
 import { seccompFilter } from './seccomp.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { ShellOptions } from './tool.ts';

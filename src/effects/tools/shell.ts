@@ -1,12 +1,9 @@
 /** Shell tools: commands that an agent writes, and commands that a document declares. */
 import type { Json } from '../../expr/json.ts';
-import { shellRunner } from './sandbox.ts';
-import type { ShellRunner } from './sandbox.ts';
-import { expandText } from './template.ts';
-import type { Scope } from './template.ts';
+import { shellRunner, type ShellRunner } from './sandbox.ts';
+import { expandText, type Scope } from './template.ts';
 import { fail } from '../../runtime/failures.ts';
-import { deadlineText } from './tool.ts';
-import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
+import { deadlineText, type Args, type ToolCall, type ToolKind, type ToolOptions, type ToolWork } from './tool.ts';
 
 interface DeclaredShell {
   readonly command?: string;

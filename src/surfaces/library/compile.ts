@@ -5,8 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { priceOf } from '../../effects/models/prices.ts';
 import { checkPolicy } from '../../effects/policy/cedar.ts';
-import { compile as compileDocument } from '../../compile/compile.ts';
-import type { CompileResult } from '../../compile/compile.ts';
+import { compile as compileDocument, type CompileResult } from '../../compile/compile.ts';
 
 export interface CompileOptions {
   /** The name of the document in diagnostics. Files that the document names are read from the same folder. */

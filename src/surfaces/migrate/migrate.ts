@@ -7,11 +7,10 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { movedTo } from '../../runtime/journal/moved.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 import type { AttachmentStore, Store } from '../../runtime/ports.ts';
-import type { Misfit } from './values.ts';
+import { valueMisfits, type Misfit } from './values.ts';
 import { createProgram } from '../../core/program.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import { positionMisfits } from './position.ts';
-import { valueMisfits } from './values.ts';
 
 /**
  * Options of `engine.migrate`.

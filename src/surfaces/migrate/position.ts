@@ -5,8 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { digest } from '../../core/digest.ts';
 import { authorOf } from '../../core/failure.ts';
-import { evaluateInput } from '../../core/program.ts';
-import type { Program } from '../../core/program.ts';
+import { evaluateInput, type Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Pending, Question, RunState, Thread } from '../../ir/events.ts';
 import type { DoNode, Node } from '../../ir/nodes.ts';

@@ -7,8 +7,7 @@ import { RE2JS } from 're2js';
 import { parse } from 'yaml';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
 import { setting } from '../artifacts.ts';
-import type { Evidence, Validator } from '../evidence.ts';
-import { invalid, pass } from '../evidence.ts';
+import { invalid, pass, type Evidence, type Validator } from '../evidence.ts';
 
 interface Layer {
   readonly name: string;

@@ -1,7 +1,6 @@
 /** Runs the tests of the changed files, and reads their exit code. */
-import type { Evidence, Ran, Validator } from '../evidence.ts';
+import { invalid, pass, type Evidence, type Ran, type Validator } from '../evidence.ts';
 import type { Fields } from '../artifacts.ts';
-import { invalid, pass } from '../evidence.ts';
 import { PerformError } from '../../../runtime/failures.ts';
 
 const TIMEOUT_MS = 120_000;

@@ -1,8 +1,7 @@
 /** Validators of the test report, the review and the acceptance criteria, each checked against what really ran. */
 import { RE2JS } from 're2js';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import {
   briefPath,
   isFilled,
@@ -14,10 +13,10 @@ import {
   setting,
   settingList,
   textIn,
+  type Fields,
+  type Result,
 } from '../artifacts.ts';
-import type { Fields, Result } from '../artifacts.ts';
-import { isIdle, readCommandLine, squeezed } from '../commands.ts';
-import type { SimpleCommand } from '../commands.ts';
+import { isIdle, readCommandLine, squeezed, type SimpleCommand } from '../commands.ts';
 import { conflicting, invalid, missing, pass } from '../evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from '../evidence.ts';
 import { mayWrite, writesOf } from '../command-writes.ts';

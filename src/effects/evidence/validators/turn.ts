@@ -1,7 +1,6 @@
 /** Validators of the current turn: files written, commands passed, a summary left. */
 import { isFilled, pathsIn, readBrief, setting } from '../artifacts.ts';
-import { conflicting, invalid, missing, pass } from '../evidence.ts';
-import type { Evidence, Observation, Validator } from '../evidence.ts';
+import { conflicting, invalid, missing, pass, type Evidence, type Observation, type Validator } from '../evidence.ts';
 import { isWrite, mentions, normalPath, pathOf, proves, succeeded } from '../records.ts';
 
 /** `BlockOnConsecutiveFail` looks at this many turns. */

@@ -1,7 +1,6 @@
 /** E-mail addresses and addresses on the network. */
 import { isIP } from 'node:net';
-import { spansOf } from './detector.ts';
-import type { Detector } from './detector.ts';
+import { spansOf, type Detector } from './detector.ts';
 
 export const email: Detector = {
   type: 'email',

@@ -1,6 +1,5 @@
 /** Passwords, keys and tokens: by the format that the provider publishes, or by a name that says the value is secret. */
-import { spansOf } from './detector.ts';
-import type { Detector } from './detector.ts';
+import { spansOf, type Detector } from './detector.ts';
 
 /** The formats by provider. A token ends where none of its characters follows. */
 const FORMATS: { readonly [provider: string]: readonly string[] } = {

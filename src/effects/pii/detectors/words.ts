@@ -1,8 +1,7 @@
 /** Dates of birth, names, and the patterns that a document adds. */
 import { RE2JS } from 're2js';
 import type { CustomPii } from '../../../ir/pii.ts';
-import { digitsOf, hasContext, spansOf } from './detector.ts';
-import type { Detector, Span } from './detector.ts';
+import { digitsOf, hasContext, spansOf, type Detector, type Span } from './detector.ts';
 import { isIban, passesLuhn } from './numbers.ts';
 
 const MONTH =

@@ -2,10 +2,8 @@
 import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { CallSettings } from '../../../ir/nodes.ts';
-import { budgetsOf } from './budgets.ts';
-import type { Budgets } from './budgets.ts';
-import { toJsonSchema } from './schema.ts';
-import type { InputOf, StandardSchema } from './schema.ts';
+import { budgetsOf, type Budgets } from './budgets.ts';
+import { toJsonSchema, type InputOf, type StandardSchema } from './schema.ts';
 import type { AnyTool } from './tool.ts';
 
 declare const TYPES: unique symbol;

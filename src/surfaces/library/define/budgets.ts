@@ -1,6 +1,5 @@
 /** Budgets with the names that TypeScript uses: `modelCalls` is `model_calls` in a document. */
-import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
-import type { BudgetKey } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS, type BudgetKey } from '../../../ir/dimensions.ts';
 
 type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`

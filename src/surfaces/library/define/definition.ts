@@ -4,10 +4,8 @@ import type { Json } from '../../../expr/json.ts';
 import type { ToolFunction } from '../../../effects/functions/performer.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
-import { budgetsOf } from './budgets.ts';
-import type { Budgets } from './budgets.ts';
-import { validate } from './schema.ts';
-import type { StandardSchema } from './schema.ts';
+import { budgetsOf, type Budgets } from './budgets.ts';
+import { validate, type StandardSchema } from './schema.ts';
 import type { AnyTool } from './tool.ts';
 
 declare const TYPES: unique symbol;

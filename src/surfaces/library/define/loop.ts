@@ -2,10 +2,8 @@
 import { present } from '../../../expr/present.ts';
 import type { LoopFields } from '../../../compile/notations/loop/builder.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf, withoutSettings } from './definition.ts';
-import type { Definition, Settings } from './definition.ts';
-import { conditionOf, reference } from './expression.ts';
-import type { Expression, Ref } from './expression.ts';
+import { Parts, sectionsOf, withoutSettings, type Definition, type Settings } from './definition.ts';
+import { conditionOf, reference, type Expression, type Ref } from './expression.ts';
 
 interface GoalScope {
   readonly goal: Ref<string>;

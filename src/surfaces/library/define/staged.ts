@@ -3,8 +3,7 @@ import type { StagedFields, StagedWork } from '../../../compile/notations/staged
 import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf, withoutSettings } from './definition.ts';
-import type { Definition, Settings } from './definition.ts';
+import { Parts, sectionsOf, withoutSettings, type Definition, type Settings } from './definition.ts';
 import type { AnyTool } from './tool.ts';
 
 export type StagedOptions = Settings & Omit<StagedFields<Agent, AnyTool>, 'id' | 'description'> & StagedWork<Agent>;

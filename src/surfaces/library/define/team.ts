@@ -3,8 +3,7 @@ import { present } from '../../../expr/present.ts';
 import type { TeamSelection, TeamTermination } from '../../../compile/notations/team/builder.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf } from './definition.ts';
-import type { Definition, Settings } from './definition.ts';
+import { Parts, sectionsOf, type Definition, type Settings } from './definition.ts';
 
 export interface TeamOptions<Agents extends readonly Agent[], Place extends string> extends Settings {
   /** The members. The tools of a member can also be names of plugins, such as `FileSystem`. */

@@ -5,8 +5,7 @@ import type { Json } from '../../../expr/json.ts';
 import type { EffectClass } from '../../../ir/effect-classes.ts';
 import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
 import { fail } from '../../../runtime/failures.ts';
-import { toJsonSchema, validate } from './schema.ts';
-import type { InputOf, OutputOf, StandardSchema } from './schema.ts';
+import { toJsonSchema, validate, type InputOf, type OutputOf, type StandardSchema } from './schema.ts';
 
 declare const TYPES: unique symbol;
 

@@ -2,10 +2,8 @@
 import { present } from '../../../expr/present.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf } from './definition.ts';
-import type { Definition, FreeName, Settings } from './definition.ts';
-import { reference, textParts } from './expression.ts';
-import type { Expression } from './expression.ts';
+import { Parts, sectionsOf, type Definition, type FreeName, type Settings } from './definition.ts';
+import { reference, textParts, type Expression } from './expression.ts';
 
 /** The output of the step before, and the outputs of all earlier steps by name. */
 type Outputs<Names extends string> = { readonly [Name in Names | 'input']: Expression<string> };

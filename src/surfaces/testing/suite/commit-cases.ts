@@ -1,7 +1,6 @@
 /** Promises of `commit`: an append is stored whole or not at all, by one writer, once, and without gaps. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { Chain, ENDED, started } from './sample.ts';
-import type { Case } from './sample.ts';
+import { Chain, ENDED, started, type Case } from './sample.ts';
 
 export const commitCases: { readonly [promise: string]: Case } = {
   'a first append creates the run and makes its worker the owner': async (store) => {

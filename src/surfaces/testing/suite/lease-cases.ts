@@ -1,7 +1,6 @@
 /** Promises about leases: a run has one worker at a time, and a worker that lost it cannot write. */
 import { deepEqual, equal } from 'node:assert/strict';
-import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
-import type { Case } from './sample.ts';
+import { Chain, ENDED, RUNNING, started, suspended, type Case } from './sample.ts';
 
 export const leaseCases: { readonly [promise: string]: Case } = {
   'a worker without a lease stores nothing and claims nothing': async (store) => {

@@ -1,8 +1,7 @@
 /** Promises of `load`: the committed bytes in order, the blobs they refer to, and the latest snapshot. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { genesis, link } from '../../../runtime/journal/chain.ts';
-import { Chain, started } from './sample.ts';
-import type { Case } from './sample.ts';
+import { Chain, started, type Case } from './sample.ts';
 
 export const loadCases: { readonly [promise: string]: Case } = {
   'a run that was never started is null': async (store) => {

@@ -2,8 +2,7 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { linkTombstone } from '../../../runtime/journal/chain.ts';
 import type { MailFact, Store } from '../../../runtime/ports.ts';
-import { Chain, ENDED, RUNNING, started, suspended } from './sample.ts';
-import type { Case } from './sample.ts';
+import { Chain, ENDED, RUNNING, started, suspended, type Case } from './sample.ts';
 
 const YES: MailFact = {
   type: 'answer',
