@@ -7,13 +7,12 @@ import { randomBytes } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, realpath, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PerformError } from '../runtime/failures.ts';
+import { fail } from '../runtime/failures.ts';
 
 export interface FileRead {
   readonly data: Buffer;
   /** The size of the whole file, which can be larger than `data`. */
   readonly size: number;
-  readonly mode: number;
 }
 export interface Entry {
   readonly name: string;
@@ -45,7 +44,7 @@ export async function readBeneath(root: string, path: string, max: number): Prom
     );
     if (handle === null) return null;
     try {
-      const { size, mode } = await statFile(handle, path);
+      const size = await sizeOf(handle, path);
       const data = Buffer.alloc(Math.min(size, max));
       let filled = 0;
       while (filled < data.length) {
@@ -53,7 +52,7 @@ export async function readBeneath(root: string, path: string, max: number): Prom
         if (bytesRead === 0) break;
         filled += bytesRead;
       }
-      return { data: data.subarray(0, filled), size, mode };
+      return { data: data.subarray(0, filled), size };
     } finally {
       await handle.close();
     }
@@ -168,10 +167,10 @@ function folderOf(handle: FileHandle, path: string): Folder {
   };
 }
 
-async function statFile(handle: FileHandle, path: string): Promise<{ size: number; mode: number }> {
+async function sizeOf(handle: FileHandle, path: string): Promise<number> {
   const stat = await handle.stat();
   if (!stat.isFile()) throw refused(path, stat.isDirectory() ? 'is a directory' : 'is not a regular file');
-  return { size: stat.size, mode: stat.mode & 0o777 };
+  return stat.size;
 }
 
 function unlessMissing(error: unknown, path: string): null {
@@ -180,11 +179,7 @@ function unlessMissing(error: unknown, path: string): null {
   if (code === 'ELOOP') throw refused(path, 'is a symbolic link');
   if (code === 'ENAMETOOLONG') throw refused(path, 'is too long');
   if (code === 'ENXIO') throw refused(path, 'is not a regular file');
-  throw new PerformError({
-    class: 'fatal',
-    type: 'FileError',
-    message: `\`${path}\` cannot be used: ${code || String(error)}`,
-  });
+  throw fail('fatal', 'FileError', `\`${path}\` cannot be used: ${code || String(error)}`);
 }
 
 function unlessThere(error: unknown): void {
@@ -195,6 +190,6 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-function refused(path: string, why: string): PerformError {
-  return new PerformError({ class: 'policy', type: 'PathError', message: `\`${path}\` ${why}` });
+function refused(path: string, why: string): Error {
+  return fail('policy', 'PathError', `\`${path}\` ${why}`);
 }

@@ -178,11 +178,11 @@ export function* callsOf(flow: CompiledFlow): Iterable<NeededCall> {
   }
 }
 
-interface Composed extends Performer {
-  close(): Promise<void>;
-}
-
-function compose(options: WorldOptions, attachments: AttachmentStore, pipelines: Pipelines): Composed {
+function compose(
+  options: WorldOptions,
+  attachments: AttachmentStore,
+  pipelines: Pipelines,
+): Performer & { close(): Promise<void> } {
   const { script, model, tools: functions, toolOptions = {} } = options;
   const { workDir: given, memory: store = createMemoryStore(), embedder, ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);

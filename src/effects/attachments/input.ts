@@ -3,6 +3,7 @@
  * as `{ "attachment": "./photo.png" }`. Input that a program passes on from its users is plain data, and names no file.
  */
 import { kindOf, type AttachmentKind } from '../../catalog/attachment-kinds.ts';
+import { parsedJson } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -53,18 +54,10 @@ function refuse(help: string): (error: unknown) => never {
 /** Text that is JSON is read as JSON: most notations take the input as text. */
 async function readInput(reader: InputReader, input: unknown): Promise<unknown> {
   if (typeof input !== 'string') return reader.mayRead(input) ? reader.read(input) : input;
-  const parsed = input.includes('"attachment"') ? parseJson(input) : undefined;
-  if (parsed === undefined) return input;
+  const parsed = input.includes('"attachment"') ? parsedJson(input) : null;
+  if (parsed === null) return input;
   const value = await reader.read(parsed);
   return reader.added.length === 0 ? input : JSON.stringify(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An object gets the field `attachments`; text gets the references below it. */

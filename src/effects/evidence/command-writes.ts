@@ -9,12 +9,7 @@ const SHELL = /^(?:.*\/)?(?:ba|da|z|k)?sh$/;
 const DEPTH_MAX = 4;
 
 /** Files by name. Other changes, such as `git apply x.patch`, are in `changes` as they were written. */
-interface CommandWrites {
-  readonly paths: readonly string[];
-  readonly changes: readonly string[];
-}
-
-export function writesOf(line: string): CommandWrites {
+export function writesOf(line: string): { readonly paths: readonly string[]; readonly changes: readonly string[] } {
   const paths = [...targetsIn(line)];
   const changes: string[] = [];
   for (const command of readCommandLine(line).all) {

@@ -68,10 +68,9 @@ export interface Evidence {
   /** Null if there is no such file under the work directory. */
   readText(path: string): Promise<string | null>;
   run(command: string, timeoutMs: number): Promise<Ran>;
-  readonly files: FileTree;
-}
-interface FileTree {
-  list(path: string): Promise<readonly { readonly name: string; readonly type: string }[] | null>;
+  readonly files: {
+    list(path: string): Promise<readonly { readonly name: string; readonly type: string }[] | null>;
+  };
 }
 export interface Ran {
   readonly exitCode: number;

@@ -5,8 +5,9 @@
 import { resolve } from 'node:path';
 import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
 import { listOf, type Json } from '../../expr/json.ts';
+import { present } from '../../expr/present.ts';
 import type { Pins } from '../../ir/events.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { PerformError, fail, reasonOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { loadCode } from '../code/load.ts';
 import { workDirOf } from '../pins.ts';
@@ -32,11 +33,7 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
       const colon = name.indexOf(':');
       const [family, which] = [name.slice(0, colon), name.slice(colon + 1)];
       if (kind !== 'check' || !FAMILIES.has(family))
-        throw new PerformError({
-          class: 'fatal',
-          type: 'NotConfiguredError',
-          message: `no performer for the ${kind} \`${name}\``,
-        });
+        throw fail('fatal', 'NotConfiguredError', `no performer for the ${kind} \`${name}\``);
       // Reading files and running tests takes real time; a script's clock stands still meanwhile.
       const done = call.clock.busy?.();
       try {
@@ -45,7 +42,7 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
         const check =
           family === 'contract' ? contract(which, evidence) : await validatorOf(which, evidence, options, call.pins);
         const verdict = judged(await check(evidence), evidence, call, which);
-        await storeEvidence(evidence, call, options, { which, verdict });
+        await storeEvidence(evidence, call, options.workDir, { which, verdict });
         return { ok: true, value: verdict };
       } finally {
         done?.();
@@ -55,12 +52,12 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
 }
 
 /** The folders that the run is pinned to. */
-function pinned(options: EvidenceOptions, { command: { run }, pins }: Call): EvidenceOptions {
-  if (pins === undefined) return options;
+function pinned(options: EvidenceOptions, { command: { run }, pins }: Call): PinnedOptions {
   const own = typeof options.workDir === 'function' ? options.workDir(run) : options.workDir;
-  const { documentDir = options.documentDir } = pins;
-  return { ...options, workDir: workDirOf(pins, run, own), ...(documentDir === undefined ? {} : { documentDir }) };
+  const documentDir = pins?.documentDir ?? options.documentDir;
+  return { ...options, workDir: workDirOf(pins, run, own), ...present({ documentDir }) };
 }
+type PinnedOptions = EvidenceOptions & { readonly workDir: string };
 
 const FAMILIES = new Set(['validator', 'contract', 'context']);
 const FILE_MAX = 4 * 1024 * 1024;
@@ -119,7 +116,7 @@ function guarded(name: string, validator: Validator): Validator {
       const verdict = await validator(evidence);
       if (typeof verdict?.ok === 'boolean') return { ...verdict, reason: verdict.reason ?? '' };
     } catch (error) {
-      throw broken(name, error instanceof Error ? error.message : String(error));
+      throw broken(name, reasonOf(error));
     }
     throw broken(name, 'it returned no verdict');
   };
@@ -128,29 +125,24 @@ function guarded(name: string, validator: Validator): Validator {
 async function load(reference: string, documentDir: string, pins: Pins | undefined): Promise<Validator> {
   const [path = '', name = ''] = reference.split('#');
   const module = await loadCode(resolve(documentDir, path), pins).catch((error: unknown) => {
-    throw broken(reference, error instanceof Error ? error.message : String(error));
+    throw broken(reference, reasonOf(error));
   });
   const found = Object.hasOwn(module, name) ? module[name] : undefined;
   if (typeof found !== 'function') throw broken(reference, 'the module exports no such function');
   return found as Validator;
 }
 
-function broken(name: string, why: string): PerformError {
-  return new PerformError({
-    class: 'fatal',
-    type: 'ValidatorError',
-    message: `the validator \`${name}\` is broken: ${why}`,
-  });
+function broken(name: string, why: string): Error {
+  return fail('fatal', 'ValidatorError', `the validator \`${name}\` is broken: ${why}`);
 }
 
 /** The evidence for one check. */
-function gather({ command, signal }: Call, options: EvidenceOptions): Evidence {
+function gather({ command, signal }: Call, { workDir, run }: PinnedOptions): Evidence {
   const { observations: all = [], turn = 0, agent = '', config = {}, message = '' } = command.input;
   const observations = listOf(all) as readonly Observation[];
   const thisTurn = observations.filter(
     (each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent),
   );
-  const workDir = typeof options.workDir === 'function' ? options.workDir(command.run) : options.workDir;
   const of = (scope: Scope): readonly Observation[] => (scope === 'turn' ? thisTurn : observations);
   return {
     observations,
@@ -163,13 +155,13 @@ function gather({ command, signal }: Call, options: EvidenceOptions): Evidence {
     filesWritten: (scope) => writtenBy(of(scope)),
     readText: (path) => readText(workDir, path),
     run: (line, timeoutMs) => {
-      if (options.run === undefined)
-        throw new PerformError({
-          class: 'fatal',
-          type: 'NotConfiguredError',
-          message: `the check \`${command.name}\` runs commands, but no sandbox is configured`,
-        });
-      return options.run(line, { workDir, timeoutMs, signal });
+      if (run === undefined)
+        throw fail(
+          'fatal',
+          'NotConfiguredError',
+          `the check \`${command.name}\` runs commands, but no sandbox is configured`,
+        );
+      return run(line, { workDir, timeoutMs, signal });
     },
     files: { list: (path) => listBeneath(workDir, path) },
   };

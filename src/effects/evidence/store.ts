@@ -5,7 +5,7 @@
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { writeBeneath } from '../safe-path.ts';
-import type { Evidence, EvidenceOptions, Observation } from './evidence.ts';
+import type { Evidence, Observation } from './evidence.ts';
 import { commandsOf, succeeded } from './records.ts';
 
 const OUTPUT_MAX = 4_096;
@@ -20,12 +20,11 @@ const TYPES: { readonly [tool: string]: string } = {
 export async function storeEvidence(
   evidence: Evidence,
   { command }: Call,
-  { workDir }: EvidenceOptions,
+  workDir: string,
   gate: { readonly which: string; readonly verdict: Json },
 ): Promise<void> {
   const path = evidence.config['EvidenceStore'];
   if (typeof path !== 'string' || path === '') return;
-  const root = typeof workDir === 'function' ? workDir(command.run) : workDir;
   const nodes = evidence.observations.flatMap((each) => nodeOf(each, command.run));
   const store = {
     ActiveSessionId: command.run,
@@ -33,7 +32,7 @@ export async function storeEvidence(
     Edges: [],
     LastGate: { Name: gate.which, Verdict: gate.verdict },
   };
-  await writeBeneath(root, path, Buffer.from(`${JSON.stringify(store, null, 2)}\n`));
+  await writeBeneath(workDir, path, Buffer.from(`${JSON.stringify(store, null, 2)}\n`));
 }
 
 function nodeOf(observation: Observation, run: string): Json[] {

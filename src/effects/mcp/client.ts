@@ -7,7 +7,14 @@ import { changedParts, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
-import { LIST_RESOURCES, READ_RESOURCE, RESOURCE_HINTS, connect, type Connection } from './connect.ts';
+import {
+  LIST_RESOURCES,
+  READ_RESOURCE,
+  RESOURCE_HINTS,
+  connect,
+  type Connection,
+  type ConnectOptions,
+} from './connect.ts';
 import { Elicitations } from './elicit.ts';
 import { failureOfServer, isClosed, isTimeout } from './failure.ts';
 import { resourceValue, valueOf } from './result.ts';
@@ -41,12 +48,6 @@ export function mcpTools(options: ToolOptions): ToolKind {
     },
     close: () => servers.close(),
   };
-}
-
-/** The folders that a server is started with. */
-interface Folders {
-  readonly documentDir: string;
-  readonly workDir: string;
 }
 
 class McpServers {
@@ -89,15 +90,19 @@ class McpServers {
     await Promise.all([...this.#open.keys()].map((key) => this.#drop(key)));
   }
 
-  #opened(key: string, config: McpServer, { documentDir, workDir }: Folders, timeoutMs: number): Open {
+  #opened(
+    key: string,
+    config: McpServer,
+    folders: Pick<ConnectOptions, 'documentDir' | 'workDir'>,
+    timeoutMs: number,
+  ): Open {
     const known = this.#open.get(key);
     if (known !== undefined) return known;
     const elicitations = new Elicitations();
     const forget = (): void => void this.#open.delete(key);
-    const connection = mkdir(workDir, { recursive: true }).then(() =>
+    const connection = mkdir(folders.workDir, { recursive: true }).then(() =>
       connect(config, {
-        documentDir,
-        workDir,
+        ...folders,
         env: this.#env,
         timeoutMs: Math.min(timeoutMs, CONNECT_MAX_MS),
         onClose: forget,

@@ -64,7 +64,6 @@ function fullReason(error: unknown): string {
 }
 
 function rootOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined && !isSdkError(error, (codes) => Object.values(codes))
-    ? error.cause
-    : error;
+  if (isSdkError(error, (codes) => Object.values(codes)) || !(error instanceof Error)) return error;
+  return error.cause ?? error;
 }

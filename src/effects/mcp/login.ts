@@ -47,13 +47,12 @@ export async function login(
   }
 }
 
-interface Returned {
-  readonly code: string;
-  readonly iss: string | null;
-}
-
 /** Requests with another `state` are ignored: another page could have sent them. */
-function comingBack(server: Server, state: string, timeoutMs: number): Promise<Returned> {
+function comingBack(
+  server: Server,
+  state: string,
+  timeoutMs: number,
+): Promise<{ readonly code: string; readonly iss: string | null }> {
   return new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error(`no one logged in within ${timeoutMs / 1000} s`)), timeoutMs).unref();
     server.on('request', (request, response) => {

@@ -25,15 +25,8 @@ export function sdk(): Sdk {
   return loaded;
 }
 
-interface SdkFailure extends Error {
-  readonly code: string;
-}
-
 /** True for an error of the library with one of these codes. */
-export function isSdkError(
-  error: unknown,
-  codes: (all: Sdk['SdkErrorCode']) => readonly string[],
-): error is SdkFailure {
+export function isSdkError(error: unknown, codes: (all: Sdk['SdkErrorCode']) => readonly string[]): error is Error {
   return loaded !== null && error instanceof loaded.SdkError && codes(loaded.SdkErrorCode).includes(error.code);
 }
 

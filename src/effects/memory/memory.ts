@@ -4,7 +4,7 @@
  */
 import type { Json } from '../../expr/json.ts';
 import type { Settled } from '../../ir/events.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import { entryHash, entryId, MemoryViolation, textOf } from '../../runtime/memory.ts';
 import type { Embedder, MemoryEntry, MemoryScope, MemoryStore } from '../../runtime/memory.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
@@ -36,7 +36,7 @@ export function memoryPerformer(store: MemoryStore, embedder?: Embedder): Perfor
         const value = command.name === MEMORY_READ ? await read(memory, call) : await write(memory, call);
         return { ok: true, value };
       } catch (error) {
-        throw error instanceof MemoryViolation ? denied(error) : error;
+        throw error instanceof MemoryViolation ? fail('policy', 'MemoryViolation', error.message) : error;
       } finally {
         done?.();
       }
@@ -53,16 +53,11 @@ interface Memory {
 /** Tenant and user come from the start of the run, agent and share from the compiled graph. A model chooses none of them. */
 function scopeOf({ input, origin = {} }: Call['command']): MemoryScope {
   const { owner: agent, share, users } = input;
-  if (typeof agent !== 'string')
-    throw new PerformError({ class: 'fatal', type: 'MemoryError', message: 'The memory check names no owner.' });
+  if (typeof agent !== 'string') throw fail('fatal', 'MemoryError', 'The memory check names no owner.');
   const tenant = origin.tenant ?? null;
   const user = origin.user ?? null;
   if (typeof share !== 'string') return { tenant, user, agent, share: null };
   return { tenant, user: users === 'all' ? null : user, agent: null, share };
-}
-
-function denied({ message }: MemoryViolation): PerformError {
-  return new PerformError({ class: 'policy', type: 'MemoryViolation', message });
 }
 
 async function read({ store, embedder, owner }: Memory, { command, clock, signal }: Call): Promise<Json> {

@@ -15,13 +15,16 @@ interface Kept {
  */
 export function createMemoryStore(options: { readonly onViolation?: OnViolation } = {}): MemoryStore {
   const entries = new Map<string, Kept>();
-  const accessed = (caller: MemoryCaller, operation: string, id: string): Kept | null => {
-    const kept = entries.get(id);
-    if (kept === undefined) return null;
-    if (mayAccess(caller, kept.entry.owner)) return kept;
+  const demandAccess = (caller: MemoryCaller, operation: string, { id, owner }: MemoryEntry): void => {
+    if (mayAccess(caller, owner)) return;
     const violation = new MemoryViolation(caller, operation, id);
     options.onViolation?.(violation);
     throw violation;
+  };
+  const accessed = (caller: MemoryCaller, operation: string, id: string): Kept | null => {
+    const kept = entries.get(id);
+    if (kept !== undefined) demandAccess(caller, operation, kept.entry);
+    return kept ?? null;
   };
   const ownedBy = (caller: MemoryCaller): readonly Kept[] =>
     [...entries.values()].filter(({ entry }) => mayAccess(caller, entry.owner));
@@ -32,11 +35,7 @@ export function createMemoryStore(options: { readonly onViolation?: OnViolation 
   };
   return {
     add: async (caller, entry, vector) => {
-      if (!mayAccess(caller, entry.owner)) {
-        const violation = new MemoryViolation(caller, 'write', entry.id);
-        options.onViolation?.(violation);
-        throw violation;
-      }
+      demandAccess(caller, 'write', entry);
       const known = accessed(caller, 'write', entry.id);
       if (known !== null) return known.entry;
       entries.set(entry.id, { entry, order: entries.size, vector });

@@ -132,14 +132,13 @@ function limitSize(name: string): TransformStream<Bytes, Bytes> {
 const BLANK: ReadonlySet<number> = new Set([9, 10, 13, 32, 0xef, 0xbb, 0xbf]);
 const BLANKS_MAX = 65_536;
 
-interface Form {
-  /** True for events, false for JSON or HTML, null for anything else. */
-  readonly isStream: boolean | null;
-  readonly whole: ReadableStream<Bytes>;
-}
-
-/** Reads up to the first character that tells the form. Some servers ignore the form that a request asks for. */
-async function formOf(body: ReadableStream<Bytes>): Promise<Form> {
+/**
+ * Reads up to the first character that tells the form: a stream of events, JSON or HTML, or null for anything else. Some servers
+ * ignore the form that a request asks for.
+ */
+async function formOf(
+  body: ReadableStream<Bytes>,
+): Promise<{ readonly isStream: boolean | null; readonly whole: ReadableStream<Bytes> }> {
   const reader = body.getReader();
   const read: Bytes[] = [];
   let start: number | undefined;

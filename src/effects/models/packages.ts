@@ -72,14 +72,11 @@ function unusable(name: string, reason: string): SluiceError {
   return new SluiceError('no-model', `the provider package \`${name}\` cannot be used: ${reason}`);
 }
 
-interface Entry {
-  readonly file: string;
-  readonly name: string;
-  readonly factory: string | undefined;
-}
-
 /** The file that `import` of the package loads. The document's folder comes first, then the installation of Sluice. */
-function entryOf(provider: string, folder: string): Entry {
+function entryOf(
+  provider: string,
+  folder: string,
+): { readonly file: string; readonly name: string; readonly factory: string | undefined } {
   const { name, factory } = packageOf(provider) ?? { name: provider, factory: undefined };
   const own = dirname(fileURLToPath(import.meta.url));
   for (const start of [resolve(folder), own])

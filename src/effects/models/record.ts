@@ -1,7 +1,8 @@
 /** The reply as the journal records it, and the usage it is charged for. */
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
+import { parsedJson } from '../../core/reply.ts';
 import { costOf } from '../../ir/estimate.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import { callsOf, textOf, type CallPart, type Reply, type ReplyPart } from './reply.ts';
@@ -109,14 +110,8 @@ function partsOf(parts: readonly ReplyPart[], calls: readonly CallPart[], text: 
 
 /** Arguments that are not a JSON object become `args: null` with the text in `raw`, so that the model can correct them. */
 function argumentsOf(input: string): { readonly args: Json; readonly raw?: string } {
-  if (input.trim() === '') return { args: {} };
-  try {
-    const args = JSON.parse(input) as Json;
-    if (args !== null && typeof args === 'object' && !Array.isArray(args)) return { args };
-  } catch {
-    // Recorded as raw text below.
-  }
-  return { args: null, raw: input };
+  const args = input.trim() === '' ? {} : parsedJson(input);
+  return isRecord(args) ? { args } : { args: null, raw: input };
 }
 
 /** Results refer to calls by id, so each call needs its own. */

@@ -7,7 +7,7 @@ import type { Settled, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { PerformError, failureOf } from '../../runtime/failures.ts';
+import { PerformError, fail, failureOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { createDetect, type Detect, type Found } from './detect.ts';
 import { longestOf, overlap } from './detectors/detector.ts';
@@ -129,8 +129,7 @@ function withInput(call: Call, input: Call['command']['input']): Call {
 }
 
 function blockedError(types: readonly string[]): PerformError {
-  const message = `personal data is not allowed here: ${[...new Set(types)].join(', ')}`;
-  return new PerformError({ class: 'policy', type: BLOCKED, message });
+  return fail('policy', BLOCKED, `personal data is not allowed here: ${[...new Set(types)].join(', ')}`);
 }
 
 /** Text from outside can imitate a token. A model may repeat the tokens that it was given. */
@@ -189,11 +188,7 @@ class Pipeline {
       text.replace(TOKEN, (token) => {
         const original = this.#vault.valueOf(run, token);
         if (original !== null) return original;
-        throw new PerformError({
-          class: 'semantic',
-          type: 'UnknownTokenError',
-          message: `${token} stands for no value of this run`,
-        });
+        throw fail('semantic', 'UnknownTokenError', `${token} stands for no value of this run`);
       }),
     );
   }

@@ -1,6 +1,6 @@
 /** Asks a Presidio analyzer over HTTP. If it cannot be asked, nothing passes: the call fails. */
 import type { PiiPolicy } from '../../ir/pii.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { Found } from './detect.ts';
 
 export const PII_SERVICE_ERROR = 'PiiServiceError';
@@ -68,7 +68,7 @@ async function analyze(url: URL, body: object): Promise<readonly Entity[]> {
     const { message: words, cause: reason } = cause as Error;
     const why = reason instanceof Error ? `${words} (${reason.message})` : words;
     const message = `the service for personal data at ${url.origin} cannot be asked: ${why}`;
-    throw new PerformError({ class: 'transient', type: PII_SERVICE_ERROR, message });
+    throw fail('transient', PII_SERVICE_ERROR, message);
   }
 }
 

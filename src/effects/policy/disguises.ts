@@ -12,7 +12,7 @@ export function disguisesOf(text: string): readonly string[] {
     reversed(text),
     spelled(text),
     joined(text),
-    ...tokens.flatMap((token) => [percentDecoded(token), base64Decoded(token)]),
+    ...tokens.flatMap((token) => [/%[0-9a-f]{2}/i.test(token) ? percentDecoded(token) : null, base64Decoded(token)]),
     ...tokens.map(reversed),
   ];
   const distinct = new Set(readings.filter((each): each is string => each !== null && each.trim().length >= TOKEN_MIN));
@@ -50,10 +50,10 @@ function charsOf(list: string, base: 10 | 16): string {
   return codes.map((code) => String.fromCharCode(Number.parseInt(code, base))).join('');
 }
 
-function percentDecoded(token: string): string | null {
-  if (!/%[0-9a-f]{2}/i.test(token)) return null;
+/** Null if a percent sign begins no code. */
+export function percentDecoded(text: string): string | null {
   try {
-    return decodeURIComponent(token);
+    return decodeURIComponent(text);
   } catch {
     return null;
   }

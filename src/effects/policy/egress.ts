@@ -7,7 +7,7 @@ import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { checkProvenance, fieldNamesOf, isCovered, leavesOf, type Observation, type Leaf } from './provenance.ts';
 import { even, flat, squeezed, taintOf, type TaintSource, type TextSource } from './sources.ts';
-import { squeezedReadings } from './disguises.ts';
+import { percentDecoded, squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 
 /** Words up to this length, and whole numbers below `NUMBER_FREE`, are judged together. */
@@ -119,18 +119,10 @@ function knownWords(values: readonly Json[]): ReadonlySet<string> {
 
 /** The words of a text or an address. Percent codes are read as what they stand for. */
 function wordsOf(value: string): readonly string[] {
-  const words = even(decoded(value))
+  const words = even(percentDecoded(value.replaceAll('+', ' ')) ?? value)
     .split(/[^\p{L}\p{N}@._-]+/u)
     .map((word) => word.replace(/^[._-]+|[._-]+$/g, ''));
   return words.filter((word) => word !== '' && !SCHEME.has(word));
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value.replaceAll('+', ' '));
-  } catch {
-    return value;
-  }
 }
 
 function explain(path: string, word: string, secrets: readonly TextSource[]): string {

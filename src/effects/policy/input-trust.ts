@@ -12,13 +12,11 @@ export function untrustedInput({ input }: Call['command'], flow: Call['flow']): 
   return flow.boundaries?.[String(agent)]?.untrustedInput;
 }
 
-export interface InputParts {
-  readonly vouching: readonly Json[];
-  readonly foreign: readonly Json[];
-}
-
 /** `boundary.untrusted_input` names the fields that others wrote, at any depth. A text that is not an object has no fields. */
-export function vouchingInput(user: Json, untrusted: BoundaryDef['untrustedInput']): InputParts {
+export function vouchingInput(
+  user: Json,
+  untrusted: BoundaryDef['untrustedInput'],
+): { readonly vouching: readonly Json[]; readonly foreign: readonly Json[] } {
   if (untrusted === undefined) return { vouching: [user], foreign: [] };
   const data = structured(user);
   if (untrusted === true || data === null || typeof data !== 'object') return { vouching: [], foreign: [user] };

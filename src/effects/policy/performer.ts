@@ -3,7 +3,7 @@
  * function and list it here.
  */
 import type { Json } from '../../expr/json.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { authorize, authorizeStage } from './authorize.ts';
 import { checkCites } from '../grounding/cites.ts';
@@ -18,12 +18,11 @@ import { checkResult } from './result.ts';
 import { rateLimiter } from './rate.ts';
 
 export function policyPerformer(): Performer {
-  const limiter = rateLimiter();
   const checks: { readonly [name: string]: (call: Call) => Json } = {
     'policy:arguments': checkArguments,
     'policy:authorize': authorize,
     'policy:stage': authorizeStage,
-    'policy:rate': (call) => limiter.check(call),
+    'policy:rate': rateLimiter(),
     'policy:provenance': checkProvenance,
     'policy:egress': checkEgress,
     'policy:output': checkOutput,
@@ -38,12 +37,7 @@ export function policyPerformer(): Performer {
     perform: async (call) => {
       const { kind, name } = call.command;
       const check = kind === 'check' && Object.hasOwn(checks, name) ? checks[name] : undefined;
-      if (check === undefined)
-        throw new PerformError({
-          class: 'fatal',
-          type: 'NotConfiguredError',
-          message: `There is no ${kind} \`${name}\`.`,
-        });
+      if (check === undefined) throw fail('fatal', 'NotConfiguredError', `There is no ${kind} \`${name}\`.`);
       return { ok: true, value: check(call) };
     },
   };

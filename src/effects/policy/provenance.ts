@@ -180,13 +180,11 @@ function withoutEcho({ args = null }: Observation, own: readonly Json[]): Vouchi
   };
 }
 
-interface Parts {
-  readonly own: readonly Json[];
-  readonly others: readonly Json[];
-}
-
 /** The parts of a result that the tool's own side wrote, and the parts that others may have written. Errors quote others. */
-function partsOf({ result = null, error = null }: Observation, tool: ToolDef | undefined): Parts {
+function partsOf(
+  { result = null, error = null }: Observation,
+  tool: ToolDef | undefined,
+): { readonly own: readonly Json[]; readonly others: readonly Json[] } {
   const failed = error === null ? [] : [error];
   if (tool?.trust === 'trusted') return { own: [result], others: failed };
   if (tool?.trust === 'neutral') return { own: [], others: failed };

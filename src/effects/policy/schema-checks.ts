@@ -9,6 +9,7 @@ import { oneObject, parsedJson, unfenced } from '../../core/reply.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
+import { reasonOf } from '../../runtime/failures.ts';
 
 export function checkArguments({ command, flow }: Call): Json {
   const { tool: name, args, raw } = command.input;
@@ -39,7 +40,7 @@ function verdict(schema: Json, value: Json): string | null {
     return pure.validate(schema, value);
   } catch (error) {
     // An invalid schema accepts nothing.
-    return `the schema of the tool is invalid: ${error instanceof Error ? error.message : String(error)}`;
+    return `the schema of the tool is invalid: ${reasonOf(error)}`;
   }
 }
 

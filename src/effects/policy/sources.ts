@@ -2,7 +2,7 @@
  * Searchable texts. White space and case are normalized, invisible characters removed. A value occurs in a source only as a
  * whole token: `/home` does not occur in `/home/ann`, nor `lee@corp.com` in `anna-lee@corp.com`, nor 13 in `June 13`.
  */
-import { unfenced } from '../../core/reply.ts';
+import { parsedJson, unfenced } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 
 export interface TextSource {
@@ -83,12 +83,7 @@ export function flat(value: Json): string {
 /** Parses JSON text, with or without a fence; other values are returned unchanged. */
 export function structured(value: Json): Json {
   const text = typeof value === 'string' ? unfenced(value) : '';
-  if (!/^\s*[{[]/.test(text)) return value;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return value;
-  }
+  return /^\s*[{[]/.test(text) ? (parsedJson(text) ?? value) : value;
 }
 
 const INVISIBLE = /\p{Cf}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164/gu;

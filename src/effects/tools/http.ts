@@ -1,8 +1,9 @@
 /** HTTP tools: requests that an agent writes, to allowed hosts, and requests that a document declares. */
 import type { Json } from '../../expr/json.ts';
+import { textOf } from '../prompt/messages.ts';
 import { addressIn, hostOf } from './hosts.ts';
 import { send, type HttpResponse } from './http-client.ts';
-import { argumentsIn, expandText, expandValue, textOf, type Scope } from './template.ts';
+import { argumentsIn, expandText, expandValue, type Scope } from './template.ts';
 import { fail } from '../../runtime/failures.ts';
 import { deadlineText } from './tool.ts';
 import type { HttpOptions, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';

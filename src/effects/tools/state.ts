@@ -3,6 +3,7 @@
  */
 import { hash } from 'node:crypto';
 import { ARTIFACTS } from '../../catalog/validators.ts';
+import { parsedJson } from '../../core/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import { readBeneath, writeBeneath } from '../safe-path.ts';
 import type { ToolCall } from './tool.ts';
@@ -26,12 +27,7 @@ const queues = new Map<string, Promise<unknown>>();
 /** An unreadable file counts as empty: the journal is the record, these files are a convenience. */
 export async function readState<T extends Json>(workDir: string, name: string, empty: T): Promise<T> {
   const file = await readBeneath(workDir, `${ARTIFACTS.state}/${name}`, SIZE_MAX);
-  if (file === null) return empty;
-  try {
-    return JSON.parse(file.data.toString('utf8')) as T;
-  } catch {
-    return empty;
-  }
+  return ((file === null ? null : parsedJson(file.data.toString('utf8'))) as T | null) ?? empty;
 }
 
 export function changeState<T extends Json>(

@@ -8,6 +8,7 @@ import type { Json } from '../../expr/json.ts';
 import { fail, failureOf, PerformError } from '../../runtime/failures.ts';
 import { keysIn } from '../../catalog/providers.ts';
 import type { HoldsSecret } from '../attachments/source.ts';
+import { textOf } from '../prompt/messages.ts';
 import { holdsSecret, redactValue } from '../redact.ts';
 import type { Args, ToolCall, ToolOptions, ToolWork } from './tool.ts';
 
@@ -38,10 +39,6 @@ export function argumentsIn(template: string): Set<string> {
   return new Set(
     [...template.matchAll(PLACE)].map(([, path = '']) => path.replace(/^args\./, '').split('.')[0] as string),
   );
-}
-
-export function textOf(value: Json): string {
-  return value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**

@@ -106,11 +106,6 @@ function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
 }
 
-interface Imported {
-  readonly name: string;
-  readonly line: number;
-}
-
 /** The imports of a line, by the extension of the file. */
 const LANGUAGES: readonly (readonly [extension: RegExp, imports: readonly RegExp[]])[] = [
   [
@@ -125,7 +120,7 @@ const LANGUAGES: readonly (readonly [extension: RegExp, imports: readonly RegExp
 ];
 
 /** The names that a source file imports, found line by line. */
-function importsIn(path: string, source: string): Imported[] {
+function importsIn(path: string, source: string): { readonly name: string; readonly line: number }[] {
   const extension = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   const [, patterns] = LANGUAGES.find(([of]) => of.test(extension)) ?? [null, []];
   return source.split('\n').flatMap((text, index) =>

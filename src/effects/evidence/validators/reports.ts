@@ -1,6 +1,7 @@
 /** Validators of the test report, the review and the acceptance criteria, each checked against what really ran. */
 import { RE2JS } from 're2js';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
+import { parsedJson } from '../../../core/reply.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import {
   briefPath,
@@ -58,14 +59,11 @@ export function staleReport(evidence: Evidence, path: string, results: readonly 
   return conflicting(`The test report is stale: ${changed.what} after it. Run the tests again and write a new report.`);
 }
 
-interface Change {
-  readonly index: number;
-  /** `a.ts` was changed */
-  readonly what: string;
-}
-
-/** The last change of a file that is not an artifact, by a file tool or by a command that names what it writes. */
-function lastChange(evidence: Evidence): Change | null {
+/**
+ * The last change of a file that is not an artifact, by a file tool or by a command that names what it writes. `what` says it, as in
+ * "`a.ts` was changed".
+ */
+function lastChange(evidence: Evidence): { readonly index: number; readonly what: string } | null {
   const known = new Set(evidence.filesWritten('session'));
   for (const [index, observation] of [...evidence.observations.entries()].toReversed()) {
     const isCommand = !changedFile(observation);
@@ -142,12 +140,10 @@ function withoutCriteria(evidence: Evidence, criteria: readonly string[]): Verdi
   return missing(`${problem}. Its author must list them as texts under \`acceptance_criteria\`.`);
 }
 
-interface Entry {
-  readonly criterion: string;
-  readonly evidence: string;
-}
-
-function unjudged(entries: readonly Entry[], criteria: readonly string[]): Verdict | null {
+function unjudged(
+  entries: readonly { readonly criterion: string; readonly evidence: string }[],
+  criteria: readonly string[],
+): Verdict | null {
   const bare = entries.find((entry) => entry.evidence === '');
   if (bare !== undefined)
     return missing(
@@ -290,13 +286,8 @@ function reviewIn(response: string): readonly Json[] | null {
   const fence = /```(?:json)?\s*\n([\s\S]*?)```/.exec(response)?.[1];
   const [from, to] = [response.indexOf('{'), response.lastIndexOf('}')];
   for (const candidate of [response, fence, from === -1 ? undefined : response.slice(from, to + 1)]) {
-    if (candidate === undefined) continue;
-    try {
-      const value = JSON.parse(candidate) as Json;
-      if (isRecord(value) && Array.isArray(value['review'])) return value['review'];
-    } catch {
-      continue;
-    }
+    const value = parsedJson(candidate ?? null);
+    if (isRecord(value) && Array.isArray(value['review'])) return value['review'];
   }
   return null;
 }
