@@ -103,8 +103,8 @@ export interface EvidenceOptions {
   ) => Promise<Ran>;
 }
 
-export function pass(evidence: readonly string[] = [], reason = ''): Verdict {
-  return { ok: true, reason, evidence };
+export function pass(evidence: readonly string[] = []): Verdict {
+  return { ok: true, reason: '', evidence };
 }
 
 /** A refusal for want of evidence. */

@@ -79,10 +79,7 @@ async function resolve(name: string, argument: string, evidence: Evidence): Prom
 
 /** One entry for each turn that changed something. */
 function changesOf(observations: readonly Observation[]): string[] {
-  const turns = new Map<number, Observation[]>();
-  for (const observation of observations)
-    turns.set(observation.turn, [...(turns.get(observation.turn) ?? []), observation]);
-  return [...turns].flatMap(([turn, own]) => {
+  return [...Map.groupBy(observations, ({ turn }) => turn)].flatMap(([turn, own]) => {
     const deleted = own
       .filter((each) => each.tool === 'delete_file' && succeeded(each))
       .map(({ args }) => String(args['path']));

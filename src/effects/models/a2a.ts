@@ -103,12 +103,10 @@ async function findAddress(options: A2aOptions, signal: AbortSignal | undefined)
 }
 
 interface Part {
-  readonly kind?: unknown;
   readonly text?: unknown;
   readonly data?: unknown;
 }
 interface Result {
-  readonly kind?: unknown;
   readonly id?: unknown;
   readonly parts?: readonly Part[];
   readonly artifacts?: readonly { readonly parts?: readonly Part[] }[];

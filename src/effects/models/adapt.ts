@@ -50,7 +50,6 @@ interface OlderPart {
   readonly warnings?: readonly OlderWarning[];
 }
 interface OlderWarning {
-  readonly type: string;
   readonly setting?: string;
   readonly feature?: string;
   readonly details?: string;

@@ -48,7 +48,6 @@ export interface View {
 
 export interface Reader {
   readonly id: string;
-  readonly name: string;
   /** Assembled for the reader; stands between what it said and what it is told. */
   readonly context: Json;
   /** Stands for all that is older than the turns that are kept. */

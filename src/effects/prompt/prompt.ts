@@ -11,15 +11,9 @@ import { textOf, turnOf, type Message } from './messages.ts';
 export type { Message } from './messages.ts';
 
 export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'input'>): Message[] {
-  const agent = flow.agents[command.name];
-  const instructions = agent?.instructions ?? '';
+  const instructions = flow.agents[command.name]?.instructions ?? '';
   const { prompt, messages: turn, history, view, context, recap, notes } = command.input;
-  const reader = {
-    id: command.name,
-    name: agent?.name ?? command.name,
-    context: context ?? null,
-    recap: recap ?? null,
-  };
+  const reader = { id: command.name, context: context ?? null, recap: recap ?? null };
   const messages: Message[] = instructions === '' ? [] : [{ role: 'system', content: instructions }];
   messages.push(...viewHistory(itemsOf(history), (view ?? {}) as View, reader));
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));

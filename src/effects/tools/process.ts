@@ -3,6 +3,7 @@
  * exceeded limit. The program gets an empty environment and no descriptor of the engine.
  */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { entriesOf, readProc, watch, type Limits } from './limits.ts';
@@ -25,8 +26,6 @@ export interface ProcessRequest {
   readonly clean?: ((text: string) => string) | undefined;
 }
 export interface ProcessResult {
-  /** Null if a signal ended the program. */
-  readonly code: number | null;
   readonly stdout: Output;
   readonly stderr: Output;
   /** Text that the program wrote to descriptor 3. */
@@ -68,9 +67,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     (message) => kill(() => fail('semantic', 'LimitError', `the command was killed: ${message}${lastOutput()}`)),
   );
   try {
-    const code = await closed(child);
+    await once(child, 'close');
     if (failure !== null) throw failure as Error;
-    return { code, ...streams };
+    return streams;
   } finally {
     clearTimeout(timer);
     stopWatching();
@@ -107,13 +106,6 @@ function collect(
     pipe?.end(feed);
   }
   return streams;
-}
-
-function closed(child: ChildProcess): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code: number | null) => resolve(code));
-  });
 }
 
 /**

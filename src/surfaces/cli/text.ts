@@ -135,7 +135,7 @@ const WIDE: readonly (readonly [number, number])[] = [
 ];
 
 /** Aligns columns to their widest cell. The last column is not padded. */
-export function table(rows: readonly (readonly string[])[], gap = '  '): string {
+export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows)
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, widthOf(cell));
@@ -143,7 +143,7 @@ export function table(rows: readonly (readonly string[])[], gap = '  '): string 
     .map((row) =>
       row
         .map((cell, index) => (index === row.length - 1 ? cell : pad(cell, widths[index] ?? 0)))
-        .join(gap)
+        .join('  ')
         .trimEnd(),
     )
     .join('\n');

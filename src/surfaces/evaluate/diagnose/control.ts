@@ -1,6 +1,6 @@
 /** Pathologies of control: budgets, permissions, tools, people, credentials and retries. */
 import { RISKY } from '../../../ir/effect-classes.ts';
-import { remedyFor, repeated, usualMost, type Pathology } from './detector.ts';
+import { foundIn, remedyFor, repeated, usualMost, type Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep } from './trajectory.ts';
 
 const DAY = 86_400_000;
@@ -22,29 +22,20 @@ export const budgetBlowout: Pathology = {
     const usual = usualMost(peers.successes.map(({ costUsd }) => costUsd)) ?? 0;
     const dear = usual > 0 && run.usage.costUsd > 3 * usual;
     if (trips.length === 0 && !dear && run.code !== 'BUDGET_EXHAUSTED') return null;
-    const [trip] = trips;
     const calls = usualMost(peers.successes.map(({ toolCalls }) => toolCalls));
-    const label = trip === undefined ? 'the budget' : trip.label;
+    const label = trips[0]?.label ?? 'the budget';
     const advice =
       calls === null
         ? `raise \`${label}\` if the work is worth it, or remove the loop that uses it up`
         : `95 % of successes need ${calls} tool calls and $${Number(usual.toPrecision(3))}: set the budgets a little above`;
-    if (trip === undefined)
-      return {
-        events: [run.last],
-        seen: `the run cost $${run.usage.costUsd}`,
-        contained: null,
-        remedy: `set \`budgets.cost_usd\`; ${advice}`,
-      };
-    const stopped =
-      trip.why === 'foreseen' ? 'the run was stopped before the money was spent' : `${label} held back the next call`;
-    return {
-      events: trips.map(({ seq }) => seq),
-      seen: `${label} was reached at ${trip.node}`,
-      contained: stopped,
+    const reached = foundIn(trips, ({ node, why }) => ({
+      seen: `${label} was reached at ${node}`,
+      contained:
+        why === 'foreseen' ? 'the run was stopped before the money was spent' : `${label} held back the next call`,
       remedy: advice,
-      node: trip.node,
-    };
+    }));
+    const seen = `the run cost $${run.usage.costUsd}`;
+    return reached ?? { events: [run.last], seen, remedy: `set \`budgets.cost_usd\`; ${advice}` };
   },
 };
 
@@ -95,10 +86,7 @@ export const toolOverreach: Pathology = {
         ((call.paid || POWERFUL.test(call.tool)) && isArithmetic(call)) ||
         (call.paid && call.effect === 'read' && isKnown(run.calls, call)),
     );
-    const [first] = excessive;
-    if (first === undefined) return null;
-    return {
-      events: excessive.map(({ seq }) => seq),
+    return foundIn(excessive, (first) => ({
       seen: isArithmetic(first)
         ? `${first.tool} was used for arithmetic`
         : `${first.tool} was paid for a result that was already there`,
@@ -106,9 +94,7 @@ export const toolOverreach: Pathology = {
       remedy: isArithmetic(first)
         ? `add calculator to the ${remedyFor(run, { orchestration: '`Plugins`', other: '`tools`' })} of ${first.agent ?? 'the agent'}, and remove ${first.tool} from them`
         : `put ${first.tool} under \`boundary.tools.approve\`, or describe in its \`description\` when the free tool is enough`,
-      agent: first.agent,
-      node: first.node,
-    };
+    }));
   },
 };
 
@@ -169,25 +155,21 @@ export const validatorRetryStorm: Pathology = {
     const checks = run.failedChecks
       .filter(({ grounding }) => !grounding)
       .map(({ seq, check }) => ({ seq, who: check, node: check }));
-    const [storm] = repeated([...replies, ...checks], ({ who }) => who, INVALID_MAX);
-    if (storm === undefined) return null;
-    const who = storm[0]?.who ?? '';
-    return {
-      events: storm.map(({ seq }) => seq),
+    const [storm = []] = repeated([...replies, ...checks], ({ who }) => who, INVALID_MAX);
+    return foundIn(storm, ({ who, node }) => ({
       seen: `${storm.length} outputs of ${who} failed their check`,
       contained: run.state === 'failed' ? `the run ended ${run.code}` : null,
       remedy: `${remedyFor(run, {
         orchestration: `give ${who} an example of the reply in its \`Instructions\``,
         other: `shorten the \`output\` schema of ${who} or give an example of it in the instructions`,
       })}; ${remedyFor(run, {
-        flow: `set \`retry.max_attempts\` to 2, and add \`on_error\` to node ${storm[0]?.node}`,
+        flow: `set \`retry.max_attempts\` to 2, and add \`on_error\` to node ${node}`,
         loop: 'lower `reflection.repairs`',
         staged: 'lower `replans`',
         other: 'choose a model that keeps the schema',
       })}`,
-      node: storm[0]?.node ?? null,
       agent: who,
-    };
+    }));
   },
 };
 
@@ -204,21 +186,18 @@ export const reviewQueueSaturation: Pathology = {
     const stuck = run.questions.filter(
       ({ open, expired, at }) => expired || (open && (peers.openQuestions >= OPEN_MAX || peers.now - at >= DAY)),
     );
-    const [first] = stuck;
-    if (first === undefined) return null;
-    const hours = Math.round(((first.answeredAt ?? peers.now) - first.at) / 3_600_000);
-    return {
-      events: stuck.map(({ seq }) => seq),
+    const hoursOf = ({ answeredAt, at }: (typeof stuck)[number]): number =>
+      Math.round(((answeredAt ?? peers.now) - at) / 3_600_000);
+    return foundIn(stuck, (first) => ({
       seen: first.expired
-        ? `the question about ${first.about} expired after ${hours} hours`
-        : `the question about ${first.about} has been open for ${hours} hours; ${peers.openQuestions} questions are open`,
+        ? `the question about ${first.about} expired after ${hoursOf(first)} hours`
+        : `the question about ${first.about} has been open for ${hoursOf(first)} hours; ${peers.openQuestions} questions are open`,
       contained: first.expired ? 'the expiry answered the question' : null,
       remedy: remedyFor(run, {
         flow: `narrow the condition that leads to ${first.node}, add \`approvers\` for it, or set \`timeout\` and \`on_timeout\``,
         other: `narrow \`boundary.tools.approve\`, add \`approvers\`, or set \`boundary.approval_timeout\``,
       }),
-      node: first.node,
-    };
+    }));
   },
 };
 
@@ -233,20 +212,17 @@ export const credentialExpiry: Pathology = {
   mast: null,
   detect: (run) => {
     const expired = run.calls.filter((call) => isDenied(call) && hadSucceeded(run.calls, call));
-    const [first] = expired;
-    if (first === undefined) return null;
-    const recovered = run.calls.some(({ tool, ok, seq }) => tool === first.tool && ok && seq > first.seq);
-    return {
+    const isRecovered = (first: ToolStep): boolean =>
+      run.calls.some(({ tool, ok, seq }) => tool === first.tool && ok && seq > first.seq);
+    return foundIn(expired, (first) => ({
       events: expired.map(({ settled }) => settled),
       seen: `${first.tool} failed with "${first.error?.message ?? ''}" after it had worked`,
-      contained: recovered ? 'a later call of the tool succeeded' : null,
+      contained: isRecovered(first) ? 'a later call of the tool succeeded' : null,
       remedy: remedyFor(run, {
         flow: `add \`on_error: [{ match: "401|403", to: … }]\` to node ${first.node}, with a node that renews the login and returns`,
         other: `renew the login of ${first.tool} before the run starts, for at least as long as \`budgets.wall_clock_seconds\` allows`,
       }),
-      node: first.node,
-      agent: first.agent,
-    };
+    }));
   },
 };
 
@@ -263,17 +239,10 @@ export const idempotencyFailure: Pathology = {
     const risky = run.calls.filter(({ effect, idempotent }) => effect !== 'read' && !idempotent);
     const retried = risky.filter(({ attempts }) => attempts.length > 1);
     const again = repeated(risky, ({ print }) => print, 2).filter((group) => group.slice(0, -1).some(isUnknown));
-    const all = [...retried, ...again.flat()];
-    const [first] = all;
-    if (first === undefined) return null;
-    return {
-      events: [...new Set(all.map(({ seq }) => seq))],
-      seen: `${first.tool} was sent again although its first outcome is unknown`,
-      contained: null,
-      remedy: `declare ${first.tool} \`idempotent: true\` and pass the key to the service, or give it \`verify: <tool>\` so that the outcome is looked up first`,
-      node: first.node,
-      agent: first.agent,
-    };
+    return foundIn([...retried, ...again.flat()], ({ tool }) => ({
+      seen: `${tool} was sent again although its first outcome is unknown`,
+      remedy: `declare ${tool} \`idempotent: true\` and pass the key to the service, or give it \`verify: <tool>\` so that the outcome is looked up first`,
+    }));
   },
 };
 
@@ -290,16 +259,11 @@ export const escalationBypass: Pathology = {
     const bypassed = run.calls.filter(
       ({ ok, proposed, effect, approvedBy }) => ok && proposed && RISKY.has(effect) && approvedBy === null,
     );
-    const [first] = bypassed;
-    if (first === undefined) return null;
-    return {
+    return foundIn(bypassed, ({ tool, effect }) => ({
       events: bypassed.map(({ settled }) => settled),
-      seen: `${first.tool} (${first.effect}) was committed without an approval`,
-      contained: null,
-      remedy: `put ${first.tool} under \`boundary.tools.approve\`, or remove it from \`boundary.tools.allow\``,
-      node: first.node,
-      agent: first.agent,
-    };
+      seen: `${tool} (${effect}) was committed without an approval`,
+      remedy: `put ${tool} under \`boundary.tools.approve\`, or remove it from \`boundary.tools.allow\``,
+    }));
   },
 };
 

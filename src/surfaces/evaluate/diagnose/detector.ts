@@ -6,8 +6,8 @@ export interface Found {
   readonly events: readonly number[];
   /** The symptom in this run. */
   readonly seen: string;
-  /** The engine's reaction; null if nothing stopped it. */
-  readonly contained: string | null;
+  /** The engine's reaction; absent or null if nothing stopped it. */
+  readonly contained?: string | null;
   /** The change to make in the document. */
   readonly remedy: string;
   readonly node?: string | null;
@@ -27,6 +27,23 @@ export interface Pathology {
   /** The failure mode of the MAST taxonomy that is nearest; null if none is. */
   readonly mast: string | null;
   detect(run: Trajectory, peers: Peers): Found | null;
+}
+
+interface Step {
+  readonly seq: number;
+  readonly node?: string;
+  readonly agent?: string | null;
+}
+
+/** A finding about steps; null without any. Its events are those of the steps, and its node and agent those of the first one. */
+export function foundIn<Each extends Step>(
+  steps: readonly Each[],
+  tell: (first: Each) => Partial<Found> & Pick<Found, 'seen' | 'remedy'>,
+): Found | null {
+  const [first] = steps;
+  if (first === undefined) return null;
+  const { node = null, agent = null } = first;
+  return { events: steps.map(({ seq }) => seq), node, agent, ...tell(first) };
 }
 
 type Notation = 'flow' | 'workflow' | 'orchestration' | 'staged' | 'loop';
@@ -57,14 +74,7 @@ export function usualMost(values: readonly number[]): number | null {
 
 /** Values by their text, with the groups that have at least `least` members. */
 export function repeated<T>(all: readonly T[], keyOf: (each: T) => string, least: number): readonly (readonly T[])[] {
-  const groups = new Map<string, T[]>();
-  for (const each of all) {
-    const key = keyOf(each);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [each]);
-    else group.push(each);
-  }
-  return [...groups.values()].filter((group) => group.length >= least);
+  return [...Map.groupBy(all, keyOf).values()].filter((group) => group.length >= least);
 }
 
 const SMALL: ReadonlySet<string> = new Set(

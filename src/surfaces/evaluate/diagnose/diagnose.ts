@@ -80,7 +80,7 @@ export function findingsIn(run: Trajectory, peers: Peers): readonly Finding[] {
         seen: found.seen,
         events: [...new Set(found.events)].sort((a, b) => a - b),
         containment: found.contained ?? `none took place. ${containment}`,
-        contained: found.contained !== null,
+        contained: (found.contained ?? null) !== null,
         remedy: found.remedy,
         mast,
         agent: found.agent ?? null,

@@ -62,14 +62,8 @@ export async function judgeFailure(record: RunRecord, { model, script }: JudgeOp
   return { agent, seq, why, by: script === undefined ? (model ?? 'default') : 'script' };
 }
 
-interface Step {
-  readonly seq: number;
-  readonly who: string;
-  readonly what: string;
-}
-
 /** The latest calls with their results. The journal has no original of protected values. */
-function stepsOf({ calls }: RunRecord): readonly Step[] {
+function stepsOf({ calls }: RunRecord) {
   return calls
     .filter(({ kind }) => kind === 'model' || kind === 'tool' || kind === 'ask')
     .slice(-STEPS_MAX)

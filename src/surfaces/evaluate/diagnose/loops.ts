@@ -1,7 +1,7 @@
 /** Pathologies of repetition: loops, spam, needless reflection, duplicate tasks and calls, and runs that do not stop. */
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { remedyFor, repeated, usualMost, type Found, type Pathology } from './detector.ts';
+import { foundIn, remedyFor, repeated, usualMost, type Found, type Pathology } from './detector.ts';
 import type { ReplyStep, ToolStep, Trajectory } from './trajectory.ts';
 
 const IDENTICAL = 3;
@@ -109,21 +109,15 @@ export const redundantDecomposition: Pathology = {
       })),
       ...run.forks.map(({ seq, node, items }) => ({ seq, node, groups: repeated(items, taskPrint, 2) })),
     ].filter(({ groups }) => groups.length > 0);
-    const [first] = doubled;
-    if (first === undefined) return null;
-    const task = flat(first.groups[0]?.[0] ?? '').slice(0, 80);
-    return {
-      events: doubled.map(({ seq }) => seq),
-      seen: `"${task}" occurs ${first.groups[0]?.length} times`,
-      contained: null,
+    return foundIn(doubled, (first) => ({
+      seen: `"${flat(first.groups[0]?.[0] ?? '').slice(0, 80)}" occurs ${first.groups[0]?.length} times`,
       remedy: remedyFor(run, {
         loop: 'set `plan.approve: true`, and lower `plan.max_steps`',
         staged: 'tell the planner to name each task once, and lower `protections.spawn.max`',
         flow: `remove duplicates before node ${first.node}: build its list in a \`set\` node, and lower its \`max_items\``,
         other: `tell the agent that makes the list of ${first.node} to name each task once`,
       }),
-      node: first.node,
-    };
+    }));
   },
 };
 
@@ -148,11 +142,9 @@ export const duplicateActions: Pathology = {
       ({ print, result }) => `${print} ${JSON.stringify(result)}`,
       IDENTICAL,
     );
-    const group = writes[0] ?? reads[0];
-    if (group === undefined) return null;
-    const [first] = group as readonly [ToolStep, ...ToolStep[]];
+    const group = writes[0] ?? reads[0] ?? [];
     const stopped = run.trips.find(({ unit }) => unit === 'repeats');
-    return {
+    return foundIn(group, (first) => ({
       events: [...writes, ...reads].flat().map(({ seq }) => seq),
       seen: `${first.tool} succeeded ${group.length} times with the same arguments`,
       contained: stopped === undefined ? null : 'the loop detector held back the next identical call',
@@ -160,9 +152,7 @@ export const duplicateActions: Pathology = {
         first.effect === 'read'
           ? `tell ${first.agent ?? 'the agent'} to use the first result, or set \`protections.loop.identical\` to 2`
           : `declare ${first.tool} \`idempotent: true\` if the service honours the key, or demand approval for it`,
-      node: first.node,
-      agent: first.agent,
-    };
+    }));
   },
 };
 
@@ -182,9 +172,7 @@ export const refusalToStop: Pathology = {
     const first = answers.find(({ agent, text }) => agent === last.agent && same(text, last.text));
     if (first === undefined || first.seq === last.seq) return null;
     const later = run.replies.filter(({ agent, seq }) => agent === last.agent && seq > first.seq);
-    if (later.length < 2) return null;
-    return {
-      events: [first.seq, ...later.map(({ seq }) => seq)],
+    return foundIn(later.length < 2 ? [] : [first, ...later], () => ({
       seen: `the answer stood at event ${first.settled}, and ${later.length} more model calls followed`,
       contained: run.trips.length > 0 ? `${run.trips.at(-1)?.label} ended the run` : null,
       remedy: remedyFor(run, {
@@ -194,9 +182,7 @@ export const refusalToStop: Pathology = {
         staged: 'lower `replans`, or let the critic accept the result (`validate.confidence`)',
         other: `add a route from ${first.node} to a terminal whose \`when\` reads its reply`,
       }),
-      node: first.node,
-      agent: first.agent,
-    };
+    }));
   },
 };
 
@@ -210,66 +196,43 @@ const leaveLoop = (node: string) => ({
 
 function loopByCap(run: Trajectory): Found | null {
   const trips = run.trips.filter(({ unit, noted }) => (unit === 'visits' && !noted) || unit === 'repeats');
-  const [trip] = trips;
-  if (trip === undefined) return null;
-  const { label, node, unit } = trip;
-  return {
-    events: trips.map(({ seq }) => seq),
+  return foundIn(trips, ({ label, node, unit }) => ({
     seen: `${label} was used up at ${node}`,
     contained: `${label} ended the loop`,
     remedy:
       unit === 'visits'
         ? `${remedyFor(run, leaveLoop(node))}: the loop ended by its cap and not by its condition`
         : `tell the agent of ${node} in its ${remedyFor(run, { orchestration: '`Instructions`', other: '`instructions`' })} when to stop, or set \`protections.loop.on_trip: escalate\``,
-    node,
     agent: agentAt(run, node),
-  };
+  }));
 }
 
 function loopByReply(run: Trajectory): Found | null {
   // An empty reply without calls says nothing, so it is not a repeated step.
   const spoken = run.replies.filter(({ text, proposes }) => text.trim() !== '' || proposes.length > 0);
-  const [same] = repeated(spoken, replyPrint, IDENTICAL);
-  const first = same?.[0];
-  if (same === undefined || first === undefined) return null;
-  return {
-    events: same.map(({ seq }) => seq),
-    seen: `${first.agent} gave the same reply ${same.length} times`,
-    contained: null,
+  const [same = []] = repeated(spoken, replyPrint, IDENTICAL);
+  return foundIn(same, ({ agent, node }) => ({
+    seen: `${agent} gave the same reply ${same.length} times`,
     remedy: remedyFor(run, {
-      ...leaveLoop(first.node),
-      other: `add a route from node ${first.node} that leaves the loop, and a cap (\`max_visits\`) with \`on_exhausted\``,
+      ...leaveLoop(node),
+      other: `add a route from node ${node} that leaves the loop, and a cap (\`max_visits\`) with \`on_exhausted\``,
     }),
-    node: first.node,
-    agent: first.agent,
-  };
+  }));
 }
 
 function loopByCall(run: Trajectory): Found | null {
   const calls = identicalCalls(run.calls);
-  const [first] = calls;
-  if (first === undefined) return null;
-  return {
-    events: calls.map(({ seq }) => seq),
-    seen: `${first.tool} was called ${calls.length} times with the same arguments`,
-    contained: null,
-    remedy: `set \`protections.loop: { identical: ${IDENTICAL}, on_trip: escalate }\`; node ${first.node} repeats the call`,
-    node: first.node,
-    agent: first.agent,
-  };
+  return foundIn(calls, ({ tool, node }) => ({
+    seen: `${tool} was called ${calls.length} times with the same arguments`,
+    remedy: `set \`protections.loop: { identical: ${IDENTICAL}, on_trip: escalate }\`; node ${node} repeats the call`,
+  }));
 }
 
 function loopByFailure(run: Trajectory): Found | null {
-  const [first, again] = sameFailures(run.calls);
-  if (first === undefined || again === undefined) return null;
-  return {
-    events: [first.seq, again.seq],
-    seen: `${first.tool} failed twice in a row with the same arguments and the same error`,
-    contained: null,
-    remedy: `describe the arguments of \`${first.tool}\` in its \`input\` schema, and tell the agent of ${first.node} what to do if it fails`,
-    node: first.node,
-    agent: first.agent,
-  };
+  return foundIn(sameFailures(run.calls), ({ tool, node }) => ({
+    seen: `${tool} failed twice in a row with the same arguments and the same error`,
+    remedy: `describe the arguments of \`${tool}\` in its \`input\` schema, and tell the agent of ${node} what to do if it fails`,
+  }));
 }
 
 /** Two calls of an agent in a row that failed with the same arguments and the same error. */

@@ -4,7 +4,7 @@ import { evidenceOf, judgeUtterance } from '../../../effects/grounding/grounding
 import { wordsOf } from '../../../effects/grounding/tool-words.ts';
 import { judgeResult } from '../../../effects/policy/result.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import { overlap, remedyFor, wordsIn, type Pathology } from './detector.ts';
+import { foundIn, overlap, remedyFor, wordsIn, type Pathology } from './detector.ts';
 import type { ToolStep, Trajectory } from './trajectory.ts';
 
 export const hallucinatedObservation: Pathology = {
@@ -33,20 +33,14 @@ export const hallucinatedObservation: Pathology = {
         agent: lastAgent(run),
       };
     }
-    const claims = unsupportedIn(run);
-    const [first] = claims;
-    if (first === undefined) return null;
-    return {
-      events: claims.map(({ seq }) => seq),
-      seen: first.reason,
-      contained: null,
+    return foundIn(unsupportedIn(run), ({ reason }) => ({
+      seen: reason,
       remedy: remedyFor(run, {
         loop: 'set `grounding.cite: required` and `grounding.on_violation: halt`',
         flow: 'add a `decision` node that checks the result of the tool before the run goes on, or run the agent under `loop:`',
         other: 'run the agent under `loop:`, which checks claims against observations (`grounding: { claims: true }`)',
       }),
-      agent: first.agent,
-    };
+    }));
   },
 };
 
@@ -137,7 +131,6 @@ export const contextBloat: Pathology = {
       return {
         events: [first.seq, reply.seq],
         seen: `the prompt of ${reply.agent} grew from ${first.inputTokens} to ${reply.inputTokens} tokens`,
-        contained: null,
         remedy: remedyFor(run, BLOAT_REMEDY),
         agent: reply.agent,
         node: reply.node,
@@ -163,20 +156,16 @@ export const memoryPoisoning: Pathology = {
   mast: 'FM-3.2',
   detect: (run) => {
     const writes = run.memory.filter(({ kind, supported }) => kind === 'write' && !supported);
-    const [first] = writes;
-    if (first === undefined) return null;
-    const poisoned = writes.some(({ stored }) => stored);
-    return {
-      events: writes.map(({ seq }) => seq),
-      seen: first.reason === '' ? 'a memory write has no source' : first.reason,
-      contained: poisoned ? null : 'the write gate quarantined the entry',
+    return foundIn(writes, ({ reason }) => ({
+      seen: reason === '' ? 'a memory write has no source' : reason,
+      contained: writes.some(({ stored }) => stored) ? null : 'the write gate quarantined the entry',
       remedy: remedyFor(run, {
         loop: 'demand citations (`grounding: { cite: required }`), so that an answer without an observation is not remembered',
         orchestration:
           'set `EnableMemory: false` for this agent, or run it under `loop:` with `grounding: { cite: required }`',
         other: 'set `memory: false` for this agent, or run it under `loop:` with `grounding: { cite: required }`',
       }),
-    };
+    }));
   },
 };
 
@@ -203,7 +192,6 @@ export const memoryWritePoisoning: Pathology = {
         return {
           events: [seq, user.at],
           seen: `the run used "${values[0]}" from the memory of run ${String(entry['run'] ?? 'unknown')}, whose sources are not trusted`,
-          contained: null,
           remedy: `mark the tools that may be remembered with \`trust: trusted\`, or set ${remedyFor(run, {
             orchestration: '`EnableMemory: false`',
             other: '`memory: false`',
@@ -290,14 +278,8 @@ function lastAgent({ replies }: Trajectory): string | null {
   return last === undefined ? null : last.agent;
 }
 
-interface Unsupported {
-  readonly seq: number;
-  readonly agent: string;
-  readonly reason: string;
-}
-
 /** Claims of actions and lookups in replies, against the calls that had succeeded by then. */
-function unsupportedIn(run: Trajectory): readonly Unsupported[] {
+function unsupportedIn(run: Trajectory) {
   const tools = Object.entries(run.tools).map(([name, tool]) => wordsOf(name, tool));
   if (tools.length === 0) return [];
   return run.replies.flatMap((reply) => {
@@ -348,13 +330,8 @@ function knownWords(run: Trajectory): ReadonlySet<string> {
   return wordsIn([run.goal, ...run.calls.map(({ result }) => flat(result))].join(' '));
 }
 
-interface StaleRead {
-  readonly old: ToolStep;
-  readonly fresh: ToolStep;
-  readonly value: string;
-}
-
-function staleReads(calls: readonly ToolStep[], call: ToolStep): StaleRead | null {
+/** An old read, the newer one, and the value that only the old one has. */
+function staleReads(calls: readonly ToolStep[], call: ToolStep) {
   const before = calls.filter(({ ok, effect, settled }) => ok && effect === 'read' && settled < call.seq);
   const used = new Set(leavesOf(call.args).map(([, value]) => value));
   for (const old of before) {

@@ -1,6 +1,6 @@
 /**
  * The Agent Run Trace: the 14 fields of the specification, derived from the journal of a run. `tenant_id` and `user_scope` are
- * two keys. `schema.ts` has the JSON Schema.
+ * two keys. `art-schema.ts` has the JSON Schema.
  */
 import { hash } from 'node:crypto';
 import { canonical } from '../../../expr/canonical.ts';
@@ -12,66 +12,12 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
 import type { CallRecord, RunRecord } from './record.ts';
 
-export interface AgentRunTrace {
-  readonly run_id: string;
-  readonly tenant_id: string;
-  readonly user_scope: string;
-  readonly goal_object: Json;
-  readonly autonomy_boundary_version: { readonly [agent: string]: string };
-  readonly workflow_graph_version: string;
-  readonly model_versions: { readonly [agent: string]: string };
-  readonly prompt_template_versions: { readonly [agent: string]: string };
-  readonly tool_registry_version: string;
-  readonly state_checkpoints: readonly Checkpoint[];
-  readonly tool_calls: readonly TracedCall[];
-  readonly budget_vector: { readonly [dimension: string]: { readonly used: number; readonly limit: number | null } };
-  readonly validation_results: readonly ValidationResult[];
-  readonly escalation_events: readonly EscalationEvent[];
-  readonly terminal_code: string | null;
-}
-interface Checkpoint {
-  readonly seq: number;
-  readonly branch: string;
-  readonly node: string;
-  readonly slots: readonly string[];
-  /** The event in which the observation was accepted; null for a value that the flow computed. */
-  readonly verified_by: number | null;
-}
-interface TracedCall {
-  readonly seq: number;
-  readonly tool: string;
-  readonly arguments_hash: string;
-  readonly request_id: string;
-  readonly status: 'ok' | 'failed' | 'pending' | 'refused';
-  readonly attempts: number;
-  /** The event that holds the result. */
-  readonly observation: number | null;
-}
-interface ValidationResult {
-  readonly seq: number;
-  readonly kind: 'schema' | 'safety' | 'grounding' | 'acceptance';
-  readonly subject: string;
-  readonly passed: boolean;
-  readonly reason: string | null;
-}
-interface EscalationEvent {
-  readonly seq: number;
-  readonly id: string;
-  readonly about: string;
-  readonly code: string;
-  readonly requested_by: string;
-  readonly decision: string | null;
-  readonly decided_by: string | null;
-  readonly decided_at_seq: number | null;
-  readonly outcome: 'open' | 'answered' | 'expired' | 'closed';
-}
-
 /** The value of `tenant_id` and `user_scope` for a run that was started for no tenant or user. */
 const UNSCOPED = 'default';
 /** The version of an agent whose document declares no boundary. */
 const DEFAULT_BOUNDARY = 'default';
 
-export function agentRunTrace(record: RunRecord): AgentRunTrace {
+export function agentRunTrace(record: RunRecord) {
   const { read, report, calls } = record;
   const { flow } = read.program;
   const { tenant, user } = read.state.origin;
@@ -101,7 +47,7 @@ function goalOf({ read, report }: RunRecord): Json {
 }
 
 /** The models that really replied, where the replies name them; otherwise the models of the document. */
-function modelVersions({ read, calls }: RunRecord): AgentRunTrace['model_versions'] {
+function modelVersions({ read, calls }: RunRecord): { readonly [agent: string]: string } {
   const { agents, models } = read.program.flow;
   const declared = Object.values(agents).map(({ id, model }) => [id, versionOf(model, models)] as const);
   const served = calls.flatMap((call) => {
@@ -117,7 +63,8 @@ function versionOf(alias: string | null, models: CompiledFlow['models']): string
   return isRecord(row) && typeof row['model'] === 'string' ? `${String(row['provider'])}/${row['model']}` : alias;
 }
 
-function checkpointsOf(flow: CompiledFlow, events: readonly Event[]): readonly Checkpoint[] {
+/** A value that the flow computed has no observation. */
+function checkpointsOf(flow: CompiledFlow, events: readonly Event[]) {
   const accepted = new Map<string, number>();
   return events.flatMap((event) => {
     if (event.type === 'effect.judged' && event.verdict === 'accepted')
@@ -130,8 +77,8 @@ function checkpointsOf(flow: CompiledFlow, events: readonly Event[]): readonly C
   });
 }
 
-function tracedCalls({ calls, refused }: RunRecord): readonly TracedCall[] {
-  const made = calls.flatMap((call): TracedCall[] => {
+function tracedCalls({ calls, refused }: RunRecord) {
+  const made = calls.flatMap((call) => {
     if (call.kind !== 'tool' && call.kind !== 'undo') return [];
     const last = call.attempts.at(-1);
     return [
@@ -151,7 +98,7 @@ function tracedCalls({ calls, refused }: RunRecord): readonly TracedCall[] {
     tool,
     arguments_hash: argumentsHash(args),
     request_id: `refused-${seq}`,
-    status: 'refused' as const,
+    status: 'refused',
     attempts: 0,
     observation: seq,
   }));
@@ -162,11 +109,7 @@ function argumentsHash(args: Json): string {
   return sha256(canonical(args));
 }
 
-function budgetVector(
-  flow: CompiledFlow,
-  { usage }: Report,
-  raised: { readonly [meter: string]: number },
-): AgentRunTrace['budget_vector'] {
+function budgetVector(flow: CompiledFlow, { usage }: Report, raised: { readonly [meter: string]: number }): object {
   const { meters } = flow;
   const limitOf = (dimension: string): number | null => {
     const id = dimension === 'steps' ? 'steps' : `budget.${dimension}`;
@@ -181,11 +124,11 @@ function budgetVector(
   ]);
   const most = clockOf(flow)?.max ?? null;
   const seconds = { used: usage.wallClockSeconds, limit: most === null ? null : most / 1000 };
-  return Object.fromEntries([...rows, ['wall_clock_seconds', seconds]]) as AgentRunTrace['budget_vector'];
+  return Object.fromEntries([...rows, ['wall_clock_seconds', seconds]]);
 }
 
 /** Judged answers of models and tools are schema checks; the checks of the flow name what they look at. */
-function validationsOf(call: CallRecord): readonly ValidationResult[] {
+function validationsOf(call: CallRecord): readonly object[] {
   const kind = kindOf(call);
   if (kind === null) return [];
   const retried = call.retries.map(({ seq, error }) => ({
@@ -204,7 +147,7 @@ function validationsOf(call: CallRecord): readonly ValidationResult[] {
   return [...retried, { seq, kind, subject: call.node, passed: accepted && refused === null, reason: reason ?? null }];
 }
 
-function kindOf({ kind, name }: CallRecord): ValidationResult['kind'] | null {
+function kindOf({ kind, name }: CallRecord): string | null {
   if (kind === 'model' || kind === 'tool') return 'schema';
   if (kind !== 'check') return null;
   if (name === 'policy:grounding' || name === 'policy:provenance') return 'grounding';
@@ -212,10 +155,7 @@ function kindOf({ kind, name }: CallRecord): ValidationResult['kind'] | null {
   return name.startsWith('policy:') ? 'safety' : 'acceptance';
 }
 
-function escalationsOf(
-  { question, seq, key, attempts }: CallRecord,
-  events: readonly Event[],
-): readonly EscalationEvent[] {
+function escalationsOf({ question, seq, key, attempts }: CallRecord, events: readonly Event[]): readonly object[] {
   if (question === null) return [];
   const answer = attempts.at(-1);
   const fields = isRecord(answer?.value) ? answer.value : {};

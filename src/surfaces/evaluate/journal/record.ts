@@ -43,7 +43,6 @@ export interface CallRecord {
   /** Name and arguments as one text, to compare calls. */
   readonly print: string;
   readonly question: Question | null;
-  readonly deadline: number | null;
   readonly attempts: Attempt[];
   readonly retries: { readonly seq: number; readonly error: ErrorRecord }[];
   verdict: { readonly seq: number; readonly accepted: boolean; readonly error: ErrorRecord | null } | null;
@@ -101,7 +100,7 @@ function enter(fold: Fold, state: RunState, event: Event): void {
       requested(fold, state, event);
       return;
     case 'undo.requested':
-      addCall(fold, state, event, { kind: 'undo', name: event.tool, id: '', deadline: event.deadline });
+      addCall(fold, state, event, { kind: 'undo', name: event.tool, id: '' });
       return;
     case 'effect.settled':
       fold.calls.get(event.key)?.attempts.push(attemptOf(event));
@@ -120,20 +119,16 @@ function enter(fold: Fold, state: RunState, event: Event): void {
 }
 
 function requested(fold: Fold, state: RunState, event: Of<'effect.requested'>): void {
-  const { kind, name, node: id, deadline, question } = event;
-  addCall(fold, state, event, { kind, name, id, deadline, question });
+  const { kind, name, node: id, question } = event;
+  addCall(fold, state, event, { kind, name, id, question });
   if (kind === 'model') fold.agents.set(event.thread, name);
-}
-
-interface Requested extends Pick<CallRecord, 'kind' | 'name' | 'id' | 'deadline'> {
-  readonly question?: Question | undefined;
 }
 
 function addCall(
   fold: Fold,
   state: RunState,
   { key, thread, seq, at }: Of<'effect.requested' | 'undo.requested'>,
-  { kind, name, id, deadline, question }: Requested,
+  { kind, name, id, question }: Pick<CallRecord, 'kind' | 'name' | 'id'> & { readonly question?: Question | undefined },
 ): void {
   const pending = state.pending.get(key);
   const input = pending === undefined ? {} : inputOf(fold.read.program, state, pending);
@@ -153,7 +148,6 @@ function addCall(
     input,
     print: printOf(name, input['args'] ?? null),
     question: question ?? null,
-    deadline,
     attempts: [],
     retries: [],
     verdict: null,

@@ -17,11 +17,7 @@ export interface Comparison {
 const SIGNIFICANT = 0.1;
 
 /** `before` has the figures of the earlier report. Metrics without a value there are left out. */
-export function compareFigures(
-  before: readonly Figure[],
-  now: readonly Figure[],
-  level = SIGNIFICANT,
-): readonly Comparison[] {
+export function compareFigures(before: readonly Figure[], now: readonly Figure[]): readonly Comparison[] {
   const pairs = now.flatMap((figure) => {
     const earlier = before.find(({ id }) => id === figure.id);
     if (earlier === undefined || earlier.value === null || figure.value === null) return [];
@@ -29,10 +25,7 @@ export function compareFigures(
       { figure, was: earlier.value, is: figure.value, probability: likelihoodOfEqual(figure.id, earlier, figure) },
     ];
   });
-  const significant = mostSignificant(
-    pairs.flatMap(({ probability }) => probability ?? []),
-    level,
-  );
+  const significant = mostSignificant(pairs.flatMap(({ probability }) => probability ?? []));
   const lost = now.flatMap(({ id, value }): Comparison[] => {
     const was = before.find((each) => each.id === id)?.value ?? null;
     if (value !== null || was === null) return [];
@@ -58,9 +51,9 @@ export function compareFigures(
  * The procedure of Benjamini and Hochberg: with many metrics, one of them looks changed by chance alone. Returns the largest
  * probability that is still significant; -1 if none is. A metric that is the same on both sides does not count.
  */
-function mostSignificant(probabilities: readonly number[], level: number): number {
+function mostSignificant(probabilities: readonly number[]): number {
   const sorted = probabilities.filter((each) => each < 1).toSorted((a, b) => a - b);
-  return sorted.findLast((each, index) => each < (level * (index + 1)) / sorted.length) ?? -1;
+  return sorted.findLast((each, index) => each < (SIGNIFICANT * (index + 1)) / sorted.length) ?? -1;
 }
 
 /** Rates of success and of support should rise; counts, failures and costs should fall. */

@@ -1,8 +1,9 @@
 /** Confidence intervals and tests of significance for shares and means. */
 
-/** The Wilson interval of a share. `z` 1.96 gives 95 %. */
-export function shareInterval(part: number, whole: number, z = 1.96): readonly [number, number] {
+/** The Wilson interval of a share: 95 %. */
+export function shareInterval(part: number, whole: number): readonly [number, number] {
   if (whole === 0) return [0, 1];
+  const z = 1.96;
   const share = part / whole;
   const spread = z * Math.sqrt((share * (1 - share)) / whole + (z * z) / (4 * whole * whole));
   const scale = 1 + (z * z) / whole;

@@ -4,26 +4,18 @@ import { isRecord, type Json } from '../../../expr/json.ts';
 import type { AnswerEntry, ModelEntry, ToolEntry } from '../../../effects/scripted/script.ts';
 import type { CallRecord, RunRecord } from '../journal/record.ts';
 
-export interface RecordedCase {
-  readonly name: string;
-  /** The values have tokens in the place of personal data. */
-  readonly recorded?: true;
-  readonly input: Json;
-  readonly script: object;
-  readonly expect: object;
-}
-
 /**
  * The values are those of the journal: what the policy of the run replaced or removed there stays so in the case. Retried
  * attempts are entries of their own. The output and the arguments of tools must be the same, without more fields.
  */
-export function caseOf(record: RunRecord, name: string = record.report.run): RecordedCase {
+export function caseOf(record: RunRecord, name: string = record.report.run): object {
   const { read, report, calls } = record;
   const { code, path, output, usage } = report;
   const asked = [...new Set(calls.flatMap(({ question, node }) => (question === null ? [] : [node])))];
   const signals = signalsOf(calls);
   return {
     name,
+    // The values have tokens in the place of personal data.
     ...(read.program.flow.pii === undefined ? {} : { recorded: true }),
     input: read.state.input,
     script: {
@@ -46,7 +38,7 @@ export function caseOf(record: RunRecord, name: string = record.report.run): Rec
   };
 }
 
-export function suiteText(flow: string, cases: readonly RecordedCase[]): string {
+export function suiteText(flow: string, cases: readonly object[]): string {
   return stringify({ flow, cases }, { lineWidth: 120, aliasDuplicateObjects: false });
 }
 

@@ -201,13 +201,10 @@ function missedTargets(
 const REPEATED = / \(\d+ of \d+\)$/;
 
 function repeatedCases(results: readonly CaseResult[]): SuiteResult['repeated'] {
-  const groups = new Map<string, boolean[]>();
-  for (const { name, passed } of results)
-    if (REPEATED.test(name))
-      groups.set(name.replace(REPEATED, ''), [...(groups.get(name.replace(REPEATED, '')) ?? []), passed]);
+  const repeated = results.filter(({ name }) => REPEATED.test(name));
   return Object.fromEntries(
-    [...groups].map(([name, all]) => {
-      const passed = all.filter(Boolean).length;
+    [...Map.groupBy(repeated, ({ name }) => name.replace(REPEATED, ''))].map(([name, all]) => {
+      const passed = all.filter((each) => each.passed).length;
       return [name, { passed, runs: all.length, interval: shareInterval(passed, all.length) }];
     }),
   );
