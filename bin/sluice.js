@@ -53,8 +53,15 @@ function program() {
 function isBuiltAfter(folder, built) {
   if (!fs.existsSync(built)) return false;
   var at = fs.statSync(built).mtimeMs;
-  return fs.readdirSync(folder, { recursive: true }).every(function (file) {
-    return fs.statSync(path.join(folder, file)).mtimeMs <= at;
+  return isOlder(folder, at);
+}
+
+/** True if the folder and all that is in it were changed last at this time or before. */
+function isOlder(folder, at) {
+  if (fs.statSync(folder).mtimeMs > at) return false;
+  return fs.readdirSync(folder, { withFileTypes: true }).every(function (entry) {
+    var file = folder + path.sep + entry.name;
+    return entry.isDirectory() ? isOlder(file, at) : fs.statSync(file).mtimeMs <= at;
   });
 }
 

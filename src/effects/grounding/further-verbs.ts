@@ -168,22 +168,33 @@ function word(form: string): string {
   return `(?<!\\p{L})${form}(?!\\p{L})`;
 }
 
-const PATTERNS = LANGUAGES.map(({ column, matches, isVoid }) => ({
-  isVoid,
-  verbs: Object.entries(VERBS).flatMap(([english, { [column]: forms = '' }]) => {
-    const all = forms
-      .split('|')
-      .flatMap((part, at) => (part.match(/\S+/g) ?? []).map((form) => matches(form, at === 0)));
-    return all.length === 0 ? [] : [{ english, pattern: new RegExp(all.join('|'), 'iu') }];
-  }),
-}));
+interface Patterns {
+  readonly verbs: readonly { readonly english: string; readonly pattern: RegExp }[];
+  readonly isVoid: (clause: string) => boolean;
+}
+
+let patterns: readonly Patterns[] | undefined;
+
+/** Made on first use, because a start of the command would wait for them. */
+function allPatterns(): readonly Patterns[] {
+  patterns ??= LANGUAGES.map(({ column, matches, isVoid }) => ({
+    isVoid,
+    verbs: Object.entries(VERBS).flatMap(([english, { [column]: forms = '' }]) => {
+      const all = forms
+        .split('|')
+        .flatMap((part, at) => (part.match(/\S+/g) ?? []).map((form) => matches(form, at === 0)));
+      return all.length === 0 ? [] : [{ english, pattern: new RegExp(all.join('|'), 'iu') }];
+    }),
+  }));
+  return patterns;
+}
 
 /** The English past forms of the verbs that a sentence claims, with the clauses that claim them. */
 export function furtherClaimsIn(sentence: string): readonly { readonly word: string; readonly what: string }[] {
   if (/[?？؟]\s*$/.test(sentence)) return [];
   const clauses = sentence.split(/[,;،]\s|\s(?:és|valamint|a|ja|sekä|ale)\s|\s(?=و?تم)/u);
   return clauses.flatMap((what) =>
-    PATTERNS.flatMap(({ verbs, isVoid }) =>
+    allPatterns().flatMap(({ verbs, isVoid }) =>
       verbs.flatMap(({ english, pattern }) => (pattern.test(what) && !isVoid(what) ? [{ word: english, what }] : [])),
     ),
   );

@@ -13,7 +13,8 @@ import { READ_MAX, isKnown, isNextDay, keysIn } from './value-keys.ts';
 import { isCommon } from './words.ts';
 
 const SHOWN_MAX = 5;
-const LONG_NOTE = `; a long text is searched only for the value as written after its first ${READ_MAX.toLocaleString('en')} characters`;
+const longNote = (): string =>
+  `; a long text is searched only for the value as written after its first ${READ_MAX.toLocaleString('en')} characters`;
 /** Plain numbers from here on need a source, too. */
 const LARGE = 100;
 
@@ -124,7 +125,7 @@ function unsupported(
 ): readonly Finding[] {
   if (unknown.length === 0) return [];
   const text = unknown.slice(0, SHOWN_MAX).join(separator);
-  const reason = `${verb} ${text}, which occurs in no observation and was not given${known.isComplete ? '' : LONG_NOTE}`;
+  const reason = `${verb} ${text}, which occurs in no observation and was not given${known.isComplete ? '' : longNote()}`;
   return [{ kind: 'value', text, reason }];
 }
 

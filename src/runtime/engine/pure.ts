@@ -6,6 +6,7 @@ import addFormats from 'ajv-formats';
 import type { Json } from '../../expr/json.ts';
 import { schemaPattern } from '../../expr/text-search.ts';
 import type { Pure } from '../../core/program.ts';
+import { isPlainSchema } from './plain-schema.ts';
 
 export const pure: Pure = {
   // 132 bits are enough for a fingerprint, and every request stores one.
@@ -18,8 +19,16 @@ export const pure: Pure = {
   countTokens: (text) => Math.ceil(Buffer.byteLength(text) / 3),
 };
 
-const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false, code: { regExp: schemaPattern } });
-(addFormats as unknown as (target: Ajv2020) => void)(ajv);
+/** Checks schemas before it compiles them, or takes them as valid. */
+function createAjv(validateSchema: boolean): Ajv2020 {
+  const code = { regExp: schemaPattern };
+  const made = new Ajv2020({ strict: false, allErrors: false, logger: false, code, validateSchema });
+  (addFormats as unknown as (target: Ajv2020) => void)(made);
+  return made;
+}
+
+let careful: Ajv2020 | undefined;
+let trusting: Ajv2020 | undefined;
 const validators = new Map<string, ValidateFunction>();
 const VALIDATORS_MAX = 1000;
 
@@ -28,6 +37,7 @@ function compiled(schema: Json): ValidateFunction {
   let check = validators.get(key);
   if (check === undefined) {
     if (validators.size >= VALIDATORS_MAX) validators.clear();
+    const ajv = isPlainSchema(schema) ? (trusting ??= createAjv(false)) : (careful ??= createAjv(true));
     check = ajv.compile(schema as object);
     validators.set(key, check);
   }
