@@ -1,7 +1,7 @@
 /** How tests run, here and in CI. Tests that start processes of their own need longer than the default. */
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { CODE_CACHE } from './test/bundle.ts';
 import { SlowestFirst } from './test/slowest-first.ts';
 
 export default defineConfig({
@@ -20,8 +20,7 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     // Files share a process, so that each does not load the compiler again. Tests leave no state behind.
     isolate: false,
-    // Processes that the tests start keep compiled code here, as `bin/sluice.js` does.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+    env: { NODE_COMPILE_CACHE: CODE_CACHE },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A test waits for a state, however slow the machine is.

@@ -1,6 +1,22 @@
-/** Before the tests: bundles the sources if they have changed, so that commands which the tests start run the current code quickly. */
+/** Before the tests: bundles the sources if they have changed, so that commands and programs which the tests start run the current code quickly. */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { bundle, isBundled } from '../scripts/bundle.ts';
+import { buildPrograms } from './programs.ts';
+
+/** Processes that the tests start keep compiled code here, as `bin/sluice.js` does. */
+export const CODE_CACHE: string = join(tmpdir(), 'node-compile-cache');
 
 export async function setup(): Promise<void> {
   if (!isBundled()) await bundle({ tidy: false });
+  // Mutation testing changes the sources through Vite.
+  if (process.env['SLUICE_TESTS'] === undefined) await buildPrograms();
+  shareCache();
+}
+
+/** Tests that run as root start commands as another user too, which keep their code beside. */
+function shareCache(): void {
+  mkdirSync(CODE_CACHE, { recursive: true });
+  if (process.getuid?.() === 0) chmodSync(CODE_CACHE, 0o1777);
 }

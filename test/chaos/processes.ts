@@ -11,6 +11,7 @@ import { judge } from '../crash/outcome.ts';
 import { startWorker } from '../crash/processes.ts';
 import type { WorkerOrders } from '../crash/processes.ts';
 import { rivals } from '../crash/rivals.ts';
+import { program } from '../programs.ts';
 import type { Part, Round } from './part.ts';
 
 export const kills: Part = {
@@ -54,13 +55,17 @@ function fillDisk(): Round {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
   const mount = 'mount -t tmpfs -o size=24m none "$1"';
   const inside = (script: string): SpawnSyncReturns<string> =>
-    spawnSync('unshare', ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, SCENE], {
-      encoding: 'utf8',
-    });
+    spawnSync(
+      'unshare',
+      ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene')],
+      {
+        encoding: 'utf8',
+      },
+    );
   try {
     if (inside(mount).status !== 0)
       return { figures: {}, violations: [], skipped: 'a small disk cannot be mounted here' };
-    const { stdout, stderr } = inside(`${mount} && exec "$2" "$3" "$1"`);
+    const { stdout, stderr } = inside(`${mount} && disk="$1" && shift && exec "$@" "$disk"`);
     if (stdout === '') return { figures: {}, violations: [stderr] };
     const story = JSON.parse(stdout) as DiskStory;
     const violations = [...story.violations];
@@ -73,8 +78,6 @@ function fillDisk(): Round {
     rmSync(dir, { recursive: true, force: true });
   }
 }
-
-const SCENE = join(import.meta.dirname, '../crash/disk-scene.ts');
 
 /** Node itself ends with a signal below 21 open files; these are the limits at which it starts. */
 const FILE_LIMITS = [21, 22, 23, 24, 25, 26, 28, 32];

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { program } from '../programs.ts';
 import type { Part, Round } from './part.ts';
 
-const SHELL = join(import.meta.dirname, '../tools/run-shell.ts');
 const SECRET = 'chaos-secret-8b1f';
 
 /** Commands that must not print the secret. `@` stands for the folder outside the sandbox that holds it. */
@@ -69,7 +69,7 @@ function probe(seed: number, size: 'short' | 'long'): Round {
 
 function runInside(command: string): { exitCode: number; text: string } {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-work-'));
-  const done = spawnSync(process.execPath, [SHELL, dir, command], {
+  const done = spawnSync(process.execPath, [program('tools/run-shell'), dir, command], {
     encoding: 'utf8',
     env: { ...process.env, CHAOS_SECRET: SECRET },
   });

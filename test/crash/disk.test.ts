@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { program } from '../programs.ts';
 import type { DiskStory } from './disk-scene.ts';
 
 test(
@@ -16,22 +17,12 @@ test(
     const inside = (script: string): SpawnSyncReturns<string> =>
       spawnSync(
         'unshare',
-        [
-          '--map-root-user',
-          '--mount',
-          'sh',
-          '-c',
-          script,
-          'sh',
-          dir,
-          process.execPath,
-          join(import.meta.dirname, 'disk-scene.ts'),
-        ],
+        ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene')],
         { encoding: 'utf8' },
       );
     if (inside(disk).status !== 0)
       skip('a small disk cannot be mounted here; test/journals has a limit on pages in its place');
-    const { stdout, stderr } = inside(`${disk} && exec "$2" "$3" "$1"`);
+    const { stdout, stderr } = inside(`${disk} && disk="$1" && shift && exec "$@" "$disk"`);
     rmSync(dir, { recursive: true, force: true });
     expect(stdout, stderr).not.toBe('');
     const { fault, endedBefore, states, asked, effects, violations, opened } = JSON.parse(stdout) as DiskStory;

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { program } from '../programs.ts';
 
 export interface WorkerOrders {
   readonly name: string;
@@ -33,10 +34,10 @@ export interface WorkerProcess {
 }
 
 export function startWorker(orders: WorkerOrders): WorkerProcess {
-  const command = [process.execPath, join(import.meta.dirname, 'worker.ts'), JSON.stringify(orders)];
-  const [program = '', ...args] =
+  const command = [process.execPath, program('crash/worker'), JSON.stringify(orders)];
+  const [executable = '', ...args] =
     orders.openFiles === undefined ? command : ['prlimit', `--nofile=${orders.openFiles}`, ...command];
-  const child = spawn(program, args, {
+  const child = spawn(executable, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
   });

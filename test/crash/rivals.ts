@@ -121,7 +121,12 @@ function turnsBack(lines: string): string[] {
   const processesOf = new Map<string, string[]>();
   const found: string[] = [];
   // A run that waits for a person belongs to no process, and may come back to the one before.
-  const waits = (run: string): boolean => JSON.stringify(sceneOf(Number(run.slice(2))).flow).includes('"ask"');
+  const waiting = new Map<string, boolean>();
+  const waits = (run: string): boolean => {
+    const known = waiting.get(run) ?? JSON.stringify(sceneOf(Number(run.slice(2))).flow).includes('"ask"');
+    waiting.set(run, known);
+    return known;
+  };
   const acts = lines
     .trimEnd()
     .split('\n')

@@ -19,7 +19,7 @@ import { ANSWERED_AT_ONCE, CANCELLED, sceneOf } from './random-flow.ts';
 import type { WorkerOrders } from './processes.ts';
 
 const orders = JSON.parse(process.argv[2] ?? '{}') as WorkerOrders;
-const LOOK_MS = 15;
+const LOOK_MS = 25;
 if (orders.clockJumpMs !== undefined) jumpClock(orders.clockJumpMs);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -100,8 +100,7 @@ async function isOver(running: Engine): Promise<boolean> {
 }
 
 async function attend(running: Engine, run: string, id: string, node: string): Promise<void> {
-  const { nodes } = sceneOf(Number(run.slice(2))).flow;
-  const asking = nodes[node];
+  const asking = scenes.find((scene) => scene.run === run)?.flow.nodes[node];
   if (asking?.op !== 'do' || asking.effect.kind !== 'ask') return;
   if (asking.effect.about === CANCELLED) await running.cancel(run, 'somebody');
   else if (asking.timeoutMs === 3_600_000) await running.answer(id, { choice: 'yes', by: 'somebody' });

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { program } from '../programs.ts';
 
 export interface Child {
   readonly process: ChildProcess;
@@ -13,7 +13,7 @@ export interface Child {
 }
 
 export function startChild(...args: readonly (string | number)[]): Child {
-  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'child.ts'), ...args.map(String)], {
+  const process_ = spawn(process.execPath, [program('journals/child'), ...args.map(String)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exit = once(process_, 'exit');

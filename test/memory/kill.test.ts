@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { memoryFileOf, openMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
+import { program } from '../programs.ts';
 import { SCRIPT } from './remembering.ts';
 
 test.each([
@@ -15,11 +16,9 @@ test.each([
   const dir = mkdtempSync(join(tmpdir(), 'sluice-memory-kill-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const journal = join(dir, 'runs.db');
-  const { signal, stderr } = spawnSync(
-    process.execPath,
-    [resolve(import.meta.dirname, 'killed-writer.ts'), journal, when],
-    { encoding: 'utf8' },
-  );
+  const { signal, stderr } = spawnSync(process.execPath, [program('memory/killed-writer'), journal, when], {
+    encoding: 'utf8',
+  });
   expect([signal, stderr]).toEqual(['SIGKILL', '']);
   expect(await entriesIn(journal)).toHaveLength(left);
   await using engine = createEngine({ journal, script: SCRIPT, leaseMs: 50 });

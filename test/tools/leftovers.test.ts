@@ -2,12 +2,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { program } from '../programs.ts';
 import { freshDir } from './call.ts';
 
-const SHELL = join(import.meta.dirname, 'run-shell.ts');
-const PROGRAM = join(import.meta.dirname, 'run-program.ts');
+const SHELL = program('tools/run-shell');
+const PROGRAM = program('tools/run-program');
 
 function read(path: string): string {
   try {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findInSandbox } from '../../src/effects/tools/sandbox.ts';
 import { seccompFilter } from '../../src/effects/tools/seccomp.ts';
+import { program } from '../programs.ts';
 import { freshDir, tools } from './call.ts';
 import type { Ask, Outcome } from './call.ts';
 
@@ -33,12 +34,14 @@ describe('what is visible inside', () => {
     const secret = join(dir, 'secret');
     writeFileSync(secret, 'do-not-leak');
     const fd = openSync(secret, 'r');
-    const program = join(import.meta.dirname, 'run-shell.ts');
     const stdio = Array.from({ length: 41 }, (_, index) =>
       index === 0 || (index > 2 && index !== 20 && index !== 40) ? 'ignore' : index < 3 ? 'pipe' : fd,
     );
     const command = 'cat /proc/[0-9]*/fd/* <&-; ls -l /proc/self/fd /proc/1/fd';
-    const done = spawnSync(process.execPath, [program, dir, command], { stdio, encoding: 'utf8' });
+    const done = spawnSync(process.execPath, [program('tools/run-shell'), dir, command], {
+      stdio,
+      encoding: 'utf8',
+    });
     closeSync(fd);
     const { stdout } = JSON.parse(done.stdout) as Ran;
     expect(stdout).toContain('/proc/self/fd');
@@ -225,8 +228,7 @@ describe('after kill -9', () => {
     onTestFinished(() => void child.kill('SIGKILL'));
     onTestFinished(() => void owned.kill('SIGKILL'));
     const ended = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
-    const program = join(import.meta.dirname, 'run-shell.ts');
-    spawnSync(process.execPath, [program, freshDir(), 'true']);
+    spawnSync(process.execPath, [program('tools/run-shell'), freshDir(), 'true']);
     expect(await ended).toBe('SIGKILL');
     expect(existsSync(`/proc/${owned.pid}`)).toBe(true);
     expect(owned.exitCode).toBeNull();
