@@ -11,21 +11,24 @@ const OUT = join(root, 'dist/programs');
 const STAMP = join(OUT, 'sources.json');
 
 const PROGRAMS = [
-  'crash/clocked-worker',
-  'crash/disk-scene',
-  'crash/effect-server',
-  'crash/team-worker',
-  'crash/worker',
-  'journals/child',
-  'memory/killed-writer',
-  'tools/run-program',
-  'tools/run-shell',
+  'crash/clocked-worker.ts',
+  'crash/disk-scene.ts',
+  'crash/effect-server.ts',
+  'crash/team-worker.ts',
+  'crash/worker.ts',
+  'journals/child.ts',
+  'memory/killed-writer.ts',
+  'tools/run-program.ts',
+  'tools/run-shell.ts',
 ] as const;
 
 /** The file that Node starts. */
 export function program(name: (typeof PROGRAMS)[number]): string {
-  const built = join(OUT, `${name.replace('/', '-')}.mjs`);
-  return process.env['SLUICE_TEST_PROGRAMS'] === undefined ? join(root, 'test', `${name}.ts`) : built;
+  return process.env['SLUICE_TEST_PROGRAMS'] === undefined ? join(root, 'test', name) : join(OUT, `${entry(name)}.mjs`);
+}
+
+function entry(name: string): string {
+  return name.replace('/', '-').replace('.ts', '');
 }
 
 export async function buildPrograms(): Promise<void> {
@@ -43,7 +46,7 @@ function areBuilt(): boolean {
 async function build(): Promise<void> {
   const { rolldown } = await import('rolldown');
   const bundling = await rolldown({
-    input: Object.fromEntries(PROGRAMS.map((name) => [name.replace('/', '-'), join(root, 'test', `${name}.ts`)])),
+    input: Object.fromEntries(PROGRAMS.map((name) => [entry(name), join(root, 'test', name)])),
     platform: 'node',
     external: /^(?!\.|\/|zod|yaml|ajv|re2js)/,
     plugins: [{ name: 'folders', transform: withFolder }],

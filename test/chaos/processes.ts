@@ -57,7 +57,7 @@ function fillDisk(): Round {
   const inside = (script: string): SpawnSyncReturns<string> =>
     spawnSync(
       'unshare',
-      ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene')],
+      ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene.ts')],
       {
         encoding: 'utf8',
       },

@@ -69,7 +69,7 @@ function probe(seed: number, size: 'short' | 'long'): Round {
 
 function runInside(command: string): { exitCode: number; text: string } {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-work-'));
-  const done = spawnSync(process.execPath, [program('tools/run-shell'), dir, command], {
+  const done = spawnSync(process.execPath, [program('tools/run-shell.ts'), dir, command], {
     encoding: 'utf8',
     env: { ...process.env, CHAOS_SECRET: SECRET },
   });

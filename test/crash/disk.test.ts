@@ -17,7 +17,7 @@ test(
     const inside = (script: string): SpawnSyncReturns<string> =>
       spawnSync(
         'unshare',
-        ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene')],
+        ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene.ts')],
         { encoding: 'utf8' },
       );
     if (inside(disk).status !== 0)

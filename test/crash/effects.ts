@@ -35,7 +35,7 @@ export interface EffectServer {
 }
 
 export async function startEffectServer(): Promise<EffectServer> {
-  const child = spawn(process.execPath, [program('crash/effect-server')], {
+  const child = spawn(process.execPath, [program('crash/effect-server.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exit = once(child, 'exit');

@@ -29,7 +29,7 @@ test.for([
   expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, source], { encoding: 'utf8' }).stderr).toBe('');
   const offset = join(dir, 'offset');
   writeFileSync(offset, '0');
-  const child = spawn(process.execPath, [program('crash/clocked-worker'), join(dir, 'db', 'sluice.db')], {
+  const child = spawn(process.execPath, [program('crash/clocked-worker.ts'), join(dir, 'db', 'sluice.db')], {
     env: { ...process.env, LD_PRELOAD: library, CLOCK_OFFSET_FILE: offset },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

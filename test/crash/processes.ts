@@ -34,7 +34,7 @@ export interface WorkerProcess {
 }
 
 export function startWorker(orders: WorkerOrders): WorkerProcess {
-  const command = [process.execPath, program('crash/worker'), JSON.stringify(orders)];
+  const command = [process.execPath, program('crash/worker.ts'), JSON.stringify(orders)];
   const [executable = '', ...args] =
     orders.openFiles === undefined ? command : ['prlimit', `--nofile=${orders.openFiles}`, ...command];
   const child = spawn(executable, args, {

@@ -46,7 +46,7 @@ test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout
 
 /** Works until all have ended, or is killed that many milliseconds after it has begun to; gives the last thing it said. */
 async function work(db: string, root: string, life: number, killAfterMs: number | null): Promise<string> {
-  const child = spawn(process.execPath, [program('crash/team-worker'), db, root, String(life)], {
+  const child = spawn(process.execPath, [program('crash/team-worker.ts'), db, root, String(life)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
   });

@@ -13,7 +13,7 @@ export interface Child {
 }
 
 export function startChild(...args: readonly (string | number)[]): Child {
-  const process_ = spawn(process.execPath, [program('journals/child'), ...args.map(String)], {
+  const process_ = spawn(process.execPath, [program('journals/child.ts'), ...args.map(String)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exit = once(process_, 'exit');

@@ -16,7 +16,7 @@ test.each([
   const dir = mkdtempSync(join(tmpdir(), 'sluice-memory-kill-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const journal = join(dir, 'runs.db');
-  const { signal, stderr } = spawnSync(process.execPath, [program('memory/killed-writer'), journal, when], {
+  const { signal, stderr } = spawnSync(process.execPath, [program('memory/killed-writer.ts'), journal, when], {
     encoding: 'utf8',
   });
   expect([signal, stderr]).toEqual(['SIGKILL', '']);

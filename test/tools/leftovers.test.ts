@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { program } from '../programs.ts';
 import { freshDir } from './call.ts';
 
-const SHELL = program('tools/run-shell');
-const PROGRAM = program('tools/run-program');
+const SHELL = program('tools/run-shell.ts');
+const PROGRAM = program('tools/run-program.ts');
 
 function read(path: string): string {
   try {

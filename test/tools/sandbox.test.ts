@@ -38,7 +38,7 @@ describe('what is visible inside', () => {
       index === 0 || (index > 2 && index !== 20 && index !== 40) ? 'ignore' : index < 3 ? 'pipe' : fd,
     );
     const command = 'cat /proc/[0-9]*/fd/* <&-; ls -l /proc/self/fd /proc/1/fd';
-    const done = spawnSync(process.execPath, [program('tools/run-shell'), dir, command], {
+    const done = spawnSync(process.execPath, [program('tools/run-shell.ts'), dir, command], {
       stdio,
       encoding: 'utf8',
     });
@@ -228,7 +228,7 @@ describe('after kill -9', () => {
     onTestFinished(() => void child.kill('SIGKILL'));
     onTestFinished(() => void owned.kill('SIGKILL'));
     const ended = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
-    spawnSync(process.execPath, [program('tools/run-shell'), freshDir(), 'true']);
+    spawnSync(process.execPath, [program('tools/run-shell.ts'), freshDir(), 'true']);
     expect(await ended).toBe('SIGKILL');
     expect(existsSync(`/proc/${owned.pid}`)).toBe(true);
     expect(owned.exitCode).toBeNull();
