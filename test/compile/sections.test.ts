@@ -104,7 +104,7 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
       true,
       false,
     ]);
-    expect(names.near('mail.sned')).toBe('mail.send');
+    expect(names.help('mail.sned', '')).toBe('Did you mean `mail.send`?');
   });
 
   test('the JSON Schema for editors comes from the same definitions and is itself valid', () => {

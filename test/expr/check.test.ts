@@ -92,9 +92,9 @@ describe('what is not', () => {
     ['re(event.text, event.pattern)', 'pattern: event.pattern: the pattern of `re` must be a string literal'],
     [
       'event.text.contain("a")',
-      'function: event.text.contain("a"): there is no function `contain` (did you mean `contains`?)',
+      'function: event.text.contain("a"): there is no function `contain` (Did you mean `contains`?)',
     ],
-    ['siez(event.list) > 1', 'function: siez(event.list): there is no function `siez` (did you mean `size`?)'],
+    ['siez(event.list) > 1', 'function: siez(event.list): there is no function `siez` (Did you mean `size`?)'],
     ['frobnicate(n)', 'function: frobnicate(n): there is no function `frobnicate`'],
     ['contains(event.text, "a")', 'function: contains(event.text, "a"): `contains` is a method: write `x.contains(…)`'],
     ['size(n, n, n)', 'function: size(n, n, n): `size` takes 1 argument, not 3'],
@@ -107,25 +107,25 @@ describe('what is not', () => {
       'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`',
     ],
     ['re(event.text, event.pattern)', 'pattern: event.pattern: the pattern of `re` must be a string literal'],
-    ['traige.output.score > 1', 'name: traige: there is no `traige` here (did you mean `triage`?)'],
+    ['traige.output.score > 1', 'name: traige: there is no `traige` here (Did you mean `triage`?)'],
     ['somethingelse > 1', 'name: somethingelse: there is no `somethingelse` here'],
     [
       'triage.output.categroy == "refund"',
-      'field: triage.output.categroy: there is no field `categroy` (did you mean `category`?)',
+      'field: triage.output.categroy: there is no field `categroy` (Did you mean `category`?)',
     ],
     [
       'triage.output.items[0].cost > 1',
-      'field: triage.output.items[0].cost: there is no field `cost` (it has `price`)',
+      'field: triage.output.items[0].cost: there is no field `cost` (It has `price`.)',
     ],
     ['triage.output.note.length > 1', 'field: triage.output.note.length: a string has no field `length`'],
-    ['triage.output.category == "refnd"', 'never: "refnd": the value is never `refnd` (did you mean `refund`?)'],
+    ['triage.output.category == "refnd"', 'never: "refnd": the value is never `refnd` (Did you mean `refund`?)'],
     [
       '"zzz" != triage.output.category',
-      'never: "zzz": the value is never `zzz` (it is one of `refund`, `question`, `other`)',
+      'never: "zzz": the value is never `zzz` (It is one of `refund`, `question`, `other`.)',
     ],
     [
       'triage.output.category in ["refund", "questoin"]',
-      'never: "questoin": the value is never `questoin` (did you mean `question`?)',
+      'never: "questoin": the value is never `questoin` (Did you mean `question`?)',
     ],
     [
       'triage.output.score == "high"',
@@ -143,7 +143,7 @@ describe('what is not', () => {
     ['null < n', 'type: null < n: a null has no order, so `<` is always false'],
     [
       'triage.output.note + n',
-      'type: triage.output.note + n: `+` does not work between string and number (write `text(x)` to turn a value into text)',
+      'type: triage.output.note + n: `+` does not work between string and number (Write `text(x)` to turn a value into text.)',
     ],
     ['triage.output.note * 2', 'type: triage.output.note * 2: `*` does not work between string and number'],
     ['triage.output.note && true', 'type: triage.output.note: each side of `&&` must be a bool, not string'],

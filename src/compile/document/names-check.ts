@@ -37,7 +37,6 @@ export function toolNames(sections: Sections, { tools, servers }: SectionNames):
     name.includes('.') ? servers.has(name.slice(0, name.indexOf('.'))) : servers.poisoned;
   return {
     has: (name) => tools.has(name) || declared.has(name) || isOfServer(name) || serverAllows(sections, name),
-    near: (name) => nearest(name, declared),
     help: (name, otherwise) =>
       servers.all.has(name)
         ? `\`${name}\` is a server: write \`${name}.*\`, or \`${name}.TOOL\` for one of its tools.`
@@ -45,7 +44,7 @@ export function toolNames(sections: Sections, { tools, servers }: SectionNames):
   };
 }
 
-export type KnownTools = Pick<Names, 'has' | 'near' | 'help'>;
+export type KnownTools = Pick<Names, 'has' | 'help'>;
 
 function serverAllows(sections: Sections, name: string): boolean {
   return Object.values(sections.mcp).some((server) => server.tools?.includes(name) ?? false);

@@ -16,9 +16,7 @@ export interface Names {
   readonly poisoned: boolean;
   /** True for a declared name, for a poison name, and for every name of a poisoned set. */
   has(name: string): boolean;
-  /** The declared name that the given one is most like. */
-  near(name: string): string | undefined;
-  /** The help for an unknown name: that name, or else the other words. */
+  /** The help for an unknown name: the declared name that it is most like, or else the other words. */
   help(name: string, otherwise: string): string;
 }
 
@@ -45,7 +43,6 @@ export function namesOf(names: Iterable<string>, poisoned = false): Names {
     all,
     poisoned,
     has: (name) => poisoned || isPoison(name) || all.has(name),
-    near: (name) => nearest(name, all),
     help: (name, otherwise) => didYouMean(name, all, otherwise),
   };
 }

@@ -26,16 +26,15 @@ export function piiOf(raw: Sections['pii']): PiiPolicy | undefined {
 
 export function checkPii(
   sections: Shaped<Sections>,
-  tools: Pick<Names, 'has' | 'near'>,
-  agents: Pick<Names, 'has' | 'near'>,
+  tools: Pick<Names, 'has' | 'help'>,
+  agents: Pick<Names, 'has' | 'help'>,
   report: Report,
 ): void {
   const { trusted = [], custom = [] } = sections.value.pii ?? {};
   for (const [index, name] of trusted.entries()) {
     if (tools.has(name) || agents.has(name)) continue;
-    const near = tools.near(name) ?? agents.near(name);
     report.error('unknown-tool', sections.at('pii', 'trusted', index), `no tool or agent is called \`${name}\``, {
-      help: near === undefined ? 'Name a tool or an agent of this document.' : `Did you mean \`${near}\`?`,
+      help: tools.help(name, agents.help(name, 'Name a tool or an agent of this document.')),
     });
   }
   for (const [index, { name, pattern }] of custom.entries()) {

@@ -2,7 +2,7 @@
 import { lockedTool } from '../../catalog/mcp-lock.ts';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { nearest } from '../diagnose/nearest.ts';
+import { didYouMean } from '../diagnose/nearest.ts';
 import type { Path } from '../source/located.ts';
 import { grantedTools, ownerOf } from './definitions.ts';
 import type { ReadDocument } from './document.ts';
@@ -44,13 +44,9 @@ export function checkServerTools({ sections }: ReadDocument, lock: McpLock | und
   function checkExists(server: string, tool: string, path: Path): boolean {
     const locked = lock?.servers[server];
     if (locked === undefined || lockedTool(lock, server, tool) !== undefined) return true;
-    const near = nearest(
-      tool,
-      locked.map(({ name }) => name),
-    );
+    const names = locked.map(({ name }) => name);
     report.error('unknown-tool', sections.at(...path), `the MCP server \`${server}\` has no tool \`${tool}\``, {
-      help:
-        near === undefined ? 'Run `sluice mcp lock FILE` if the server has a new tool.' : `Did you mean \`${near}\`?`,
+      help: didYouMean(tool, names, 'Run `sluice mcp lock FILE` if the server has a new tool.'),
     });
     return false;
   }

@@ -5,14 +5,13 @@
 import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
 import type { ListMacro } from '../../expr/ast.ts';
 import type { Ast } from '../../expr/parse.ts';
-import { inferCall } from './operations.ts';
-import { checkArithmetic, checkEquality, checkMembership, checkOrder } from './operations.ts';
+import { checkArithmetic, checkEquality, checkMembership, checkOrder, inferCall } from './operations.ts';
 import { problem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { isTypeName } from './reads.ts';
 import { ANY, BOOL, NUMBER, STRING, literalType, unify } from './type.ts';
 import type { Type } from './type.ts';
-import { nearest } from '../diagnose/nearest.ts';
+import { didYouMean, quoted } from '../diagnose/nearest.ts';
 
 export interface Known {
   /** The variables in scope. Undefined means that any name may be a variable. */
@@ -112,15 +111,8 @@ class Inference {
     if (local !== undefined) return local;
     if (alone && !types.has(node.args) && isTypeName([node.args], names)) return { kind: 'type' };
     if (names !== undefined && !names.has(node.args)) {
-      const near = nearest(node.args, [...locals.keys(), ...names]);
-      this.#report(
-        problem(
-          'name',
-          node,
-          `there is no \`${node.args}\` here`,
-          near === undefined ? undefined : `did you mean \`${near}\`?`,
-        ),
-      );
+      const help = didYouMean(node.args, [...locals.keys(), ...names], undefined);
+      this.#report(problem('name', node, `there is no \`${node.args}\` here`, help));
       return ANY;
     }
     return types.get(node.args) ?? ANY;
@@ -156,9 +148,8 @@ class Inference {
     }
     const type = of.fields?.get(key) ?? of.rest;
     if (type !== undefined) return type;
-    const near = nearest(key, of.fields?.keys() ?? []);
-    const listed = [...(of.fields?.keys() ?? [])].map((name) => `\`${name}\``).join(', ');
-    const help = near === undefined ? (listed === '' ? undefined : `it has ${listed}`) : `did you mean \`${near}\`?`;
+    const fields = [...(of.fields?.keys() ?? [])];
+    const help = didYouMean(key, fields, fields.length === 0 ? undefined : `It has ${quoted(fields)}.`);
     this.#report(problem('field', node, `there is no field \`${key}\``, help));
     return ANY;
   }

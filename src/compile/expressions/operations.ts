@@ -1,6 +1,4 @@
-/**
- * Type checks of operators.
- */
+/** Type checks of operators and calls. */
 import type { Json } from '../../expr/json.ts';
 import type { Kind } from '../../expr/function.ts';
 import type { Ast } from '../../expr/parse.ts';
@@ -8,7 +6,7 @@ import { problem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { ANY, BOOL, STRING, literalType } from './type.ts';
 import type { Type } from './type.ts';
-import { nearest } from '../diagnose/nearest.ts';
+import { didYouMean, quoted } from '../diagnose/nearest.ts';
 import { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from '../../expr/functions.ts';
 import { patternProblem } from '../../expr/text-search.ts';
 
@@ -58,7 +56,7 @@ export function checkArithmetic({ node, left, right }: Operands): Type | Problem
       'type',
       node,
       `\`${op}\` does not work between ${left.kind} and ${right.kind}`,
-      texts ? 'write `text(x)` to turn a value into text' : undefined,
+      texts ? 'Write `text(x)` to turn a value into text.' : undefined,
     );
   }
   return left.kind === 'any' || right.kind === 'any' ? ANY : { kind: rule[3] };
@@ -91,20 +89,9 @@ function impossible(literalNode: Ast, other: Type, wanted: Type): Problem | null
     return null;
   if (other.kind !== wanted.kind)
     return problem('never', literalNode, `a ${other.kind} is compared with a ${wanted.kind}, which never holds`);
-  const near =
-    typeof value === 'string'
-      ? nearest(
-          value,
-          choices.filter((each) => typeof each === 'string'),
-        )
-      : undefined;
-  const listed = choices.map((each) => `\`${show(each)}\``).join(', ');
-  return problem(
-    'never',
-    literalNode,
-    `the value is never \`${show(value)}\``,
-    near === undefined ? `it is one of ${listed}` : `did you mean \`${near}\`?`,
-  );
+  const texts = typeof value === 'string' ? choices.filter((each) => typeof each === 'string') : [];
+  const help = didYouMean(show(value), texts, `It is one of ${quoted(choices.map(show))}.`);
+  return problem('never', literalNode, `the value is never \`${show(value)}\``, help);
 }
 
 function show(value: Json): string {
@@ -141,9 +128,12 @@ export function inferCall(
 
 function unusable(node: Ast & { op: 'call' | 'rcall' }, name: string, message: string): Problem {
   if (FUNCTION_NAMES.includes(name)) return problem('function', node, message);
-  if (name === 'not') return problem('function', node, message, 'write `!`');
-  const near = nearest(name, FUNCTION_NAMES);
-  return problem('function', node, message, near === undefined ? undefined : `did you mean \`${near}\`?`);
+  return problem(
+    'function',
+    node,
+    message,
+    name === 'not' ? 'Write `!`.' : didYouMean(name, FUNCTION_NAMES, undefined),
+  );
 }
 
 function checkSearch(name: string, [text, pattern]: readonly [Ast, Ast], [type]: readonly [Type, Type]): Problem[] {

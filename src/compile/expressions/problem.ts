@@ -33,7 +33,7 @@ export function problem(
 export function reportProblems(report: Report, located: LocatedScalar, problems: readonly Problem[], offset = 0): void {
   for (const { code, message, start, end, help } of problems) {
     const at = rangeWithin(report.source, located, offset + start, offset + end);
-    report[severityOf({ code })](CODES[code], at, message, { help: capital(help ?? MENDED[message]) });
+    report[severityOf({ code })](CODES[code], at, message, { help: help ?? MENDED[message] });
   }
 }
 
@@ -46,7 +46,7 @@ export function expressionsIn(
   const { parts, problems } = parseTemplate(located.value);
   for (const { severity, message, start, end, help } of problems) {
     const at = rangeWithin(report.source, located, start, end);
-    report[severity]('bad-template', at, message, { help: capital(help) });
+    report[severity]('bad-template', at, message, { help });
   }
   return parts.flatMap((part) => ('expr' in part ? part : []));
 }
@@ -68,16 +68,10 @@ const CODES: { readonly [code in ProblemCode]: DiagnosticCode } = {
 };
 
 const MENDED: { readonly [message: string]: string } = {
-  'unexpected character: =': 'write `==` to compare',
-  "unexpected character: '?'": 'write `a == null ? b : a` for `a ?? b`',
-  'unexpected `?`': 'write `a == null ? b : a` for `a ?? b`',
+  'unexpected character: =': 'Write `==` to compare.',
+  "unexpected character: '?'": 'Write `a == null ? b : a` for `a ?? b`.',
+  'unexpected `?`': 'Write `a == null ? b : a` for `a ?? b`.',
 };
-
-export function capital(help: string | undefined): string | undefined {
-  return help === undefined
-    ? undefined
-    : `${help.charAt(0).toUpperCase()}${help.slice(1)}${/[.?!]$/.test(help) ? '' : '.'}`;
-}
 
 export function regexProblem(pattern: string): { readonly message: string; readonly help: string } | null {
   const problem = patternProblem(pattern);

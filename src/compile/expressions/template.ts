@@ -35,7 +35,7 @@ export function parseTemplate(text: string): ParsedTemplate {
   for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, done)) {
     const close = closeOf(text, open + OPEN.length);
     if (close === -1) {
-      const help = 'close it with `}}`, or write `{{ "{{" }}` to mean the braces themselves';
+      const help = 'Close it with `}}`, or write `{{ "{{" }}` to mean the braces themselves.';
       problems.push({
         severity: 'warning',
         message: '`{{` is never closed, so it is plain text',

@@ -1,9 +1,8 @@
 /** Frames: graphs that run inside a node are drawn around it. */
+import { END, START, shape } from './picture.ts';
 import type { Picture, PictureNode } from './picture.ts';
 
 type Drawn = Pick<Picture, 'nodes' | 'edges' | 'cycles'>;
-
-const [START_ID, END_ID] = ['~start', '~end'] as const;
 
 /** Each sub-flow or sub-graph in a frame of its own: its node leads to its first node, and its ends lead back to where the node's routes begin. */
 export function withFrames<Outer extends Drawn>(outer: Outer, subs: ReadonlyMap<string, Drawn>): Outer {
@@ -12,23 +11,16 @@ export function withFrames<Outer extends Drawn>(outer: Outer, subs: ReadonlyMap<
     const inner = subs.get(node.id);
     if (inner === undefined) return [node];
     const group = node.group ?? node.id;
-    const own = inner.nodes.filter(({ id }) => id !== START_ID && id !== END_ID);
-    const returns = {
-      id: back(node.id),
-      kind: 'join',
-      label: 'join',
-      detail: 'returns',
-      description: null,
-      group,
-    } as const;
+    const own = inner.nodes.filter(({ id }) => id !== START.id && id !== END.id);
+    const returns = { ...shape(back(node.id), 'join', 'join', 'returns'), group };
     return [{ ...node, group }, ...own.map((each) => ({ ...each, id: `${node.id}/${each.id}`, group })), returns];
   });
   const inside = [...subs].flatMap(([id, { edges }]) =>
     edges.map((edge) => ({
       ...edge,
-      from: edge.from === START_ID ? id : `${id}/${edge.from}`,
-      to: edge.to === END_ID ? back(id) : `${id}/${edge.to}`,
-      kind: edge.from === START_ID ? ('branch' as const) : edge.to === END_ID ? ('join' as const) : edge.kind,
+      from: edge.from === START.id ? id : `${id}/${edge.from}`,
+      to: edge.to === END.id ? back(id) : `${id}/${edge.to}`,
+      kind: edge.from === START.id ? ('branch' as const) : edge.to === END.id ? ('join' as const) : edge.kind,
     })),
   );
   const cycles = [...subs].flatMap(([id, inner]) =>

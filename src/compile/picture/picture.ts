@@ -64,6 +64,14 @@ export interface Picture {
   readonly cycles: readonly PictureCycle[];
 }
 
+/** A node that has no description of its own. */
+export function shape(id: string, kind: ShapeKind, label: string, detail: string | null = null): PictureNode {
+  return { id, kind, label, detail, description: null };
+}
+
+export const START = shape('~start', 'start', 'start');
+export const END = shape('~end', 'end', 'end');
+
 /** The groups in the order of their first nodes, with the nodes of each. */
 export function groupsOf({ nodes }: Picture): ReadonlyMap<string, readonly PictureNode[]> {
   const groups = Map.groupBy(nodes, ({ group }) => group ?? '');

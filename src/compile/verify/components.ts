@@ -57,6 +57,11 @@ export function componentsOf<Id>(ids: Iterable<Id>, successors: (id: Id) => read
   return found;
 }
 
+/** The members of each cycle, or of cycles that share members. */
+export function cyclesIn<Id>(ids: Iterable<Id>, successors: (id: Id) => readonly Id[]): readonly (readonly Id[])[] {
+  return componentsOf(ids, successors).flatMap(({ members, cyclic }) => (cyclic ? [members.toReversed()] : []));
+}
+
 /** Everything that can be reached from the roots, the roots included. */
 export function reachableFrom<Id>(roots: Iterable<Id>, successors: (id: Id) => readonly Id[]): Set<Id> {
   const reached = new Set<Id>(roots);

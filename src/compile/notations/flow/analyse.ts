@@ -126,7 +126,7 @@ function prepare(preparing: Preparing): ReadonlyMap<string, Prepared> {
 
 function prepareNode(node: FlowNode, type: NodeType, preparing: Preparing): Prepared {
   const { expressions, report } = preparing;
-  const expects = expressions.reads(node.id, type.expanded(node.value));
+  const expects = expressions.reads(node.id, type.expanded?.(node.value) ?? null);
   const parts = type.prepare(node, preparing);
   const routes =
     type.routes?.(node, parts, preparing) ?? guardedRoutes(node, 'routes', node.value.routes, expressions, report);

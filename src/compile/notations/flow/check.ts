@@ -2,7 +2,7 @@
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { listed } from '../../document/shape/fault-words.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { didYouMean } from '../../diagnose/nearest.ts';
 import { patternProblem } from '../../../expr/text-search.ts';
 import { toolNames } from '../../document/names-check.ts';
 import { writtenGraph } from './edges.ts';
@@ -34,7 +34,7 @@ function checkTargets(flow: Flow, { nodes }: WrittenGraph, report: Report): void
     for (const { to, at } of edges) {
       if (to === END || flow.declared.has(to)) continue;
       report.error('unknown-target', at, `unknown target '${to}' on flow node '${id}'`, {
-        help: suggestion(to, [...flow.declared.all, END], 'Declare that node, or write `end` to end the path.'),
+        help: didYouMean(to, [...flow.declared.all, END], 'Declare that node, or write `end` to end the path.'),
       });
     }
   }
@@ -83,7 +83,7 @@ function checkEntry(flow: Flow, report: Report): void {
   const { entry } = flow.value;
   if (flow.declared.has(entry)) return;
   report.error('unknown-entry', flow.at('entry'), `the entry '${entry}' is not a declared flow node`, {
-    help: suggestion(entry, flow.declared.all, `Declared nodes: ${listed([...flow.declared.all])}.`),
+    help: didYouMean(entry, flow.declared.all, `Declared nodes: ${listed([...flow.declared.all])}.`),
   });
 }
 
@@ -124,9 +124,4 @@ function checkCap(flow: Flow, written: WrittenGraph, reached: ReadonlySet<string
       help: 'Set `max_iterations` to the most node visits of a run, or `max_visits` on a node of the cycle.',
     },
   );
-}
-
-function suggestion(word: string, known: Iterable<string>, otherwise: string): string {
-  const near = nearest(word, known);
-  return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
 }

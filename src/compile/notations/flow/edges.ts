@@ -6,7 +6,7 @@ import { nearest } from '../../diagnose/nearest.ts';
 import { childOf, entryMeant, itemsOf, textOf } from '../../source/located.ts';
 import type { Located } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
-import { componentsOf, reachableFrom } from '../../verify/components.ts';
+import { cyclesIn, reachableFrom } from '../../verify/components.ts';
 import { END, isCatchAll } from './model.ts';
 import type { EdgeField, FlowEdge } from './model.ts';
 import { NODE_TYPES } from './nodes/registry.ts';
@@ -108,9 +108,7 @@ function unboundedIn(nodes: ReadonlyMap<string, NamedEdges>): WrittenGraph['unbo
     const followed = bounded ? edges.filter(({ kind }) => kind === 'over') : edges;
     return followed.flatMap(({ to }) => (nodes.has(to) && to !== END ? [to] : []));
   };
-  return componentsOf(nodes.keys(), next)
-    .filter(({ cyclic }) => cyclic)
-    .map(({ members }) => [...members].reverse());
+  return cyclesIn(nodes.keys(), next);
 }
 
 interface ReadNodes {

@@ -1,5 +1,5 @@
 /** The authored graph: who leads where, which nodes belong to a branch, and what can have happened before what. */
-import { componentsOf, reachableFrom } from '../../verify/components.ts';
+import { componentsOf, cyclesIn, reachableFrom } from '../../verify/components.ts';
 import { END } from './model.ts';
 import type { Flow, FlowEdge } from './model.ts';
 
@@ -7,6 +7,10 @@ export interface FlowGraph {
   readonly edges: ReadonlyMap<string, readonly FlowEdge[]>;
   /** Declared targets only, each as often as it is named. */
   targets(id: string): readonly string[];
+  /** Of the targets, the first nodes of branches. */
+  heads(id: string): readonly string[];
+  /** The targets that are not. */
+  onward(id: string): readonly string[];
   readonly cycles: readonly (readonly string[])[];
   /** By parallel node: everything that can run in one of its branches. */
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
@@ -22,27 +26,25 @@ export function graphOfFlow(flow: Flow): FlowGraph {
   const edges = new Map([...flow.nodes.values()].map((node) => [node.id, node.edges]));
   const followed = new Map([...edges].map(([id, list]) => [id, list.filter(({ to }) => flow.nodes.has(to))]));
   const targets = (id: string): readonly string[] => followed.get(id)?.map(({ to }) => to) ?? [];
+  const only = (id: string, branches: boolean): readonly string[] =>
+    (followed.get(id) ?? []).flatMap(({ to, kind }) => ((kind === 'branch') === branches ? [to] : []));
+  const heads = (id: string): readonly string[] => only(id, true);
+  const onward = (id: string): readonly string[] => only(id, false);
   const inBranches = new Map<string, ReadonlySet<string>>();
-  for (const [id, list] of followed) {
-    const heads = list.filter(({ kind }) => kind === 'branch').map(({ to }) => to);
-    if (heads.length > 0) inBranches.set(id, reachableFrom(heads, targets));
-  }
+  for (const id of followed.keys()) if (heads(id).length > 0) inBranches.set(id, reachableFrom(heads(id), targets));
   const nested = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.subFlow === undefined ? [] : [id]));
   const joins = [...inBranches.keys(), ...nested];
-  const onward = joins.flatMap((id) =>
-    (followed.get(id) ?? []).flatMap(({ kind, to }) => (kind === 'branch' ? [] : to)),
-  );
   const later = laterOf(followed, inBranches);
   // An edge to an unknown node may have been meant for any node, so the order of nodes is then unknown.
   const poisoned = [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
   return {
     edges,
     targets,
+    heads,
+    onward,
     inBranches,
-    afterJoins: new Set([...joins, ...reachableFrom(onward, targets)]),
-    cycles: componentsOf(flow.nodes.keys(), targets)
-      .filter(({ cyclic }) => cyclic)
-      .map(({ members }) => [...members].reverse()),
+    afterJoins: new Set([...joins, ...reachableFrom(joins.flatMap(onward), targets)]),
+    cycles: cyclesIn(flow.nodes.keys(), targets),
     precedes: (first, second, leaving) => poisoned || later.precedes(first, second, leaving),
     afterError: (id, leaving) => poisoned || later.afterError(id, leaving),
   };
@@ -98,10 +100,8 @@ function runsOfBranch(flow: Flow, id: string): number {
   return (node?.facts.items?.(node.value).most ?? 1) * (node?.value.retry?.max_attempts ?? 1);
 }
 
-function threadsPassing(flow: Flow, graph: FlowGraph): (id: string) => number {
-  const onward = (id: string): readonly string[] =>
-    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (kind !== 'branch' && flow.nodes.has(to) ? [to] : []));
-  const heads = [...graph.edges.values()].flat().filter(({ kind, to }) => kind === 'branch' && flow.nodes.has(to));
+function threadsPassing(flow: Flow, { heads: headsOf, onward }: FlowGraph): (id: string) => number {
+  const heads = [...flow.nodes.keys()].flatMap((from) => headsOf(from).map((to) => ({ from, to })));
   if (heads.length * flow.nodes.size > WORK_MAX) return () => VISITS_DEFAULT;
   const run = reachableFrom([flow.value.entry], onward);
   const threads = heads.map(({ from, to }) => ({ from, passes: reachableFrom([to], onward) }));
@@ -176,16 +176,16 @@ function stepsOf(
 ): ReadonlyMap<string, readonly string[]> {
   const steps = new Map<string, string[]>();
   for (const [id, list] of edges) {
-    const joins = inBranches.has(id);
-    steps.set(id, [
-      ...(joins ? [joinOf(id)] : []),
-      ...list.flatMap(({ kind, to }) => (joins && kind !== 'branch' ? [] : [to])),
-    ]);
-    if (joins)
-      steps.set(
-        joinOf(id),
-        list.flatMap(({ kind, to }) => (kind === 'branch' ? [] : [to])),
-      );
+    const [heads, onward] = [
+      list.filter(({ kind }) => kind === 'branch'),
+      list.filter(({ kind }) => kind !== 'branch'),
+    ];
+    const after = onward.map(({ to }) => to);
+    if (!inBranches.has(id)) steps.set(id, after);
+    else {
+      steps.set(id, [joinOf(id), ...heads.map(({ to }) => to)]);
+      steps.set(joinOf(id), after);
+    }
   }
   for (const [id, members] of inBranches) for (const member of members) steps.get(member)?.push(joinOf(id));
   return steps;

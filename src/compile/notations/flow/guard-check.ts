@@ -6,6 +6,7 @@ import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { builtinTool } from '../../../catalog/builtin-tools.ts';
+import { textOf } from '../../source/located.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
 import type { Expressions } from './expressions.ts';
@@ -24,7 +25,7 @@ export function checkGuards({ flow, graph, definitions, expressions, report }: G
   const isOpen = (agent: string): boolean => (definitions.agents[agent]?.output ?? null) === null;
   for (const node of flow.nodes.values()) {
     const { routes } = node.value;
-    const decides = textField(node, 'expr');
+    const decides = textOf(node.located('expr')) ?? null;
     for (const [index, route] of routes.entries()) {
       if (isCatchAll(route) || !isProtection(flow.nodes.get(route.to), definitions)) continue;
       const guard = decides ?? route.when ?? '';
@@ -51,17 +52,12 @@ export function checkGuards({ flow, graph, definitions, expressions, report }: G
 }
 
 function isProtection(node: FlowNode | undefined, definitions: Definitions): boolean {
-  return node?.value.type === 'approval' || changesWorld(node, definitions);
+  return node?.facts.choices !== undefined || changesWorld(node, definitions);
 }
 
 function changesWorld(node: FlowNode | undefined, definitions: Definitions): boolean {
-  const tool = node?.value.type === 'tool' ? textField(node, 'tool') : null;
-  if (tool === null) return false;
+  const tool = node?.facts.tool?.(node.value);
+  if (tool === undefined) return false;
   const def = Object.hasOwn(definitions.tools, tool) ? definitions.tools[tool] : builtinTool(tool);
   return def !== undefined && !onlyReads(def.effect);
-}
-
-function textField(node: FlowNode | undefined, field: string): string | null {
-  const located = node?.located(field);
-  return located?.kind === 'scalar' && typeof located.value === 'string' ? located.value : null;
 }

@@ -139,8 +139,8 @@ export interface NodeFacts<Value extends CommonValue = CommonValue> {
   readonly leaves?: false;
   /** The value that a path returns if it ends after the node. */
   output(slots: Slots, id: string): Expr;
-  /** The JSON Schema of the value that expressions read under the node's id. */
-  readable(node: FlowNode<Value>, flow: Flow, definitions: Definitions): Json;
+  /** The fields that expressions read under the node's id, each with its JSON Schema. */
+  readable(node: FlowNode<Value>, flow: Flow, definitions: Definitions): { [field: string]: Json };
   readonly shape: ShapeKind;
   draw(value: Value): Drawing;
   /** The agent whose output bare names read after the node: unchanged if absent, unknown if null. */

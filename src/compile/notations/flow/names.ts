@@ -2,7 +2,7 @@
 import { isRecord } from '../../../expr/json.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Path } from '../../expressions/reads.ts';
-import { nearest } from '../../diagnose/nearest.ts';
+import { didYouMean, quoted } from '../../diagnose/nearest.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Flow } from './model.ts';
 import type { Slots } from './slots.ts';
@@ -56,7 +56,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
         const node = flow.nodes.get(meaning.id);
-        return node?.facts.readable(node, flow, definitions);
+        return node && { type: 'object', properties: node.facts.readable(node, flow, definitions) };
       }
       if (meaning.is === 'bare') return fieldSchema(definitions, root, recent);
       if (root === 'error') return ERROR_SCHEMA;
@@ -94,13 +94,12 @@ function approvalMeaning(flow: Flow, field: string | undefined): Meaning {
   const approvals = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.choices === undefined ? [] : [id]));
   const isDamaged = field !== undefined && flow.declared.has(field) && !flow.nodes.has(field);
   if (field === undefined || approvals.includes(field) || isDamaged) return { is: 'context' };
-  const all = approvals.map((each) => `\`${each}\``).join(', ');
   return {
     is: 'nothing',
     message: flow.declared.has(field)
       ? `flow node \`${field}\` is not an approval`
       : `there is no approval \`${field}\``,
-    help: near(field, approvals) ?? (approvals.length === 0 ? undefined : `Approvals: ${all}.`),
+    help: didYouMean(field, approvals, approvals.length === 0 ? undefined : `Approvals: ${quoted(approvals)}.`),
   };
 }
 
@@ -112,7 +111,7 @@ function fieldMeaning(flow: Flow, definitions: Definitions, read: Path, recent: 
     const help =
       root === 'previous'
         ? `Write \`output\` for the output of the latest agent, or the id of the node.`
-        : near(root, ids);
+        : didYouMean(root, ids, undefined);
     return { is: 'nothing', message: `there is no flow node \`${root}\``, help };
   }
   const schemas = [...recent.agents].map((agent) => outputSchema(definitions, agent));
@@ -125,15 +124,18 @@ function fieldMeaning(flow: Flow, definitions: Definitions, read: Path, recent: 
     return {
       is: 'nothing',
       message: `there is no \`${root}\` here: no agent has answered yet whose output could have it`,
-      help:
-        near(root, [...ids, 'event', 'approvals', 'error']) ?? 'Write the full path, such as `event.payload.message`.',
+      help: didYouMean(
+        root,
+        [...ids, 'event', 'approvals', 'error'],
+        'Write the full path, such as `event.payload.message`.',
+      ),
     };
   }
   const agents = [...recent.agents].map((agent) => `\`${agent}\``).join(' or ');
   return {
     is: 'nothing',
     message: `there is no \`${root}\` in the output of ${agents}`,
-    help: near(root, [...fields, ...ids]) ?? `Its schema has ${fields.map((each) => `\`${each}\``).join(', ')}.`,
+    help: didYouMean(root, [...fields, ...ids], `Its schema has ${quoted(fields)}.`),
   };
 }
 
@@ -178,11 +180,6 @@ const ERROR_SCHEMA: Json = {
     code: { type: 'string' },
   },
 };
-
-function near(word: string, known: readonly string[]): string | undefined {
-  const found = nearest(word, known);
-  return found === undefined ? undefined : `Did you mean \`${found}\`?`;
-}
 
 function propertyOf(schema: Json, name: string): Json | undefined {
   const properties = isRecord(schema) ? schema['properties'] : undefined;

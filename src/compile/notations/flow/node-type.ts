@@ -137,8 +137,8 @@ export interface Lowering {
 
 export interface NodeType<Value extends CommonValue = CommonValue, Parts = unknown> extends NodeFacts<Value> {
   check?(node: FlowNode<Value>, checking: Checking): void;
-  /** The part of the node that is expanded when it runs. */
-  expanded(value: Value): Json;
+  /** The part of the node that is expanded when it runs, if any. */
+  expanded?(value: Value): Json;
   /** Checks and rewrites the node's own expressions. */
   prepare(node: FlowNode<Value>, preparing: Preparing): Parts;
   /** Checks and rewrites the routes, if they are not guards. */

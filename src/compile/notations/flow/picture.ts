@@ -1,4 +1,5 @@
 /** A flow as something to draw: the nodes as they were written, the join of a parallel node beside it, one `end` where paths stop. */
+import { END as STOP, START, shape } from '../../picture/picture.ts';
 import type { Picture, PictureEdge, PictureNode } from '../../picture/picture.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
@@ -6,22 +7,20 @@ import { isPoison } from '../../document/shape/poison.ts';
 import { END } from './model.ts';
 import type { Flow, FlowEdge, FlowNode } from './model.ts';
 
-const [START_ID, END_ID] = ['~start', '~end'] as const;
-
 /** `toolsOf` gives the tools of an agent. */
 export function drawFlow(flow: Flow, graph: FlowGraph, toolsOf: (agent: string) => readonly string[]): Picture {
-  const nodes: PictureNode[] = [plain(START_ID, 'start')];
+  const nodes: PictureNode[] = [START];
   const edges: DrawnEdge[] = [];
   const within = placesOf(flow, graph);
   if (flow.nodes.has(flow.value.entry))
-    edges.push({ from: START_ID, to: flow.value.entry, kind: 'route', label: null });
+    edges.push({ from: START.id, to: flow.value.entry, kind: 'route', label: null });
   for (const node of flow.nodes.values()) {
     nodes.push(drawn(node, toolsOf));
     const { join } = node.facts.draw(node.value);
-    if (join !== undefined) nodes.push({ ...plain(joinId(node.id), 'join'), label: 'join', detail: join });
+    if (join !== undefined) nodes.push(shape(joinId(node.id), 'join', 'join', join));
     edges.push(...edgesOfNode(node, graph, flow, within(node.id)));
   }
-  if (edges.some(({ to }) => to === END_ID)) nodes.push(plain(END_ID, 'end'));
+  if (edges.some(({ to }) => to === STOP.id)) nodes.push(STOP);
   const bound = flow.value.max_iterations > 0 ? `max_iterations: ${flow.value.max_iterations}` : null;
   return {
     title: isPoison(flow.value.id) ? 'flow' : flow.value.id,
@@ -41,18 +40,14 @@ function boundOf(flow: Flow, members: readonly string[]): string | null {
 
 /** Where a path stops: at the end of the run, or at the join of the branch it is in; at both, where it can be in either. */
 function placesOf(flow: Flow, graph: FlowGraph): (id: string) => readonly string[] {
-  const along = (id: string): readonly string[] =>
-    (graph.edges.get(id) ?? []).flatMap(({ to, kind }) => (kind !== 'branch' && flow.nodes.has(to) ? [to] : []));
-  const main = reachableFrom([flow.value.entry], along);
-  const branches = [...graph.inBranches.keys()].map((id) => {
-    const heads = (graph.edges.get(id) ?? []).flatMap(({ to, kind }) =>
-      kind === 'branch' && flow.nodes.has(to) ? [to] : [],
-    );
-    return { id, members: reachableFrom(heads, along) };
-  });
+  const main = reachableFrom([flow.value.entry], graph.onward);
+  const branches = [...graph.inBranches.keys()].map((id) => ({
+    id,
+    members: reachableFrom(graph.heads(id), graph.onward),
+  }));
   return (id) => {
     const joins = branches.flatMap((each) => (each.members.has(id) ? [joinId(each.id)] : []));
-    return main.has(id) || joins.length === 0 ? [...joins, END_ID] : joins;
+    return main.has(id) || joins.length === 0 ? [...joins, STOP.id] : joins;
   };
 }
 
@@ -66,7 +61,7 @@ function edgesOfNode(node: FlowNode, graph: FlowGraph, flow: Flow, stops: readon
     targets(to).map((target) => ({
       from: kind === 'branch' ? id : from,
       to: target,
-      kind: kind === 'late' ? 'over' : kind === 'route' && to === END && target !== END_ID ? 'join' : kind,
+      kind: kind === 'late' ? 'over' : kind === 'route' && to === END && target !== STOP.id ? 'join' : kind,
       label: label ?? plainLabel(kind, value),
     }));
   const branchesFirst = [
@@ -133,10 +128,6 @@ function drawn({ id, value, facts }: FlowNode, toolsOf: (agent: string) => reado
     detail: isPoison(detail) ? null : detail,
     description: value.description ?? null,
   };
-}
-
-function plain(id: string, kind: 'start' | 'end' | 'join'): PictureNode {
-  return { id, kind, label: kind, detail: null, description: null };
 }
 
 function joinId(id: string): string {

@@ -2,7 +2,6 @@
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { capital } from '../../expressions/problem.ts';
 import type { Range } from '../../source/range.ts';
 import { isEmpty, overlap, regionOf, within } from '../../expressions/region.ts';
 import type { Region } from '../../expressions/region.ts';
@@ -97,7 +96,7 @@ function reportImpossible(
   const number = value.kind === 'number' && String(Number(wanted)) !== wanted;
   if (problem === null && !boolean && !number) return;
   const message = problem?.message ?? `the value is a ${value.kind}, which never reads \`${wanted}\``;
-  report.warning('never-holds', at, message, { help: capital(problem?.help) });
+  report.warning('never-holds', at, message, { help: problem?.help });
 }
 
 function reportAfterCatchAll(node: FlowNode, routes: readonly RouteValue[], report: Report): void {

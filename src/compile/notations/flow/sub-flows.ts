@@ -1,5 +1,5 @@
 /** Finds the flow that a `flow` node names: by id in `flows:` of its document, or in a file beside the document. */
-import { nearest } from '../../diagnose/nearest.ts';
+import { didYouMean } from '../../diagnose/nearest.ts';
 import { listed } from '../../document/shape/fault-words.ts';
 import { isPoison } from '../../document/shape/poison.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
@@ -112,13 +112,10 @@ function reportOuterOnly({ doc }: ReadDocument, report: Report): void {
 }
 
 function reportUnknown(node: FlowNode, name: string, known: readonly string[], { report }: Standing): void {
-  const near = nearest(name, known);
   const declared = known.length === 0 ? '' : ` Declared: ${listed(known)}.`;
+  const otherwise = `Declare it under \`flows\`, or name a file, as \`./${name}.flow.yaml\`.${declared}`;
   report.error('unknown-flow', node.at('flow'), `unknown flow '${name}' on flow node '${node.id}'`, {
-    help:
-      near === undefined
-        ? `Declare it under \`flows\`, or name a file, as \`./${name}.flow.yaml\`.${declared}`
-        : `Did you mean \`${near}\`?`,
+    help: didYouMean(name, known, otherwise),
   });
 }
 

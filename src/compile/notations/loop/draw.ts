@@ -1,4 +1,5 @@
 /** The picture of a loop: its main phases, the agents in them, and the edges back. */
+import { shape } from '../../picture/picture.ts';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
@@ -18,13 +19,8 @@ function counted(count: number, one: string, many = `${one}s`): string {
 
 export function drawLoop(loop: Loop): Picture {
   const tools = toolsOf(loop);
-  const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode => ({
-    id,
-    kind,
-    label: id.replaceAll('_', ' '),
-    detail,
-    description: null,
-  });
+  const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode =>
+    shape(id, kind, id.replaceAll('_', ' '), detail);
   const edge = (from: string, to: string, label: string | null = null, back = false): PictureEdge => ({
     from,
     to,

@@ -1,5 +1,6 @@
 /** The picture of a staged flow: five stages in a row, the gates between them, and the ways of a failure. */
 import { DECISION_TABLE } from '../../../catalog/failures.ts';
+import { shape } from '../../picture/picture.ts';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import { mayEscalate } from './kinds.ts';
@@ -58,10 +59,6 @@ export function drawStaged(staged: Staged): Picture {
 
 function gateDetail({ plan: { critic } }: Staged): string {
   return critic === null ? 'tasks, ids, workers' : `tasks, ids, workers, ${critic}`;
-}
-
-function shape(id: string, kind: ShapeKind, label: string, detail: string | null = null): PictureNode {
-  return { id, kind, label, detail, description: null };
 }
 
 function edge(from: string, to: string, label: string | null = null, kind: PictureEdge['kind'] = 'route'): PictureEdge {

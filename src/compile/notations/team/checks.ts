@@ -96,7 +96,7 @@ export function readContracts(
       return [{ name: `contract:${label}`, label, config: configOf(reading, { Requires: contract.Requires }) }];
     const names = namesAt(reading.body.located(), 'Contracts', teamKeys(), ['Name']);
     if (names.has(label)) return [];
-    const help = suggestion(names.near(label), 'Declare it under `Contracts`.');
+    const help = names.help(label, 'Declare it under `Contracts`.');
     reading.report.error('unknown-contract', reading.at(...at), `unknown contract \`${label}\``, { help });
     return [];
   });

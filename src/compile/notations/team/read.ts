@@ -4,7 +4,7 @@ import { declareIds, namesAt } from '../../document/names.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { childOf, textOf, type Path } from '../../source/located.ts';
-import { nearest, quoted, suggestion } from '../../diagnose/nearest.ts';
+import { nearest, quoted } from '../../diagnose/nearest.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import { readShape, type Shaped } from '../../document/shape/shape.ts';
 import { ARTIFACTS, EVIDENCE_FAILURES } from '../../../catalog/validators.ts';
@@ -105,7 +105,7 @@ function readingOf(document: ReadDocument, body: Body, report: Report, definitio
     if (names.all.has(name)) return true;
     // A team without agents is reported as a whole.
     if (names.has(name) || (names.all.size === 0 && body.sound)) return false;
-    const help = suggestion(names.near(name), 'Declare it under `Agents`.');
+    const help = names.help(name, 'Declare it under `Agents`.');
     report.error('unknown-agent', body.at(...path), `unknown agent \`${name}\``, { help });
     return false;
   };

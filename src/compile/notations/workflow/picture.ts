@@ -1,4 +1,5 @@
 /** A workflow as something to draw: steps in a row, conditions as diamonds that can be passed by, batches side by side, loops. */
+import { END, START, shape } from '../../picture/picture.ts';
 import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../picture/picture.ts';
 import { NOBODY, type Step, type Unit, type Workflow } from './model.ts';
 
@@ -10,12 +11,12 @@ export function drawWorkflow(
   toolsOf: (agent: string) => readonly string[],
 ): Picture {
   const drawing = new Drawing();
-  drawing.enter({ id: '~start', kind: 'start', label: 'start', detail: null, description: null });
+  drawing.enter(START);
   for (const unit of units) {
     if (unit.is === 'batch') drawBatch(drawing, unit.branches, unit.collect);
     else drawStep(drawing, unit.step);
   }
-  drawing.enter({ id: '~end', kind: 'end', label: 'end', detail: null, description: null });
+  drawing.enter(END);
   const { edges, cycles } = drawing;
   const agents = new Map(workflow.steps.map((step) => [idOf(step), step.agent]));
   const nodes = drawing.nodes.map((node) => {
@@ -46,13 +47,7 @@ function drawStep(drawing: Drawing, step: Step): void {
   const passed: Exit[] = [];
   if (step.mode === 'Conditional') {
     const asked = `${id}?`;
-    drawing.enter({
-      id: asked,
-      kind: 'decision',
-      label: `contains ${JSON.stringify(step.contains)}`,
-      detail: null,
-      description: null,
-    });
+    drawing.enter(shape(asked, 'decision', `contains ${JSON.stringify(step.contains)}`));
     passed.push(route(asked, 'no'));
     drawing.open = [route(asked, 'yes')];
   }
@@ -71,7 +66,7 @@ function drawStep(drawing: Drawing, step: Step): void {
 
 function drawBatch(drawing: Drawing, branches: readonly Step[], collect: Step | null): void {
   const fork = `${branches[0] === undefined ? '' : idOf(branches[0])}.fan-out`;
-  drawing.enter({ id: fork, kind: 'parallel', label: 'fan out', detail: null, description: null });
+  drawing.enter(shape(fork, 'parallel', 'fan out'));
   const ends: Exit[] = [];
   for (const branch of branches) {
     drawing.open = [{ from: fork, kind: 'branch', label: null }];
@@ -79,20 +74,17 @@ function drawBatch(drawing: Drawing, branches: readonly Step[], collect: Step | 
     ends.push({ from: idOf(branch), kind: 'join', label: null }, ...skips(branch));
   }
   drawing.open = ends;
-  const detail = collect === null ? 'all; the last output goes on' : 'all; outputs are joined';
-  drawing.enter({
-    id: collect === null ? `${fork}.join` : idOf(collect),
-    kind: 'join',
-    label: collect?.name ?? 'join',
-    detail,
-    description: null,
-  });
+  drawing.enter(
+    collect === null
+      ? shape(`${fork}.join`, 'join', 'join', 'all; the last output goes on')
+      : shape(idOf(collect), 'join', collect.name, 'all; outputs are joined'),
+  );
 }
 
 function nodeOf(step: Step): PictureNode {
   const retries = step.onError === 'Retry' ? `, ${step.retries} ${step.retries === 1 ? 'retry' : 'retries'}` : '';
   const detail = step.agent.startsWith(NOBODY) ? null : `${step.agent}${retries}`;
-  return { id: idOf(step), kind: 'agent', label: step.name, detail, description: null };
+  return shape(idOf(step), 'agent', step.name, detail);
 }
 
 function skips(step: Step): readonly Exit[] {

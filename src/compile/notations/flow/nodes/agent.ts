@@ -4,7 +4,6 @@ import type { Json } from '../../../../expr/json.ts';
 import { jsonMap, name } from '../../../document/shape/fields.ts';
 import { listed } from '../../../document/shape/fault-words.ts';
 import { POISON } from '../../../document/shape/poison.ts';
-import { nearest } from '../../../diagnose/nearest.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS, REPLY } from '../../../lower/agent-turn/turn.ts';
 import type { AgentTurn } from '../../../lower/agent-turn/turn.ts';
@@ -31,9 +30,8 @@ const schema = nodeSchema('agent', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  readonly prompt: Expr;
-}
+/** The prompt. */
+type Parts = Expr;
 
 export const agentNode = nodeType<typeof schema, Parts>({
   type: 'agent',
@@ -42,13 +40,10 @@ export const agentNode = nodeType<typeof schema, Parts>({
   poison: { agent: POISON },
   check: checkAgent,
   expanded: ({ input }) => input,
-  prepare: (node, { expressions }) => ({ prompt: promptOf(node, expressions) }),
+  prepare: (node, { expressions }) => promptOf(node, expressions),
   lower: lowerAgent,
   output: (slots, id) => path(slots.of(id), 'output'),
-  readable: ({ value }, _, { agents }) => ({
-    type: 'object',
-    properties: { output: agents[value.agent]?.output ?? true },
-  }),
+  readable: ({ value }, _, { agents }) => ({ output: agents[value.agent]?.output ?? true }),
   draw: ({ agent }) => ({ detail: agent }),
   lastAgent: ({ agent }) => agent,
 });
@@ -57,11 +52,10 @@ function checkAgent(node: FlowNode<Value>, { document, report }: Checking): void
   const { agents } = document.names;
   const { id, value } = node;
   if (agents.has(value.agent)) return;
-  const near = nearest(value.agent, agents.all);
   const declared =
     agents.all.size === 0 ? 'Declare it under `agents`.' : `Declared agents: ${listed([...agents.all])}.`;
   report.error('unknown-agent', node.at('agent'), `unknown agent '${value.agent}' on flow node '${id}'`, {
-    help: near === undefined ? declared : `Did you mean \`${near}\`?`,
+    help: agents.help(value.agent, declared),
   });
 }
 
@@ -95,7 +89,7 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   if (agent !== undefined && agent.tools.length > 0) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
   kit.call(lowering.entered(prepared), {
-    effect: kit.builder.model(id, prepared.parts.prompt),
+    effect: kit.builder.model(id, prepared.parts),
     ...fitOf(lowering, value, output),
     writes: outputs(lowering, value, output, 'it.text'),
     timeoutMs: lowering.timeoutMs(prepared),
@@ -155,7 +149,7 @@ function addAgentTurn(
     charges,
     ...(id === undefined ? {} : { begin: id }),
     opening: [set('turn', quote(node.id))],
-    input: { prompt: parts.prompt },
+    input: { prompt: parts },
     user: lowering.user,
     tools,
     ...fitOf(lowering, node.value, output),

@@ -1,7 +1,7 @@
 /** An approval node: a question to a person, whose answer is one of the declared choices. */
 import type { Expr } from '../../../../ir/nodes.ts';
 import type { EscalationId } from '../../../../catalog/escalations.ts';
-import { nearest } from '../../../diagnose/nearest.ts';
+import { didYouMean } from '../../../diagnose/nearest.ts';
 import { checkApprovers, givenApprovers } from '../../../document/people.ts';
 import { approvers } from '../../../document/schema/people.ts';
 import { list, name, number, text } from '../../../document/shape/fields.ts';
@@ -32,9 +32,8 @@ const schema = nodeSchema('approval', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  readonly message: Expr;
-}
+/** The message. */
+type Parts = Expr;
 
 export const approvalNode = nodeType<typeof schema, Parts>({
   type: 'approval',
@@ -48,11 +47,11 @@ export const approvalNode = nodeType<typeof schema, Parts>({
     const { message, approvers: given, timeout } = node.value;
     const place = { at: (...path: Path) => node.at('approvers', ...path), of: `flow node '${node.id}'`, timeout };
     checkApprovers(given, definitions.people, place, report);
-    return { message: asText(message, expressions.template(node.id, node.located('message'), message)) };
+    return asText(message, expressions.template(node.id, node.located('message'), message));
   },
   lower: lowerApproval,
   output: (_, id) => path('approvals', id),
-  readable: () => ({ type: 'object', properties: {} }),
+  readable: () => ({}),
   draw: ({ message }) => ({ detail: message }),
   choices: ({ choices }) => choices,
 });
@@ -70,12 +69,11 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
   if (node.poisoned('choices') || node.poisoned('on_timeout')) return;
   if (expiry === undefined) return checkSilence(node, report);
   if (!choices.includes(expiry)) {
-    const near = nearest(expiry, choices);
     report.error(
       'unknown-choice',
       node.at('on_timeout'),
       `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`,
-      { help: near === undefined ? `Choices: ${listed(choices)}.` : `Did you mean \`${near}\`?` },
+      { help: didYouMean(expiry, choices, `Choices: ${listed(choices)}.`) },
     );
   } else if (timeout === undefined && !node.poisoned('timeout')) {
     report.warning('bad-value', node.at('on_timeout'), '`on_timeout` has no effect without `timeout`', {
@@ -116,7 +114,7 @@ function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
     code: 'CONFIRM_REQUIRED',
     ...givenApprovers(given, lowering.kit.builder.definitions.people),
     row: rowOf(lowering, prepared.node),
-    message: prepared.parts.message,
+    message: prepared.parts,
     writes: [setField('approvals', [id], 'it.choice'), ...lowering.out('it.choice', 'set')],
     timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
     next: lowering.routes(prepared),

@@ -28,7 +28,6 @@ export const decisionNode = nodeType<typeof schema, Parts>({
   shape: 'decision',
   poison: { expr: POISON },
   check: checkDecision,
-  expanded: () => null,
   prepare: (node, { expressions }) => {
     const checked = expressions.expression(node.id, node.located('expr'), false);
     return { source: checked?.source ?? 'null', kind: checked?.kind ?? 'any' };
@@ -37,7 +36,7 @@ export const decisionNode = nodeType<typeof schema, Parts>({
     decisionRoutes(node, { slot: path(slots.of(node.id), 'output'), expr: node.value.expr, kind }, expressions, report),
   lower: lowerDecision,
   output: (slots, id) => path(slots.of(id), 'output'),
-  readable: () => ({ type: 'object', properties: { output: true } }),
+  readable: () => ({ output: true }),
   draw: ({ expr }) => ({ detail: expr }),
 });
 

@@ -18,11 +18,7 @@ const schema = nodeSchema('fail', () => ({
   message: name().default('the flow failed').describe('What went wrong. Templates work.'),
 }));
 
-interface Parts {
-  readonly message: Expr;
-}
-
-export const failNode = nodeType<typeof schema, Parts>({
+export const failNode = nodeType<typeof schema, Expr>({
   type: 'fail',
   schema,
   idle: ['retry', 'timeout'],
@@ -38,20 +34,19 @@ export const failNode = nodeType<typeof schema, Parts>({
       );
   },
   expanded: ({ message }) => message,
-  prepare: ({ id, value, located }, { expressions }) => ({
-    message: asText(value.message, expressions.template(id, located('message'), value.message)),
-  }),
+  prepare: ({ id, value, located }, { expressions }) =>
+    asText(value.message, expressions.template(id, located('message'), value.message)),
   lower: ({ kit, entered, name: nameOf }, prepared) => {
     const { code, id } = prepared.node.value;
     kit.fail(entered(prepared), {
       class: 'semantic',
       type: 'FlowError',
       code,
-      message: prepared.parts.message,
+      message: prepared.parts,
       node: nameOf(id),
     });
   },
   output: () => 'null',
-  readable: () => ({ type: 'object', properties: {} }),
+  readable: () => ({}),
   draw: ({ code }) => ({ detail: code }),
 });

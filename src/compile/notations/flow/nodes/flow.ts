@@ -25,10 +25,8 @@ const schema = nodeSchema('flow', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  /** Null: the sub-flow gets the input of the flow that calls it. */
-  readonly input: Expr | null;
-}
+/** The input. Null: the sub-flow gets that of the flow that calls it. */
+type Parts = Expr | null;
 
 export const flowNode = nodeType<typeof schema, Parts>({
   type: 'flow',
@@ -36,12 +34,11 @@ export const flowNode = nodeType<typeof schema, Parts>({
   shape: 'tool',
   poison: { flow: POISON },
   expanded: ({ input }) => input ?? null,
-  prepare: ({ id, value, located }, { expressions }) => ({
-    input: value.input === undefined ? null : expressions.template(id, located('input'), value.input),
-  }),
+  prepare: ({ id, value, located }, { expressions }) =>
+    value.input === undefined ? null : expressions.template(id, located('input'), value.input),
   lower: lowerFlowNode,
   output: (slots, id) => path(slots.of(id), 'output'),
-  readable: () => ({ type: 'object', properties: { output: true } }),
+  readable: () => ({ output: true }),
   draw: ({ flow }) => ({ detail: flow }),
   subFlow: ({ flow }) => flow,
 });
@@ -85,7 +82,7 @@ function addSubFlow(
   const { head, timeoutMs } = lowering.subFlow(prepared, { budget, input, user });
   const given = [
     ...(vouching === null ? [] : [set(SLOT.user, vouching)]),
-    ...(parts.input === null ? [] : [set('input', parts.input), set('event', `{"payload": ${parts.input}}`)]),
+    ...(parts === null ? [] : [set('input', parts), set('event', `{"payload": ${parts}}`)]),
   ];
   const fresh = [set('approvals', '{}'), set('error', 'null'), set(SLOT.agent, 'null'), set(SLOT.out, 'null')];
   const output = `${SLOT.join}["0"].output`;

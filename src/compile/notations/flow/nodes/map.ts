@@ -30,9 +30,8 @@ const schema = nodeSchema('map', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  readonly over: Expr;
-}
+/** The list. */
+type Parts = Expr;
 
 export const mapNode = nodeType<typeof schema, Parts>({
   type: 'map',
@@ -42,12 +41,10 @@ export const mapNode = nodeType<typeof schema, Parts>({
   poison: { over: [], do: POISON },
   check: checkMap,
   expanded: ({ over }) => over,
-  prepare: (node, { expressions }) => ({
-    over: expressions.template(node.id, node.located('over'), node.value.over),
-  }),
+  prepare: ({ id, value, located }, { expressions }) => expressions.template(id, located('over'), value.over),
   lower: lowerMap,
   output: (slots, id) => path(slots.of(id), 'results'),
-  readable: () => ({ type: 'object', properties: { results: { type: 'array' } } }),
+  readable: () => ({ results: { type: 'array' } }),
   draw: ({ as, width, on_item_error: policy }) => ({
     detail: `each ${as}, ${width} at once`,
     join: `all items${policy === 'fail' ? '' : `, ${policy} failed`}`,
@@ -91,8 +88,7 @@ function lowerMap(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
     message: `\`over\` of \`${lowering.name(node.id)}\` is not a list`,
     code: 'VALIDATION_FAIL',
   });
-  const list = (step: Step, to: NodeId): NodeId =>
-    kit.pick(step, [{ when: `type(${parts.over}) == list`, to }], noList);
+  const list = (step: Step, to: NodeId): NodeId => kit.pick(step, [{ when: `type(${parts}) == list`, to }], noList);
   if (!whole) {
     const ways = lowering.failing(prepared, 'errors');
     const fork = addItems(lowering, prepared, lowering.part(prepared, 'items'), lowering.routes(prepared), ways);
@@ -143,7 +139,7 @@ function addItems(
   const lost = [set('error', 'null'), ...(policy === 'skip' ? [set(SLOT.partial, 'true')] : [])];
   const failed = policy === 'fail' ? fail : kit.set(part('lost'), lost, finish);
   return kit.fork(step, {
-    over: { each: parts.over, as, head },
+    over: { each: parts, as, head },
     widthMax: width,
     eager: policy === 'fail',
     into: SLOT.join,

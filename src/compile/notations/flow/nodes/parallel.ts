@@ -37,9 +37,8 @@ const schema = nodeSchema('parallel', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  readonly branches: readonly Route[];
-}
+/** The branches. */
+type Parts = readonly Route[];
 
 export const parallelNode = nodeType<typeof schema, Parts>({
   type: 'parallel',
@@ -48,13 +47,10 @@ export const parallelNode = nodeType<typeof schema, Parts>({
   edges: [{ field: 'branches', kind: 'branch' }],
   poison: { branches: [{ to: POISON }, { to: POISON }] },
   check: checkParallel,
-  expanded: () => null,
-  prepare: (node, { expressions, report }) => ({
-    branches: guardedRoutes(node, 'branches', node.value.branches, expressions, report),
-  }),
+  prepare: (node, { expressions, report }) => guardedRoutes(node, 'branches', node.value.branches, expressions, report),
   lower: lowerParallel,
   output: (slots, id) => path(slots.of(id), 'output'),
-  readable: (node, flow) => ({ type: 'object', properties: { output: branchesSchema(node, flow) } }),
+  readable: (node, flow) => ({ output: branchesSchema(node, flow) }),
   draw: drawParallel,
   lastAgent: () => null,
 });
@@ -120,8 +116,8 @@ function checkParallel(node: FlowNode<Value>, { report }: Checking): void {
 
 function lowerParallel(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { kit } = lowering;
-  const { id, value } = prepared.node;
-  const { branches } = prepared.parts;
+  const { parts: branches, node } = prepared;
+  const { id, value } = node;
   const names = branchNames(branches);
   const { type = 'all', count = 1, timeout = JOIN_TIMEOUT_SECONDS } = value.join ?? {};
   const need = type === 'all' ? 'all' : type === 'count' ? count : 1;

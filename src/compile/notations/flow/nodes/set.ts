@@ -10,9 +10,8 @@ const schema = nodeSchema('set', () => ({
   values: jsonMap().describe('The values by name, read as `<id>.<name>`. Templates work.'),
 }));
 
-interface Parts {
-  readonly values: readonly (readonly [string, Expr])[];
-}
+/** The values by name. */
+type Parts = readonly (readonly [string, Expr])[];
 
 export const setNode = nodeType<typeof schema, Parts>({
   type: 'set',
@@ -28,15 +27,11 @@ export const setNode = nodeType<typeof schema, Parts>({
         });
   },
   expanded: ({ values }) => values,
-  prepare: ({ id, value, located }, { expressions }) => ({
-    values: Object.entries(value.values).map(([key, each]) => [
-      key,
-      expressions.template(id, located('values', key), each),
-    ]),
-  }),
+  prepare: ({ id, value, located }, { expressions }) =>
+    Object.entries(value.values).map(([key, each]) => [key, expressions.template(id, located('values', key), each)]),
   lower: (lowering, prepared) => {
     const { kit, slots } = lowering;
-    const { values } = prepared.parts;
+    const { parts: values } = prepared;
     const slot = slots.of(prepared.node.id);
     kit.set(
       lowering.entered(prepared),
@@ -46,9 +41,6 @@ export const setNode = nodeType<typeof schema, Parts>({
     );
   },
   output: (slots, id) => path(slots.of(id)),
-  readable: ({ value }) => ({
-    type: 'object',
-    properties: Object.fromEntries(Object.keys(value.values).map((key) => [key, true])),
-  }),
+  readable: ({ value }) => Object.fromEntries(Object.keys(value.values).map((key) => [key, true])),
   draw: ({ values }) => ({ detail: Object.keys(values).join(', ') }),
 });

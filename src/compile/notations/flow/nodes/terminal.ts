@@ -11,11 +11,7 @@ const schema = nodeSchema('terminal', () => ({
   output: json().optional().describe('What the path returns. Templates work.'),
 }));
 
-interface Parts {
-  readonly output: Expr;
-}
-
-export const terminalNode = nodeType<typeof schema, Parts>({
+export const terminalNode = nodeType<typeof schema, Expr>({
   type: 'terminal',
   schema,
   idle: ['retry', 'timeout'],
@@ -25,7 +21,7 @@ export const terminalNode = nodeType<typeof schema, Parts>({
   prepare: (node, { expressions }) => {
     const output = node.value.output ?? {};
     const located = node.located('output');
-    return { output: located === undefined ? literal(output) : expressions.template(node.id, located, output) };
+    return located === undefined ? literal(output) : expressions.template(node.id, located, output);
   },
   routes: (node, _, { expressions, report }) => {
     if (node.value.routes.length > 0) {
@@ -41,15 +37,14 @@ export const terminalNode = nodeType<typeof schema, Parts>({
   lower: (lowering, prepared) => {
     const { kit, slots } = lowering;
     const { id } = prepared.node;
-    const { output } = prepared.parts;
     kit.set(
       lowering.entered(prepared),
-      [setField(slots.of(id), ['output'], output)],
+      [setField(slots.of(id), ['output'], prepared.parts)],
       lowering.ending(path(slots.of(id), 'output'), id),
       lowering.unevaluated(prepared),
     );
   },
   output: (slots, id) => path(slots.of(id), 'output'),
-  readable: () => ({ type: 'object', properties: {} }),
+  readable: () => ({}),
   draw: () => ({ detail: null }),
 });

@@ -9,7 +9,7 @@ import { typeFromSchema } from '../../../expressions/type.ts';
 import { describe } from '../../../document/shape/fault-words.ts';
 import { childOf } from '../../../source/located.ts';
 import type { Path } from '../../../source/located.ts';
-import { nearest } from '../../../diagnose/nearest.ts';
+import { nearest, suggestion } from '../../../diagnose/nearest.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import type { Expressions } from '../expressions.ts';
 import type { CommonValue, FlowNode } from '../model.ts';
@@ -56,7 +56,7 @@ function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Js
     const near = nearest(key, properties);
     if (near !== undefined) meant.add(near);
     report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, {
-      help: near === undefined ? undefined : `Did you mean \`${near}\`?`,
+      help: suggestion(near, undefined),
     });
   }
   if (node.poisoned('params')) return;

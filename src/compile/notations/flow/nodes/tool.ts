@@ -32,9 +32,8 @@ const schema = nodeSchema('tool', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  readonly args: Input;
-}
+/** The arguments. */
+type Parts = Input;
 
 const RISKY: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 const [APPROVE, REJECT] = ['approve', 'reject'] as const;
@@ -53,8 +52,7 @@ export const toolNode = nodeType<typeof schema, Parts>({
   lower: lowerTool,
   output: (slots, id) => path(slots.of(id), 'result'),
   readable: ({ value: { tool } }, _, definitions) => ({
-    type: 'object',
-    properties: { result: definitions.tools[tool]?.output ?? serverTool(tool, definitions)?.output ?? true },
+    result: definitions.tools[tool]?.output ?? serverTool(tool, definitions)?.output ?? true,
   }),
   draw: ({ tool }) => ({ detail: tool }),
   tool: ({ tool }) => tool,
@@ -84,7 +82,7 @@ function prepareTool(node: FlowNode<Value>, preparing: Preparing): Parts {
   const args = Object.entries(node.value.params).map(
     ([key, param]) => [key, argument(node, key, param, preparing)] as const,
   );
-  return { args: Object.fromEntries(args) };
+  return Object.fromEntries(args);
 }
 
 /** A missing value becomes an empty text if the tool takes text, and null otherwise. */
@@ -105,7 +103,7 @@ function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { tool } = prepared.node.value;
   const gates: ((step: Gate) => NodeId)[] = [(step) => addCall(lowering, prepared, step)];
   const { definitions } = kit.builder;
-  const traced = provenanceOf(lowering, prepared.node, tool, prepared.node.value.params, prepared.parts.args);
+  const traced = provenanceOf(lowering, prepared.node, tool, prepared.node.value.params, prepared.parts);
   if (traced !== null) gates.unshift((step) => addProvenance(lowering, prepared, step, traced));
   if (definitions.toolApprovals.has(tool))
     gates.unshift((step) => addApproval(lowering, prepared, step, step.next, quote(`Call ${tool}?`)));
@@ -127,7 +125,7 @@ function addCall(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gat
   const { tool } = prepared.node.value;
   const call = callOf(lowering, prepared);
   if (!isRisky(kit.builder.toolDef(tool))) return kit.call(step, call);
-  return addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts.args, call });
+  return addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts, call });
 }
 
 type Gate = ReturnType<Lowering['part']> & { readonly next: NodeId };
@@ -139,7 +137,7 @@ function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
   const def = builder.toolDef(value.tool);
   const undo = def?.compensate ?? null;
   return {
-    effect: builder.tool(value.tool, prepared.parts.args),
+    effect: builder.tool(value.tool, prepared.parts),
     ...takes(def),
     ...(undo === null
       ? {}
@@ -205,7 +203,7 @@ function addApproval(
       tool,
       def,
       cost: toolCosts[tool] ?? 0,
-      args: object(Object.entries(prepared.parts.args)),
+      args: object(Object.entries(prepared.parts)),
       budgets,
       observed: false,
     }),
@@ -259,7 +257,7 @@ function addCheck(
   }: { readonly check: string; readonly into?: string; readonly retry?: Retry; readonly input?: Input },
   next: NodeId,
 ): NodeId {
-  const args = object(Object.entries(prepared.parts.args));
+  const args = object(Object.entries(prepared.parts));
   const input = { tool: quote(prepared.node.value.tool), args, ...more };
   return lowering.kit.check(step, { ...check, input, next, ...lowering.errors(prepared) });
 }

@@ -28,27 +28,25 @@ const schema = nodeSchema('wait', () => ({
 }));
 type Value = z.output<typeof schema>;
 
-interface Parts {
-  readonly input: Input;
-}
+/** The input of the wait: `for`, `until` or `signal`. */
+type Parts = Input;
 
 export const waitNode = nodeType<typeof schema, Parts>({
   type: 'wait',
   schema,
   shape: 'tool',
   edges: [{ field: 'on_timeout', kind: 'late', single: true, optional: true }],
-  poison: {},
   check: checkWait,
   expanded: ({ for: seconds, until, signal }) => [seconds ?? null, until ?? null, signal ?? null],
   prepare: (node, { expressions }) => {
     const kind = KINDS.find((each) => node.value[each] !== undefined) ?? 'for';
     const given = node.value[kind] ?? 0;
     const value = typeof given === 'number' ? String(given) : expressions.template(node.id, node.located(kind), given);
-    return { input: { [kind]: kind === 'for' ? value : asText(String(given), value) } };
+    return { [kind]: kind === 'for' ? value : asText(String(given), value) };
   },
   lower: lowerWait,
   output: (slots, id) => path(slots.of(id), 'data'),
-  readable: () => ({ type: 'object', properties: { data: true } }),
+  readable: () => ({ data: true }),
   draw: ({ for: seconds, until, signal }) => ({
     detail: signal !== undefined ? `signal ${signal}` : until !== undefined ? `until ${until}` : `${seconds ?? 0} s`,
   }),
@@ -84,7 +82,7 @@ function lowerWait(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { id, signal } = prepared.node.value;
   const data: Expr = signal === undefined ? 'null' : 'it.data';
   lowering.kit.call(lowering.entered(prepared), {
-    effect: { kind: 'wait', about: lowering.name(id), input: prepared.parts.input, reserve: {} },
+    effect: { kind: 'wait', about: lowering.name(id), input: prepared.parts, reserve: {} },
     timeoutMs: lowering.timeoutMs(prepared),
     retry: lowering.retry(prepared),
     writes: [setField(lowering.slots.of(id), ['data'], data), ...lowering.out(data, 'set')],

@@ -1,6 +1,5 @@
 /** Reads a graph and its sub-graphs: every end of every edge exists, every node leads on. */
 import { declareIds, namesAt } from '../../../../document/names.ts';
-import { suggestion } from '../../../../diagnose/nearest.ts';
 import { isPoison } from '../../../../document/shape/poison.ts';
 import type { Path } from '../../../../source/located.ts';
 import { readChecks } from '../../checks.ts';
@@ -49,7 +48,7 @@ function declaredIn(path: Path, { body, report, at }: Reading): Declared {
     check(id, place, message) {
       if (ids.has(id)) return true;
       const code = place.at(-1) === 'EntryNode' ? 'unknown-entry' : 'unknown-target';
-      report.error(code, at(...place), message(id), { help: suggestion(ids.near(id), 'Declare it under `Nodes`.') });
+      report.error(code, at(...place), message(id), { help: ids.help(id, 'Declare it under `Nodes`.') });
       return false;
     },
   };
@@ -130,7 +129,7 @@ function subGraphOf(id: string, graph: RawGraph, path: Path, place: Path, readin
   if (Object.hasOwn(graph.SubGraphs, id)) return graph.SubGraphs[id];
   const declared = namesAt(reading.body.located(...path), 'SubGraphs', graphKeys());
   if (declared.has(id)) return undefined;
-  const help = suggestion(declared.near(id), 'Declare it under `SubGraphs`.');
+  const help = declared.help(id, 'Declare it under `SubGraphs`.');
   reading.report.error('unknown-sub-graph', reading.at(...place, 'SubGraphId'), `unknown sub-graph \`${id}\``, {
     help,
   });
