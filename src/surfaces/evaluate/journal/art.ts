@@ -109,7 +109,7 @@ function argumentsHash(args: Json): string {
   return sha256(canonical(args));
 }
 
-function budgetVector(flow: CompiledFlow, { usage }: Report, raised: { readonly [meter: string]: number }): object {
+function budgetVector(flow: CompiledFlow, { usage }: Report, raised: { readonly [meter: string]: number }) {
   const { meters } = flow;
   const limitOf = (dimension: string): number | null => {
     const id = dimension === 'steps' ? 'steps' : `budget.${dimension}`;
@@ -118,17 +118,17 @@ function budgetVector(flow: CompiledFlow, { usage }: Report, raised: { readonly 
       ? null
       : shownAmount(meter.unit, meter.max + (raised[id] ?? 0));
   };
-  const rows = DIMENSION_ROWS.map(({ name, key, measure }) => [
-    key,
-    { used: usage[measure], limit: BUDGET_ROWS.some((row) => row.name === name) ? limitOf(name) : null },
-  ]);
+  const rows = DIMENSION_ROWS.map(({ name, key, measure }) => {
+    const limit = BUDGET_ROWS.some((row) => row.name === name) ? limitOf(name) : null;
+    return [key, { used: usage[measure], limit }] as const;
+  });
   const most = clockOf(flow)?.max ?? null;
   const seconds = { used: usage.wallClockSeconds, limit: most === null ? null : most / 1000 };
-  return Object.fromEntries([...rows, ['wall_clock_seconds', seconds]]);
+  return Object.fromEntries([...rows, ['wall_clock_seconds', seconds] as const]);
 }
 
 /** Judged answers of models and tools are schema checks; the checks of the flow name what they look at. */
-function validationsOf(call: CallRecord): readonly object[] {
+function validationsOf(call: CallRecord) {
   const kind = kindOf(call);
   if (kind === null) return [];
   const retried = call.retries.map(({ seq, error }) => ({
@@ -155,7 +155,7 @@ function kindOf({ kind, name }: CallRecord): string | null {
   return name.startsWith('policy:') ? 'safety' : 'acceptance';
 }
 
-function escalationsOf({ question, seq, key, attempts }: CallRecord, events: readonly Event[]): readonly object[] {
+function escalationsOf({ question, seq, key, attempts }: CallRecord, events: readonly Event[]) {
   if (question === null) return [];
   const answer = attempts.at(-1);
   const fields = isRecord(answer?.value) ? answer.value : {};
