@@ -8,6 +8,7 @@ import { constants, existsSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, realpath, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../runtime/failures.ts';
+import { createFolder } from './create-folder.ts';
 
 export interface FileRead {
   readonly data: Buffer;
@@ -134,7 +135,7 @@ async function inFolder<T>(
 }
 
 async function enter(root: string, segments: readonly string[], path: string, make: boolean): Promise<Folder | null> {
-  if (make) await mkdir(root, { recursive: true });
+  if (make) createFolder(root);
   const base = await realpath(root).catch((error: unknown) => unlessMissing(error, path));
   if (base === null) return null;
   let folder = folderOf(await open(base, O_RDONLY | O_DIRECTORY), base);

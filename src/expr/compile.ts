@@ -17,7 +17,7 @@ import type { ArithmeticOp } from './operators.ts';
 import { bindOf, listMacroOf, pathOfAst } from './ast.ts';
 import { deeper, rangeOf } from './context.ts';
 import type { Context, Env, Eval } from './context.ts';
-import { EvalError } from './error.ts';
+import { EvalError, asEvalError } from './error.ts';
 import { textOf, toJson } from './output.ts';
 import { compileBind, compileListMacro } from './macros.ts';
 import { isMap, makeMap, mapGet } from './map.ts';
@@ -266,10 +266,27 @@ function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Context): Ev
   const problem = callProblem({ name, method, count: args.length });
   if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
   if (name === 'strict' || name === 'guard') return context.compile(args[0] as Ast, { ...context, mode: name });
+  if (name === 'rule') return compileRule(args as [Ast, Ast], context);
   if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);
   const evals = args.map((arg) => context.compile(arg, context));
   if (name === 'text') return (env) => evals.reduce((text, part) => text + textOf(env, part(env)), '');
   return apply((FUNCTIONS.get(name) as { run: Run }).run, evals);
+}
+
+/** An error of the expression quotes the rule as its author wrote it. */
+function compileRule([written, expression]: readonly [Ast, Ast], context: Context): Eval {
+  if (written.op !== 'value' || typeof written.args !== 'string')
+    throw new EvalError('other', 'the first argument of `rule` must be a string literal', rangeOf(written));
+  const text = written.args;
+  const run = context.compile(expression, context);
+  return (env) => {
+    try {
+      return run(env);
+    } catch (cause) {
+      const { kind, message } = asEvalError(cause);
+      throw new EvalError(kind, `the rule \`${text}\` cannot be evaluated: ${message}`);
+    }
+  };
 }
 
 function compileHas(of: Ast, key: string, context: Context): Eval {

@@ -1,6 +1,7 @@
 /**
  * Every function of the language by name. These are forms of their own: `text` takes any number of arguments, `re`, which CEL
- * calls `matches`, a literal pattern, `has` a field, `strict` and `guard` an expression whose comparisons they change.
+ * calls `matches`, a literal pattern, `has` a field, `strict` and `guard` an expression whose comparisons they change, `rule` a
+ * literal text that the errors of its expression quote.
  */
 import { LIST_MACROS } from './ast.ts';
 import type { Fn } from './function.ts';
@@ -27,6 +28,7 @@ export const FUNCTION_NAMES: readonly string[] = [
   'has',
   'strict',
   'guard',
+  'rule',
 ];
 
 export interface CallShape {
@@ -58,6 +60,8 @@ function specialProblem({ name, method, count }: CallShape): string | null | und
   if (name === 'has') return '`has` takes one field, as in `has(a.b)`';
   if (name === 'strict' || name === 'guard')
     return !method && count === 1 ? null : `\`${name}\` takes one expression, as in \`${name}(a < b)\``;
+  if (name === 'rule')
+    return !method && count === 2 ? null : '`rule` takes a text and an expression, as in `rule("a < b", a < b)`';
   if (name === 'text') return count > 0 ? null : '`text` needs an argument';
   if (isSearch(name)) return count === 2 ? null : `\`${name}\` takes a text and a pattern`;
   return undefined;

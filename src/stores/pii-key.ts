@@ -33,8 +33,17 @@ function defaultKeyFile(journal: string): string {
   return basename(folder) === '.sluice' ? join(folder, 'pii.key') : join(folder, '.sluice', 'pii.key');
 }
 
+/** One level, as for the journal. `recursive` of Node never returns if the system refuses the place, as in `/proc/none`. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
 function makeKey(path: string, onNotice: KeyOptions['onNotice']): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  for (const folder of [dirname(dirname(path)), dirname(path)]) makeFolder(folder);
   try {
     writeFileSync(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Retention outside of the journal: exports runs before they are removed, and deletes their data afterwards. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { createFolder } from '../effects/create-folder.ts';
 import type { RunId } from '../ir/events.ts';
 import type { EngineOptions } from '../runtime/engine/types.ts';
 import { exportRun } from '../runtime/journal/export.ts';
@@ -31,7 +32,7 @@ export function retentionOptions(
 export async function exportTo(store: Store, run: RunId, folder: string): Promise<string> {
   const { state } = await readRun(store.journal, run);
   const dir = resolve(state.origin.pins?.documentDir ?? '.', folder);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  createFolder(dir, 0o700);
   const file = join(dir, `${run}.json`);
   writeFileSync(file, `${JSON.stringify(await exportRun(store, run), null, 1)}\n`, { mode: 0o600 });
   return file;

@@ -56,6 +56,13 @@ describe('retain', () => {
     expect(await runsOf(cwd)).toEqual(['r2', 'r1']);
   });
 
+  test('an export folder in a place without folders fails, and the command ends', async () => {
+    const cwd = folder({ 'f.yaml': flowWith('retain: { runs: 1, export: /proc/none/archive }'), 's.yaml': SCRIPT });
+    await start(cwd, 'r1');
+    expect((await start(cwd, 'r2')).stderr).toContain('the export failed');
+    expect(await runsOf(cwd)).toEqual(['r2', 'r1']);
+  });
+
   test.each([
     ['retain: { export: ./x }', 'missing-field'],
     ['retain: { runs: -1 }', 'bad-value'],
@@ -104,7 +111,9 @@ describe('prune', () => {
       ['--flow', 'typo', '--keep', '1'],
     ])
       expect((await sluice(['prune', ...args], { cwd })).status, args.join(' ')).toBe(2);
-    expect((await sluice(['prune'], { cwd: folder({}) })).status).toBe(1);
+    const empty = folder({});
+    expect((await sluice(['prune', '--keep', '1', '--export', 'out'], { cwd: empty })).status).toBe(1);
+    expect(existsSync(join(empty, 'out'))).toBe(false);
   });
 });
 

@@ -37,3 +37,18 @@ describe('strict', () => {
       expect(checkExpression(source, { names: ['a'] })).toMatchObject({ ok: false });
   });
 });
+
+describe('rule', () => {
+  test('an error of its expression quotes the text', () => {
+    expect(() => compileExpr('rule("the rule", int(t + "x") > 3)')(SCOPE)).toThrow(
+      'the rule `the rule` cannot be evaluated: `9x` is not a number of that type',
+    );
+  });
+
+  test('has the value and the type of its expression, and takes a literal text', () => {
+    expect(compileExpr('rule("n > 3", n > 3)')(SCOPE)).toBe(true);
+    expect(checkExpression('rule("x", a.b > 3)', { names: ['a'] })).toMatchObject({ ok: true, type: 'bool' });
+    expect(checkExpression('rule(a > 3)', { names: ['a'] })).toMatchObject({ ok: false });
+    expect(() => compileExpr('rule(t, n > 3)')).toThrow('must be a string literal');
+  });
+});

@@ -16,9 +16,9 @@ import { DOCUMENT, SCRIPT } from './remembering.ts';
 
 const FLOW: CompiledFlow = compiled(DOCUMENT);
 
-async function remembering(options: CreateEngineOptions, input = 'Which order?'): Promise<readonly RunEvent[]> {
+async function remembering(options: CreateEngineOptions, flow = FLOW): Promise<readonly RunEvent[]> {
   await using engine = createEngine({ script: SCRIPT, ...options });
-  const run = await engine.run(FLOW, input);
+  const run = await engine.run(flow, 'Which order?');
   await run.result();
   const events: RunEvent[] = [];
   for await (const event of run.events()) events.push(event);
@@ -65,4 +65,16 @@ test('a violation is an event of the run, and the run goes on without memory', a
     { type: 'trouble', message: 'MemoryViolation: agent `clerk` may not read the memory entry `m_1`' },
     { type: 'memory.written' },
   ]);
+});
+
+test('a rule that cannot be evaluated is quoted, and nothing is remembered', async () => {
+  const memory = createMemoryStore();
+  const validate = [{ when: 'int(answer) > 3 // large', reason: 'too small' }];
+  const flow = compiled({ ...DOCUMENT, loop: { ...DOCUMENT.loop, memory: { validate } } });
+  const quoted = 'the rule `int(answer) > 3 // large` cannot be evaluated: `The order is A-17.` is not a number of that type';
+  expect(await remembering({ journal: openMemory(), toolOptions: { memory } }, flow)).toMatchObject([
+    { type: 'memory.recalled' },
+    { type: 'trouble', message: quoted },
+  ]);
+  expect(await memory.find({ operator: 'olga' }, { now: 0 })).toEqual([]);
 });

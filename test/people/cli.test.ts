@@ -50,6 +50,20 @@ test('`keys add` makes a private key that only its owner can read, and `keys lis
   expect([again.status, json(again)]).toMatchObject([1, { error: { code: 'bad-key-file' } }]);
   const listed = await ended(start(['keys', 'list', '--json'], { cwd, env }));
   expect(json(listed)).toEqual([{ name: 'anna', key, file }]);
+  writeFileSync(join(cwd, 'keys', 'broken.pem'), 'not a key');
+  const mixed = await ended(start(['keys', 'list', '--json'], { cwd, env }));
+  expect([mixed.status, json(mixed)]).toEqual([
+    0,
+    [
+      { name: 'anna', key, file },
+      {
+        name: 'broken',
+        key: null,
+        file: join(cwd, 'keys', 'broken.pem'),
+        problem: expect.stringContaining('cannot be used') as string,
+      },
+    ],
+  ]);
   const bad = await ended(start(['keys', 'add', '../anna', '--json'], { cwd, env }));
   expect([bad.status, existsSync(join(cwd, 'anna.pem'))]).toEqual([2, false]);
 });

@@ -245,6 +245,8 @@ describe('the document', () => {
     ['{ types: [snn] }', 'bad-value', undefined],
     ['{ custom: [ { name: p, pattern: "(?=x)" } ] }', 'bad-regex', undefined],
     ['{ custom: [ { name: "a-b", pattern: x } ] }', 'bad-value', undefined],
+    ['{ custom: [ { name: a_b, pattern: x }, { name: A_B, pattern: y } ] }', 'duplicate-id', 'Rename it.'],
+    ['{ custom: [ { name: Card, pattern: x } ] }', 'duplicate-id', 'Rename it.'],
     ['{ mod: block }', 'unknown-key', undefined],
   ])('%s is refused', async (pii, code, help) => {
     const { diagnostics } = await check(pii);

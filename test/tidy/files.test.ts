@@ -71,6 +71,15 @@ describe('code files', () => {
     expect(found).toEqual([]);
   });
 
+  test('create folders one level at a time: `recursive` never returns in a place such as `/proc/none`', () => {
+    const found = code
+      .filter(({ path }) => path.startsWith('src/'))
+      .flatMap(({ path, text }) =>
+        linesWith(/\bmkdir(Sync)?\([^;]*recursive/, text).map((line) => `${path}:${line}`),
+      );
+    expect(found).toEqual([]);
+  });
+
   test('silence no compiler', () => {
     const found = files.flatMap(({ path, text }) => linesWith(SILENCED, text).map((line) => `${path}:${line}`));
     expect(found).toEqual([]);

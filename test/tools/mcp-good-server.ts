@@ -3,6 +3,9 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 
+/** 900 bytes of every value: 1,200 characters of base64. */
+export const DATA = Buffer.from(Array.from({ length: 900 }, (_, index) => index % 256));
+
 export function goodServer(): McpServer {
   const server = new McpServer({ name: 'good', version: '1.0.0' }, { capabilities: { tools: {} } });
   const schema = {
@@ -19,6 +22,13 @@ export function goodServer(): McpServer {
   server.registerTool('fails', { inputSchema: z.object({}) }, () => ({
     isError: true,
     content: [{ type: 'text', text: 'no such order' }],
+  }));
+  server.registerTool('report', { inputSchema: z.object({}) }, () => ({
+    content: [{ type: 'text', text: DATA.toString('base64') }],
+    structuredContent: { pages: [{ mimeType: 'application/zip', data: DATA.toString('base64'), title: 'a' }] },
+  }));
+  server.registerTool('dump', { inputSchema: z.object({}) }, () => ({
+    content: [{ type: 'text', text: DATA.toString('base64') }],
   }));
   server.registerTool('picture', { inputSchema: z.object({}) }, () => ({
     content: [

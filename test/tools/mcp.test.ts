@@ -1,4 +1,5 @@
 /** MCP servers: those that work, over both transports, and those that die, hang or lie. */
+import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -7,8 +8,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import { tools } from './call.ts';
 import type { Asking } from './call.ts';
-import { goodServer } from './mcp-good-server.ts';
+import { DATA, goodServer } from './mcp-good-server.ts';
 
+const DATA_SHA256 = hash('sha256', DATA, 'hex');
 const here = import.meta.dirname;
 const program = (file: string, mode: string, rest: object = {}): Json => ({
   command: process.execPath,
@@ -41,6 +43,17 @@ describe('a server that works', () => {
         ],
       },
     });
+  });
+
+  test('gives base64 in structured content and in text as a file', async () => {
+    const { ask } = tools();
+    const file = (extension: string): string =>
+      JSON.stringify({ path: `attachments/${DATA_SHA256.slice(0, 16)}.${extension}`, bytes: 900, sha256: DATA_SHA256 });
+    expect(await ask('s.report', {}, of(good, 'report'))).toEqual({
+      ok: true,
+      value: { pages: [{ mimeType: 'application/zip', data: file('zip'), title: 'a' }] },
+    });
+    expect(await ask('s.dump', {}, of(good, 'dump'))).toEqual({ ok: true, value: file('bin') });
   });
 
   test('says what failed', async () => {

@@ -37,7 +37,17 @@ export function checkPii(
       help: tools.help(name, agents.help(name, 'Name a tool or an agent of this document.')),
     });
   }
+  const kinds = new Map<string, string>([...PII_TYPES, 'name'].map((type) => [tokenWord(type), type]));
   for (const [index, { name, pattern }] of custom.entries()) {
+    const same = kinds.get(tokenWord(name));
+    if (same !== undefined && same !== name)
+      report.error(
+        'duplicate-id',
+        sections.at('pii', 'custom', index, 'name'),
+        `\`${name}\` and \`${same}\` have the same tokens: \`[PII_${tokenWord(name)}_001]\``,
+        { help: 'Rename it.' },
+      );
+    kinds.set(tokenWord(name), name);
     const problem = patternProblem(pattern);
     if (problem !== null)
       report.error(
@@ -50,6 +60,11 @@ export function checkPii(
         help: 'Use letters, digits and `_`, for example `policy`.',
       });
   }
+}
+
+/** The part of a token that names the kind of the value. */
+function tokenWord(kind: string): string {
+  return kind.toUpperCase().replace(/_+/g, '_');
 }
 
 function patternProblem(pattern: string): string | null {

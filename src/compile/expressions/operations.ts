@@ -98,6 +98,9 @@ function show(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** Calls that have the value of their last argument. */
+const WRAPPERS: ReadonlySet<string> = new Set(['strict', 'guard', 'rule']);
+
 export function inferCall(
   node: Ast & { op: 'call' | 'rcall' },
   typeOf: (arg: Ast) => Type,
@@ -114,7 +117,7 @@ export function inferCall(
   const wrong = callProblem({ name, method, count: args.length });
   if (wrong !== null) return { type: ANY, problems: [unusable(node, name, wrong)] };
   if (name === 'text') return { type: STRING, problems: [] };
-  if (name === 'strict' || name === 'guard') return { type: types[0] ?? ANY, problems: [] };
+  if (WRAPPERS.has(name)) return { type: types.at(-1) ?? ANY, problems: [] };
   if (isSearch(name)) return { type: BOOL, problems: checkSearch(name, args as [Ast, Ast], types as [Type, Type]) };
   const fn = FUNCTIONS.get(name);
   const problems = args.flatMap((arg, i) => {

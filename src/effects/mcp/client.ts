@@ -2,10 +2,10 @@
  * Tools of MCP servers. A server starts with the first call and serves all calls of a work directory. A server that dies is
  * started again by the next call; one that no longer answers is ended.
  */
-import { mkdir } from 'node:fs/promises';
 import { changedParts, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail } from '../../runtime/failures.ts';
+import { createFolder } from '../create-folder.ts';
 import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
 import {
   LIST_RESOURCES,
@@ -100,15 +100,17 @@ class McpServers {
     if (known !== undefined) return known;
     const elicitations = new Elicitations();
     const forget = (): void => void this.#open.delete(key);
-    const connection = mkdir(folders.workDir, { recursive: true }).then(() =>
-      connect(config, {
+    const connected = async (): Promise<Connection> => {
+      createFolder(folders.workDir);
+      return connect(config, {
         ...folders,
         env: this.#env,
         timeoutMs: Math.min(timeoutMs, CONNECT_MAX_MS),
         onClose: forget,
         onElicit: (request) => elicitations.answer(request),
-      }),
-    );
+      });
+    };
+    const connection = connected();
     connection.catch(forget);
     const open: Open = { connection, elicitations, calls: 0 };
     this.#open.set(key, open);

@@ -3,7 +3,7 @@
  * browser (`sluice mcp login`). The login is stored for the user, in a file that only the user can read.
  */
 import { hash, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type {
@@ -13,6 +13,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
+import { createFolder } from '../create-folder.ts';
 import type { McpServer } from '../tools/tool.ts';
 import { sdk } from './sdk.ts';
 
@@ -156,7 +157,7 @@ export class Login implements OAuthClientProvider {
   }
 
   #write(stored: Stored): void {
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+    createFolder(dirname(this.#file), 0o700);
     const draft = `${this.#file}.${process.pid}`;
     writeFileSync(draft, `${JSON.stringify({ url: this.#url.href, ...stored }, null, 2)}\n`, { mode: 0o600 });
     renameSync(draft, this.#file);

@@ -1,6 +1,6 @@
 /**
- * Results of MCP tools as values. Text and structured content stay as they are. Images, sound and other binary content are
- * written to files in the work directory, and the value names the file: base64 is useless to a model as text. Content that
+ * Results of MCP tools as values. Images, sound and other binary content are written to files in the work directory, and the
+ * value names the file: base64 is useless to a model as text. So is base64 inside text and structured content. Content that
  * models take becomes an attachment too. What the server says about its type proves nothing.
  */
 import { hash } from 'node:crypto';
@@ -31,14 +31,15 @@ export async function valueOf(
   places: Places,
 ): Promise<Json> {
   const texts: string[] = [];
-  for (const part of content) if (part.type === 'text') texts.push(await withoutDataUrls(part.text, places));
+  for (const part of content) if (part.type === 'text') texts.push(await textWithoutData(part.text, places));
   if (isError === true)
     throw fail(
       'fatal',
       'McpToolError',
       `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${places.clean(texts.join('\n')).slice(0, 1_000)}`,
     );
-  const structured = structuredContent as Json | undefined;
+  const structured =
+    structuredContent === undefined ? undefined : await withoutData(structuredContent as Json, places);
   if (texts.length === content.length) return structured ?? texts.join('\n');
   const parts = await Promise.all(content.map((part) => partValue(part, places)));
   return structured === undefined ? { content: parts } : { structuredContent: structured, content: parts };
@@ -52,7 +53,7 @@ export async function resourceValue({ contents }: ReadResourceResult, places: Pl
 async function partValue(part: Part, places: Places): Promise<Json> {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: await withoutDataUrls(part.text, places) };
+      return { type: 'text', text: await textWithoutData(part.text, places) };
     case 'image':
     case 'audio':
       return { type: part.type, mimeType: part.mimeType, ...(await stored(part.data, part.mimeType, places)) };
@@ -67,14 +68,43 @@ async function partValue(part: Part, places: Places): Promise<Json> {
 
 async function resourcePart(resource: Resource, places: Places): Promise<{ [field: string]: Json }> {
   const { uri, mimeType = '' } = resource;
-  if ('text' in resource) return { uri, mimeType, text: resource.text };
+  if ('text' in resource) return { uri, mimeType, text: await textWithoutData(resource.text, places, mimeType) };
   return { uri, mimeType, ...(await stored(resource.blob, mimeType, places)) };
+}
+
+/** The value with files in place of the binary data in its texts. A neighbour such as `mimeType` names the type. */
+async function withoutData(value: Json, places: Places, mimeType = '', depth = 0): Promise<Json> {
+  if (typeof value === 'string') return textWithoutData(value, places, mimeType);
+  // A deeper value is refused as a result.
+  if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return value;
+  if (Array.isArray(value))
+    return Promise.all(value.map((each: Json) => withoutData(each, places, mimeType, depth + 1)));
+  const fields = value as { readonly [field: string]: Json };
+  const type = TYPE_FIELDS.map((field) => fields[field]).find((each) => typeof each === 'string');
+  const entries = Object.entries(fields).map(
+    async ([field, each]) => [field, await withoutData(each, places, type ?? mimeType, depth + 1)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Data in a text becomes a file too, and the text names it. */
+async function textWithoutData(text: string, places: Places, mimeType = ''): Promise<string> {
+  return isBase64(text) ? JSON.stringify(await stored(text, mimeType, places)) : withoutDataUrls(text, places);
+}
+
+const TYPE_FIELDS = ['mimeType', 'mime_type', 'mediaType', 'media_type', 'contentType', 'content_type'];
+const BASE64_MIN = 1000;
+const DEPTH_MAX = 1000;
+
+/** True for a long text that is base64 as a whole. A long number, a hash in hex or a word has not all kinds of characters. */
+function isBase64(text: string): boolean {
+  if (text.length < BASE64_MIN || !/^[A-Za-z0-9+/_\r\n-]+={0,2}\s*$/.test(text)) return false;
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
 }
 
 /** A short data URL, such as an icon, may stay. */
 const DATA_URL = /data:([a-z]+\/[a-z0-9.+-]+)?(?:;[a-z0-9=-]+)*;base64,([A-Za-z0-9+/]{1000,}={0,2})/gi;
 
-/** Data inside a text becomes a file too, and the text names it. */
 async function withoutDataUrls(text: string, places: Places): Promise<string> {
   if (!text.includes(';base64,')) return text;
   const files = new Map<string, string>();

@@ -22,7 +22,7 @@ export function taintOf(name: string, values: readonly Json[]): TaintSource {
   const original = written.includes('\\') ? `${written}\n${unescaped(written)}` : written;
   const text = `\n${even(original)}\n`;
   const numbers = new Set<number>();
-  let names: ReadonlyMap<string, string> | null = null;
+  let names: Names | null = null;
   for (const [match] of original.matchAll(/\d[\d,]*(?:\.\d+)?/g)) {
     numbers.add(Number(match.replaceAll(',', '')));
     for (const part of match.split(',')) if (part !== '') numbers.add(Number(part));
@@ -32,7 +32,7 @@ export function taintOf(name: string, values: readonly Json[]): TaintSource {
     has: (value) => (typeof value === 'number' ? numbers.has(value) : contains(text, even(value), isWord)),
     namesWithin: (readings) => {
       names ??= namesIn(text);
-      return [...names].flatMap(([plain, each]) => (readings.some((reading) => reading.includes(plain)) ? [each] : []));
+      return occurring(names, readings);
     },
   };
 }
@@ -46,13 +46,38 @@ function unescaped(text: string): string {
 
 /** Shorter names occur in other texts by chance. */
 const NAME_MIN = 8;
-const NAMES_MAX = 20_000;
 
-/** The names of a text, by their letters and digits. */
-function namesIn(text: string): ReadonlyMap<string, string> {
-  const words = text.split(/[\s"'`<>()[\]{},;]+/).map(bare);
-  const named = words.filter((word) => isName(word) && squeezed(word).length >= NAME_MIN).slice(0, NAMES_MAX);
-  return new Map(named.map((word) => [squeezed(word), word]));
+/** Names by their letters and digits. The lengths of the names that begin alike make a search as fast as the text is long. */
+interface Names {
+  readonly words: ReadonlyMap<string, string>;
+  readonly lengths: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+function namesIn(text: string): Names {
+  const words = new Map<string, string>();
+  const lengths = new Map<string, Set<number>>();
+  for (const part of text.split(/[\s"'`<>()[\]{},;]+/)) {
+    const word = bare(part);
+    const plain = isName(word) ? squeezed(word) : '';
+    if (plain.length < NAME_MIN) continue;
+    words.set(plain, word);
+    const start = plain.slice(0, NAME_MIN);
+    const known = lengths.get(start);
+    if (known === undefined) lengths.set(start, new Set([plain.length]));
+    else known.add(plain.length);
+  }
+  return { words, lengths };
+}
+
+function occurring({ words, lengths }: Names, readings: readonly string[]): readonly string[] {
+  const found = new Set<string>();
+  for (const reading of readings)
+    for (let at = 0; at + NAME_MIN <= reading.length; at++)
+      for (const length of lengths.get(reading.slice(at, at + NAME_MIN)) ?? []) {
+        const word = words.get(reading.slice(at, at + length));
+        if (word !== undefined) found.add(word);
+      }
+  return [...found];
 }
 
 /** Only the letters and digits of a text. */

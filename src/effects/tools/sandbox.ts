@@ -4,8 +4,9 @@
  */
 import { execFile } from 'node:child_process';
 import { constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { createFolder } from '../create-folder.ts';
 import { MOUNT } from '../safe-path.ts';
 import { limited, limitsOf, type Limits } from './limits.ts';
 import { FEED_FD, runProcess, type ProcessRequest, type ProcessResult } from './process.ts';
@@ -92,7 +93,7 @@ export const INSTALL_BUBBLEWRAP =
 export function shellRunner(options: ShellOptions = {}): ShellRunner {
   const limits = limitsOf(options.limits);
   return async (command, request) => {
-    await mkdir(request.workDir, { recursive: true });
+    createFolder(request.workDir);
     const bubblewrap = await findBubblewrap(options.bwrap);
     const argv = typeof command === 'string' ? shellCommand(command) : command;
     const result = await runProcess({

@@ -39,13 +39,25 @@ export function addKey(name: string, out?: string): StoredKey {
   return { name, key: publicLine(privateKey), file };
 }
 
-export function listKeys(): readonly StoredKey[] {
+/** A file that holds no usable key. */
+export interface BadKey extends Omit<StoredKey, 'key'> {
+  readonly key: null;
+  readonly problem: string;
+}
+
+export function listKeys(): readonly (StoredKey | BadKey)[] {
   const dir = keysDir();
   if (!existsSync(dir)) return [];
   const files = readdirSync(dir).filter((file) => file.endsWith(ENDING));
   return files.sort().map((each) => {
     const file = join(dir, each);
-    return { name: each.slice(0, -ENDING.length), key: publicLine(readKeyFile(file)), file };
+    const name = each.slice(0, -ENDING.length);
+    try {
+      return { name, key: publicLine(readKeyFile(file)), file };
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      return { name, key: null, file, problem: error.message };
+    }
   });
 }
 

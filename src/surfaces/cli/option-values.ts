@@ -2,9 +2,10 @@
 import { isIP } from 'node:net';
 import type { Json } from '../../expr/json.ts';
 import { didYouMean } from '../../compile/diagnose/nearest.ts';
+import { createFolder } from '../../effects/create-folder.ts';
 import type { ResourceLimits } from '../../effects/tools/tool.ts';
 import { usage } from './context.ts';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 export function readJson(option: string, given: string | undefined): Json | undefined {
@@ -112,40 +113,26 @@ export function readDatabase(given: string): string {
   return given;
 }
 
-/**
- * Creates a folder. `who` is the option or command that the message names. One folder at a time: `recursive` of Node never returns
- * where the system has no such place, as in `/proc/none`.
- */
+/** Creates a folder. `who` is the option or command that the message names. */
 export function makeFolder(who: string, path: string, mode?: number): void {
   if (path === '') throw usage(`\`${who}\` takes a folder, not an empty name`, HELP);
-  const missing: string[] = [];
   let there = resolve(path);
-  for (; !existsSync(there); there = dirname(there)) missing.unshift(there);
-  if (!isFolder(there))
-    throw usage(`\`${who}\` takes a folder, and \`${missing.length === 0 ? path : there}\` is a file`, HELP);
-  for (const folder of missing) make(who, folder, mode);
-}
-
-const HELP = 'Name a folder that exists or can be created, or omit the option.';
-
-function make(who: string, folder: string, mode: number | undefined): void {
+  while (!existsSync(there)) there = dirname(there);
+  if (!statSync(there).isDirectory())
+    throw usage(`\`${who}\` takes a folder, and \`${there === resolve(path) ? path : there}\` is a file`, HELP);
   try {
-    mkdirSync(folder, { mode });
+    createFolder(path, mode);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    // Another process may have created it.
-    if (code === 'EEXIST' && existsSync(folder) && isFolder(folder)) return;
+    const { code, message, path: folder = path } = error as NodeJS.ErrnoException;
     if (KNOWN_ELSEWHERE.has(code)) throw error;
     throw usage(`\`${who}\` takes a folder, but \`${folder}\` cannot be created: ${message}`, HELP);
   }
 }
 
+const HELP = 'Name a folder that exists or can be created, or omit the option.';
+
 /** Errors that the caller reports in its own words. */
 const KNOWN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC']);
-
-function isFolder(path: string): boolean {
-  return statSync(path).isDirectory();
-}
 
 const UNITS: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 

@@ -3,8 +3,9 @@
  * file beside the database, and runs are pinned to it. `sluice answer` and `sluice resume` then continue them with the script.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { createFolder } from '../../effects/create-folder.ts';
 import type { Script } from '../../effects/scripted/script.ts';
 import { OF_PROGRAM } from '../../catalog/unnamed-scripts.ts';
 
@@ -23,7 +24,7 @@ export function scriptPin(script: Script | undefined, journal: string | undefine
 
 /** Another process sees the whole file or none. */
 function write(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  createFolder(dirname(file), 0o700);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, text, { mode: 0o600 });
   renameSync(draft, file);

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../ir/nodes.ts';
-import { bool, duration, fault, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
+import { bool, duration, fault, headers, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
 import { boundary, budgets } from './bounds.ts';
 import { jsonSchema } from '../shape/schema-check.ts';
 
@@ -36,7 +36,7 @@ export const models = map(
     retries: int({ min: 0 })
       .optional()
       .describe('How often a request is repeated after a connection error, 429 or 5xx. Default: 2.'),
-    headers: map(text()).optional().describe('Headers of every request.'),
+    headers: headers(text()).optional().describe('Headers of every request.'),
     organization: name().optional().describe('The OpenAI organization.'),
     temperature: number({ min: 0, max: 2 }).optional(),
     fallback: z

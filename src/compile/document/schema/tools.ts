@@ -9,6 +9,7 @@ import {
   int,
   json,
   list,
+  headers,
   map,
   name,
   number,
@@ -32,7 +33,7 @@ const http = record(() => ({
   method: oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
   // As far as it is written out: what a template makes of the rest is known when it is called.
   url: name().regex(/^(?:\{\{|https?(?:\{\{|:\/\/[^\s/?#]))/, ADDRESS),
-  headers: map(text()).optional(),
+  headers: headers(text()).optional(),
   query: map(json()).optional(),
   body: json().optional(),
 }));
@@ -168,7 +169,7 @@ const server = ruled(
       .regex(/^https?:\/\/[^\s/?#{]/, ADDRESS)
       .optional()
       .describe('The address of a server that speaks HTTP.'),
-    headers: map(text()).optional(),
+    headers: headers(text()).optional(),
     timeout: number({ above: 0, max: 86_400 }).optional().describe('Seconds.'),
     tools: list(name()).optional().describe('The only tools of this server that may be used.'),
     trusted: bool()

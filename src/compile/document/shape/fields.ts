@@ -91,6 +91,24 @@ export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = na
   return z.record(key, value, { error: kind('a map') });
 }
 
+/** A map of HTTP headers, whose names do not depend on letter case. */
+export function headers<Value extends z.ZodType>(value: Value) {
+  return ruled(map(value), (written, context) => {
+    const seen = new Map<string, string>();
+    for (const key of Object.keys(written)) {
+      const first = seen.get(key.toLowerCase());
+      if (first !== undefined)
+        context.addIssue({ code: 'custom', message: sameButCase(first, key), path: [key], params: { on: 'key' } });
+      seen.set(key.toLowerCase(), key);
+    }
+  });
+}
+
+function sameButCase(first: string, second: string): string {
+  const message = `\`${first}\` and \`${second}\` are the same header: letter case does not count`;
+  return fault('duplicate-key', message, 'Keep one of them.');
+}
+
 const NOTHING = z.never();
 
 type Strict<Shape extends z.ZodRawShape> = ReturnType<typeof z.strictObject<Shape>>;

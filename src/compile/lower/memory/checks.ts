@@ -71,7 +71,7 @@ export function writeEffect({
 }: Remembered): CheckEffect {
   const { lifetimeMs, quarantine } = memory;
   const conditions = memory.validate.map(
-    ({ when, reason }) => `(${conditionOf(when, names, tools)}) ? "" : ${quote(reason)}`,
+    ({ when, reason }) => `rule(${quote(when)}, ${conditionOf(when, names, tools)}\n) ? "" : ${quote(reason)}`,
   );
   return {
     kind: 'check',

@@ -174,7 +174,7 @@ function warnOfUnused({ body, report, unused }: Reading, selection: Selection, s
 const SIGNALLED = ['keyword', 'statemachine', 'graph'];
 
 /** Sections that other systems act on. */
-function reportUnsupported({ body, unenforced: warn }: Reading): void {
+function reportUnsupported({ body, report, unenforced: warn }: Reading): void {
   const raw = body.value;
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (raw[key as keyof RawTeam] !== undefined) warn(body.key(key), `\`${key}\` has no effect`, help);
@@ -198,11 +198,9 @@ function reportUnsupported({ body, unenforced: warn }: Reading): void {
       'Every step is kept in the database of the run: choose it with `--db`.',
     );
   if (saga?.Enabled === true && saga.MaxCompensationSteps !== undefined)
-    warn(
-      body.key('Saga', 'MaxCompensationSteps'),
-      '`MaxCompensationSteps` has no effect',
-      'Every effect with a compensation is undone, the last one first.',
-    );
+    report.error('not-supported', body.key('Saga', 'MaxCompensationSteps'), 'compensations cannot be limited', {
+      help: 'Leave it out. Each effect with a compensation is undone once, the last one first.',
+    });
 }
 
 /** Compaction never asks a model. */

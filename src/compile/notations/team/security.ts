@@ -75,23 +75,25 @@ export function checkSecurity({ body, unused, unenforced }: Reading): void {
     );
 }
 
-/** A file that `Security` protects can still be reached by a command, so the two do not go together. */
+/** Commands and local MCP servers reach files that `Security` protects, so an agent cannot have both. */
 function refuseOpenShell(
   granted: readonly (readonly [string, ToolDef])[],
   agent: RawAgent,
   index: number,
   security: RawSecurity,
-  { report, body, unenforced }: Reading,
+  { report, body }: Reading,
 ): void {
   const { FileSystemPermissions: files, ChangeEnvelope: envelope } = security;
   const key = files !== undefined ? 'FileSystemPermissions' : envelope !== undefined ? 'ChangeEnvelope' : null;
   if (key === null) return;
-  const servers = granted.filter(([, def]) => isDone('mcp', def)).map(([name]) => name);
+  const opens = (def: ToolDef): boolean => isLocalServer(def) && (files !== undefined || !onlyReads(def.effect));
+  const servers = granted.filter(([, def]) => opens(def)).map(([name]) => name);
   if (servers.length > 0)
-    unenforced(
+    report.error(
+      'not-supported',
       body.key('Agents', index, 'Plugins'),
-      `\`${key}\` does not limit ${quoted(servers)} of agent \`${agent.Name}\`: MCP servers open files themselves`,
-      'Limit the server itself, or let the agent use the plugin `FileSystem`.',
+      `\`${key}\` cannot be enforced for ${quoted(servers)} of agent \`${agent.Name}\`: the MCP server runs on this machine and opens files itself`,
+      { help: `Use the plugin \`FileSystem\` instead of the server, or remove \`${key}\`.` },
     );
   if (!granted.some(([name, def]) => runsCommands(name, def))) return;
   report.error(
@@ -118,6 +120,13 @@ function limitByCapabilities(
   for (const [written, tags] of Object.entries(Capabilities)) {
     // A tool of the document may have the name of a plugin in another letter case.
     const plugin = names.some((name) => pluginOf(name) === written) ? written : pluginNamed(written);
+    if (limits.has(plugin))
+      report.error(
+        'duplicate-key',
+        body.key('Agents', index, 'Capabilities', written),
+        `\`Capabilities\` of agent \`${Name}\` names the plugin \`${plugin}\` twice: letter case does not count`,
+        { help: 'Keep one of them.' },
+      );
     limits.set(plugin, tags);
     const own = names.filter((name) => pluginOf(name) === plugin);
     if (own.length === 0 && !plugins.includes(plugin))
@@ -178,8 +187,16 @@ function usesNetwork(name: string, def: ToolDef): boolean {
   return REQUESTS.includes(name) || def.effect === 'egress' || isDone('http', def);
 }
 
+/** True for a tool of an MCP server that runs on this machine, so that it can open the files of the run. */
+function isLocalServer({ implementation }: ToolDef): boolean {
+  const { server } = (implementation ?? {}) as { readonly server?: { readonly url?: string } };
+  return server !== undefined && (server.url === undefined || LOCAL.test(server.url));
+}
+
+const LOCAL = /^https?:\/\/(?:[^/?#@]*@)?(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)/i;
+
 /** True if the document implements its tool in this way. */
-function isDone(how: 'http' | 'shell' | 'mcp', { implementation }: ToolDef): boolean {
+function isDone(how: 'http' | 'shell', { implementation }: ToolDef): boolean {
   return implementation !== null && typeof implementation === 'object' && how in implementation;
 }
 

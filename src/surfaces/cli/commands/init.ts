@@ -1,7 +1,8 @@
 /** `sluice init`: a new project that runs offline. Overwrites files only with `--force`. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
+import { createFolder } from '../../../effects/create-folder.ts';
 import { VERSION } from '../../../effects/package-root.ts';
 import { withCommandName } from '../command-name.ts';
 import { usage, type Cli } from '../context.ts';
@@ -27,7 +28,7 @@ export async function initCommand(cli: Cli, dir: string, options: InitOptions): 
       'Choose an empty folder, or add `--force`.',
     );
   for (const [file, text] of Object.entries(project)) {
-    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    createFolder(dirname(join(dir, file)));
     writeFileSync(join(dir, file), file === 'package.json' ? manifestOf(text, dir) : text);
   }
   cli.show({ dir, files }, () => nextSteps(dir, files, next));

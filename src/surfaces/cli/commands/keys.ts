@@ -17,5 +17,6 @@ export async function keysListCommand(cli: Cli): Promise<void> {
   const keys = listKeys();
   if (cli.json) cli.printJson(keys);
   else if (keys.length === 0) cli.hint(withCommandName('no keys yet; make one with `sluice keys add NAME`'));
-  else cli.screen.print(table(keys.map(({ name, key, file }) => [name, key, file])));
+  else cli.screen.print(table(keys.map(({ name, key, file }) => [name, key ?? 'cannot be used', file])));
+  for (const each of keys) if (each.key === null) cli.hint(each.problem);
 }

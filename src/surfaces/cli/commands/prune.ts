@@ -23,8 +23,8 @@ export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<void>
   // The folder of the option starts here; that of `retain` starts at the document.
   const options = given.export === undefined ? given : { ...given, export: resolve(given.export) };
   const rule = ruleOf(options);
-  if (options.export !== undefined && options.dryRun !== true) makeFolder('--export', options.export, 0o700);
   demandDatabase(cli, 'run-not-found', 'there is nothing to remove');
+  if (options.export !== undefined && options.dryRun !== true) makeFolder('--export', options.export, 0o700);
   const store = openFor(cli);
   // The engine holds a lease meanwhile, so that two processes do not remove the same runs.
   const engine = createRuntime({ store, performer: NO_CALLS, pickUp: false });

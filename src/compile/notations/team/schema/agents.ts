@@ -4,7 +4,7 @@ import { ATTACHMENT_KINDS } from '../../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../../ir/nodes.ts';
 import { spellings } from '../spelling.ts';
 import { plainText } from './conditions.ts';
-import { bool, duration, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
+import { bool, duration, headers, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
 
 const modelFields = record(() => ({
   ModelId: name().describe("The provider's name of the model, or an alias."),
@@ -21,7 +21,7 @@ const modelFields = record(() => ({
   Seed: int().optional(),
   Stop: list(name()).optional().describe('Texts at which the model stops.'),
   ParallelToolCalls: bool().optional().describe('False: the model calls at most one tool in a reply.'),
-  Headers: map(plainText()).optional().describe('Headers of every request.'),
+  Headers: headers(plainText()).optional().describe('Headers of every request.'),
   Organization: name().optional().describe('The OpenAI organization.'),
   TimeoutSeconds: number({ min: 0.001, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 120.'),
   Retries: int({ min: 0 }).optional().describe('How often a request is repeated that did not get through. Default: 2.'),

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { PREDICATES, type PredicateName } from '../../../../catalog/validators.ts';
-import { bool, fault, int, json, list, map, name, number, once, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { bool, fault, headers, int, json, list, map, name, number, once, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
 import { condition, plainText, type RawCondition } from './conditions.ts';
 import { spellings } from '../spelling.ts';
 import { agents, models } from './agents.ts';
@@ -224,7 +224,7 @@ export const WITHOUT_EFFECT: { readonly [key: string]: string } = {
 const apiProfiles = map(
   record(() => ({
     BaseUrl: name().describe('Addresses of the Http plugin with this profile start here. `${NAME}` is read from the environment.'),
-    DefaultHeaders: map(plainText()).optional().describe('Headers of every request. `${NAME}` is read from the environment.'),
+    DefaultHeaders: headers(plainText()).optional().describe('Headers of every request. `${NAME}` is read from the environment.'),
     TimeoutSeconds: number({ above: 0 }).optional().describe('Seconds that a request may take. Default: 30.'),
   })),
 );
@@ -232,7 +232,7 @@ export type RawApiProfile = z.output<typeof apiProfiles>[string];
 
 const saga = record(() => ({
   Enabled: bool().default(false),
-  MaxCompensationSteps: int({ min: 1 }).optional().describe('Every effect with a compensation is undone, without a limit.'),
+  MaxCompensationSteps: int({ min: 1 }).optional().describe('Not supported: each effect with a compensation is undone once.'),
 }));
 
 const brownfield = record(() => ({
@@ -255,7 +255,7 @@ const mcpServers = list(
     Env: map(plainText()).optional(),
     WorkingDirectory: name().optional(),
     Url: name().optional().describe('The address of a server that speaks HTTP.'),
-    Headers: map(plainText()).optional(),
+    Headers: headers(plainText()).optional(),
     TimeoutSeconds: number({ above: 0 }).optional(),
     Tools: list(name()).optional().describe('The only tools of the server that may be used.'),
   })),
