@@ -71,7 +71,8 @@ test('a rule that cannot be evaluated is quoted, and nothing is remembered', asy
   const memory = createMemoryStore();
   const validate = [{ when: 'int(answer) > 3 // large', reason: 'too small' }];
   const flow = compiled({ ...DOCUMENT, loop: { ...DOCUMENT.loop, memory: { validate } } });
-  const quoted = 'the rule `int(answer) > 3 // large` cannot be evaluated: `The order is A-17.` is not a number of that type';
+  const quoted =
+    'the rule `int(answer) > 3 // large` cannot be evaluated: `The order is A-17.` is not a number of that type';
   expect(await remembering({ journal: openMemory(), toolOptions: { memory } }, flow)).toMatchObject([
     { type: 'memory.recalled' },
     { type: 'trouble', message: quoted },

@@ -74,9 +74,7 @@ describe('code files', () => {
   test('create folders one level at a time: `recursive` never returns in a place such as `/proc/none`', () => {
     const found = code
       .filter(({ path }) => path.startsWith('src/'))
-      .flatMap(({ path, text }) =>
-        linesWith(/\bmkdir(Sync)?\([^;]*recursive/, text).map((line) => `${path}:${line}`),
-      );
+      .flatMap(({ path, text }) => linesWith(/\bmkdir(Sync)?\([^;]*recursive/, text).map((line) => `${path}:${line}`));
     expect(found).toEqual([]);
   });
 

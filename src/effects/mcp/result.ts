@@ -38,8 +38,7 @@ export async function valueOf(
       'McpToolError',
       `the tool \`${tool}\` of the MCP server \`${server}\` failed: ${places.clean(texts.join('\n')).slice(0, 1_000)}`,
     );
-  const structured =
-    structuredContent === undefined ? undefined : await withoutData(structuredContent as Json, places);
+  const structured = structuredContent === undefined ? undefined : await withoutData(structuredContent as Json, places);
   if (texts.length === content.length) return structured ?? texts.join('\n');
   const parts = await Promise.all(content.map((part) => partValue(part, places)));
   return structured === undefined ? { content: parts } : { structuredContent: structured, content: parts };
