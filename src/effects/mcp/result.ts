@@ -78,9 +78,8 @@ async function withoutData(value: Json, places: Places, mimeType = '', depth = 0
   if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return value;
   if (Array.isArray(value))
     return Promise.all(value.map((each: Json) => withoutData(each, places, mimeType, depth + 1)));
-  const fields = value as { readonly [field: string]: Json };
-  const type = TYPE_FIELDS.map((field) => fields[field]).find((each) => typeof each === 'string');
-  const entries = Object.entries(fields).map(
+  const type = TYPE_FIELDS.map((field) => value[field]).find((each) => typeof each === 'string');
+  const entries = Object.entries(value).map(
     async ([field, each]) => [field, await withoutData(each, places, type ?? mimeType, depth + 1)] as const,
   );
   return Object.fromEntries(await Promise.all(entries));
