@@ -29,7 +29,7 @@ describe('steps', () => {
       state: 'failed',
       code: 'BUDGET_EXHAUSTED',
       path: ['a', 'b', 'a', 'b'],
-      error: { message: 'bot.budgets.steps has 0 left, and 1 is needed' },
+      error: { message: 'bot.budget.steps has 0 left, and 1 is needed' },
     });
   });
 
@@ -96,7 +96,7 @@ describe('time', () => {
       tools: { look: [{ delayMs: 6000, result: 1 }] },
     });
     expect([report.code, dispatched.length]).toEqual(['TIMEOUT', 2]);
-    expect(report.error?.message).toContain('bot.budgets.wall_clock_seconds');
+    expect(report.error?.message).toContain('bot.budget.wall_clock_seconds');
   });
 
   test('that calls take at once is counted once', async () => {
@@ -142,7 +142,7 @@ describe('in a loop', () => {
     const script: Script = { agents: { bot: [call, call, 'x'] }, tools: { look: [{ result: 1 }] } };
     const waiting = await drive(document({ steps: 2 }), script);
     expect(waiting.report.waiting[0]?.message).toBe(
-      'More budget is needed: bot.budgets.steps has 0 left, and 1 are needed.',
+      'More budget is needed: bot.budget.steps has 0 left, and 1 are needed.',
     );
     const { report, read, difference } = await drive(document({ steps: 2 }), script, {
       answers: [{ choice: 'approve' }],
@@ -167,7 +167,7 @@ describe('in a loop', () => {
     const { report } = await drive(document({ wall_clock_seconds: 10 }), script, { answers: [{ choice: 'reject' }] });
     expect(report).toMatchObject({
       code: 'TIMEOUT',
-      error: { message: 'bot.budgets.wall_clock_seconds is used up' },
+      error: { message: 'bot.budget.wall_clock_seconds is used up' },
     });
   });
 });

@@ -22,7 +22,7 @@ describe('a flow', () => {
 
   test('and of one agent alone', async () => {
     const { report } = await play(flow({}, { cost_usd: 0.003 }), script);
-    expect(report.error).toMatchObject({ message: 'bot.budgets.cost_usd has $0.003 left, and $0.005 is needed' });
+    expect(report.error).toMatchObject({ message: 'bot.budget.cost_usd has $0.003 left, and $0.005 is needed' });
   });
 
   test.each([0.002005, 0.002006, 0.002007, 1.1, 4.35, 0.29])('a limit of %d is that limit', async (limit) => {

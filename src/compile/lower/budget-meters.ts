@@ -107,13 +107,18 @@ function agentMeters(
   for (const [agent, budget] of Object.entries(budgets)) {
     const own = budgetMeters(budget, over);
     for (const [id, meter] of Object.entries(own))
-      if (meter.max !== null) meters[agentMeter(agent, id)] = { ...meter, label: `${agent}.${meter.label}` };
+      if (meter.max !== null) meters[agentMeter(agent, id)] = { ...meter, label: ownLabel(agent, meter.label) };
     const seconds = budget.wall_clock_seconds;
     if (seconds === undefined) continue;
-    const label = `${agent}.budgets.wall_clock_seconds`;
+    const label = ownLabel(agent, 'budgets.wall_clock_seconds');
     meters[agentMeter(agent, 'time')] = { unit: 'time', max: Math.ceil(seconds * 1000), over: late, label };
   }
   return meters;
+}
+
+/** The key of an agent or of a part of the flow is `budget`, that of the document is `budgets`. */
+function ownLabel(owner: string, label: string): string {
+  return label.replace('budgets', `${owner}.budget`);
 }
 
 export interface BudgetShare {
@@ -126,10 +131,7 @@ export interface BudgetShare {
 export function shareOf(name: string, budgets: Budgets, over: NodeId): BudgetShare {
   const limited = Object.entries(budgetMeters(budgets, over)).filter(([, { max }]) => max !== null);
   const meters = Object.fromEntries(
-    limited.map(([id, meter]) => [
-      `${id}@${name}`,
-      { ...meter, label: meter.label.replace('budgets', `budget of ${name}`) },
-    ]),
+    limited.map(([id, meter]) => [`${id}@${name}`, { ...meter, label: ownLabel(name, meter.label) }]),
   );
   const counted = Object.keys(meters).filter((id) => !id.startsWith(`${STEPS}@`));
   const steps = Object.keys(meters).filter((id) => id.startsWith(`${STEPS}@`));

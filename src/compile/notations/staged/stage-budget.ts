@@ -52,7 +52,7 @@ function budgetsOf(l: Lowering, stage: Stage): readonly LimitedBudget[] {
   return [
     ...limitsOf(budgets, 'budgets', ''),
     ...stageBudget(l, stage),
-    ...Object.entries(agentBudgets).flatMap(([agent, own]) => limitsOf(own, `${agent}.budgets`, `@${agent}`)),
+    ...Object.entries(agentBudgets).flatMap(([agent, own]) => limitsOf(own, `${agent}.budget`, `@${agent}`)),
   ];
 }
 
