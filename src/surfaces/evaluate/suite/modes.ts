@@ -132,10 +132,10 @@ async function faultChecks({ name, given, run }: PreparedCase): Promise<readonly
   }));
 }
 
-/** Under every fault a run must end or wait, agree with its replay, and do nothing forbidden. */
+/** Under every fault a run must end or wait, agree with its replay, keep its budgets, and do nothing forbidden. */
 function soundProblems(measured: Measured, { expect = {} }: SuiteCase): readonly string[] {
   const { report, differsAt } = measured;
-  const problems = [...safetyProblems(measured, expect)];
+  const problems = [...safetyProblems(measured, expect), ...overruns(measured)];
   if (report.state === 'running' || report.state === 'pending')
     problems.push(`the run is ${report.state} and does not end`);
   if (report.state !== 'suspended' && report.code === null) problems.push('the run ended without a code');
@@ -143,25 +143,41 @@ function soundProblems(measured: Measured, { expect = {} }: SuiteCase): readonly
   return problems;
 }
 
+/** The budgets of the document that the run exceeded. */
+function overruns(measured: Measured): readonly string[] {
+  const { report, read } = measured;
+  // Undoing is never denied: a run that fails for lack of budget still undoes its effects.
+  const undone = read.events.filter(({ type }) => type === 'undo.requested').length;
+  return TOTALS.flatMap(({ key, name, measure, scale }) => {
+    const max = read.program.flow.meters[key === 'steps' ? 'steps' : `budget.${name}`]?.max ?? null;
+    if (max === null) return [];
+    const used = report.usage[measure];
+    const limit = (max + grantedIn(measured, name)) / scale;
+    const counted = UNDOES.has(measure) ? used - undone : used;
+    return counted > limit + 1e-9 ? [`${measure} is ${used}, above the limit of ${max / scale}`] : [];
+  });
+}
+
+/** The dimensions that are summed over a run. */
+const TOTALS = BUDGET_ROWS.filter(({ largest }) => largest === undefined);
+
 /** Each dimension with each amount from 0 to the certificate's most. Large ranges are sampled. */
 function budgetChecks({ name, given, run, variant }: PreparedCase): readonly Check[] {
   let unlimited: Promise<Measured> | null = null;
   const withoutLimit = (): Promise<Measured> => (unlimited ??= runCase(run));
-  return BUDGET_ROWS.filter(({ largest }) => largest === undefined).flatMap(
-    ({ key, name: dimension, measure, scale }) => {
-      const { most } = variant.bounds.flow[measure];
-      return amountsUpTo(most, scale).map((amount) => ({
-        name: `${name} [${key} ${amount}]`,
-        perform: async () => {
-          const { flow, codes } = variant.withBudget(key, amount);
-          if (flow === null) return { measured: null, problems: refusalProblems(codes) };
-          const measured = await runCase({ ...run, flow });
-          const limit = { amount, granted: grantedIn(measured, dimension) / scale };
-          return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, limit, given) };
-        },
-      }));
-    },
-  );
+  return TOTALS.flatMap(({ key, name: dimension, measure, scale }) => {
+    const { most } = variant.bounds.flow[measure];
+    return amountsUpTo(most, scale).map((amount) => ({
+      name: `${name} [${key} ${amount}]`,
+      perform: async () => {
+        const { flow, codes } = variant.withBudget(key, amount);
+        if (flow === null) return { measured: null, problems: refusalProblems(codes) };
+        const measured = await runCase({ ...run, flow });
+        const limit = { amount, isRaised: grantedIn(measured, dimension) > 0 };
+        return { measured, problems: budgetProblems(await withoutLimit(), measured, measure, limit, given) };
+      },
+    }));
+  });
 }
 
 /** A document whose budget is too small for any path does not start, so it keeps its budget. */
@@ -194,20 +210,17 @@ function budgetProblems(
   free: Measured,
   measured: Measured,
   measure: Measure,
-  { amount, granted }: { readonly amount: number; readonly granted: number },
+  { amount, isRaised }: { readonly amount: number; readonly isRaised: boolean },
   given: SuiteCase,
 ): readonly string[] {
-  const { report, read } = measured;
+  const { report } = measured;
   const problems = [...soundProblems(measured, given)];
   const used = report.usage[measure];
-  // Undoing is never denied: a run that fails for lack of budget still takes back what it did.
-  const undone = UNDOES.has(measure) ? read.events.filter(({ type }) => type === 'undo.requested').length : 0;
-  if (used - undone > amount + granted + 1e-9) problems.push(`${measure} is ${used}, above the limit of ${amount}`);
   const isEnough = free.report.usage[measure] <= amount;
   const isSame = report.code === free.report.code;
   const isDenied = report.code === 'BUDGET_EXHAUSTED' || report.state === 'suspended';
   // A smaller budget may also lead to another path, but not to the same success.
-  if (!isEnough && granted === 0 && isGood(report.code) && used === free.report.usage[measure])
+  if (!isEnough && !isRaised && isGood(report.code) && used === free.report.usage[measure])
     problems.push(`the run succeeded with ${used} of ${measure}, and only ${amount} is allowed`);
   if (isEnough && !isSame && !isDenied)
     problems.push(`the code is ${report.code}, and it is ${free.report.code} without the limit, which is not reached`);
