@@ -58,7 +58,11 @@ test('a run prints what it changed, and `show` prints what it read as well', asy
   expect(shown.stdout).toMatch(/mail\.send/);
 });
 
-test('a false statement is printed beside the answer', async () => {
+test('a false statement is printed beside the answer, once', async () => {
   const { done } = await run('I wrote to ann@firm.example and deleted the account A-77121.');
-  expect(`${done.stdout}${done.stderr}`).toContain('violation: ');
+  const lines = `${done.stdout}\n${done.stderr}`.split('\n').map((line) => line.trim());
+  const [violation = ''] = lines.filter((line) => line.startsWith('violation: '));
+  expect(violation).not.toBe('');
+  expect(`${done.stdout}${done.stderr}`).toContain('PARTIAL_SUCCESS');
+  expect(lines).not.toContain(violation.replace('violation: ', 'partial: '));
 });

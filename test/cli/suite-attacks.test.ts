@@ -143,6 +143,19 @@ test('faults hit every call of a model in turn', async () => {
   expect(names).not.toContain('one [fail bot #3]');
 });
 
+test('a run that exceeds a budget of its document fails under faults', async () => {
+  const flow = payer(ALLOWS)
+    .replace('boundary:', 'budgets: { output_tokens: 100 }\nboundary:')
+    .replace('tools: [pay.send]', 'tools: [pay.send], max_output_tokens: 20');
+  const script = PAYS.replace('Paid.', '{ text: Paid., usage: { input: 1, output: 500 } }');
+  const { result } = await evaluate({
+    'now.flow.yaml': flow,
+    'a.suite.yaml': suiteOf(script, '{ code: SUCCESS }', 'modes: [faults]'),
+  });
+  const delayed = result.cases.find(({ name }) => name === 'one [delay bot #1]');
+  expect(delayed?.problems).toEqual([expect.stringMatching(/^outputTokens is 5\d\d, above the limit of 100$/)]);
+});
+
 test('a mode that repeats runs does not really pay', async () => {
   const requests: string[] = [];
   const server = createServer((request, response) => {

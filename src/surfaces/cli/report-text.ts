@@ -105,7 +105,8 @@ export function reportPage(report: Report, width: number): string {
     ]);
   for (const receipt of report.receipts) rows.push(['receipt', receiptLine(receipt)]);
   for (const { message } of report.violations) rows.push(['violation', oneLine(message, 300)]);
-  if (report.reason !== undefined) rows.push(['reason', oneLine(report.reason, 300)]);
+  const reason = ownReason(report);
+  if (reason !== undefined) rows.push(['reason', oneLine(reason, 300)]);
   if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
   if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
   return table(rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]));
@@ -137,13 +138,20 @@ function receiptLine({ tool, args, result, status, approvedBy }: Report['receipt
 }
 
 /** The receipts of calls with effects, the marked statements, and the refused answer, after a run. */
-export function evidenceLines({ receipts, violations, reason, rejected }: Report): readonly string[] {
+export function evidenceLines(report: Report): readonly string[] {
+  const { receipts, violations, rejected } = report;
+  const reason = ownReason(report);
   return [
     ...receipts.filter(({ effect }) => !onlyReads(effect)).map((receipt) => `receipt: ${receiptLine(receipt)}`),
     ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
     ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),
     ...(rejected === null ? [] : [`rejected: ${oneLine(rejected.text, 300)}`]),
   ];
+}
+
+/** The reason of a partial success, unless a violation says the same. */
+function ownReason({ violations, reason }: Report): string | undefined {
+  return violations.some(({ message }) => message === reason) ? undefined : reason;
 }
 
 export function escalationLine({ payload }: Pick<Waiting, 'payload'>): string {
