@@ -138,7 +138,10 @@ describe('a plan', () => {
   ])('that %s: what it does not name is for a person to decide', async (_, steps, names) => {
     const { report } = await drive(flow, script(...steps));
     expect([report.code, report.usage.toolCalls]).toEqual(['REVIEW_REQUIRED', 0]);
-    expect(report.waiting[0]).toMatchObject({ node: 'divergence', message: `The plan does not name: ${names}` });
+    expect(report.waiting[0]).toMatchObject({
+      node: 'divergence',
+      message: `The agent wants to call ${names}, which no step of the plan names.`,
+    });
   });
 
   test('that names all of them is followed', async () => {

@@ -37,6 +37,7 @@ function convert(value: unknown, path: string, state: State, depth: number): Loc
     });
     return nothing(range);
   }
+  if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state);
   if (value === null || typeof value === 'string' || typeof value === 'boolean')
     return { kind: 'scalar', value, range };
   if (typeof value === 'number' && Number.isFinite(value)) return { kind: 'scalar', value, range };
@@ -73,7 +74,8 @@ function convertMap(object: object, path: string, state: State, depth: number): 
     const inner = /^[A-Za-z_][\w-]*$/.test(key)
       ? `${path}${path === '' ? '' : '.'}${key}`
       : `${path}[${JSON.stringify(key)}]`;
-    if (key === RESERVED_KEY) {
+    if (!key.isWellFormed()) refuseHalfPair(at(inner), state);
+    else if (key === RESERVED_KEY) {
       state.report.error('bad-key', at(inner), '`__proto__` cannot be used as a key');
       entries.set(key, { key, keyRange: at(inner), value: nothing(at(inner)) });
     } else entries.set(key, { key, keyRange: at(inner), value: convert(value, inner, state, depth + 1) });
@@ -85,6 +87,11 @@ function refuse(message: string, range: Range, state: State): Located {
   state.report.error('not-json', range, message, {
     help: 'Documents hold text, numbers, true, false, null, lists and plain objects.',
   });
+  return nothing(range);
+}
+
+function refuseHalfPair(range: Range, { report }: State): Located {
+  report.error('not-json', range, HALF_PAIR.message, { help: HALF_PAIR.help });
   return nothing(range);
 }
 

@@ -133,6 +133,7 @@ function mergedEntries(value: Located, at: Range, state: State): readonly Entry[
 function keyText(key: unknown, at: Range, state: State): string | null {
   const value = isAlias(key) ? state.anchors.get(key.source) : key;
   const text = isScalar(value) && value.value !== null && typeof value.value !== 'object' ? String(value.value) : null;
+  if (text !== null && !text.isWellFormed()) return refuseHalfPair(at, state);
   if (text !== null && text !== RESERVED_KEY) return text;
   state.report.error('bad-key', at, text === null ? 'this key is not text' : '`__proto__` cannot be used as a key', {
     help: text === null ? 'A key is a word or a quoted text.' : undefined,
@@ -142,6 +143,7 @@ function keyText(key: unknown, at: Range, state: State): string | null {
 
 function scalarValue(node: Scalar, state: State, range: Range): string | number | boolean | null | undefined {
   const value = node.value;
+  if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state) ?? undefined;
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value) && !losesDigits(value, node.source)) return value;
   const written = node.source ?? String(value);
@@ -151,6 +153,11 @@ function scalarValue(node: Scalar, state: State, range: Range): string | number 
       : `\`${written}\` has no counterpart in JSON`;
   state.report.error('not-json', range, message, { help: `Put it in quotes to keep it as text: "${written}".` });
   return undefined;
+}
+
+function refuseHalfPair(range: Range, { report }: State): null {
+  report.error('not-json', range, HALF_PAIR.message, { help: HALF_PAIR.help });
+  return null;
 }
 
 function losesDigits(value: number, source: string | undefined): boolean {

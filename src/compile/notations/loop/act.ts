@@ -40,7 +40,10 @@ export function addAction(l: Lowering): void {
       [
         set(KIND, '"divergence"'),
         set(TRIGGER, '"divergence"'),
-        set(PROBLEM, `text("The plan does not name: ", join(${strangers}.map(c, c.name), ", "))`),
+        set(
+          PROBLEM,
+          `text("The agent wants to call ", join(${strangers}.map(c, c.name), ", "), ", which no step of the plan names.")`,
+        ),
       ],
       idOf(l, 'reflection_trigger'),
     );
