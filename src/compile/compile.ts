@@ -25,7 +25,7 @@ import { innerBudgets } from './document/inner-budgets.ts';
 import { checkToolApprovers, readPeople } from './document/people.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
-import type { Located } from './source/located.ts';
+import { HALF_PAIR, type Located } from './source/located.ts';
 import { START } from './source/range.ts';
 import { locate, parseSource } from './source/source.ts';
 import { checkVerifications } from './document/rules-check.ts';
@@ -139,8 +139,9 @@ function compileDocument(
     const body = withRetention(lowered.body, document.sections.value.retain);
     return { ok: true, flow: seal({ ...body, least }, options.hash), bounds, ...graph };
   } catch {
-    report.error('not-json', START, 'this document holds half of a surrogate pair, which no text can', {
-      help: 'Look for a lone escape from `\\ud800` to `\\udfff`.',
+    // Texts of the document were checked as they were read.
+    report.error('not-json', START, 'a file that this document uses contains half of a surrogate pair', {
+      help: HALF_PAIR.help,
     });
     return { ok: false, ...graph };
   }

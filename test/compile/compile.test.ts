@@ -45,10 +45,20 @@ describe('compile', () => {
     expect(frozen(flow)).toBe(true);
   });
 
-  test('half of a surrogate pair is a diagnostic, not a crash', () => {
-    const { ok, diagnostics } = compileText(BASE.replace('{{event.payload.message}}', '\\ud800'));
-    expect(ok).toBe(false);
-    expect(diagnostics.map(({ code }) => code)).toEqual(['not-json']);
+  test('half of a surrogate pair is a diagnostic with its place, in a value and in a key', () => {
+    const places = (text: string) =>
+      compileText(text).diagnostics.map(({ code, line, column }) => [code, line, column]);
+    const written = BASE.split('\n').findIndex((line) => line.includes('{{event.payload.message}}'));
+    const column = (BASE.split('\n')[written] ?? '').indexOf('"{{event.payload.message}}') + 1;
+    expect(places(BASE.replace('{{event.payload.message}}', '\\ud800'))).toEqual([['not-json', written + 1, column]]);
+    expect(places(`${BASE}\n"\\udfff": 1\n`)).toEqual([['not-json', BASE.split('\n').length + 1, 1]]);
+    const object = { agents: [{ id: 'a', instructions: '\ud800' }], loop: { agent: 'a' } };
+    expect(compileText(object).diagnostics).toMatchObject([
+      {
+        code: 'not-json',
+        message: expect.stringMatching(/^agents\[0\]\.instructions: this text contains half/) as string,
+      },
+    ]);
   });
 
   test('a document with mistakes still has its picture', () => {

@@ -142,7 +142,7 @@ describe('in a loop', () => {
     const script: Script = { agents: { bot: [call, call, 'x'] }, tools: { look: [{ result: 1 }] } };
     const waiting = await drive(document({ steps: 2 }), script);
     expect(waiting.report.waiting[0]?.message).toBe(
-      'More budget is needed: bot.budget.steps has 0 left, and 1 are needed.',
+      'More budget is needed: bot.budget.steps has 0 left, and 1 is needed.',
     );
     const { report, read, difference } = await drive(document({ steps: 2 }), script, {
       answers: [{ choice: 'approve' }],

@@ -52,14 +52,14 @@ describe('a loop', () => {
 
   test('says what is left and what is needed', async () => {
     const { report } = await drive(loop({ cost_usd: 0.003 }), script);
-    expect(report.error).toMatchObject({ message: 'budgets.cost_usd has $0.003 left, and $0.005 are needed' });
+    expect(report.error).toMatchObject({ message: 'budgets.cost_usd has $0.003 left, and $0.005 is needed' });
   });
 
   test('asks for more in dollars, and what is granted is what was said', async () => {
     const asks = loop({ cost_usd: 0.003 }, { escalation: { expansions: 1 } });
     const { report: waiting } = await drive(asks, script);
     expect(waiting.waiting[0]?.message).toBe(
-      'More budget is needed: budgets.cost_usd has $0.003 left, and $0.005 are needed.',
+      'More budget is needed: budgets.cost_usd has $0.003 left, and $0.005 is needed.',
     );
     const once = { ...script, agents: { bot: [call, 'done'] } };
     const { report, read, difference } = await drive(asks, once, {

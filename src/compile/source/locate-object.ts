@@ -3,7 +3,7 @@
  * Properties that are undefined count as absent; what JSON cannot hold is reported; getters that throw are too.
  */
 import type { Report } from '../diagnose/diagnostics.ts';
-import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, HALF_PAIR, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
 interface State {

@@ -8,12 +8,13 @@ import type { Range } from './range.ts';
 
 export const DEPTH_MAX = 100;
 
-/** No object can have this key. It is kept with a poison value, so that references to it are not reported as unknown. */
 /** The error for a text that has no canonical form, and so no hash. */
 export const HALF_PAIR = {
   message: 'this text contains half of a surrogate pair, which is not a character',
   help: 'Look for an escape from `\\ud800` to `\\udfff` without its other half.',
 };
+
+/** No object can have this key. It is kept with a poison value, so that references to it are not reported as unknown. */
 export const RESERVED_KEY = '__proto__';
 
 export interface LocatedScalar {

@@ -4,7 +4,7 @@
  */
 import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, HALF_PAIR, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
 import type { Range } from './range.ts';
 
 const ALIASED_MAX = 20_000;

@@ -17,16 +17,14 @@ const AMOUNTS = [
   [CLOCK, 'wall_clock_seconds', 1000] as const,
   ...EFFECT_DIMENSIONS.map(({ name, key, scale }) => [`budget.${name}`, key, scale] as const),
 ];
-const LABELS: { readonly [meter: string]: string } = Object.fromEntries(
-  AMOUNTS.map(([meter, field]) => [meter, `budgets.${field}`]),
-);
+const KEYS: { readonly [meter: string]: string } = Object.fromEntries(AMOUNTS.map(([meter, field]) => [meter, field]));
 /** The exhausted meter: the run's, or `meter@agent`. */
 const METER = 'tripped.meter.split("@")';
 const LATE = `${METER}[0] in [${quote(CLOCK)}, "time"]`;
-const WHOSE = `(size(${METER}) == 1 ? "" : text(${METER}[1], "."))`;
+const OWNER = `(size(${METER}) == 1 ? "budgets." : text(${METER}[1], ".budget."))`;
 const LEFT = amount('tripped.left');
 const NEEDS = amount('tripped.needs');
-const SHORT = `text(${WHOSE}, ${LATE} ? "budgets.wall_clock_seconds is used up" : text(${literal(LABELS)}[${METER}[0]], " has ", ${LEFT}, " left, and ", ${NEEDS}, " are needed"))`;
+const SHORT = `text(${OWNER}, ${LATE} ? "wall_clock_seconds is used up" : text(${literal(KEYS)}[${METER}[0]], " has ", ${LEFT}, " left, and ", ${NEEDS}, " is needed"))`;
 
 /** A person may grant more time, so the deadline is a question and not the end of the run. */
 export function isExtendable({ escalation, definitions }: Loop): boolean {
