@@ -24,78 +24,40 @@ export type DecisionTable = { readonly [failure in FailureKind]: { readonly [tie
 /** The most replans of one stage. */
 export const REPLANS_MAX = 2;
 
+const RETRY = { action: 'retry', max: 2 } as const;
 const REPLAN = { action: 'replan', max: REPLANS_MAX } as const;
+const ABORT: Cell = { tries: [], last: 'abort' };
+const ESCALATE: Cell = { tries: [], last: 'escalate' };
+const STOP = { interactive: ABORT, batch: ABORT, regulated: ESCALATE };
 
 export const DECISION_TABLE: DecisionTable = {
-  tool_loop: {
-    interactive: { tries: [], last: 'abort' },
-    batch: { tries: [], last: 'abort' },
-    regulated: { tries: [], last: 'escalate' },
-  },
-  deadlock: {
-    interactive: { tries: [], last: 'abort' },
-    batch: { tries: [], last: 'abort' },
-    regulated: { tries: [], last: 'escalate' },
-  },
-  cost_overrun: {
-    interactive: { tries: [], last: 'abort' },
-    batch: {
-      tries: [],
-      last: 'abort',
-      notice: 'alert',
-    },
-    regulated: { tries: [], last: 'escalate' },
-  },
+  tool_loop: STOP,
+  deadlock: STOP,
+  cost_overrun: { ...STOP, batch: { ...ABORT, notice: 'alert' } },
   provider_error: {
-    interactive: {
-      tries: [
-        { action: 'retry', max: 2 },
-        { action: 'fallback', max: 1 },
-      ],
-      last: 'abort',
-    },
-    batch: {
-      tries: [{ action: 'retry', max: 2 }],
-      last: 'abort',
-    },
-    regulated: {
-      tries: [],
-      last: 'escalate',
-    },
+    interactive: { tries: [RETRY, { action: 'fallback', max: 1 }], last: 'abort' },
+    batch: { tries: [RETRY], last: 'abort' },
+    regulated: ESCALATE,
   },
   schema_or_grounding: {
-    interactive: {
-      tries: [{ action: 'retry', max: 1 }],
-      last: 'surface',
-    },
+    interactive: { tries: [{ action: 'retry', max: 1 }], last: 'surface' },
     batch: { tries: [REPLAN], last: 'abort' },
-    regulated: {
-      blocks: true,
-      tries: [],
-      last: 'escalate',
-    },
+    regulated: { ...ESCALATE, blocks: true },
   },
   malformed_plan: {
-    interactive: { tries: [], last: 'abort' },
-    batch: {
-      tries: [REPLAN],
-      last: 'abort',
-    },
-    regulated: { tries: [], last: 'abort', notice: 'ticket' },
+    interactive: ABORT,
+    batch: { tries: [REPLAN], last: 'abort' },
+    regulated: { ...ABORT, notice: 'ticket' },
   },
   no_progress: {
-    interactive: { tries: [], last: 'abort' },
+    interactive: ABORT,
     batch: { tries: [{ action: 'replan', max: 1 }], last: 'escalate' },
-    regulated: { tries: [], last: 'escalate' },
+    regulated: ESCALATE,
   },
   unsafe_output: {
-    interactive: {
-      blocks: true,
-      tries: [],
-      last: 'fallback',
-    },
-    batch: { blocks: true, tries: [], last: 'abort' },
-    regulated: { blocks: true, tries: [], last: 'escalate' },
+    interactive: { blocks: true, tries: [], last: 'fallback' },
+    batch: { ...ABORT, blocks: true },
+    regulated: { ...ESCALATE, blocks: true },
   },
 };
 

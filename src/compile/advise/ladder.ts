@@ -10,21 +10,15 @@ import { isRecord } from '../../expr/json.ts';
 import type { Authored, Excess } from './excess.ts';
 import { plain } from '../source/located.ts';
 
-const LADDER = [
-  { tier: 1, name: 'direct response', path: 'fixed', by: 'one model call' },
-  { tier: 2, name: 'prompt chain', path: 'fixed, in a line', by: '`workflow` with sequential steps' },
-  {
-    tier: 3,
-    name: 'deterministic workflow',
-    path: 'branches by hard logic',
-    by: '`flow` with tool and decision nodes',
-  },
-  { tier: 4, name: 'conditional graph', path: 'branches by what models return', by: '`flow` with routes over outputs' },
-  { tier: 5, name: 'supervised loop', path: 'chosen by the model, approved by people', by: '`loop` with approvals' },
-  { tier: 6, name: 'bounded loop', path: 'chosen by the model, within budgets', by: '`loop` with budgets' },
-  { tier: 7, name: 'open-ended loop', path: 'without bounds', by: 'nothing here: every flow is bounded' },
-] as const;
-type Tier = (typeof LADDER)[number]['tier'];
+/** By tier, from 1. The seventh, an open-ended loop, has no document: every flow is bounded. */
+const LADDER = {
+  1: { name: 'direct response', by: 'one model call' },
+  2: { name: 'prompt chain', by: '`workflow` with sequential steps' },
+  3: { name: 'deterministic workflow', by: '`flow` with tool and decision nodes' },
+  4: { name: 'conditional graph', by: '`flow` with routes over outputs' },
+  5: { name: 'supervised loop', by: '`loop` with approvals' },
+  6: { name: 'bounded loop', by: '`loop` with budgets' },
+} as const;
 
 export function warnOfTier(
   { body, places }: Lowered,
@@ -39,14 +33,8 @@ export function warnOfTier(
     report.warning(
       'simpler-tier',
       at,
-      `${why}: this is tier ${uses} (${nameOf(uses)}), and tier ${needs} (${nameOf(needs)}) is enough`,
-      {
-        help: `Use ${LADDER[needs - 1]?.by ?? ''}.`,
-      },
+      `${why}: this is tier ${uses} (${LADDER[uses].name}), and tier ${needs} (${LADDER[needs].name}) is enough`,
+      { help: `Use ${LADDER[needs].by}.` },
     );
   }
-}
-
-function nameOf(tier: Tier): string {
-  return LADDER[tier - 1]?.name ?? '';
 }

@@ -5,6 +5,7 @@
  */
 import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../builder-types/sections.ts';
 import type { OneOf, Verified, Trimmed } from '../builder-types/verified.ts';
+import type { ErrorMode, Mode } from './schema.ts';
 
 /** The sections of a document besides its steps. */
 export interface WorkflowSections<Agents> extends SharedSections {
@@ -111,32 +112,19 @@ type AgentVariant<Name, Id> =
   | { readonly name: Name }
   | { readonly id: Id };
 
-type FanOut = 'fan_out' | 'FanOut' | 'fanout';
+/** Each word with a capital and without. */
+type Spelt<Word extends string> = Word | Lowercase<Word>;
+type FanOut = 'fan_out' | Spelt<'FanOut'>;
 
 type ModeInput =
-  | FanOut
-  | 'sequential'
-  | 'Sequential'
-  | 'collect'
-  | 'Collect'
-  | 'conditional'
-  | 'Conditional'
-  | 'loop'
-  | 'Loop'
+  | 'fan_out'
+  | Spelt<Mode>
   | { readonly Conditional: ConditionalInput }
   | { readonly conditional: ConditionalInput }
   | { readonly Loop: LoopInput }
   | { readonly loop: LoopInput };
 
-type ErrorModeInput =
-  | 'fail'
-  | 'Fail'
-  | 'skip'
-  | 'Skip'
-  | 'retry'
-  | 'Retry'
-  | { readonly Retry: RetryInput }
-  | { readonly retry: RetryInput };
+type ErrorModeInput = Spelt<ErrorMode> | { readonly Retry: RetryInput } | { readonly retry: RetryInput };
 
 /** Fields that a variant leaves out may be in the step itself. */
 interface ConditionalInput {

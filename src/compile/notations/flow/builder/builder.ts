@@ -3,8 +3,7 @@
  * is not there, an agent or a tool that is not declared, a template that reads what no node leaves, or a key that the
  * notation does not have is a type error.
  */
-import type { CheckedNodes, IdsOf } from './types.ts';
-import type { NodeInput } from './types.ts';
+import type { CheckedNodes, IdsOf, NodeInput } from './types.ts';
 import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../../builder-types/sections.ts';
 import type { Verified } from '../../builder-types/verified.ts';
 

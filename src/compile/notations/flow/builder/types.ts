@@ -2,8 +2,7 @@
 import type { ApproversFields } from '../../builder-types/sections.ts';
 import type { TerminalCode } from '../../../../ir/codes.ts';
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
-import type { OneOf } from '../../builder-types/verified.ts';
-import type { Blank, Trimmed } from '../../builder-types/verified.ts';
+import type { Blank, OneOf, Trimmed } from '../../builder-types/verified.ts';
 
 export type IdsOf<Nodes extends readonly NodeInput[]> = Nodes[number]['id'];
 
@@ -18,27 +17,29 @@ export type CheckedNodes<Nodes extends readonly NodeInput[], Agents, Tools, Serv
   >;
 };
 
-type CheckedNode<Node, Id extends string, Agent, Tool, Left> = Node extends { readonly type: 'agent' }
-  ? AgentNode<Id, Agent, CheckedField<Node, 'input', Left>>
-  : Node extends { readonly type: 'tool' }
-    ? ToolNode<Id, Tool, CheckedField<Node, 'params', Left>>
-    : Node extends { readonly type: 'parallel'; readonly branches: infer Branches }
-      ? ParallelNode<Id, AtLeastTwo<Branches, Branch<Id>>>
-      : Node extends { readonly type: 'approval' }
-        ? CheckedApproval<Node, Id, Left>
-        : Node extends { readonly type: 'terminal' }
-          ? TerminalNode<Id, CheckedField<Node, 'output', Left>>
-          : Node extends { readonly type: 'map' }
-            ? MapNode<Id, CheckedField<Node, 'over', Left>>
-            : Node extends { readonly type: 'set' }
-              ? SetNode<Id, CheckedField<Node, 'values', Left>>
-              : Node extends { readonly type: 'fail' }
-                ? FailNode<Id, CheckedField<Node, 'message', Left>>
-                : Node extends { readonly type: 'wait' }
-                  ? WaitNode<Id>
-                  : Node extends { readonly type: 'flow' }
-                    ? SubFlowNode<Id, CheckedField<Node, 'input', Left>>
-                    : DecisionNode<Id>;
+type CheckedNode<Node, Id extends string, Agent, Tool, Left> = Node extends {
+  readonly type: infer Type extends NodeInput['type'];
+}
+  ? Checked<Node, Id, Agent, Tool, Left>[Type]
+  : DecisionNode<Id>;
+
+interface Checked<Node, Id extends string, Agent, Tool, Left> {
+  readonly agent: AgentNode<Id, Agent, CheckedField<Node, 'input', Left>>;
+  readonly tool: ToolNode<Id, Tool, CheckedField<Node, 'params', Left>>;
+  readonly parallel: ParallelNode<Id, CheckedBranches<Node, Id>>;
+  readonly approval: CheckedApproval<Node, Id, Left>;
+  readonly terminal: TerminalNode<Id, CheckedField<Node, 'output', Left>>;
+  readonly map: MapNode<Id, CheckedField<Node, 'over', Left>>;
+  readonly set: SetNode<Id, CheckedField<Node, 'values', Left>>;
+  readonly fail: FailNode<Id, CheckedField<Node, 'message', Left>>;
+  readonly wait: WaitNode<Id>;
+  readonly flow: SubFlowNode<Id, CheckedField<Node, 'input', Left>>;
+  readonly decision: DecisionNode<Id>;
+}
+
+type CheckedBranches<Node, Id> = Node extends { readonly branches: infer Branches }
+  ? AtLeastTwo<Branches, RouteInput<Id>>
+  : readonly RouteInput<Id>[];
 
 type CheckedApproval<Node, Id extends string, Left> = Node extends { readonly choices: infer Choices }
   ? ApprovalNode<Id, CheckedField<Node, 'message', Left>, AtLeastTwo<Choices, string>, ItemOf<Choices>>
@@ -202,7 +203,7 @@ interface ToolNode<Id = string, Tool = string, Params = Values> extends CommonIn
   readonly tool: Tool;
   readonly params?: Params;
 }
-interface ParallelNode<Id = string, Branches = readonly Branch<Id>[]> extends CommonInput<Id> {
+interface ParallelNode<Id = string, Branches = readonly RouteInput<Id>[]> extends CommonInput<Id> {
   readonly type: 'parallel';
   readonly branches: Branches;
   readonly join?: {
@@ -211,7 +212,6 @@ interface ParallelNode<Id = string, Branches = readonly Branch<Id>[]> extends Co
     readonly timeout?: number;
   };
 }
-type Branch<Id> = RouteInput<Id>;
 interface ApprovalNode<
   Id = string,
   Message = string,
