@@ -167,7 +167,8 @@ function note({ uses, slots }: Checker, found: readonly Found[], recent: Recent)
     if (meaning.is === 'node') {
       uses.slots.add(slots.of(meaning.id));
       if (read.path[1] === 'output' && read.path.length > 2) uses.fieldsOf.add(`node ${meaning.id}`);
-    } else if (meaning.is === 'context') uses.slots.add(read.path[0] ?? '');
+    } else if (meaning.is === 'item') uses.slots.add(meaning.slot);
+    else if (meaning.is === 'context') uses.slots.add(meaning.slot ?? read.path[0] ?? '');
     else {
       uses.bare = true;
       for (const agent of recent.agents) uses.fieldsOf.add(`agent ${agent}`);
@@ -264,6 +265,7 @@ function withSlots(text: string, found: readonly Found[], slots: Slots): Expr {
     if (meaning.is === 'latest') roots.set(key, SLOT.agent);
     if (meaning.is === 'bare') roots.set(key, `${SLOT.agent}.${read.path[0] ?? ''}`);
     if (meaning.is === 'node') roots.set(key, slots.of(meaning.id));
+    if ('slot' in meaning && meaning.slot !== undefined) roots.set(key, meaning.slot);
   }
   const resolve = (path: string[]): string | null => roots.get(JSON.stringify(path)) ?? null;
   return rewriteNames(text, resolve, variablesIn(text));

@@ -5,12 +5,15 @@ import type { Path } from '../../expressions/reads.ts';
 import { didYouMean, quoted } from '../../diagnose/nearest.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Flow } from './model.ts';
+import { itemSlot } from './slots.ts';
 import type { Slots } from './slots.ts';
 import type { FlowGraph } from './graph.ts';
 
 export type Meaning =
-  /** `warning`: the name can be read, but gives nothing. `itemOf`: the name is an item of this map. */
-  | { readonly is: 'context'; readonly warning?: string; readonly help?: string; readonly itemOf?: string }
+  /** `warning`: the name can be read, but gives nothing. `slot`: where the value is, if not under the name itself. */
+  | { readonly is: 'context'; readonly warning?: string; readonly help?: string; readonly slot?: string }
+  /** An item of this map. */
+  | { readonly is: 'item'; readonly of: string; readonly slot: string }
   | { readonly is: 'node'; readonly id: string }
   /** The latest agent's output itself, read as `output`. */
   | { readonly is: 'latest' }
@@ -162,8 +165,8 @@ function localNames(flow: Flow, graph: FlowGraph): (reader: string) => ReadonlyM
     if (items === undefined) return [];
     const { as } = items;
     const names: readonly [string, Meaning][] = [
-      [as, { is: 'context', itemOf: id }],
-      [`${as}_index`, { is: 'context' }],
+      [as, { is: 'item', of: id, slot: itemSlot(as) }],
+      [`${as}_index`, { is: 'context', slot: `${itemSlot(as)}_index` }],
     ];
     return [{ members: graph.inBranches.get(id), names }];
   });

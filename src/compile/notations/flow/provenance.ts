@@ -86,8 +86,8 @@ function traceOf(lowering: Lowering, reader: string, value: Json): Trace {
   const traces = lowering.expressions.meanings(reader, value).map(({ read, meaning }): Trace => {
     if (meaning.is === 'bare' || meaning.is === 'latest') return { ...AUTHORED, writers: agentsOf(lowering) };
     if (meaning.is === 'node') return traceOfNode(lowering, meaning.id);
+    if (meaning.is === 'item') return traceOfItem(lowering, meaning.of);
     if (meaning.is !== 'context') return AUTHORED;
-    if (meaning.itemOf !== undefined) return traceOfItem(lowering, meaning.itemOf);
     if (read.path[0] === 'error') return OWN_FIELDS.has(read.path[1] ?? '') ? AUTHORED : traceOfError(lowering);
     return read.path[0] === 'event' ? traceOfInput(lowering, read.path[2]) : AUTHORED;
   });

@@ -23,7 +23,9 @@ export const SLOT = {
 } as const;
 
 const CONTEXT = ['event', 'approvals', 'error'] as const;
-export const TAKEN: ReadonlySet<string> = new Set([
+/** Names that every expression can read. */
+export const CONTEXT_NAMES: ReadonlySet<string> = new Set(CONTEXT);
+const TAKEN: ReadonlySet<string> = new Set([
   'input',
   'it',
   ...CONTEXT,
@@ -69,6 +71,11 @@ export function slotsOf(ids: Iterable<string>, prefix = ''): Slots {
     named: (id) => slots.get(id) ?? id,
     readable: (source) => patterns.reduce((text, { pattern, slot }) => text.replaceAll(pattern, slot), source),
   };
+}
+
+/** The slot of the items of a map, and of their number with `_index` after it. */
+export function itemSlot(as: string): string {
+  return TAKEN.has(as) || TAKEN.has(`${as}_index`) ? `_item_${as}` : as;
 }
 
 function sameLength(id: string): string {

@@ -10,7 +10,7 @@ import { END, nodeSchema } from '../model.ts';
 import type { FlowNode, Items } from '../model.ts';
 import { nodeType } from '../node-type.ts';
 import type { Checking, Lowering, Prepared } from '../node-type.ts';
-import { SLOT, TAKEN } from '../slots.ts';
+import { CONTEXT_NAMES, SLOT, itemSlot } from '../slots.ts';
 import type * as z from 'zod';
 
 const WIDTH = 5;
@@ -63,9 +63,9 @@ function checkMap(node: FlowNode<Value>, { flow, graph, report }: Checking): voi
     report.error('wrong-type', node.at('over'), `\`over\` of flow node '${node.id}' is not a list`, {
       help: 'Write a list, or a template that gives one, as `{{plan.output.items}}`.',
     });
-  if (!isIdentifier(as) || as.startsWith('_') || TAKEN.has(as) || flow.declared.all.has(as))
+  if (!isIdentifier(as) || as.startsWith('_') || CONTEXT_NAMES.has(as) || flow.declared.all.has(as))
     report.error('bad-value', node.at('as'), `\`${as}\` cannot be the name of an item`, {
-      help: 'Use letters, digits and underscores, and no name that a node or the run already has.',
+      help: 'Use letters, digits and underscores. `event`, `approvals`, `error` and names of nodes are taken.',
     });
   if (head === END)
     report.error('branch-to-end', node.at('do'), `\`do\` of flow node '${node.id}' leads straight to \`end\``, {
@@ -139,7 +139,7 @@ function addItems(
   const lost = [set('error', 'null'), ...(policy === 'skip' ? [set(SLOT.partial, 'true')] : [])];
   const failed = policy === 'fail' ? fail : kit.set(part('lost'), lost, finish);
   return kit.fork(step, {
-    over: { each: parts, as, head },
+    over: { each: parts, as: itemSlot(as), head },
     widthMax: width,
     eager: policy === 'fail',
     into: SLOT.join,
