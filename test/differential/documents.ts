@@ -65,6 +65,10 @@ interface Place {
   readonly together: boolean;
   /** A node around ends a wait that nothing else ends. */
   readonly bounded: boolean;
+  /** The nodes here can be visited again. */
+  readonly looped: boolean;
+  /** The sub-flow here can begin again. Its limits then hold for all beginnings together, which the model does not describe. */
+  readonly repeated: boolean;
   /** A share of a budget is used here. Branches would use it up in an order that depends on time. */
   readonly shared: boolean;
   /** The result of the call that came before. */
@@ -93,6 +97,8 @@ class Author {
       item: null,
       together: false,
       bounded: false,
+      looped: false,
+      repeated: false,
       shared: false,
       before: null,
     };
@@ -196,6 +202,7 @@ class Author {
       item,
       together,
       bounded: place.bounded || timed,
+      looped: true,
     };
     // An item that fails would stop the others at a moment that depends on time.
     const onItemError = together && policy === 'fail' ? 'collect' : policy;
@@ -206,7 +213,7 @@ class Author {
       over: written ? list : `{{event.payload.${id}}}`,
       as: item,
       width,
-      ...(together ? {} : { max_items: Math.max(1, count + spare) }),
+      ...(together || place.repeated ? {} : { max_items: Math.max(1, count + spare) }),
       on_item_error: onItemError,
       do: this.#block(body, 'end', inner),
       ...tried(plan, after),
@@ -263,6 +270,8 @@ class Author {
       item: null,
       together: place.together,
       bounded: place.bounded || timed,
+      looped: false,
+      repeated: place.repeated || place.looped || plan.retry !== null,
       shared: place.shared || limit !== null,
       before: null,
     };
@@ -286,10 +295,10 @@ class Author {
   /** A head that bounds its visits, a body, and a call whose result 1 leads back to the head. */
   #loop({ visits, over, body }: LoopPlan, id: string, next: string, place: Place): void {
     const last = this.#id();
-    const first = this.#block(body, last, place);
+    const first = this.#block(body, last, { ...place, looped: true });
     const exhausted = over === 'fail' ? this.#fail(place, 'REVIEW_REQUIRED') : over === 'next' ? next : null;
     // Visits of items that run at once are counted in an order that depends on time.
-    const cap = place.together ? 50 : visits;
+    const cap = place.together || place.repeated ? 50 : visits;
     place.nodes.push({
       id,
       type: 'set',
