@@ -16,7 +16,6 @@ const SLOWEST = [
   'crash/teams',
   'crash/shutdown',
   'package/package',
-  'package/create',
   'loop/grounding',
   'dialects/team',
   'cli/suites',

@@ -1,4 +1,4 @@
-/** The package as it is published: what is in it, how it resolves, and on which Nodes it loads. */
+/** The package as it is published: what is in it, how it resolves, on which Nodes it loads, and the projects that it makes. */
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -17,27 +17,40 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 const dir = mkdtempSync(join(tmpdir(), 'sluice-package-'));
-const installed = join(dir, 'node_modules/sluice');
+const modules = join(dir, 'node_modules');
+const installed = join(modules, 'sluice');
+const sluice = join(installed, 'bin/sluice.js');
 let tarball = '';
 
-function run(command: string, args: readonly string[], cwd = dir, env: NodeJS.ProcessEnv = process.env) {
+/** A test that runs inside of another has this variable, and prints nothing. */
+const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+
+function run(command: string, args: readonly string[], cwd = dir, env: NodeJS.ProcessEnv = environment) {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
-  return { status, stdout, stderr };
+  return { status, stdout, stderr, output: `${stdout}${stderr}` };
 }
 
-/** Unpacked beside the dependencies of the checkout, as an installation would be. */
+/** Both packages, unpacked beside the dependencies of the checkout, as an installation would be. Nothing is downloaded. */
 beforeAll(() => {
-  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir], root);
-  const [{ filename }] = JSON.parse(packed.stdout) as [{ readonly filename: string }];
-  tarball = join(dir, filename);
-  mkdirSync(installed, { recursive: true });
-  run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
-  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object };
-  for (const name of Object.keys(dependencies)) {
-    mkdirSync(dirname(join(dir, 'node_modules', name)), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), join(dir, 'node_modules', name));
+  const folders = [root, join(root, 'packages/create-sluice')];
+  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir, ...folders]);
+  for (const { name, filename } of JSON.parse(packed.stdout) as {
+    readonly name: string;
+    readonly filename: string;
+  }[]) {
+    if (name === 'sluice') tarball = join(dir, filename);
+    mkdirSync(join(modules, name), { recursive: true });
+    run('tar', ['-xzf', join(dir, filename), '-C', join(modules, name), '--strip-components=1']);
   }
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object };
+  for (const name of Object.keys(dependencies)) link(name, modules);
 }, 60_000);
+
+function link(name: string, folder: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  symlinkSync(join(root, 'node_modules', name), join(folder, name));
+}
+
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** Documents that need an optional package each. */
@@ -111,9 +124,7 @@ describe('the installed package', () => {
     const lib = ['es2024', 'esnext.disposable'];
     const compilerOptions = { ...strict, target: 'es2024', module: 'nodenext', lib, types: ['node'], noEmit: true };
     const project = join(dir, 'strict');
-    mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
-    for (const name of ['@types/node', 'undici-types'])
-      symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
+    for (const name of ['@types/node', 'undici-types']) link(name, join(project, 'node_modules'));
     writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
     writeFileSync(
       join(project, 'all.ts'),
@@ -149,8 +160,8 @@ export const all = [createEngine, simulate];
     ['phone numbers', 'libphonenumber-js@1', ['run', 'pii.yaml', '--input', '{"text": "call +49 30 901820 now"}']],
   ])('without the optional package for %s, one error gives the command', (_, name, args) => {
     for (const [file, text] of Object.entries(DOCUMENTS)) writeFileSync(join(dir, file), text);
-    const env = { ...process.env, OPENAI_API_KEY: 'none' };
-    const ran = run(process.execPath, [join(installed, 'bin/sluice.js'), ...args], dir, env);
+    const env = { ...environment, OPENAI_API_KEY: 'none' };
+    const ran = run(process.execPath, [sluice, ...args], dir, env);
     expect(ran.status, ran.stderr).not.toBe(0);
     expect(ran.stderr).toContain('is not installed');
     expect(ran.stderr).toContain(`npm install ${name}`);
@@ -168,8 +179,107 @@ export const all = [createEngine, simulate];
       'x',
       '--json',
     ];
-    const { status, stdout } = run(process.execPath, [join(installed, 'bin/sluice.js'), ...args]);
+    const { status, stdout } = run(process.execPath, [sluice, ...args]);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ code: 'SUCCESS' });
   });
 });
+
+/** The Nodes at hand: the pinned one, and the one in `node22`. */
+const newer = process.execPath;
+const older = join(import.meta.dirname, 'node22/node_modules/node/bin/node');
+
+describe('a project that the package makes', () => {
+  const made = join(dir, 'made');
+  const create = join(modules, 'create-sluice/create.js');
+
+  beforeAll(() => {
+    for (const name of ['typescript', '@typescript', '@types', 'undici-types', '.bin/tsc'])
+      if (existsSync(join(root, 'node_modules', name))) link(name, join(made, 'node_modules'));
+  });
+
+  test('both releases of Node are here', () => {
+    const releases = [newer, older].map((node) =>
+      run(node, ['-p', 'process.versions.node.split(".")[0]']).stdout.trim(),
+    );
+    expect(releases).toEqual(['24', '22']);
+  });
+
+  test('`npm create sluice` makes the TypeScript template on both', () => {
+    const project = join(made, 'created');
+    const contents = (node: string, args: readonly string[]): unknown => {
+      rmSync(project, { recursive: true, force: true });
+      const { status, output } = run(node, [...args, project]);
+      expect(status, output).toBe(0);
+      const files = readdirSync(project, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+      return files.map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name), 'utf8')]);
+    };
+    const expected = contents(newer, [sluice, 'init', '--template', 'typescript']);
+    for (const node of [newer, older]) expect(contents(node, [create])).toEqual(expected);
+  });
+
+  test.each(['support', 'research', 'team', 'typescript'])(
+    'every command in the README of %s works as printed, and its test on both releases',
+    { timeout: 240_000 },
+    (template) => {
+      const project = join(made, template);
+      const init = [sluice, 'init', '--template', template];
+      const started = template === 'typescript' ? run(older, [create, project]) : run(newer, [...init, project]);
+      expect(started.status, started.output).toBe(0);
+      const commands = commandsIn(readFileSync(join(project, 'README.md'), 'utf8'));
+      expect(commands.length).toBeGreaterThanOrEqual(3);
+      const outputs = commands.map((command) => {
+        const { status, output } = typed(command, project);
+        // A run that waits for an answer ends with 3.
+        const expected = template === 'support' && / run /.test(command) ? 3 : 0;
+        expect([command, status, output]).toEqual([command, expected, output]);
+        return output;
+      });
+      expect(outputs.join('\n')).toContain('  sha256:');
+      // `npm test` was one of them, on the newer Node.
+      for (const [args, printed] of template === 'typescript' ? COMPILED : [PLAIN]) {
+        const { status, output } = run(older, args, project);
+        expect(status, output).toBe(0);
+        expect(output).toMatch(printed);
+      }
+    },
+  );
+
+  test('an unknown template is refused with the nearest name', () => {
+    const refused = run(newer, [sluice, 'init', join(dir, 'x'), '--template', 'typscript']);
+    expect([refused.status, refused.output]).toEqual([2, expect.stringContaining('Did you mean `typescript`?')]);
+    expect(existsSync(join(dir, 'x'))).toBe(false);
+  });
+
+  /** As the shell runs it in the project, with the packed command for `npx sluice`. Nothing is installed. */
+  function typed(command: string, project: string) {
+    const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+      scripts: { test: string };
+    };
+    const line = command
+      .replace(/^npm test.*/, scripts.test)
+      .replace(/^npx sluice/, `node ${sluice}`)
+      .replaceAll(/APPROVAL|RUN/g, (word) => idFor(word, project));
+    const path = [dirname(newer), join(made, 'node_modules/.bin'), environment['PATH']].join(':');
+    return run('sh', ['-c', line], project, { ...environment, PATH: path });
+  }
+});
+
+const PLAIN = [['--test'], /pass [1-9]/] as const;
+const COMPILED = [
+  [['--test', 'dist/refunds.test.js'], /pass 2/],
+  [[sluice, 'check', 'dist/refunds.js'], /refunds {2}sha256:/],
+] as const;
+
+/** `npm install` loads the packages that are here already, and `npm start` asks a model. */
+function commandsIn(readme: string): readonly string[] {
+  const blocks = [...readme.matchAll(/^ {4}(\S.*)$/gm)].map(([, command = '']) => command);
+  const inline = [...readme.matchAll(/`(npx sluice [^`]+)`/g)].map(([, command = '']) => command);
+  return [...blocks, ...inline].filter((command) => !/npm install|npm start/.test(command));
+}
+
+/** The id that stands for APPROVAL or RUN in a README. */
+function idFor(word: string, project: string): string {
+  const [command, id] = word === 'RUN' ? (['runs', /"r_\w+"/] as const) : (['approvals', /"a_[^"]+"/] as const);
+  return id.exec(run(newer, [sluice, command, '--json'], project).stdout)?.[0] ?? '';
+}

@@ -83,6 +83,7 @@ await engine.close();
   'src/refunds.test.ts': `import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEngine, openMemory } from 'sluice';
+import { refunds } from './refunds.js';
 
 /** The model is scripted, so the test needs no key and always runs the same way. */
 const started = async () => {
