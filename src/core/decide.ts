@@ -44,7 +44,7 @@ function move(program: Program, state: RunState, thread: Thread): readonly Event
 
 function act(program: Program, state: RunState, thread: Thread): readonly EventBody[] {
   const node = nodeAt(program, thread.at);
-  const trip = tripOnVisit({ program, state, thread, node });
+  const trip = tripOnVisit({ program, state, thread, node }, declaredOf(program, node));
   if (trip !== null) return [trip];
   const events = visit(program, state, thread, node);
   const paths = node.expects?.filter((path) => !hasPath(thread.slots, path)) ?? [];

@@ -2,7 +2,9 @@
  * The parts of a step that depend on the node alone and not on the run. They are computed once per node. The journal refers to
  * the node instead of repeating them.
  */
+import { limitsInput } from '../ir/estimate.ts';
 import { digest } from './digest.ts';
+import { areSorted } from '../expr/sorted-keys.ts';
 import type { DoNode, Expr, ForkNode, Input, Node, Write } from '../ir/nodes.ts';
 import { chargesOf } from './meters.ts';
 import type { Charges } from './meters.ts';
@@ -18,13 +20,13 @@ export interface Declared extends Charges {
   readonly branches: Branches | null;
   /** The fingerprint of an input that reads nothing from the run. */
   readonly fingerprint: string | null;
+  /** True if the amounts to reserve for a call depend on its input. */
+  readonly countsInput: boolean;
 }
 
-const known = new WeakMap<Node, Declared>();
-
 export function declaredOf(program: Program, node: Node): Declared {
-  let declared = known.get(node);
-  if (declared === undefined) known.set(node, (declared = declare(program, node)));
+  let declared = program.derived.get(node) as Declared | undefined;
+  if (declared === undefined) program.derived.set(node, (declared = declare(program, node)));
   return declared;
 }
 
@@ -35,6 +37,7 @@ function declare(program: Program, node: Node): Declared {
     output: node.op === 'end' ? program.fixed(node.output) : null,
     branches: node.op === 'fork' ? branchesOf(node) : null,
     fingerprint: node.op === 'do' ? fingerprintOf(program, node) : null,
+    countsInput: node.op === 'do' && limitsInput(program.flow, node),
   };
 }
 
@@ -55,9 +58,7 @@ function branchesOf({ over }: ForkNode): Branches | null {
 
 /** A graph is stored with its keys in order, and what is written must not change its own when it comes back. */
 function isOrdered(value: Write['value']): boolean {
-  if (typeof value === 'string') return true;
-  const keys = Object.keys(value);
-  return keys.every((key, index) => index === 0 || (keys[index - 1] as string) < key);
+  return typeof value === 'string' || areSorted(Object.keys(value));
 }
 
 function fingerprintOf(program: Program, { effect }: DoNode): string | null {

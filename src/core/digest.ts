@@ -3,6 +3,7 @@
  * remembered, so that a conversation that grows by one message costs one step to fingerprint again, not its whole length.
  */
 import type { Json } from '../expr/json.ts';
+import { sortedKeys } from '../expr/sorted-keys.ts';
 
 type List = readonly Json[];
 const remembered = new WeakMap<List, string>();
@@ -22,7 +23,7 @@ function plain(value: Json, hash: (text: string) => string): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${listDigest(value, hash)}]`;
   let text = '{';
-  for (const key of Object.keys(value).sort()) text += `${JSON.stringify(key)}:${plain(value[key] as Json, hash)},`;
+  for (const key of sortedKeys(value)) text += `${JSON.stringify(key)}:${plain(value[key] as Json, hash)},`;
   return `${text}}`;
 }
 

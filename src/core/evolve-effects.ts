@@ -36,7 +36,7 @@ export function requested(state: RunState, event: EventOf<'effect.requested'>): 
     attempt: 1,
     notBefore,
     deadline: event.deadline,
-    holds: event.holds ?? [],
+    holds: event.holds ?? NO_HOLDS,
     question: event.question ?? null,
     undoes: null,
     observed: null,
@@ -85,7 +85,7 @@ export function undoRequested(state: RunState, event: EventOf<'undo.requested'>)
     attempt: 1,
     notBefore: event.at,
     deadline: event.deadline,
-    holds: [],
+    holds: NO_HOLDS,
     question: null,
     undoes: event.undoes,
     observed: null,
@@ -100,8 +100,8 @@ export function settled(state: RunState, { key, result }: EventOf<'effect.settle
     if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
   const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined;
   if (unsent) unsend(state, pending);
-  else release(state, pending.holds, result.used ?? {}, !result.ok && result.error.class === 'timeout');
-  pending.holds = [];
+  else release(state, pending.holds, result.used ?? NOTHING_USED, !result.ok && result.error.class === 'timeout');
+  pending.holds = NO_HOLDS;
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
   const thread = threadOf(state, pending.thread);
@@ -131,7 +131,7 @@ export function judged(state: RunState, event: EventOf<'effect.judged'>): void {
       if (event.target !== undefined) pending.target = event.target;
       pending.notBefore = event.notBefore;
       pending.deadline = event.deadline;
-      pending.holds = event.holds ?? [];
+      pending.holds = event.holds ?? NO_HOLDS;
       pending.uncounted = event.transport === true || event.continues === true;
       if (event.transport === true) pending.transported = (pending.transported ?? 0) + 1;
       else if (event.continues !== true) pending.ordinal = called(state, pending.kind, pending.name);
@@ -173,13 +173,16 @@ function unsend(state: RunState, pending: Pending): void {
 /** The result of a dropped call is unknown, so it counts with all that was reserved for it. */
 export function dropped(state: RunState, { key }: EventOf<'effect.dropped'>): void {
   const pending = pendingOf(state, key);
-  release(state, pending.holds, {}, true);
+  release(state, pending.holds, NOTHING_USED, true);
   if (pending.observed === null) stopClocks(state, pending.timed);
   const thread = threadOf(state, pending.thread);
   if (pending.observed === null) markUndo(thread, pending, 'maybe', null);
   else forgetUndo(thread, pending.key);
   state.pending.delete(pending.key);
 }
+
+const NO_HOLDS: readonly Hold[] = [];
+const NOTHING_USED: Amounts = {};
 
 function expect(state: RunState, pending: Pending): void {
   state.pending.set(pending.key, pending);
@@ -188,6 +191,7 @@ function expect(state: RunState, pending: Pending): void {
 
 /** An attempt that ran, or may have run, is not taken back by what a later attempt comes to. */
 function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe', result: Json): void {
+  if (thread.undo.length === 0) return;
   const index = thread.undo.findIndex((entry) => entry.key === pending.key);
   if (index < 0 || (ran === 'maybe' && thread.undo[index]?.ran === 'yes')) return;
   thread.undo = thread.undo.map((entry, i) => (i === index ? { ...entry, ran, result } : entry));
@@ -210,8 +214,8 @@ function watch(state: RunState, event: EventOf<'effect.requested'>): void {
 
 /** Keeps the result of a call for the loop detector; of a retried call, the last one. */
 function watchResult(state: RunState, { watched, turns, key }: Pending, result: Settled): void {
-  for (const meter of watched ?? []) keepResult(state, meter, key, settledTool(result));
-  for (const meter of turns ?? []) keepResult(state, meter, key, settledTurn(result));
+  if (watched !== undefined) for (const meter of watched) keepResult(state, meter, key, settledTool(result));
+  if (turns !== undefined) for (const meter of turns) keepResult(state, meter, key, settledTurn(result));
 }
 
 function keepResult(state: RunState, meter: string, key: string, settled: Pick<RecentCall, 'ok' | 'result'>): void {
@@ -249,7 +253,8 @@ function use(state: RunState, dimension: Dimension, amount: number): void {
 }
 
 function hold(state: RunState, holds: readonly Hold[] | undefined): void {
-  for (const { meter, amount } of holds ?? []) state.held[meter] = (state.held[meter] ?? 0) + amount;
+  if (holds === undefined) return;
+  for (const { meter, amount } of holds) state.held[meter] = (state.held[meter] ?? 0) + amount;
 }
 
 function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {

@@ -23,7 +23,7 @@ export function evolve(state: RunState | null, event: Event): RunState {
   state.seq = event.seq;
   state.now = event.at;
   (FOLDS[event.type] as (state: RunState, event: Event) => void)(state, event);
-  beginWaits(state, scopes);
+  beginWaits(state, scopes, event);
   return state;
 }
 

@@ -2,7 +2,7 @@
  * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
  * an effect is requested and settled to the measured use after it.
  */
-import type { Amounts } from '../ir/dimensions.ts';
+import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import { countsVisits, isCounted, isVelocity, wayOver } from '../ir/meters.ts';
 import type { Meter, MeterId, Node } from '../ir/nodes.ts';
 import type { EventBody, Hold, RunState } from '../ir/events.ts';
@@ -11,15 +11,19 @@ import type { Program, Visit } from './program.ts';
 export type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
 
 /** The meter that has no room for one more visit of this node, as the event that says so; null when all have. */
-export function tripOnVisit(visit: Visit): Tripped | null {
-  const { program, state, node } = visit;
-  for (const id of node.charges ?? []) {
-    const meter = meterAt(program, id);
-    if (meter.max === null || !countsVisits(meter)) continue;
-    const left = limitOf(state, id, meter) - (state.spent[id] ?? 0);
-    if (left < 1) return tripped(visit, id, meter, 'limit', left, 1);
-  }
-  return foreseen(visit);
+export function tripOnVisit(visit: Visit, { limited, spendable }: Charges): Tripped | null {
+  const { state } = visit;
+  if (limited !== undefined)
+    for (const { id, meter } of limited) {
+      const left = limitOf(state, id, meter) - (state.spent[id] ?? 0);
+      if (left < 1) return tripped(visit, id, meter, 'limit', left, 1);
+    }
+  return spendable === undefined ? null : foreseen(visit, spendable);
+}
+
+interface NamedMeter {
+  readonly id: MeterId;
+  readonly meter: Meter;
 }
 
 export interface Charges {
@@ -31,41 +35,49 @@ export interface Charges {
   readonly turns: readonly MeterId[] | undefined;
   /** Of a node's meters, those that go by the clock. */
   readonly clocks: readonly MeterId[] | undefined;
+  /** Of the meters that a visit charges, those with a limit. */
+  readonly limited: readonly NamedMeter[] | undefined;
+  /** Of a node's meters, those for which amounts are reserved before a call. */
+  readonly reserved: readonly NamedMeter[] | undefined;
+  /** Of a node's meters, those that limit the amount of the whole run. */
+  readonly spendable: readonly NamedMeter[] | undefined;
 }
 
 /** Which meters a node charges in which way. */
 export function chargesOf(program: Program, node: Node): Charges {
-  const some = (units: readonly string[]): readonly MeterId[] | undefined => {
-    const ids = (node.charges ?? []).filter((id) => units.includes(meterAt(program, id).unit));
-    return ids.length === 0 ? undefined : ids;
+  const meters = (node.charges ?? []).map((id) => ({ id, meter: meterAt(program, id) }));
+  const some = (isWanted: (meter: Meter) => boolean): readonly NamedMeter[] | undefined => {
+    const found = meters.filter(({ meter }) => isWanted(meter));
+    return found.length === 0 ? undefined : found;
   };
+  const ids = (...units: readonly Meter['unit'][]): readonly MeterId[] | undefined =>
+    some(({ unit }) => units.includes(unit))?.map(({ id }) => id);
   return {
-    visits: some(['visits', 'steps']),
-    repeats: some(['repeats']),
-    turns: some(['turns']),
-    clocks: some(['rate', 'time']),
+    visits: ids('visits', 'steps'),
+    repeats: ids('repeats'),
+    turns: ids('turns'),
+    clocks: ids('rate', 'time'),
+    limited: some((meter) => meter.max !== null && countsVisits(meter)),
+    reserved: some(({ unit }) => isCounted(unit) && unit !== 'steps'),
+    spendable: some((meter) => meter.max !== null && isCounted(meter.unit) && !isVelocity(meter)),
   };
 }
 
-/** Reserves the worst case in every dimension that a meter of this node limits, or says which one has no room. */
-export function reserve(visit: Visit, amounts: Amounts): { holds: Hold[] } | Tripped {
-  const { program, state, node } = visit;
+/** Reserves the worst case in every dimension that a meter of this node limits. Undefined if there is nothing to reserve. */
+export function reserve(visit: Visit, { reserved }: Charges, amounts: Amounts): readonly Hold[] | Tripped | undefined {
+  if (reserved === undefined) return undefined;
+  const { state } = visit;
   const holds: Hold[] = [];
-  for (const id of node.charges ?? []) {
-    const meter = meterAt(program, id);
-    if (!isCounted(meter.unit) || meter.unit === 'steps') continue;
-    const amount = amounts[meter.unit] ?? 0;
+  for (const { id, meter } of reserved) {
+    const dimension = meter.unit as Dimension;
+    const amount = amounts[dimension] ?? 0;
     if (amount === 0) continue;
     const left = remaining(state, id, meter);
     if (amount > left) return tooMuch(visit, id, meter, left, amount);
-    holds.push({
-      meter: id,
-      dimension: meter.unit,
-      amount,
-      ...(meter.perMs === undefined ? {} : { perMs: meter.perMs }),
-    });
+    const { perMs } = meter;
+    holds.push(perMs === undefined ? { meter: id, dimension, amount } : { meter: id, dimension, amount, perMs });
   }
-  return { holds };
+  return holds.length === 0 ? undefined : holds;
 }
 
 function remaining(state: RunState, id: MeterId, meter: Meter): number {
@@ -98,14 +110,12 @@ export function meterAt(program: Program, id: MeterId): Meter {
 }
 
 /** Progressive interval estimation: what is left is less than the least that any way to a terminal still needs. */
-function foreseen(visit: Visit): Tripped | null {
+function foreseen(visit: Visit, meters: readonly NamedMeter[]): Tripped | null {
   const { program, state, thread, node } = visit;
   const least = node.needs ?? program.flow.least[thread.at];
   if (least === undefined) return null;
-  for (const id of node.charges ?? []) {
-    const meter = meterAt(program, id);
-    if (meter.max === null || !isCounted(meter.unit) || isVelocity(meter)) continue;
-    const needs = least[meter.unit] ?? 0;
+  for (const { id, meter } of meters) {
+    const needs = least[meter.unit as Dimension] ?? 0;
     const left = remaining(state, id, meter);
     if (left < needs) return tripped(visit, id, meter, 'foreseen', left, needs);
   }

@@ -3,6 +3,7 @@
  * have without a platform (SHA-256, JSON Schema) are handed in.
  */
 import { compileExpr, literalOf, pathOf } from '../expr/evaluate.ts';
+import { sortedKeys } from '../expr/sorted-keys.ts';
 import type { CompiledFlow, Expr, Input, Node, NodeId, Write } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, RunState, Slots, Thread, WriteRecord } from '../ir/events.ts';
@@ -20,6 +21,8 @@ type Evaluate = (slots: Slots, it: Json, notes?: string[]) => Json;
 export interface Program {
   readonly flow: CompiledFlow;
   readonly pure: Pure;
+  /** A cache of `declared.ts`: the parts of each node that depend on the graph alone. */
+  readonly derived: Map<Node, unknown>;
   /** `notes` receives a sentence for each text that a guard compared as a number. */
   evaluate(source: Expr, slots: Slots, it?: Json, notes?: string[]): Json;
   /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
@@ -60,6 +63,7 @@ export function createProgram(flow: CompiledFlow, pure: Pure): Program {
   return {
     flow,
     pure,
+    derived: new Map(),
     fixed,
     evaluate: (source, slots, it = null, notes) => compiled(source).run(slots, it, notes),
     record: (source, slots, it = null, notes) => {
@@ -88,9 +92,7 @@ export function nodeAt(program: Program, id: NodeId): Node {
 /** Fields are in the order in which the journal stores them, so that a call after a restart has the same text. */
 export function evaluateInput(program: Program, input: Input, slots: Slots): { [field: string]: Json } {
   const values: { [field: string]: Json } = {};
-  const fields = Object.keys(input);
-  if (fields.length > 1) fields.sort();
-  for (const field of fields) values[field] = program.evaluate(input[field] as Expr, slots);
+  for (const field of sortedKeys(input)) values[field] = program.evaluate(input[field] as Expr, slots);
   return values;
 }
 

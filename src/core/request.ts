@@ -52,9 +52,10 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   if (untimely !== null) return unasked(visit, untimely);
   const wait = waitOf(state, node, prepared.input);
   if ('class' in wait) return unasked(visit, wait);
-  const reserved = reserve(visit, worstCase(program, node, prepared.input));
-  if ('type' in reserved) return [reserved];
-  const granted = { declared, prints, timing, wait, holds: reserved.holds, undo: prepared.undo };
+  const amounts = declared.countsInput ? worstCase(program, node, prepared.input) : node.effect.reserve;
+  const holds = reserve(visit, declared, amounts);
+  if (holds !== undefined && 'type' in holds) return [holds];
+  const granted = { declared, prints, timing, wait, holds, undo: prepared.undo };
   return [requested(visit, granted)];
 }
 
@@ -72,7 +73,7 @@ interface Granted {
   readonly prints: Prints;
   readonly timing: Timing;
   readonly wait: Wait;
-  readonly holds: readonly Hold[];
+  readonly holds: readonly Hold[] | undefined;
   readonly undo: Undo | undefined;
 }
 
@@ -92,7 +93,7 @@ function requested({ state, thread, node }: Visit<DoNode>, granted: Granted): Ev
     name: nameOf(node),
     input: fingerprint,
     deadline: sooner(sooner(timeout, timing.until), wait.until ?? null),
-    holds: holds.length > 0 ? holds : undefined,
+    holds,
     charge: visits,
     watched: repeats,
     turns,

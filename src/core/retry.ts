@@ -8,6 +8,7 @@ import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
 import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunState } from '../ir/events.ts';
 import type { DoNode, Retry } from '../ir/nodes.ts';
+import { declaredOf } from './declared.ts';
 import { route } from './failure.ts';
 import { reserve } from './meters.ts';
 import { startOf } from './outstanding.ts';
@@ -24,15 +25,16 @@ export function retry(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord
   const { target, policy } = next;
   const notBefore = target === undefined ? delayed(state, policy, pending, failure.retryAfterMs ?? 0) : state.now;
   if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return null;
-  const timing = timingOf(visit);
+  const declared = declaredOf(visit.program, node);
+  const timing = timingOf(visit, declared);
   if ('type' in timing) return null;
   const repair = policy === REPAIR ? repairOf(pending, error) : pending.repair;
   const partial = policy === CONTINUATION ? failure.partial : pending.partial;
   const worst = worstOf(visit, startOf({ repair, partial }), target ?? pending.target);
   const isSameCall = policy === TRANSPORT || policy === CONTINUATION;
   const amounts = { ...worst, retries: 1, ...(isSameCall ? callAmounts('model', 0) : {}) };
-  const reserved = reserve(visit, amounts);
-  if ('type' in reserved) return null;
+  const holds = reserve(visit, declared, amounts);
+  if (holds !== undefined && 'type' in holds) return null;
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
     type: 'effect.judged',
@@ -43,7 +45,7 @@ export function retry(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord
     ...markOf(policy),
     notBefore: start,
     deadline: sooner(sooner(deadlineFrom(state, start, node.timeoutMs), timing.until), timerOf(pending, start)),
-    holds: reserved.holds.length > 0 ? reserved.holds : undefined,
+    holds,
     paced: timing.paced,
   };
 }

@@ -65,21 +65,24 @@ const UNTIMED: Timing = { until: null };
 
 /** Remembers the start of a call for as long as it counts against its rate limit. */
 export function keepPace(state: RunState, paced: readonly Pace[] | undefined, at: Instant): void {
-  for (const { meter, perMs } of paced ?? []) {
+  if (paced === undefined) return;
+  for (const { meter, perMs } of paced) {
     const times = (state.paced?.[meter] ?? []).filter((time) => time > at - perMs);
     state.paced = { ...state.paced, [meter]: [...times, at] };
   }
 }
 
 export function startClocks(state: RunState, timed: readonly MeterId[] | undefined): void {
-  for (const id of timed ?? []) {
+  if (timed === undefined) return;
+  for (const id of timed) {
     const { active, since, used } = state.clocks?.[id] ?? NEVER;
     state.clocks = { ...state.clocks, [id]: { active: active + 1, since: active === 0 ? state.now : since, used } };
   }
 }
 
 export function stopClocks(state: RunState, timed: readonly MeterId[] | undefined): void {
-  for (const id of timed ?? []) {
+  if (timed === undefined) return;
+  for (const id of timed) {
     const { active, since, used } = state.clocks?.[id] ?? NEVER;
     const spent = active === 1 ? used + state.now - since : used;
     state.clocks = { ...state.clocks, [id]: { active: active - 1, since, used: spent } };

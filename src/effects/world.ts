@@ -225,11 +225,10 @@ function compose(
   return {
     ...(scripted ?? { notify }),
     ...(script !== undefined && usesRealModels(options) ? { isScripted: namedIn(script) } : {}),
-    perform: async (call) => {
+    perform: (call) => {
       const performer = performerFor(call);
       if (performer !== undefined) return performer.perform(call);
-      if (script !== undefined) throw unscripted(call);
-      return onMissing(call, noImplementation(call.command));
+      return script === undefined ? onMissing(call, noImplementation(call.command)) : Promise.reject(unscripted(call));
     },
     close: () => tools.close(),
   };

@@ -2,6 +2,8 @@
  * The canonical text of a JSON value (RFC 8785): keys in order, no white space. Equal values have the same text. Throws for a
  * number that is not finite and for half of a surrogate pair, which have no canonical form.
  */
+import { sortedKeys } from './sorted-keys.ts';
+
 export function canonical(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
@@ -12,7 +14,7 @@ export function canonical(value: unknown): string {
 
 function objectText(object: { readonly [key: string]: unknown }): string {
   let text = '';
-  for (const key of Object.keys(object).sort())
+  for (const key of sortedKeys(object))
     if (object[key] !== undefined) text += `${text === '' ? '' : ','}${quoted(key)}:${canonical(object[key])}`;
   return `{${text}}`;
 }

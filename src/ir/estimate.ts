@@ -123,10 +123,10 @@ function offered(flow: CompiledFlow, agent: AgentDef | undefined): string {
   return JSON.stringify([agent.output, agent.tools.map((tool) => flow.tools[tool] ?? tool)]);
 }
 
-function limitsInput({ meters }: CompiledFlow, { charges = [] }: Pick<DoNode, 'charges'>): boolean {
-  for (const id of charges) {
+/** True if a meter of the node limits an amount that depends on the input. */
+export function limitsInput({ meters }: CompiledFlow, { charges = [] }: Pick<DoNode, 'charges'>): boolean {
+  return charges.some((id) => {
     const unit = meters[id]?.unit;
-    if (unit !== undefined && isCounted(unit) && dimensionRow(unit).byInput === true) return true;
-  }
-  return false;
+    return unit !== undefined && isCounted(unit) && dimensionRow(unit).byInput === true;
+  });
 }

@@ -45,10 +45,9 @@ export class Pipelines {
 export function withPii(performer: Performer, pipelines: Pipelines): Performer {
   return {
     ...performer,
-    perform: async (call) => {
+    perform: (call) => {
       const { pii } = call.flow;
-      if (pii === undefined) return performer.perform(call);
-      return performProtected(performer, call, pipelines.of(pii, call.pins?.documentDir));
+      return pii === undefined ? performer.perform(call) : performProtected(performer, call, pipelines, pii);
     },
     checkKey: async (flow: CompiledFlow, run: RunId, documentDir?: string) => {
       if (flow.pii !== undefined) pipelines.open(flow.pii.keyFile, documentDir).check(run);
@@ -74,7 +73,13 @@ export function asCommandError(error: unknown): never {
 
 const BLOCKED = 'PersonalDataError';
 
-async function performProtected(performer: Performer, call: Call, pipeline: Pipeline): Promise<Settled> {
+async function performProtected(
+  performer: Performer,
+  call: Call,
+  pipelines: Pipelines,
+  policy: PiiPolicy,
+): Promise<Settled> {
+  const pipeline = pipelines.of(policy, call.pins?.documentDir);
   const { kind, name, input } = call.command;
   // A fork uses the tokens of the run that it branches off.
   const run = call.pins?.tokensOf ?? call.command.run;

@@ -162,15 +162,20 @@ export class Worker {
   }
 
   async #work(done: (() => void) | undefined): Promise<void> {
+    let turns: readonly Turn[] = [];
     try {
       while (this.#queue.length > 0 && !this.#stopped) {
         if (performance.now() - this.#yieldedAt > YIELD_AFTER_MS) {
           await new Promise((resolve) => setImmediate(resolve));
           this.#yieldedAt = performance.now();
         }
-        await this.#round(this.#queue.splice(0));
+        turns = this.#takeTurns();
+        const appends = this.#appendsOf(turns);
+        const results = appends.length === 0 ? NO_RESULTS : await this.#options.journal.commit(this.id, appends);
+        this.#act(turns, results.includes('stale') ? staleRuns(appends, results) : NO_RUNS);
       }
     } catch (error) {
+      for (const { received } of turns) for (const message of received) message.failed?.(error as Error);
       this.#options.onFault(error as Error);
     } finally {
       this.#working = false;
@@ -179,7 +184,9 @@ export class Worker {
     }
   }
 
-  async #round(batch: readonly OwnedRun[]): Promise<void> {
+  #takeTurns(): readonly Turn[] {
+    const batch = this.#queue;
+    this.#queue = [];
     const turns: Turn[] = [];
     for (const owned of batch) {
       owned.queued = false;
@@ -188,37 +195,30 @@ export class Worker {
       owned.storing = true;
       turns.push(turn);
     }
-    const stale = await this.#commit(turns);
+    return turns;
+  }
+
+  #appendsOf(turns: readonly Turn[]): readonly Append[] {
+    const appends: Append[] = [];
+    for (const { owned, append } of turns) {
+      if (append === null) continue;
+      const checkpoint = this.#checkpointOf(owned, append);
+      const last = checkpoint === null ? append : { ...append, checkpoint };
+      if (owned.prefix.length === 0) appends.push(last);
+      else appends.push(...withPrefix(owned.prefix, last));
+    }
+    return appends;
+  }
+
+  /** `taken` has the runs that another worker owns now. Nothing of their turns was stored. */
+  #act(turns: readonly Turn[], taken: ReadonlySet<RunId>): void {
     for (const turn of turns) {
-      turn.owned.storing = false;
-      if (stale.has(turn)) this.#refuseStale(turn);
+      const { owned, append } = turn;
+      owned.storing = false;
+      if (append !== null) owned.prefix = NO_APPENDS;
+      if (taken.has(owned.run)) this.#refuseStale(turn);
       else this.#committed(turn);
     }
-  }
-
-  /** Stores all turns in one step. Returns those whose run another worker has taken. */
-  async #commit(turns: readonly Turn[]): Promise<ReadonlySet<Turn>> {
-    const appends: Append[] = [];
-    for (const turn of turns) this.#addAppends(turn, appends);
-    if (appends.length === 0) return NO_TURNS;
-    try {
-      const results = await this.#options.journal.commit(this.id, appends);
-      for (const { owned, append } of turns) if (append !== null) owned.prefix = NO_APPENDS;
-      if (!results.includes('stale')) return NO_TURNS;
-      const ends = new Map(appends.map((append, index) => [append.run, results[index]]));
-      return new Set(turns.filter(({ owned, append }) => append !== null && ends.get(owned.run) === 'stale'));
-    } catch (error) {
-      for (const { received } of turns) for (const message of received) message.failed?.(error as Error);
-      throw error;
-    }
-  }
-
-  #addAppends({ owned, append }: Turn, appends: Append[]): void {
-    if (append === null) return;
-    const checkpoint = this.#checkpointOf(owned, append);
-    const last = checkpoint === null ? append : { ...append, checkpoint };
-    if (owned.prefix.length === 0) appends.push(last);
-    else appends.push(...withPrefix(owned.prefix, last));
   }
 
   #checkpointOf(owned: OwnedRun, { after, count, hash: head, at }: Append): Append['checkpoint'] | null {
@@ -279,7 +279,12 @@ function withPrefix([first, ...others]: readonly Append[], append: Append): read
   return [{ ...first, entry }, ...others, append];
 }
 
-const NO_TURNS: ReadonlySet<Turn> = new Set();
+function staleRuns(appends: readonly Append[], results: readonly string[]): ReadonlySet<RunId> {
+  return new Set(appends.flatMap(({ run }, index) => (results[index] === 'stale' ? [run] : [])));
+}
+
+const NO_RESULTS: readonly string[] = [];
+const NO_RUNS: ReadonlySet<RunId> = new Set();
 const NO_APPENDS: readonly Append[] = [];
 
 function ownedElsewhere(run: RunId): SluiceError {

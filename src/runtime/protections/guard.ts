@@ -43,18 +43,25 @@ export class Guard {
   }
 
   /** `mayStart` is asked again after each wait for the shared state: the process may have lost its lease meanwhile. */
-  async perform(call: Call, mayStart: () => boolean): Promise<Performed> {
+  perform(call: Call, mayStart: () => boolean): Promise<Performed> {
     const { kind, name } = call.command;
     if (kind === 'check' && name === VERDICT_CHECK) return this.#countVerdict(call);
     if (kind === 'check' && name === RETRY_CHECK) return this.#countRetry(call);
-    const rules = rulesOf(call);
-    if (rules === null) return this.#call(call, mayStart);
-    if (rules.retryBudget !== null && isRepeated(call)) {
-      const denied = await this.#takeToken(call, rules.retryBudget, call.command.name);
-      if (denied !== null) return denied;
-    } else if (rules.retryBudget !== null) this.#calls[this.#sideOf(call)] += 1;
-    if (rules.breaker === null) return this.#call(call, mayStart);
-    return this.#withBreaker(call, rules.breaker, mayStart);
+    const { breaker, retryBudget } = rulesOf(call);
+    if (retryBudget !== null && isRepeated(call)) return this.#repeat(call, breaker, retryBudget, mayStart);
+    if (retryBudget !== null) this.#calls[this.#sideOf(call)] += 1;
+    return breaker === null ? this.#call(call, mayStart) : this.#withBreaker(call, breaker, mayStart);
+  }
+
+  async #repeat(
+    call: Call,
+    breaker: BreakerRules | null,
+    budget: RetryBudgetRules,
+    mayStart: () => boolean,
+  ): Promise<Performed> {
+    const denied = await this.#takeToken(call, budget, call.command.name);
+    if (denied !== null) return denied;
+    return breaker === null ? this.#call(call, mayStart) : this.#withBreaker(call, breaker, mayStart);
   }
 
   /** A performer that throws has failed; the failure counts like any other. */
@@ -168,15 +175,16 @@ interface Rules {
   readonly retryBudget: RetryBudgetRules | null;
 }
 
-/** Null if the call has no shared protection. */
-function rulesOf({ command, flow }: Call): Rules | null {
+function rulesOf({ command, flow }: Call): Rules {
   const node = flow.nodes[command.node];
-  if (node?.op !== 'do' || (command.kind !== 'model' && command.kind !== 'tool')) return null;
-  const rules: SharedProtections = node.shared === undefined ? (flow.shared ?? {}) : { ...flow.shared, ...node.shared };
-  const breaker = command.kind === 'model' ? (rules.breaker ?? null) : null;
-  const retryBudget = rules.retryBudget === undefined ? defaultBudget(command.kind, node) : rules.retryBudget;
-  return breaker === null && retryBudget === null ? null : { breaker, retryBudget };
+  if (node?.op !== 'do' || (command.kind !== 'model' && command.kind !== 'tool')) return NO_RULES;
+  const rules: SharedProtections | undefined =
+    node.shared === undefined ? flow.shared : { ...flow.shared, ...node.shared };
+  const breaker = command.kind === 'model' ? (rules?.breaker ?? null) : null;
+  const retryBudget = rules?.retryBudget === undefined ? defaultBudget(command.kind, node) : rules.retryBudget;
+  return { breaker, retryBudget };
 }
+const NO_RULES: Rules = { breaker: null, retryBudget: null };
 
 /** Retries that no document declares stay within a budget. Declared ones are the author's. */
 function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null {

@@ -22,6 +22,9 @@ export interface KnownRun {
   endWeight: Weight;
 }
 
+/** The least time between two looks at the file. */
+const CHECK_FILE_MS = 10;
+
 /** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */
 const CHECKPOINT_EVERY = 128;
 
@@ -44,6 +47,7 @@ export class Connection {
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
   readonly #file: Identity | null;
+  #fileCheckedAt = -Infinity;
   #commits = 0;
   #seenVersion = -1;
 
@@ -116,8 +120,11 @@ export class Connection {
     this.#db.close();
   }
 
-  /** A deleted or replaced file stays open, and what is written to it would be lost. */
+  /** A deleted or replaced file stays open, and its events are lost. The process stops instead of adding to them. */
   #checkFile(): void {
+    const now = performance.now();
+    if (now - this.#fileCheckedAt < CHECK_FILE_MS) return;
+    this.#fileCheckedAt = now;
     const found = identityOf(this.#path);
     if (found?.ino === this.#file?.ino && found?.dev === this.#file?.dev) return;
     this.#clearCache();
