@@ -47,8 +47,9 @@ function act(program: Program, state: RunState, thread: Thread): readonly EventB
   const trip = tripOnVisit({ program, state, thread, node }, declaredOf(program, node));
   if (trip !== null) return [trip];
   const events = visit(program, state, thread, node);
-  const paths = node.expects?.filter((path) => !hasPath(thread.slots, path)) ?? [];
-  if (paths.length === 0 || events.length === 0) return events;
+  if (node.expects === undefined || events.length === 0) return events;
+  const paths = node.expects.filter((path) => !hasPath(thread.slots, path));
+  if (paths.length === 0) return events;
   return [{ type: 'value.missing', thread: thread.id, node: thread.at, paths }, ...events];
 }
 
