@@ -96,30 +96,27 @@ test.for([
   },
 );
 
-test.each(['deleted', 'replaced'])(
-  'a database that is %s under a running process stops its writes',
-  async (how) => {
-    const path = freshPath();
-    const store = openSqlite(path);
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
-    if (how === 'deleted') rmSync(path);
-    else {
-      const other = freshPath();
-      await openSqlite(other).close();
-      renameSync(other, path);
-    }
-    // The file is looked at again after 10 ms.
-    const writing = async (): Promise<never> => {
-      for (;;) await store.journal.commit('w1', [chain.next()]);
-    };
-    await expect(writing()).rejects.toMatchObject({
-      code: 'journal-replaced',
-      message: expect.stringContaining(how),
-    });
-    await store.close();
-  },
-);
+test.each(['deleted', 'replaced'])('a database that is %s under a running process stops its writes', async (how) => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  const chain = new Chain('r1');
+  await started(store, 'w1', chain);
+  if (how === 'deleted') rmSync(path);
+  else {
+    const other = freshPath();
+    await openSqlite(other).close();
+    renameSync(other, path);
+  }
+  // The file is looked at again after 10 ms.
+  const writing = async (): Promise<never> => {
+    for (;;) await store.journal.commit('w1', [chain.next()]);
+  };
+  await expect(writing()).rejects.toMatchObject({
+    code: 'journal-replaced',
+    message: expect.stringContaining(how),
+  });
+  await store.close();
+});
 
 test('permissions that let other users in are announced', async () => {
   const path = freshPath();
