@@ -54,6 +54,7 @@ export const ERROR_CODES = [
   'journal-busy',
   'journal-read-only',
   'journal-newer',
+  'journal-older',
   'journal-damaged',
   'journal-unavailable',
   'journal-replaced',

@@ -1,19 +1,18 @@
-/** The shape of the database: numbered steps, and triggers that hold for whoever opens the file. */
+/** The tables of the database, and the triggers that bind every program that opens the file. */
 import { DatabaseSync } from 'node:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
-import { connect } from '../../src/stores/sqlite/open.ts';
-import { MIGRATIONS, migrate } from '../../src/stores/sqlite/schema.ts';
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import { connect, openSqlite } from '../../src/stores/sqlite/open.ts';
+import { connectReadOnly } from '../../src/stores/sqlite/read-only.ts';
 import { Chain, ENDED, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
 
-test('a fresh file has every step, strict tables, WAL and full synchronisation', () => {
+test('a fresh file has every table, all strict, WAL and full synchronisation', () => {
   const db = connect(freshPath(), 100);
-  expect(pragma(db, 'user_version')).toBe(MIGRATIONS.length);
+  expect(pragma(db, 'user_version')).toBe(9);
   expect(pragma(db, 'journal_mode')).toBe('wal');
   expect(pragma(db, 'synchronous')).toBe(2);
   expect(pragma(db, 'foreign_keys')).toBe(1);
@@ -42,34 +41,18 @@ test('a fresh file has every step, strict tables, WAL and full synchronisation',
   db.close();
 });
 
-test('an older file takes only the steps that it lacks', () => {
-  const path = freshPath();
-  const db = connect(path, 100);
-  const steps = [...MIGRATIONS, 'CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT'];
-  migrate(db, path, steps);
-  migrate(db, path, steps);
-  expect(pragma(db, 'user_version')).toBe(steps.length);
-  db.close();
-});
-
-test('a step that fails leaves the file as it was', () => {
-  const path = freshPath();
-  const db = connect(path, 100);
-  expect(() =>
-    migrate(db, path, [...MIGRATIONS, 'CREATE TABLE half (id INTEGER) STRICT; CREATE TABLE log (id INTEGER)']),
-  ).toThrow(/already exists/);
-  expect(pragma(db, 'user_version')).toBe(MIGRATIONS.length);
-  expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'half'").get()).toBeUndefined();
-  db.close();
-});
-
-test('a file of a newer release is refused and left alone', async () => {
+test.each([
+  ['newer', 1, 'journal-newer'],
+  ['older', -1, 'journal-older'],
+])('a file with a %s schema is refused and left alone, also for reading', async (_, by, code) => {
   const path = freshPath();
   await openSqlite(path).close();
   const db = new DatabaseSync(path);
-  db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
-  expect(() => openSqlite(path)).toThrow(expect.objectContaining({ code: 'journal-newer' }));
-  expect(pragma(db, 'user_version')).toBe(MIGRATIONS.length + 1);
+  const version = Number(pragma(db, 'user_version')) + by;
+  db.exec(`PRAGMA user_version = ${version}`);
+  expect(() => openSqlite(path)).toThrow(expect.objectContaining({ code }));
+  expect(() => connectReadOnly(path, 100)).toThrow(expect.objectContaining({ code }));
+  expect(pragma(db, 'user_version')).toBe(version);
   db.close();
 });
 

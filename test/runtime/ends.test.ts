@@ -3,7 +3,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow, Store } from '../../src/index.ts';
-import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
 import { freshPaths } from '../journals/place.ts';
 import { change, findings } from './changed-rows.ts';
 
@@ -158,36 +157,4 @@ describe('a run that stopped in the middle of its work', () => {
     expect(await store.roster.remove(['r'])).toEqual([]);
     await store.close();
   });
-
-  test('a database of the release before gets its list of ends', async () => {
-    const path = await stopped();
-    const db = new DatabaseSync(path);
-    db.exec(`UPDATE runs SET events = (SELECT events FROM ends WHERE ends.run = runs.id),
-      head = (SELECT head FROM ends WHERE ends.run = runs.id); DELETE FROM ends; DELETE FROM seals`);
-    sealAll(db);
-    db.exec(`DROP TABLE ends; ${NO_EXPORTS}; PRAGMA user_version = 5`);
-    db.close();
-    expect(await resume(path, 'r')).toBe('SUCCESS');
-    expect(await findings(path)).toEqual([]);
-  });
-
-  test('a database with the list of ends and without the files of exports gets these', async () => {
-    const path = await stopped();
-    const before = openSqlite(path);
-    expect(await resume(path, 'other')).toBe('SUCCESS');
-    expect(await before.roster.remove(['other'])).toEqual(['other']);
-    await before.close();
-    const db = new DatabaseSync(path);
-    db.exec(`${NO_EXPORTS}; PRAGMA user_version = 6`);
-    db.close();
-    expect(await resume(path, 'r')).toBe('SUCCESS');
-    expect(await findings(path)).toEqual([]);
-    const store = openSqlite(path);
-    expect(await store.roster.removed('other')).toMatchObject({ run: 'other', tenant: null, file: null });
-    expect(await store.roster.remove(['r'], new Map([['r', 'r.json']]))).toEqual(['r']);
-    expect(await store.roster.removed('r')).toMatchObject({ run: 'r', file: 'r.json' });
-    await store.close();
-  });
-
-  const NO_EXPORTS = 'ALTER TABLE tombstones DROP COLUMN tenant; ALTER TABLE tombstones DROP COLUMN file';
 });

@@ -9,7 +9,6 @@ import { audit } from '../../src/runtime/journal/audit.ts';
 import { compareHeads, headsOf } from '../../src/runtime/journal/export.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
 import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
-import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { openPayments, PAYMENTS as flow } from '../chaos/payments.ts';
 import { freshPaths } from '../journals/place.ts';
 import { change, findings } from './changed-rows.ts';
@@ -325,22 +324,4 @@ describe('messages with a hash that the attacker computed', () => {
     await expect.poll(async () => (await engine.approvals('r')).length).toBe(0);
     await store.close();
   });
-});
-
-test('a database of the release before gets its seals when it is opened', async () => {
-  const path = freshPath();
-  const store = openSqlite(path);
-  await started(store, 'w1', new Chain('r1'), new Chain('r2'));
-  await store.roster.post('r1', { type: 'cancel', by: 'ann', why: '' });
-  await store.close();
-  const db = new DatabaseSync(path);
-  db.exec(`DROP INDEX runs_by_bucket; DROP INDEX tombstones_by_bucket; DROP TABLE seals;
-    DROP TABLE ends; ALTER TABLE tombstones DROP COLUMN tenant; ALTER TABLE tombstones DROP COLUMN file;
-    ALTER TABLE store DROP COLUMN seal; ALTER TABLE runs DROP COLUMN seal; ALTER TABLE runs DROP COLUMN signed;
-    ALTER TABLE runs DROP COLUMN head; ALTER TABLE runs DROP COLUMN events; PRAGMA user_version = 4`);
-  db.close();
-  const again = openSqlite(path);
-  expect(await again.journal.broken?.()).toBeNull();
-  expect(await again.journal.broken?.('r2')).toBeNull();
-  await again.close();
 });

@@ -17,7 +17,7 @@ import { connectReadOnly } from './read-only.ts';
 import { createEntries, createMail, createRetain } from './roster.ts';
 import { createShared } from './shared.ts';
 import { Seals } from './seals.ts';
-import { examine, migrate } from './schema.ts';
+import { createTables, isNew } from './schema.ts';
 
 export interface SqliteOptions {
   /** How long to wait while another process writes. Default 5 s. */
@@ -96,8 +96,8 @@ function createFile(path: string): void {
 }
 
 function prepare(db: DatabaseSync, path: string, busyMs: number): void {
-  // First of all: the file may be from a newer release, or from another program.
-  retryBusy(busyMs, () => examine(db, path));
+  // First of all: the file may be from another release, or from another program.
+  retryBusy(busyMs, () => isNew(db, path));
   // A step writes one page of the log and one of its index, so smaller pages are faster. Affects new files only.
   db.exec('PRAGMA page_size = 2048');
   const mode = retryBusy(busyMs, () => db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']);
@@ -109,7 +109,7 @@ function prepare(db: DatabaseSync, path: string, busyMs: number): void {
     );
   // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
   db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');
-  retryBusy(busyMs, () => migrate(db, path));
+  retryBusy(busyMs, () => createTables(db, path));
 }
 
 /** The switch to WAL ignores the busy timeout, so two processes that start together need a retry. */

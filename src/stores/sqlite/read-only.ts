@@ -20,17 +20,12 @@ import { openDatabase } from './database.ts';
 import { pathToFileURL } from 'node:url';
 import { SluiceError } from '../../runtime/errors.ts';
 import { faultOf } from './faults.ts';
-import { examine, MIGRATIONS } from './schema.ts';
+import { isNew } from './schema.ts';
 
 export function connectReadOnly(path: string, busyMs: number): DatabaseSync {
   try {
     const db = openShared(path, busyMs) ?? (hasLog(path) ? openCopy(path, busyMs) : openImmutable(path));
-    if (examine(db, path) < MIGRATIONS.length)
-      throw new SluiceError(
-        'journal-read-only',
-        `\`${path}\` has the schema of an older release, which has to be migrated`,
-        'run a command that may write, such as `sluice resume`',
-      );
+    if (isNew(db, path)) throw new SluiceError('journal-damaged', `\`${path}\` is empty`, 'name another file for the journal');
     return db;
   } catch (error) {
     throw faultOf(error, path);

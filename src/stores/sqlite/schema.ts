@@ -5,20 +5,23 @@
  *
  * A BEFORE INSERT trigger stops `INSERT OR REPLACE`, whose implicit delete fires no delete trigger.
  *
- * A migration, once released, is never edited; a change is a new one at the end. `user_version` counts those applied.
+ * `user_version` is the version of the schema. A file with another version is refused: no release has written one.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/errors.ts';
-import { BUCKET, sealAll, sealEnds } from './sealed-run.ts';
+import { BUCKET, sealAll, sealNoEnds } from './sealed-run.ts';
 
-const FIRST_SCHEMA = `
--- One row. The id is part of idempotency keys; tombstones is the last link of the chain of tombstones.
+export const SCHEMA = `
+-- One row. The id is part of idempotency keys; tombstones and acts are the last links of these chains, so that a missing one
+-- at the end is found.
 CREATE TABLE store (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   id TEXT NOT NULL,
-  tombstones TEXT NOT NULL
+  tombstones TEXT NOT NULL DEFAULT '',
+  acts TEXT NOT NULL DEFAULT '',
+  seal TEXT NOT NULL DEFAULT ''
 ) STRICT;
-INSERT INTO store VALUES (1, lower(hex(randomblob(16))), '');
+INSERT INTO store (one, id) VALUES (1, lower(hex(randomblob(16))));
 
 CREATE TABLE flows (
   id INTEGER PRIMARY KEY,
@@ -34,7 +37,9 @@ CREATE TABLE workers (
   process TEXT
 ) STRICT;
 
--- AUTOINCREMENT: an id that was used again would match a tombstone.
+-- AUTOINCREMENT: an id that was used again would match a tombstone. Tenant, user and parent may be null. The end of the chain
+-- (events, head) and the number of checkpoints (signed) are kept apart from their tables; seal is a hash of the row without
+-- its owner.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run TEXT NOT NULL UNIQUE,
@@ -46,12 +51,21 @@ CREATE TABLE runs (
   started_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   due INTEGER,
-  owner INTEGER REFERENCES workers (id)
+  owner INTEGER REFERENCES workers (id),
+  tenant TEXT,
+  user TEXT,
+  parent TEXT,
+  events INTEGER NOT NULL DEFAULT 0,
+  head TEXT NOT NULL DEFAULT '',
+  signed INTEGER NOT NULL DEFAULT 0,
+  seal TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX runs_by_owner ON runs (owner, status, due);
 CREATE INDEX runs_by_graph ON runs (graph);
 CREATE INDEX runs_by_notation ON runs (notation, started_at);
+CREATE INDEX runs_by_bucket ON runs (${BUCKET});
 
+-- A removed run. The file is its export.
 CREATE TABLE tombstones (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id INTEGER NOT NULL UNIQUE,
@@ -59,8 +73,11 @@ CREATE TABLE tombstones (
   events INTEGER NOT NULL,
   hash TEXT NOT NULL,
   at INTEGER NOT NULL,
-  link TEXT NOT NULL
+  link TEXT NOT NULL,
+  tenant TEXT,
+  file TEXT
 ) STRICT;
+CREATE INDEX tombstones_by_bucket ON tombstones (${BUCKET});
 -- The id of a removed run cannot be used again.
 CREATE TRIGGER runs_insert BEFORE INSERT ON runs
 WHEN EXISTS (SELECT 1 FROM tombstones WHERE run = NEW.run)
@@ -127,13 +144,12 @@ CREATE TABLE mail (
   hash TEXT NOT NULL
 ) STRICT;
 CREATE INDEX mail_by_run ON mail (run);
-`;
 
-const SHARED_SCHEMA = `
--- Values that all processes share: circuit breakers, the retry budget.
+-- Values that all processes share: circuit breakers, the retry budget. The hash covers store, key and value.
 CREATE TABLE shared (
   key TEXT PRIMARY KEY,
-  value TEXT NOT NULL
+  value TEXT NOT NULL,
+  hash TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What operators did to them by hand.
@@ -150,16 +166,7 @@ CREATE TRIGGER acts_update BEFORE UPDATE ON acts
 BEGIN SELECT RAISE(ABORT, 'acts are append-only'); END;
 CREATE TRIGGER acts_delete BEFORE DELETE ON acts
 BEGIN SELECT RAISE(ABORT, 'acts are append-only'); END;
-`;
 
-const OWNER_SCHEMA = `
--- Null: the run has no tenant, no user, no parent.
-ALTER TABLE runs ADD COLUMN tenant TEXT;
-ALTER TABLE runs ADD COLUMN user TEXT;
-ALTER TABLE runs ADD COLUMN parent TEXT;
-`;
-
-const SIGNED_SCHEMA = `
 -- Signatures over the ends of chains.
 CREATE TABLE checkpoints (
   run INTEGER NOT NULL REFERENCES runs (id),
@@ -179,37 +186,12 @@ CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints
 WHEN NOT EXISTS (SELECT 1 FROM tombstones WHERE id = OLD.run)
 BEGIN SELECT RAISE(ABORT, 'checkpoints are append-only'); END;
 
--- The link of the last act, so that a missing one at the end is found.
-ALTER TABLE store ADD COLUMN acts TEXT NOT NULL DEFAULT '';
-UPDATE store SET acts = coalesce((SELECT link FROM acts ORDER BY number DESC LIMIT 1), '');
-
--- A hash of store, key and value. The states of protections start over.
-DELETE FROM shared;
-ALTER TABLE shared ADD COLUMN hash TEXT NOT NULL DEFAULT '';
-`;
-
-const SEALED_SCHEMA = `
--- The end of the chain and the number of checkpoints, kept apart from their tables, and a hash of the row without its owner.
-ALTER TABLE runs ADD COLUMN events INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE runs ADD COLUMN head TEXT NOT NULL DEFAULT '';
-ALTER TABLE runs ADD COLUMN signed INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE runs ADD COLUMN seal TEXT NOT NULL DEFAULT '';
-UPDATE runs SET
-  events = coalesce((SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1), 0),
-  head = coalesce((SELECT hash FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1), ''),
-  signed = (SELECT count(*) FROM checkpoints WHERE run = runs.id);
-CREATE INDEX runs_by_bucket ON runs (${BUCKET});
-CREATE INDEX tombstones_by_bucket ON tombstones (${BUCKET});
-
 -- Sums over the rows of a bucket, and over all of these sums.
 CREATE TABLE seals (
   bucket INTEGER PRIMARY KEY,
   sum TEXT NOT NULL
 ) STRICT;
-ALTER TABLE store ADD COLUMN seal TEXT NOT NULL DEFAULT '';
-`;
 
-const ENDS_SCHEMA = `
 -- The ends of runs that work, so that an append changes no row of runs. Row 0 has the sum over the seals of the others.
 CREATE TABLE ends (
   run INTEGER PRIMARY KEY,
@@ -220,40 +202,23 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
-const EXPORTED_SCHEMA = `
--- The tenant of a removed run, and the file to which it was exported.
-ALTER TABLE tombstones ADD COLUMN tenant TEXT;
-ALTER TABLE tombstones ADD COLUMN file TEXT;
-`;
-
-const END_SEALS_SCHEMA = '-- The seals of ends are hexadecimal numbers, and add up as they are.';
-
-export const MIGRATIONS: readonly string[] = [
-  FIRST_SCHEMA,
-  SHARED_SCHEMA,
-  OWNER_SCHEMA,
-  SIGNED_SCHEMA,
-  SEALED_SCHEMA,
-  ENDS_SCHEMA,
-  EXPORTED_SCHEMA,
-  END_SEALS_SCHEMA,
-];
-const SEALED_VERSION = MIGRATIONS.indexOf(SEALED_SCHEMA) + 1;
-const END_SEALS_VERSION = MIGRATIONS.indexOf(END_SEALS_SCHEMA) + 1;
+const VERSION = 9;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
 
-export function migrate(db: DatabaseSync, path: string, steps: readonly string[] = MIGRATIONS): void {
-  if (examine(db, path, steps.length) === steps.length) return;
+/** Creates the tables in a new file. */
+export function createTables(db: DatabaseSync, path: string): void {
+  if (!isNew(db, path)) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have migrated the file since.
-    const from = examine(db, path, steps.length);
-    for (const step of steps.slice(from)) db.exec(step);
-    if (from < SEALED_VERSION) sealAll(db);
-    if (from < END_SEALS_VERSION) sealEnds(db);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
+    // Another process may have created them since.
+    if (isNew(db, path)) {
+      db.exec(SCHEMA);
+      sealAll(db);
+      sealNoEnds(db);
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
+    }
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
@@ -261,28 +226,33 @@ export function migrate(db: DatabaseSync, path: string, steps: readonly string[]
   }
 }
 
-/** The number of steps that were applied. Throws when the file is not ours or is from a newer release. */
-export function examine(db: DatabaseSync, path: string, known: number = MIGRATIONS.length): number {
+/** True for an empty file. Throws if the file belongs to another program, or has another version of the schema. */
+export function isNew(db: DatabaseSync, path: string): boolean {
   const { version, application, empty } = inOneRead(db, () => ({
     version: pragma(db, 'user_version'),
     application: pragma(db, 'application_id'),
     empty: isEmpty(db),
   }));
-  const ours = application === APPLICATION_ID || (application === 0 && version === 0 && empty);
-  if (!ours)
+  if (application === 0 && version === 0 && empty) return true;
+  if (application !== APPLICATION_ID)
     throw new SluiceError(
       'journal-damaged',
       `\`${path}\` is a database of another program`,
       'name another file for the journal',
     );
-  if (version > known) {
+  if (version > VERSION)
     throw new SluiceError(
       'journal-newer',
-      `\`${path}\` has schema version ${version}; this release knows versions up to ${known}`,
+      `\`${path}\` has schema version ${version}; this release reads version ${VERSION}`,
       'use the release that wrote it, or a later one',
     );
-  }
-  return version;
+  if (version < VERSION)
+    throw new SluiceError(
+      'journal-older',
+      `\`${path}\` has schema version ${version}, from before the first release; this release reads version ${VERSION}`,
+      'name another file for the journal',
+    );
+  return false;
 }
 
 /** One transaction: a file that another process is creating would look foreign half-way. */

@@ -223,7 +223,7 @@ export function isWorking(status: RunStatus): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** Seals a database that has no seals yet. Inside the transaction that migrates it. */
+/** Seals a database that has no seals yet. Inside the transaction that creates its tables. */
 export function sealAll(db: DatabaseSync): void {
   const store = db.prepare('SELECT id, tombstones, acts FROM store').get() as unknown as StoreRow;
   const sums = new Map<number, Weight>();
@@ -250,18 +250,8 @@ export function sealAll(db: DatabaseSync): void {
   db.prepare('UPDATE store SET seal = ?').run(textOf(total));
 }
 
-/** Seals the `ends` of a database that has other seals for them, or none. Inside the transaction that migrates it. */
-export function sealEnds(db: DatabaseSync): void {
+/** The seal of a database in which no run works. Inside the transaction that creates its tables. */
+export function sealNoEnds(db: DatabaseSync): void {
   const { id: store } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
-  const setSeal = db.prepare('UPDATE ends SET seal = ? WHERE run = ?');
-  const rows = db.prepare(SELECT_ENDS);
-  rows.setReturnArrays(true);
-  const seals: string[] = [];
-  for (const row of rows.all() as unknown as EndRow[]) {
-    const seal = sealOfRow(store, row);
-    if (seal === null) continue;
-    setSeal.run(seal, row[0]);
-    seals.push(seal);
-  }
-  db.prepare("INSERT OR REPLACE INTO ends VALUES (?, 0, '', 0, ?)").run(ENDS_SUM, sumOfEnds(store, seals));
+  db.prepare("INSERT INTO ends VALUES (?, 0, '', 0, ?)").run(ENDS_SUM, sumOfEnds(store, []));
 }
