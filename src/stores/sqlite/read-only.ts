@@ -25,7 +25,8 @@ import { isNew } from './schema.ts';
 export function connectReadOnly(path: string, busyMs: number): DatabaseSync {
   try {
     const db = openShared(path, busyMs) ?? (hasLog(path) ? openCopy(path, busyMs) : openImmutable(path));
-    if (isNew(db, path)) throw new SluiceError('journal-damaged', `\`${path}\` is empty`, 'name another file for the journal');
+    if (isNew(db, path))
+      throw new SluiceError('journal-damaged', `\`${path}\` is empty`, 'name another file for the journal');
     return db;
   } catch (error) {
     throw faultOf(error, path);
