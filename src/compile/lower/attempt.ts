@@ -4,11 +4,9 @@
  */
 import type { Expr, ForkNode, NodeId } from '../../ir/nodes.ts';
 import { decisionOf } from '../../catalog/failures.ts';
-import { RETRY_CHECK } from '../../ir/protections.ts';
-import type { FailureKind } from '../../ir/protections.ts';
+import { RETRY_CHECK, type FailureKind } from '../../ir/protections.ts';
 import { literal, quote } from '../expressions/cel-text.ts';
-import { set } from './kit.ts';
-import type { Kit, Step } from './kit.ts';
+import { set, type Kit, type Step } from './kit.ts';
 
 export interface Attempts {
   /** The first node: it enters what is tried. */

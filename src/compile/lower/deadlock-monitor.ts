@@ -8,8 +8,7 @@ import type { Protections } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
 import { componentsOf } from '../verify/components.ts';
 import { edgesOf } from '../verify/graph.ts';
-import { addQuestion } from './protected-call.ts';
-import type { Place } from './protected-call.ts';
+import { addQuestion, type Place } from './protected-call.ts';
 import { errorOf, set } from './writes.ts';
 
 interface Draft {

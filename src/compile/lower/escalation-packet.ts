@@ -3,8 +3,7 @@
  * row demands. The answer is bound to all of it.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
-import { escalationOf } from '../../catalog/escalations.ts';
-import type { EscalationId } from '../../catalog/escalations.ts';
+import { escalationOf, type EscalationId } from '../../catalog/escalations.ts';
 import type { Expr, Input, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { OBSERVATIONS } from './agent-turn/turn.ts';

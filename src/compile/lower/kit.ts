@@ -29,8 +29,7 @@ import { path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder.ts';
 import { escalationField } from './escalation-packet.ts';
-import { NO_RETRY, append, errorOf, set, setField } from './writes.ts';
-import type { Failure } from './writes.ts';
+import { NO_RETRY, append, errorOf, set, setField, type Failure } from './writes.ts';
 
 export { NO_RETRY, append, errorOf, set, setField };
 export type { Failure };

@@ -3,8 +3,7 @@
  * every notation: the ends look at the verdicts, and joins collect them.
  */
 import type { EndNode, Node, NodeId, View, Write } from '../../ir/nodes.ts';
-import { reachedFrom } from './reached.ts';
-import type { Draft } from './reached.ts';
+import { reachedFrom, type Draft } from './reached.ts';
 import { quote } from '../expressions/cel-text.ts';
 import { OBSERVATIONS } from './agent-turn/turn.ts';
 

@@ -1,8 +1,7 @@
 /** Drops generated nodes that nothing reaches. Authored nodes stay, so that `verify` can report them. */
 import type { Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { CLOCK, STEPS } from './budget-meters.ts';
-import { reachedFrom } from './reached.ts';
-import type { Draft } from './reached.ts';
+import { reachedFrom, type Draft } from './reached.ts';
 
 interface Kept {
   readonly nodes: { readonly [id: NodeId]: Node };

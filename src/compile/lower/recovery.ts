@@ -12,8 +12,7 @@ import { FAILURE_KINDS } from '../../ir/protections.ts';
 import type { Decision, FailureKind, Notice, RecoveryAction, Tier } from '../../ir/protections.ts';
 import type { Expr, MeterId, NodeId, Write } from '../../ir/nodes.ts';
 import { literal, path } from '../expressions/cel-text.ts';
-import { set, setField } from './kit.ts';
-import type { Kit, Step } from './kit.ts';
+import { set, setField, type Kit, type Step } from './kit.ts';
 
 /** Counts the tries of each stage. A notation writes `recoveryStart` before the first stage. */
 const COUNTS = '_recovered';

@@ -8,15 +8,12 @@ import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
 import type { Builder } from '../builder.ts';
-import { append, createKit, set } from '../kit.ts';
-import type { Kit } from '../kit.ts';
+import { append, createKit, set, type Kit } from '../kit.ts';
 import { answerOf } from '../memory/memory.ts';
-import { addCalls } from './calls.ts';
-import type { CallingTurn } from './calls.ts';
+import { addCalls, type CallingTurn } from './calls.ts';
 import { addGroundedEnd } from './grounding.ts';
 import { addStop } from './outcome.ts';
-import { REPLY, ROUNDS_MAX, TALK } from './turn.ts';
-import type { AgentTurn } from './turn.ts';
+import { REPLY, ROUNDS_MAX, TALK, type AgentTurn } from './turn.ts';
 
 /** A transient failure of a model is retried twice. */
 export const MODEL_RETRY: Retry = {

@@ -9,16 +9,13 @@ import { consequenceOf } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { set } from '../kit.ts';
-import type { Failure, Kit } from '../kit.ts';
+import { set, type Failure, type Kit } from '../kit.ts';
 import { addEligibility } from './eligibility.ts';
-import { ANSWER, addQuestion, addTrouble } from './gate.ts';
-import type { Gate } from './gate.ts';
+import { ANSWER, addQuestion, addTrouble, type Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
 import { addUnknownOutcome, repetitionOf } from './unknown.ts';
 import { addRefusal, addStop, outcomeOf } from './outcome.ts';
-import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf } from './turn.ts';
-import type { AgentTurn } from './turn.ts';
+import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf, type AgentTurn } from './turn.ts';
 
 const CALLS = '_calls';
 /** Answers of a person to the questions of an MCP server during one call. */

@@ -7,9 +7,8 @@ import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { set, setField } from '../kit.ts';
+import { set, setField, type Failure } from '../kit.ts';
 import { isHarmless, provenanceCheck } from '../provenance-check.ts';
-import type { Failure } from '../kit.ts';
 import {
   APPROVED,
   CHECKED,

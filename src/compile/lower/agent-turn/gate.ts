@@ -5,17 +5,13 @@
 import type { Json } from '../../../expr/json.ts';
 import type { BoundaryDef, Case, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import { consequenceOf } from '../../document/boundary.ts';
+import { consequenceOf, type Trouble } from '../../document/boundary.ts';
 import { approversOfTool } from '../../document/people.ts';
-import type { Trouble } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { callFields, refusalFields } from '../escalation-packet.ts';
-import { chose, set, setField } from '../kit.ts';
-import type { Failure, Kit, Step } from '../kit.ts';
-import { addRefusal, addStop } from './outcome.ts';
-import type { Refusal } from './outcome.ts';
-import { CALL, OBSERVATIONS, ROUNDS_MAX, callerOf } from './turn.ts';
-import type { AgentTurn } from './turn.ts';
+import { chose, set, setField, type Failure, type Kit, type Step } from '../kit.ts';
+import { addRefusal, addStop, type Refusal } from './outcome.ts';
+import { CALL, OBSERVATIONS, ROUNDS_MAX, callerOf, type AgentTurn } from './turn.ts';
 
 export const CHECKED = '_checked';
 export const ANSWER = '_answer';

@@ -6,11 +6,9 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Case, Consequence, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import { append, set, setField } from '../kit.ts';
-import type { Kit } from '../kit.ts';
+import { append, set, setField, type Kit } from '../kit.ts';
 import { recordVerdict } from '../marked-ends.ts';
-import { OBSERVATIONS, REPLY, TALK } from './turn.ts';
-import type { AgentTurn } from './turn.ts';
+import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
 export const BIND_CHECK = 'policy:bind';

@@ -8,8 +8,7 @@ import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { strictly, withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
-import { name, pick } from './gate.ts';
-import type { Gate } from './gate.ts';
+import { name, pick, type Gate } from './gate.ts';
 import { addStop } from './outcome.ts';
 import { CALL, OBSERVATIONS } from './turn.ts';
 

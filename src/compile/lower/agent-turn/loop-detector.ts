@@ -7,12 +7,10 @@ import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { BoundaryDef, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';
 import type { Decision } from '../../../ir/protections.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { chose, set } from '../kit.ts';
-import type { Failure, Kit, Step } from '../kit.ts';
+import { chose, set, type Failure, type Kit, type Step } from '../kit.ts';
 import { decided } from '../recovery.ts';
 import { outcomeOf } from './outcome.ts';
-import { CALL, TALK, callerOf } from './turn.ts';
-import type { AgentTurn } from './turn.ts';
+import { CALL, TALK, callerOf, type AgentTurn } from './turn.ts';
 
 const CORRECTION =
   'this call repeats earlier calls and brings nothing new. Try something else, or finish with what you know';

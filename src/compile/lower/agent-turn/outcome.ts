@@ -1,10 +1,8 @@
 /** Records the outcome of a proposed call: a message to the agent, and an observation. */
 import type { Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { append, set } from '../kit.ts';
-import type { Failure, Kit } from '../kit.ts';
-import { CALL, OBSERVATIONS, TALK, callerOf } from './turn.ts';
-import type { AgentTurn } from './turn.ts';
+import { append, set, type Failure, type Kit } from '../kit.ts';
+import { CALL, OBSERVATIONS, TALK, callerOf, type AgentTurn } from './turn.ts';
 
 /** A message with a `source` is shown to the agent as data from outside, with the id of its observation. */
 export function outcomeOf(agent: string, content: Expr, outcome: Input, source?: string): readonly Write[] {

@@ -7,8 +7,7 @@ import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '../../../ir/nodes.ts';
 import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
 import { NO_RETRY, set } from '../kit.ts';
-import { name as nameOf } from './gate.ts';
-import type { Gate } from './gate.ts';
+import { name as nameOf, type Gate } from './gate.ts';
 import { outcomeOf } from './outcome.ts';
 import { CALL, callerOf } from './turn.ts';
 

@@ -13,8 +13,7 @@ import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { NO_RETRY, append, set, setField } from '../writes.ts';
 import { REASON, mainLine } from '../marked-ends.ts';
-import { reachedFrom } from '../reached.ts';
-import type { Draft } from '../reached.ts';
+import { reachedFrom, type Draft } from '../reached.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
 
 /** The entries that each agent recalled: `{ AGENT: { entries, withheld } }`. */

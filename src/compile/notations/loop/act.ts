@@ -5,8 +5,7 @@ import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { hasOutput } from './findings.ts';
 import { toolsOf } from './intake.ts';
-import { addModel, failedTrace, idOf, stop } from './nodes.ts';
-import type { Lowering } from './nodes.ts';
+import { addModel, failedTrace, idOf, stop, type Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
 import {
   COMPRESSED,

@@ -9,8 +9,7 @@ import { addVerdictCheck } from './ground.ts';
 import type { EscalationId } from '../../../catalog/escalations.ts';
 import { changingTools } from './intake.ts';
 import { addOnward, confidenceIn } from './judge.ts';
-import { addModel, addQuestion, idOf, inWords, stop } from './nodes.ts';
-import type { Lowering } from './nodes.ts';
+import { addModel, addQuestion, idOf, inWords, stop, type Lowering } from './nodes.ts';
 import { addRepair } from './plan.ts';
 import {
   ANSWER,

@@ -7,8 +7,7 @@ import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { BIND_CHECK, DEEDS_CHECK, GROUNDING_CHECK, REFERS, groundingInput } from '../../lower/agent-turn/grounding.ts';
 import { changingTools, toolsOf } from './intake.ts';
-import { idOf } from './nodes.ts';
-import type { Lowering } from './nodes.ts';
+import { idOf, type Lowering } from './nodes.ts';
 import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './findings.ts';
 import {
   ANSWER,

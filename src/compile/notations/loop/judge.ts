@@ -6,8 +6,7 @@ import { quote } from '../../expressions/cel-text.ts';
 import { GIVEN, addOutputCheck, chosen, contested, findings, hasOutput, offered, outputDue } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
-import { addModel, failedTrace, idOf } from './nodes.ts';
-import type { Lowering } from './nodes.ts';
+import { addModel, failedTrace, idOf, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import {
   ANSWER,

@@ -2,16 +2,14 @@
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { AskPurpose } from '../../../ir/people.ts';
 import type { Choice, DoNode, Expr, Input, MeterId, NodeId } from '../../../ir/nodes.ts';
-import { ESCALATIONS } from '../../../catalog/escalations.ts';
-import type { EscalationId } from '../../../catalog/escalations.ts';
+import { ESCALATIONS, type EscalationId } from '../../../catalog/escalations.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY } from '../../lower/agent-turn/agent-turn.ts';
 import type { Builder } from '../../lower/builder.ts';
 import { errorOf, set } from '../../lower/kit.ts';
 import type { Call, Failure, Kit, Question as AskedQuestion, Step } from '../../lower/kit.ts';
 import type { Loop } from './settle.ts';
-import { ENDING, HEARD } from './state.ts';
-import type { Phase } from './state.ts';
+import { ENDING, HEARD, type Phase } from './state.ts';
 
 export interface Lowering {
   readonly kit: Kit;

@@ -9,8 +9,7 @@ import { literal } from '../../expressions/cel-text.ts';
 import { addGroundingCheck } from './ground.ts';
 import { mayAsk } from '../../document/boundary.ts';
 import { changingTools, toolsOf } from './intake.ts';
-import { addModel, addQuestion, failedTrace, idOf, inWords, stop } from './nodes.ts';
-import type { Lowering } from './nodes.ts';
+import { addModel, addQuestion, failedTrace, idOf, inWords, stop, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import {
   DRAFTS,

@@ -1,21 +1,17 @@
 /** Reads and checks a `loop` section. Returns null after a mistake that makes lowering pointless. */
 import { builtinTool } from '../../../catalog/builtin-tools.ts';
-import { staysInside } from '../../document/definitions.ts';
+import { staysInside, type Definitions } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { mayDecide, planDenied } from '../../document/boundary.ts';
-import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { checkAgent, declareIds } from '../../document/names.ts';
-import { readShape } from '../../document/shape/shape.ts';
-import type { Shaped } from '../../document/shape/shape.ts';
+import { readShape, type Shaped } from '../../document/shape/shape.ts';
 import { checkExpression, reportConditions, reportExpression } from '../../expressions/expression.ts';
 import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
 import { ANSWER_NAMES } from '../../document/memory.ts';
-import { loopSchema } from './schema.ts';
-import type { RawLoop } from './schema.ts';
-import { breakerOf, settle } from './settle.ts';
-import type { Loop, Roles } from './settle.ts';
+import { loopSchema, type RawLoop } from './schema.ts';
+import { breakerOf, settle, type Loop, type Roles } from './settle.ts';
 
 export function readLoop(document: ReadDocument, given: Definitions, report: Report): Loop | null {
   const body = readShape(loopSchema, document.body, report, { what: '`loop`' });

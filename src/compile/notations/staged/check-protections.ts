@@ -6,10 +6,8 @@ import type { RawProtections } from '../../document/schema/protections.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import type { Path } from '../../source/located.ts';
 import { topologyOf } from './model.ts';
-import { WORK_KEYS } from './schema.ts';
-import type { RawStage, RawStaged, Topology } from './schema.ts';
-import { stagesOf } from './section.ts';
-import type { Section } from './section.ts';
+import { WORK_KEYS, type RawStage, type RawStaged, type Topology } from './schema.ts';
+import { stagesOf, type Section } from './section.ts';
 
 /** Protections of the document that cannot act in its stages. */
 export function checkDocumentProtections(section: Section, raw: RawStaged): void {

@@ -8,8 +8,7 @@ import { checkDocumentProtections, checkStageProtections } from './check-protect
 import { topologyOf } from './model.ts';
 import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
 import type { RawInvariant, RawStage, RawStaged, Topology, WorkKey } from './schema.ts';
-import { stagesOf } from './section.ts';
-import type { Section } from './section.ts';
+import { stagesOf, type Section } from './section.ts';
 
 export function checkStaged(section: Section, raw: RawStaged): void {
   const topology = topologyOf(raw);

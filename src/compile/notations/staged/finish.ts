@@ -4,14 +4,11 @@ import type { Json } from '../../../expr/json.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { receiptsIn } from '../../lower/agent-turn/turn.ts';
 import { append, set } from '../../lower/kit.ts';
-import { addInvariants, addObjection } from './gates.ts';
+import { addInvariants, addObjection, type Gate, type Names } from './gates.ts';
 import { addCites, addFunction, addVerdicts } from './invariants.ts';
-import type { Gate, Names } from './gates.ts';
 import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
-import { entryOf, nameOf, stepOf } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
-import { hasJudge } from './model.ts';
-import type { Stage, Staged } from './model.ts';
+import { entryOf, nameOf, stepOf, type Lowering } from './lowering.ts';
+import { hasJudge, type Stage, type Staged } from './model.ts';
 import { aggregatePrompt, finalizePrompt, validatePrompt } from './prompts.ts';
 import type { Recovery } from './recover.ts';
 import {
@@ -27,8 +24,7 @@ import {
   TASKS,
   VERDICT,
 } from './slots.ts';
-import { addStage, addStageTurn } from './stage.ts';
-import type { StageParts } from './stage.ts';
+import { addStage, addStageTurn, type StageParts } from './stage.ts';
 
 export function addFinish(l: Lowering): void {
   const { aggregate } = l.staged;

@@ -2,8 +2,7 @@
 import type { Json } from '../../../expr/json.ts';
 import type { Tier } from '../../../ir/protections.ts';
 import type { Definitions } from '../../document/definitions.ts';
-import type { Protections } from '../../document/protections.ts';
-import { protectionsOf } from '../../document/protections.ts';
+import { type Protections, protectionsOf } from '../../document/protections.ts';
 import type { ApproversValue } from '../../document/schema/people.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import { REPLANS_MAX } from '../../../catalog/failures.ts';

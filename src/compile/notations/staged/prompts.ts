@@ -1,8 +1,7 @@
 /** The prompts of the stages. An agent reads the task, its part of it, and the objection to its last reply. */
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { hasJudge, spawnMax } from './model.ts';
-import type { Staged } from './model.ts';
+import { hasJudge, spawnMax, type Staged } from './model.ts';
 import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, RESULT, SUMMARIES, TASK, TASKS } from './slots.ts';
 
 export function textOf(...parts: readonly Expr[]): Expr {

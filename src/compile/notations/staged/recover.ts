@@ -2,11 +2,9 @@
  * The recovery of a failed stage: the decision table chooses the action, and these nodes are the ways it leads. A person can
  * approve the result of the stage, edit it, send words to the planner, or reject it.
  */
-import { FAILED, addRecoveries, addRecovery } from '../../lower/recovery.ts';
-import type { Recoveries, Ways } from '../../lower/recovery.ts';
+import { FAILED, addRecoveries, addRecovery, type Recoveries, type Ways } from '../../lower/recovery.ts';
 import type { CellChange } from '../../../catalog/failures.ts';
-import { FAILURE_KINDS } from '../../../ir/protections.ts';
-import type { FailureKind } from '../../../ir/protections.ts';
+import { FAILURE_KINDS, type FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Case, Expr, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
 import { approvalTimeoutMs } from '../../document/boundary.ts';
@@ -14,8 +12,7 @@ import { givenApprovers } from '../../document/people.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { set } from '../../lower/kit.ts';
 import { dropAnswers } from '../../lower/memory/memory.ts';
-import { entryOf, nameOf, stepOf } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import { entryOf, nameOf, stepOf, type Lowering } from './lowering.ts';
 import { causesOf, kindsOf, retriesInside } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { rollbackOf, undoneTeam } from './rollback.ts';

@@ -6,8 +6,7 @@ import type { Expr, LetNode, NodeId, Write } from '../../../ir/nodes.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
 import { set, setField } from '../../lower/kit.ts';
-import { nameOf, stepOf } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import { nameOf, stepOf, type Lowering } from './lowering.ts';
 
 /** The number of observations as each stage began. */
 const OBSERVED = '_observed';

@@ -5,8 +5,7 @@ import type { Budgets } from '../../document/schema/bounds.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { STEPS } from '../../lower/budget-meters.ts';
 import { FAILED } from '../../lower/recovery.ts';
-import { nameOf } from './lowering.ts';
-import type { Lowering } from './lowering.ts';
+import { nameOf, type Lowering } from './lowering.ts';
 import type { Stage } from './model.ts';
 import { TRIPPED } from './slots.ts';
 

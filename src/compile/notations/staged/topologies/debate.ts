@@ -5,8 +5,7 @@
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
-import { nameOf, stepOf } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { nameOf, stepOf, type Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
 import { RESULT, SUMMARIES, SUMMARY, TASKS } from '../slots.ts';

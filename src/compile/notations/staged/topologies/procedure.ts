@@ -5,8 +5,7 @@
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
-import { entryOf, nameOf, stepOf } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { entryOf, nameOf, stepOf, type Lowering } from '../lowering.ts';
 import type { Stage, Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
 import { rollbackMark } from '../rollback.ts';

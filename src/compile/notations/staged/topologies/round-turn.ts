@@ -2,8 +2,7 @@
 import type { Json } from '../../../../expr/json.ts';
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';
-import { nameOf } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { nameOf, type Lowering } from '../lowering.ts';
 import { OBJECTION, TASK_PART, tasksPart, textOf } from '../prompts.ts';
 import { SUMMARY } from '../slots.ts';
 import { addStageTurn } from '../stage.ts';

@@ -2,8 +2,7 @@
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
-import { nameOf, stepOf } from '../lowering.ts';
-import type { Lowering } from '../lowering.ts';
+import { nameOf, stepOf, type Lowering } from '../lowering.ts';
 import type { Team, Work } from '../model.ts';
 import { OUTPUT, TASK, TASKS } from '../slots.ts';
 import { addFanOut } from './fan-out.ts';
