@@ -1,5 +1,5 @@
 /** The checks of protections in a `staged` section: each one can act where it is declared. */
-import { FAILURE_KINDS } from '../../../ir/protections.ts';
+import { FAILURE_KINDS, type Tier } from '../../../ir/protections.ts';
 import { protectionsOf } from '../../document/protections.ts';
 import { checkProtections } from '../../document/protections-check.ts';
 import type { RawProtections } from '../../document/schema/protections.ts';
@@ -7,7 +7,22 @@ import type { Shaped } from '../../document/shape/shape.ts';
 import type { Path } from '../../source/located.ts';
 import { topologyOf } from './model.ts';
 import { WORK_KEYS, type RawStage, type RawStaged, type Topology } from './schema.ts';
-import { stagesOf, type Section } from './section.ts';
+import type { Report } from '../../diagnose/diagnostics.ts';
+import type { Definitions } from '../../document/definitions.ts';
+import type { ReadDocument } from '../../document/document.ts';
+
+/** A `staged` section that is checked. */
+export interface Section {
+  readonly body: Shaped<RawStaged>;
+  readonly document: ReadDocument;
+  readonly definitions: Definitions;
+  readonly report: Report;
+  readonly tier: Tier;
+  /** Where the section is inside `staged`: empty, or the path of a team. */
+  readonly path: Path;
+  /** 1 for the section itself, 2 for its teams. */
+  readonly depth: number;
+}
 
 /** Protections of the document that cannot act in its stages. */
 export function checkDocumentProtections(section: Section, raw: RawStaged): void {
@@ -126,4 +141,20 @@ function checkFallback(section: Section, at: Path, stage: RawStage): void {
     report.warning('unused-field', place, `\`safe_fallback\` has no effect in the tier \`${tier}\``, {
       help: `${tier === 'batch' ? 'An unsafe output halts a batch run' : 'A person decides about an unsafe output'}. Use \`tier: interactive\`, or remove it.`,
     });
+}
+
+interface Placed {
+  readonly at: Path;
+  readonly stage: RawStage;
+}
+
+/** Every map with stage keys. */
+export function stagesOf(raw: RawStaged, topology: Topology): readonly Placed[] {
+  const keys = ['plan', 'workers', 'debate', 'peers', 'board', 'swarm', 'aggregate', 'validate', 'finalize'] as const;
+  const stages = keys.flatMap((key): Placed[] => {
+    const stage = raw[key];
+    return stage === undefined ? [] : [{ at: [key], stage }];
+  });
+  if (topology !== 'sop') return stages;
+  return [...stages, ...(raw.sop ?? []).map((stage, index): Placed => ({ at: ['sop', index], stage }))];
 }

@@ -4,11 +4,10 @@ import { checkAgent, declareIds } from '../../document/names.ts';
 import { checkApprovers } from '../../document/people.ts';
 import { reportConditions } from '../../expressions/expression.ts';
 import type { Path } from '../../source/located.ts';
-import { checkDocumentProtections, checkStageProtections } from './check-protections.ts';
+import { checkDocumentProtections, checkStageProtections, stagesOf, type Section } from './check-protections.ts';
 import { topologyOf } from './model.ts';
 import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
 import type { RawInvariant, RawStage, RawStaged, Topology, WorkKey } from './schema.ts';
-import { stagesOf, type Section } from './section.ts';
 
 export function checkStaged(section: Section, raw: RawStaged): void {
   const topology = topologyOf(raw);
@@ -58,9 +57,7 @@ function checkTopology({ body, report, path }: Section, raw: RawStaged, topology
       'missing-field',
       body.at(...path),
       `a staged flow with the topology \`${topology}\` needs \`${wanted}\``,
-      {
-        help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.`,
-      },
+      { help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.` },
     );
     return false;
   }
@@ -126,9 +123,7 @@ function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): 
       'bad-value',
       body.key(...path, 'workers', 'agents'),
       '`workers` has an `agent` or `agents`, but not both',
-      {
-        help: 'Remove one of them.',
-      },
+      { help: 'Remove one of them.' },
     );
   const unread = body.poisoned(...path, 'workers', 'agent') || body.poisoned(...path, 'workers', 'agents');
   if (workers.agent === undefined && workers.agents === undefined && !unread)
@@ -212,9 +207,7 @@ function checkInvariants(section: Section, invariants: readonly RawInvariant[]):
           'bad-value',
           body.at(...place, 'tool'),
           `\`${tool}\` has the effect \`${effect}\`, but an invariant only reads`,
-          {
-            help: 'Write `effect: read` if it changes nothing.',
-          },
+          { help: 'Write `effect: read` if it changes nothing.' },
         );
     }
   }
@@ -239,9 +232,7 @@ function checkPolicies({ definitions, document, report }: Section, raw: RawStage
         'bad-policy',
         document.sections.at('policies', id),
         `policy \`${id}\`: there is no stage \`${stage}\``,
-        {
-          help: didYouMean(stage, stages, `The stages are ${stages.join(', ')}.`),
-        },
+        { help: didYouMean(stage, stages, `The stages are ${stages.join(', ')}.`) },
       );
     }
 }
@@ -261,9 +252,7 @@ function checkConfidence({ body, report, path }: Section, { validate }: RawStage
     'missing-agent',
     body.key(...path, 'validate', 'confidence'),
     '`confidence` needs an agent that judges',
-    {
-      help: 'Add `agent: …` to `validate`, or remove `confidence`.',
-    },
+    { help: 'Add `agent: …` to `validate`, or remove `confidence`.' },
   );
 }
 
@@ -283,9 +272,7 @@ function checkTeams(section: Section, raw: RawStaged): void {
         'bad-value',
         body.key(...at),
         `this team is nested ${depth} levels deep, and ${most - 1} are allowed`,
-        {
-          help: 'Flatten the teams, or set `protections.depth`.',
-        },
+        { help: 'Flatten the teams, or set `protections.depth`.' },
       );
       return;
     }

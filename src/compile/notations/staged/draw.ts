@@ -1,5 +1,5 @@
 /** The picture of a staged flow: five stages in a row, the gates between them, and the ways of a failure. */
-import { DECISION_TABLE } from '../../../catalog/failures.ts';
+import { cellOf } from '../../../catalog/failures.ts';
 import { shape } from '../../picture/picture.ts';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
@@ -71,9 +71,8 @@ function back(from: string, to: string, label: string): PictureEdge {
 
 /** True if the table answers this failure with a new plan. */
 function repeatsPlan({ tier, definitions, replans }: Staged, failure: FailureKind): boolean {
-  const change = definitions.protections.onFailure[failure];
-  const own = DECISION_TABLE[failure][tier].tries.some(({ action }) => action === 'replan');
-  return change?.replans === undefined ? own && replans > 0 : change.replans > 0;
+  const { tries } = cellOf(failure, tier, definitions.protections.onFailure[failure], replans);
+  return tries.some(({ action }) => action === 'replan');
 }
 
 /** The checks that the result must pass. */

@@ -1,7 +1,11 @@
-/** The kinds of failure that a stage can have. Only these get recovery nodes, and only these count in the certificate. */
+/**
+ * The kinds of failure that a stage can have, and how often it can run. Only these kinds get recovery nodes, and only these
+ * count in the certificate. It multiplies the runs with the cost of a stage, so they are exact: a replan after a malformed
+ * plan, for example, does not reach the workers.
+ */
 import { cellOf } from '../../../catalog/failures.ts';
 import { stagesIn } from '../../../catalog/policy-schema.ts';
-import type { FailureKind, Tier } from '../../../ir/protections.ts';
+import type { FailureKind } from '../../../ir/protections.ts';
 import type { Stage, Staged } from './model.ts';
 
 export function kindsOf(staged: Staged, stage: Stage): readonly FailureKind[] {
@@ -64,8 +68,8 @@ function isChecked({ validate, oracle, definitions }: Staged, stage: Stage, agen
 export const SAME_ROUNDS_MAX = 2;
 
 /** With the usual number of replans, the table ends the run before that many rounds are the same. */
-export function watchesRounds({ replans, tier, validate }: Staged): boolean {
-  return triesWith(tier, validate, 'schema_or_grounding', 'replan', replans) > SAME_ROUNDS_MAX;
+export function watchesRounds(staged: Staged): boolean {
+  return triesOf(staged, staged.validate, 'schema_or_grounding', 'replan') > SAME_ROUNDS_MAX;
 }
 
 /** The agents that take turns in a stage. */
@@ -100,16 +104,11 @@ export function retriesInside({ id }: Stage, kind: FailureKind): boolean {
 /** How often the table tries an action after this kind of failure. */
 export function triesOf(
   { tier, replans }: Staged,
-  stage: Stage,
+  { protections }: Stage,
   kind: FailureKind,
   action: 'retry' | 'replan',
 ): number {
-  return triesWith(tier, stage, kind, action, replans);
-}
-
-function triesWith(tier: Tier, stage: Stage, kind: FailureKind, action: 'retry' | 'replan', replans: number): number {
-  if (action === 'retry' && retriesInside(stage, kind)) return 0;
-  const { tries } = cellOf(kind, tier, stage.protections.onFailure[kind], replans);
+  const { tries } = cellOf(kind, tier, protections.onFailure[kind], replans);
   return tries.find((each) => each.action === action)?.max ?? 0;
 }
 
@@ -123,4 +122,48 @@ export function mayEscalate(staged: Staged, stage: Stage): boolean {
       return deadlock?.onTrip === 'escalate';
     return cellOf(kind, staged.tier, onFailure[kind]).last === 'escalate';
   });
+}
+
+/** Questions to people in one run of the stages at most. */
+export const ESCALATIONS_MAX = 5;
+
+export interface Visits {
+  readonly plan: number;
+  readonly work: number;
+  readonly aggregate: number;
+  readonly validate: number;
+  readonly finalize: number;
+}
+
+/** For one start of the stages. */
+export function visitsOf(staged: Staged): Visits {
+  const { plan, working, work, aggregate, validate, finalize } = staged;
+  // Every step of a procedure has tries of its own.
+  const parts = (stage: Stage): readonly Stage[] => (stage === working && work.is === 'sop' ? work.steps : [stage]);
+  const total = (stage: Stage, of: (part: Stage) => number): number =>
+    parts(stage).reduce((sum, part) => sum + of(part), 0);
+  const stages = [plan, working, aggregate, validate, finalize];
+  const replans = (stage: Stage): number =>
+    total(stage, (part) => Math.min(staged.replans, triesIn(staged, part, 'replan')));
+  const retries = (stage: Stage): number => total(stage, (part) => triesIn(staged, part, 'retry'));
+  const rejected = retries(validate);
+  const repeatsWork = aggregate.agent === null;
+  const asked = stages.some((stage) => mayEscalate(staged, stage)) ? ESCALATIONS_MAX : 0;
+  const planned = 1 + stages.reduce((sum, stage) => sum + replans(stage), 0) + asked;
+  const worked = planned - replans(plan) + retries(working) + (repeatsWork ? rejected : 0);
+  const aggregated = worked - replans(working) - retries(working) + retries(aggregate) + (repeatsWork ? 0 : rejected);
+  const validated = aggregated - replans(aggregate) - retries(aggregate);
+  const finalized = validated - replans(validate) - rejected + retries(finalize);
+  return {
+    plan: planned + retries(plan),
+    work: worked,
+    aggregate: aggregated,
+    validate: validated,
+    finalize: finalized,
+  };
+}
+
+function triesIn(staged: Staged, stage: Stage, action: 'retry' | 'replan'): number {
+  const kinds = kindsOf(staged, stage).filter((kind) => action === 'replan' || !retriesInside(stage, kind));
+  return kinds.reduce((total, kind) => total + triesOf(staged, stage, kind, action), 0);
 }

@@ -33,7 +33,7 @@ import {
   VALIDATION,
   VERDICT,
 } from './slots.ts';
-import { visitsOf } from './visits.ts';
+import { visitsOf } from './kinds.ts';
 import { addBoard } from './topologies/board.ts';
 import { addDebate } from './topologies/debate.ts';
 import { addPeers } from './topologies/peers.ts';

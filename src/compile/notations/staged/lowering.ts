@@ -5,7 +5,7 @@ import type { Builder } from '../../lower/builder.ts';
 import type { StageProtections } from '../../lower/protected-call.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Stage, Staged } from './model.ts';
-import type { Visits } from './visits.ts';
+import type { Visits } from './kinds.ts';
 
 export interface Lowering {
   readonly kit: Kit;
@@ -37,7 +37,7 @@ export interface Scopes {
   current: Scope | null;
 }
 
-export function within<Result>({ scopes }: Lowering, scope: Scope, add: () => Result): Result {
+export function within<Result>({ scopes }: Lowering, scope: Scope | null, add: () => Result): Result {
   const before = scopes.current;
   scopes.current = scope;
   try {

@@ -13,7 +13,7 @@ import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { set } from '../../lower/kit.ts';
 import { dropAnswers } from '../../lower/memory/memory.ts';
 import { entryOf, nameOf, stepOf, type Lowering } from './lowering.ts';
-import { causesOf, kindsOf, retriesInside } from './kinds.ts';
+import { causesOf, kindsOf, retriesInside, ESCALATIONS_MAX } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { rollbackOf, undoneTeam } from './rollback.ts';
 import {
@@ -32,7 +32,6 @@ import {
   TASKS,
 } from './slots.ts';
 import { grantsOf } from './stage-budget.ts';
-import { ESCALATIONS_MAX } from './visits.ts';
 
 export interface Recovering {
   readonly stage: Stage;

@@ -3,41 +3,33 @@
  * branch has the deadline and the budget of the stage; a branch that fails undoes what it did.
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../ir/nodes.ts';
-import { present } from '../../../expr/present.ts';
 import { givenApprovers } from '../../document/people.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY, addTurn } from '../../lower/agent-turn/agent-turn.ts';
-import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
+import { OBSERVATIONS, REPLY, type AgentTurn } from '../../lower/agent-turn/turn.ts';
 import { isObjectSchema } from '../../lower/fit.ts';
 import { errorOf, set, type Step } from '../../lower/kit.ts';
 import type { Json } from '../../../expr/json.ts';
-import { cellOf } from '../../../catalog/failures.ts';
 import { addGuards, addPass, addPolicy, addRequired, addSchema, type Gate } from './gates.ts';
-import { entryOf, nameOf, ownProtections, stepOf, within, type Lowering } from './lowering.ts';
+import { entryOf, nameOf, ownProtections, stepOf, type Lowering, within } from './lowering.ts';
+import { triesOf } from './kinds.ts';
 import type { Stage } from './model.ts';
-import { addRecover, type Recovery } from './recover.ts';
+import { addRecover, type Recovering, type Recovery } from './recover.ts';
 import { failedBranch, rollbackMark } from './rollback.ts';
-import { OUTCOME, PARTIAL, ROUND, TRIPPED, TURN } from './slots.ts';
+import { OUTCOME, PARTIAL, ROUND, SUMMARY, TRIPPED, TURN } from './slots.ts';
 import { overspentMessage, stageMeters } from './stage-budget.ts';
+import { OBJECTION, TASK_PART, tasksPart, textOf } from './prompts.ts';
 
-export interface StageParts {
-  readonly stage: Stage;
+/** The branch of the stage writes the slot `result`. */
+export interface StageParts extends Omit<Recovering, 'again' | 'begin'> {
   /** The value that enters the stage. */
   readonly value: Expr;
-  /** The slot of the result. The branch writes it. */
-  readonly result: string;
   /** The slot of the result that people approve or edit, if it is another one. */
   readonly judged?: string;
-  /** The node after an approved result, if the next stage needs more than the result. */
-  readonly approved?: NodeId;
   /** Where an edited result goes, unless through the gate of this stage. */
   readonly edited?: NodeId;
   /** The id of the gate after the stage, if another stage leads to it. */
   readonly after?: NodeId;
-  /** Where another try of a refused result begins, unless at this stage. */
-  readonly retry?: NodeId;
-  /** The stages that another try repeats, the earliest first; this stage unless given. */
-  readonly repeats?: readonly string[];
   /** Writes as the stage begins. */
   readonly opening?: readonly Write[];
   /** Adds the nodes of the branch; they end at `done`. Without it, `opening` gives the result. */
@@ -50,7 +42,6 @@ export interface StageParts {
   readonly invariants?: (gate: Gate, next: NodeId) => NodeId;
   /** Adds checks after the schema and before the guards. */
   readonly checks?: (gate: Gate, recovery: Recovery, next: NodeId) => NodeId;
-  readonly next: NodeId;
 }
 
 /** Adds a stage that `path` lists under its own name, and returns its first node. */
@@ -161,25 +152,17 @@ export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
   return l.kit.fail({ id, origin }, { class: 'budget', type: 'BudgetError', code: 'BUDGET_EXHAUSTED', message }, next);
 }
 
-export interface StageTurn {
+/** `schema` applies on top of the agent's own. */
+interface StageTurn extends Pick<
+  AgentTurn,
+  'agent' | 'hint' | 'schema' | 'enters' | 'charges' | 'visitsMax' | 'next' | 'fail'
+> {
   readonly stage: Stage;
-  readonly agent: string;
-  /** The prefix of node ids; unique in the flow. */
-  readonly hint: string;
   readonly prompt: Expr;
-  /** The schema of the reply, on top of the agent's own. */
-  readonly schema?: Json;
   /** Where the reply goes. */
   readonly result: string;
-  /** The entry in `path`. */
-  readonly enters?: string;
   /** The number of the turn, as an expression; unique in the run. */
   readonly turn: Expr;
-  readonly begin?: NodeId;
-  readonly charges?: readonly string[];
-  readonly visitsMax: number;
-  readonly next: NodeId;
-  readonly fail: NodeId;
 }
 
 /** One turn of an agent in a stage. The reply is stored as an object if it is one, or if a schema asks for one. */
@@ -196,28 +179,50 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     origin: nameOf(l, stage.id),
     stage: stage.id.split('/')[0] ?? stage.id,
     recovers: true,
-    ...present({ begin: turn.begin, enters: turn.enters && nameOf(l, turn.enters) }),
-    charges: turn.charges ?? [],
+    enters: turn.enters && nameOf(l, turn.enters),
+    charges: turn.charges,
     opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },
     tools: def?.tools ?? [],
     ...(schema === null ? {} : { schema }),
     loop: stage.protections.loop,
     visitsMax: turn.visitsMax,
-    retry: { ...MODEL_RETRY, max: providerRetries(l, stage) },
+    retry: { ...MODEL_RETRY, max: triesOf(l.staged, stage, 'provider_error', 'retry') },
     next: l.kit.set(step, [{ slot: result, mode, value: `${REPLY}.text` }], next),
     fail,
     refused: fail,
   });
 }
 
-/** Retries of a call to a provider that fails, as the table says for the tier. */
-function providerRetries({ staged: { tier } }: Lowering, { protections }: Stage): number {
-  const { tries } = cellOf('provider_error', tier, protections.onFailure.provider_error);
-  return tries.find(({ action }) => action === 'retry')?.max ?? 0;
-}
-
 function bothOf(one: Json, other: Json): Json {
   if (one === null || other === null) return one ?? other;
   return { allOf: [one, other] };
+}
+
+interface RoundTurn extends Pick<StageTurn, 'agent' | 'schema' | 'next'> {
+  /** The slot with the number of the round. */
+  readonly round: string;
+  readonly rounds: number;
+  /** The text in the prompt between the task and the objection to the agent's last reply. */
+  readonly prompt: readonly Expr[];
+  readonly fail: NodeId;
+}
+
+/** One turn of an agent in a round of a debate or of a board. The reply is in the slot `summary`. */
+export function addRoundTurn(l: Lowering, { round, rounds, prompt, ...turn }: RoundTurn): NodeId {
+  const { working } = l.staged;
+  const { agent, fail } = turn;
+  const name = nameOf(l, `${working.id}.${agent}`);
+  const runs = l.visits.work * l.startsMax * rounds;
+  return addStageTurn(l, {
+    ...turn,
+    stage: working,
+    hint: name,
+    enters: `${working.id}/${agent}`,
+    prompt: textOf(TASK_PART, tasksPart(l.staged), ...prompt, OBJECTION),
+    result: SUMMARY,
+    turn: `text(${quote(`${working.id}/${agent} `)}, ${round})`,
+    charges: [l.kit.visits(`runs:${name}`, runs, fail, `turns of ${agent}`)],
+    visitsMax: runs,
+  });
 }

@@ -22,9 +22,7 @@ export function withBrownfield<Raw extends RawTeam>(
       'unused-field',
       body.at('Brownfield', 'ConventionProfilePath'),
       `\`${profile}\` cannot be read, so agents learn no conventions`,
-      {
-        help: 'Paths start at the folder of the document. The file is there once a first session has written it.',
-      },
+      { help: 'Paths start at the folder of the document. The file is there once a first session has written it.' },
     );
   const { Security: security = { AllowShellExecution: true, AllowPrivateHosts: false }, Agents } = body.value;
   const envelope = { ...security, ChangeEnvelope: [...(security.ChangeEnvelope ?? []), ...files] };

@@ -12,8 +12,7 @@ import { nameOf, stepOf, type Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { optional, part } from '../prompts.ts';
 import { RESULT, SUMMARY, TASKS } from '../slots.ts';
-import { addStage } from '../stage.ts';
-import { addRoundTurn } from './round-turn.ts';
+import { addStage, addRoundTurn } from '../stage.ts';
 
 type Board = Extract<Work, { is: 'board' }>;
 /** `{ version, data }`. */

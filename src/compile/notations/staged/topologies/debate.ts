@@ -9,8 +9,7 @@ import { nameOf, stepOf, type Lowering } from '../lowering.ts';
 import type { Work } from '../model.ts';
 import { OBJECTION, TASK_PART, part, tasksPart, textOf } from '../prompts.ts';
 import { RESULT, SUMMARIES, SUMMARY, TASKS } from '../slots.ts';
-import { COMMON_GATHER, addStage, addStageTurn } from '../stage.ts';
-import { addRoundTurn } from './round-turn.ts';
+import { COMMON_GATHER, addStage, addStageTurn, addRoundTurn } from '../stage.ts';
 
 type Debate = Extract<Work, { is: 'debate' }>;
 /** `[{ id, round, summary }]` of all rounds, and the number of the round. */

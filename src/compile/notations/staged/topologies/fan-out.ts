@@ -3,10 +3,10 @@
  * later task fails. A failed branch undoes what it did. A lost task makes the result partial; the validation decides.
  */
 import type { Expr, ForkNode, NodeId, Write } from '../../../../ir/nodes.ts';
-import { mastOf } from '../../../../catalog/failures.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
+import { decided } from '../../../lower/recovery.ts';
 import { addGuards, addObjection, addPass, addPolicy, addRequired, addSchema, type Gate } from '../gates.ts';
 import { entryOf, nameOf, stepOf, within, type Lowering } from '../lowering.ts';
 import { addRecover, type Recovery } from '../recover.ts';
@@ -126,16 +126,10 @@ export function addSummaryChecks(l: Lowering, refused: NodeId, done: NodeId): No
 
 /** The interactive tier blocks an unsafe summary and goes on with the safe text. */
 function addSafeSummary(l: Lowering, text: string, next: NodeId): NodeId {
-  const decided = (action: 'block' | 'fallback') => ({
-    ...stepOf(l, l.staged.working.id, `worker.${action}`),
-    decision: { failure: 'unsafe_output', action, mast: mastOf('unsafe_output') } as const,
-  });
-  const replaced = l.kit.set(
-    decided('fallback'),
-    [set(SUMMARY, quote(text)), set(PARTIAL, 'true'), set('error', 'null')],
-    next,
-  );
-  return l.kit.set(decided('block'), [], replaced);
+  const step = (action: 'block' | 'fallback') =>
+    decided(stepOf(l, l.staged.working.id, `worker.${action}`), 'unsafe_output', action);
+  const writes = [set(SUMMARY, quote(text)), set(PARTIAL, 'true'), set('error', 'null')];
+  return l.kit.set(step('block'), [], l.kit.set(step('fallback'), writes, next));
 }
 
 /** Edited summaries pass the same checks as those of branches. */

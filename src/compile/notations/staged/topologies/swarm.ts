@@ -4,7 +4,7 @@
  * member has no result.
  */
 import type { Expr, NodeId, Write } from '../../../../ir/nodes.ts';
-import { decisionOf, mastOf } from '../../../../catalog/failures.ts';
+import { decisionOf } from '../../../../catalog/failures.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
@@ -69,7 +69,7 @@ function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: N
     fail,
   );
   const judged = l.kit.when(step('judge'), `size(${SUMMARIES}) == 0`, empty, done);
-  const decision = { failure: 'cost_overrun', action: 'block', mast: mastOf('cost_overrun') } as const;
+  const decision = decisionOf('cost_overrun', 'block');
   const problem = quote(`it was not started: the swarm may have ${max} members and depth ${depth}`);
   const lost = (members: string) => notStarted(members, problem);
   const blocked = l.kit.set({ ...step('spawn.block'), decision }, [...lost(SPAWNED), set(SPAWNED, '[]')], judged);

@@ -2,7 +2,7 @@
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
-import { nameOf, stepOf, type Lowering } from '../lowering.ts';
+import { nameOf, stepOf, within, type Lowering } from '../lowering.ts';
 import type { Team, Work } from '../model.ts';
 import { OUTPUT, TASK, TASKS } from '../slots.ts';
 import { addFanOut } from './fan-out.ts';
@@ -53,19 +53,8 @@ function addTeam(l: Lowering, { id, staged }: Team, addStages: AddStages): NodeI
     output: `{"id": ${OUTER}.id, "summary": ${OUTPUT}}`,
     origin: nameOf(l, name),
   });
-  const { kit, builder, scopes } = l;
-  const before = scopes.current;
-  scopes.current = null;
-  const first = addStages({
-    kit,
-    builder,
-    scopes,
-    staged,
-    prefix: `${nameOf(l, name)}/`,
-    startsMax: workerRuns(l),
-    request: `${OUTER}.brief`,
-    finished: done,
-  });
-  scopes.current = before;
-  return kit.set({ ...stepOf(l, name, 'start'), enters: nameOf(l, name) }, [], first);
+  const prefix = `${nameOf(l, name)}/`;
+  const team = { ...l, staged, prefix, startsMax: workerRuns(l), request: `${OUTER}.brief`, finished: done };
+  const first = within(l, null, () => addStages(team));
+  return l.kit.set({ ...stepOf(l, name, 'start'), enters: nameOf(l, name) }, [], first);
 }

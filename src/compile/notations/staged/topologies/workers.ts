@@ -1,9 +1,10 @@
 /** The workers of a supervisor. Each works on one task, sees its brief, and replies with a summary. */
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
-import { cellOf, mastOf } from '../../../../catalog/failures.ts';
+import { decisionOf } from '../../../../catalog/failures.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
 import { addFanOut, addSummaryChecks } from './fan-out.ts';
+import { triesOf } from '../kinds.ts';
 import { nameOf, stepOf, type Lowering } from '../lowering.ts';
 import { spawnMax, type Work } from '../model.ts';
 import { workerPrompt } from '../prompts.ts';
@@ -81,7 +82,7 @@ function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
     {
       ...stepOf(l, working.id, 'worker.retry'),
       undoes,
-      decision: { failure: 'schema_or_grounding', action: 'retry', mast: mastOf('schema_or_grounding') },
+      decision: decisionOf('schema_or_grounding', 'retry'),
       charges: [l.kit.visits(`retries:${nameOf(l, working.id)}`, runs, failed, 'retries of a worker')],
     },
     [set(TRIES, `${TRIES} + 1`), set(FEEDBACK, 'text(error.message)'), set('error', 'null'), ...writes],
@@ -91,9 +92,8 @@ function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
 }
 
 /** Further tries of one task after a schema failure. */
-function retriesOf({ staged: { tier, working } }: Lowering): number {
-  const { tries } = cellOf('schema_or_grounding', tier, working.protections.onFailure.schema_or_grounding);
-  return tries.find(({ action }) => action === 'retry')?.max ?? 0;
+function retriesOf({ staged }: Lowering): number {
+  return triesOf(staged, staged.working, 'schema_or_grounding', 'retry');
 }
 
 /** Failures of other rows of the table. */

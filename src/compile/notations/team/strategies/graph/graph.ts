@@ -44,9 +44,7 @@ function demandEnd(reading: Reading, team: Team, { nodes, entry, whole }: Graph,
       'unreachable-node',
       reading.at(...path, 'Id'),
       `the terminal node \`${id}\` is never reached`,
-      {
-        help: 'Add an edge that leads to it.',
-      },
+      { help: 'Add an edge that leads to it.' },
     );
   if (terminal.length > 0) return;
   if (inside === null) demandTermination(reading, team, speakers);
