@@ -72,6 +72,16 @@ export function shape(id: string, kind: ShapeKind, label: string, detail: string
 export const START = shape('~start', 'start', 'start');
 export const END = shape('~end', 'end', 'end');
 
+export function edgeShape(
+  from: string,
+  to: string,
+  label: string | null = null,
+  back = false,
+  kind: PictureEdge['kind'] = 'route',
+): PictureEdge {
+  return { from, to, kind, label, back };
+}
+
 /** The groups in the order of their first nodes, with the nodes of each. */
 export function groupsOf({ nodes }: Picture): ReadonlyMap<string, readonly PictureNode[]> {
   const groups = Map.groupBy(nodes, ({ group }) => group ?? '');

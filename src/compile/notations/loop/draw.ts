@@ -1,6 +1,5 @@
 /** The picture of a loop: its main phases, the agents in them, and the edges back. */
-import { shape } from '../../picture/picture.ts';
-import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
+import { edgeShape, shape, type Picture, type PictureNode, type ShapeKind } from '../../picture/picture.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
 
@@ -21,13 +20,6 @@ export function drawLoop(loop: Loop): Picture {
   const tools = toolsOf(loop);
   const node = (id: string, kind: ShapeKind, detail: string | null = null): PictureNode =>
     shape(id, kind, id.replaceAll('_', ' '), detail);
-  const edge = (from: string, to: string, label: string | null = null, back = false): PictureEdge => ({
-    from,
-    to,
-    kind: 'route',
-    label,
-    back,
-  });
   const nodes = [
     node('start', 'start'),
     node('goal_intake', 'decision', loop.guards.length === 0 ? null : counted(loop.guards.length, 'guard')),
@@ -40,20 +32,20 @@ export function drawLoop(loop: Loop): Picture {
   ];
   const planned = loop.planner === null ? 'action_selection' : 'plan';
   const edges = [
-    edge('start', 'goal_intake'),
-    edge('goal_intake', planned),
+    edgeShape('start', 'goal_intake'),
+    edgeShape('goal_intake', planned),
     ...(loop.planner === null
       ? []
-      : [{ ...edge('plan', 'action_selection'), guards: loop.plan.approve ? ['approval'] : [] }]),
+      : [{ ...edgeShape('plan', 'action_selection'), guards: loop.plan.approve ? ['approval'] : [] }]),
     ...(tools.length === 0
       ? []
-      : [edge('action_selection', 'tool_invocation', 'calls'), edge('tool_invocation', 'validation')]),
-    edge('action_selection', 'validation', 'answers'),
-    edge('validation', 'action_selection', 'goes on', true),
-    { ...edge('validation', 'end', 'complete'), guards: guardsOf(loop) },
-    edge('validation', 'escalation', 'cannot go on'),
-    edge('escalation', 'action_selection', 'answered', true),
-    edge('escalation', 'end'),
+      : [edgeShape('action_selection', 'tool_invocation', 'calls'), edgeShape('tool_invocation', 'validation')]),
+    edgeShape('action_selection', 'validation', 'answers'),
+    edgeShape('validation', 'action_selection', 'goes on', true),
+    { ...edgeShape('validation', 'end', 'complete'), guards: guardsOf(loop) },
+    edgeShape('validation', 'escalation', 'cannot go on'),
+    edgeShape('escalation', 'action_selection', 'answered', true),
+    edgeShape('escalation', 'end'),
   ];
   const around = ['action_selection', ...(tools.length === 0 ? [] : ['tool_invocation']), 'validation', 'escalation'];
   return {

@@ -1,6 +1,6 @@
 /** The picture of a staged flow: five stages in a row, the gates between them, and the ways of a failure. */
 import { cellOf } from '../../../catalog/failures.ts';
-import { shape } from '../../picture/picture.ts';
+import { edgeShape, shape } from '../../picture/picture.ts';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
 import type { FailureKind } from '../../../ir/protections.ts';
 import { mayEscalate } from './kinds.ts';
@@ -27,23 +27,23 @@ export function drawStaged(staged: Staged): Picture {
     shape('end', 'end', 'end'),
   ];
   const edges = [
-    edge('start', 'plan'),
-    edge('plan', 'plan gate'),
-    edge('plan gate', 'work', 'pass'),
-    ...(mends ? [back('plan gate', 'plan', 'malformed: replan')] : []),
-    edge('plan gate', 'abort', 'malformed', 'error'),
+    edgeShape('start', 'plan'),
+    edgeShape('plan', 'plan gate'),
+    edgeShape('plan gate', 'work', 'pass'),
+    ...(mends ? [edgeShape('plan gate', 'plan', 'malformed: replan', true)] : []),
+    failure('plan gate', 'abort', 'malformed'),
     ...workEdges(staged.work),
-    edge('aggregate', 'validate'),
-    { ...edge('validate', 'finalize', 'pass'), guards: guardsOf(staged) },
-    ...(repeats ? [back('validate', 'plan', 'replan')] : []),
-    edge('validate', 'abort', 'refused', 'error'),
-    edge('finalize', 'end'),
+    edgeShape('aggregate', 'validate'),
+    { ...edgeShape('validate', 'finalize', 'pass'), guards: guardsOf(staged) },
+    ...(repeats ? [edgeShape('validate', 'plan', 'replan', true)] : []),
+    failure('validate', 'abort', 'refused'),
+    edgeShape('finalize', 'end'),
     ...(asks
       ? [
-          edge('validate', 'escalation', 'escalate', 'error'),
-          edge('escalation', 'finalize', 'approve'),
-          back('escalation', 'plan', 'respond'),
-          edge('escalation', 'abort', 'reject', 'error'),
+          failure('validate', 'escalation', 'escalate'),
+          edgeShape('escalation', 'finalize', 'approve'),
+          edgeShape('escalation', 'plan', 'respond', true),
+          failure('escalation', 'abort', 'reject'),
         ]
       : []),
   ];
@@ -61,12 +61,8 @@ function gateDetail({ plan: { critic } }: Staged): string {
   return critic === null ? 'tasks, ids, workers' : `tasks, ids, workers, ${critic}`;
 }
 
-function edge(from: string, to: string, label: string | null = null, kind: PictureEdge['kind'] = 'route'): PictureEdge {
-  return { from, to, kind, label, back: false };
-}
-
-function back(from: string, to: string, label: string): PictureEdge {
-  return { ...edge(from, to, label), back: true };
+function failure(from: string, to: string, label: string): PictureEdge {
+  return edgeShape(from, to, label, false, 'error');
 }
 
 /** True if the table answers this failure with a new plan. */
@@ -95,7 +91,10 @@ function agentShape(
   without: ShapeKind = 'join',
 ): PictureNode {
   const tools = agent === null ? [] : (definitions.agents[agent]?.tools ?? []);
-  return { ...shape(id, agent === null ? without : 'agent', label, detail), ...(tools.length === 0 ? {} : { tools }) };
+  return {
+    ...shape(id, agent === null ? without : 'agent', label, detail),
+    ...(tools.length === 0 ? {} : { tools }),
+  };
 }
 
 function workDetail(work: Work): string {
@@ -144,12 +143,12 @@ function workEdges(work: Work): readonly PictureEdge[] {
   const ids = membersOf(work).map(({ id }) => `work/${id}`);
   if (work.is === 'sop') {
     const all = ['work', ...ids, 'aggregate'];
-    return all.slice(1).map((to, index) => edge(all[index] ?? 'work', to));
+    return all.slice(1).map((to, index) => edgeShape(all[index] ?? 'work', to));
   }
   const judged = work.is === 'debate' && work.judge !== null;
   return [
-    ...ids.map((to) => edge('work', to, null, 'branch')),
-    ...ids.map((from) => edge(from, judged ? 'judge' : 'aggregate', null, 'join')),
-    ...(judged ? [edge('judge', 'aggregate')] : []),
+    ...ids.map((to) => edgeShape('work', to, null, false, 'branch')),
+    ...ids.map((from) => edgeShape(from, judged ? 'judge' : 'aggregate', null, false, 'join')),
+    ...(judged ? [edgeShape('judge', 'aggregate')] : []),
   ];
 }

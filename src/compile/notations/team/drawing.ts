@@ -1,5 +1,6 @@
 /** The picture of a team: agents, states or nodes, and the routes between them. */
 import { componentsOf } from '../../verify/components.ts';
+import { END, START, edgeShape } from '../../picture/picture.ts';
 import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../picture/picture.ts';
 import { TURNS_DEFAULT } from './lowering.ts';
 import type { Check, Team } from './model.ts';
@@ -13,9 +14,6 @@ export interface Drawing {
   /** Derived from the edges and bounded by `MaxIterations` when absent. */
   readonly cycles?: readonly PictureCycle[];
 }
-
-export const START: PictureNode = { id: '~start', kind: 'start', label: 'start', detail: null, description: null };
-export const END: PictureNode = { id: '~end', kind: 'end', label: 'end', detail: null, description: null };
 
 export function drawTeam(team: Team, given: Drawing): Picture {
   const drawing = given.nodes.includes(END) ? given : ended(given, team);
@@ -57,16 +55,6 @@ export function agentShape(id: string, label: string, agent: string, description
 export function guarded(edge: PictureEdge, checks: readonly Check[], approval = false): PictureEdge {
   const guards = [...checks.map(({ label }) => label), ...(approval ? ['approval'] : [])];
   return guards.length === 0 ? edge : { ...edge, guards };
-}
-
-export function edgeShape(
-  from: string,
-  to: string,
-  label: string | null,
-  back = false,
-  kind: PictureEdge['kind'] = 'route',
-): PictureEdge {
-  return { from, to, kind, label, back };
 }
 
 /** One shape for each agent, in the order given. */

@@ -8,7 +8,8 @@ import { fault, int, list, name, phrase, record } from '../../../document/shape/
 import { quote } from '../../../expressions/cel-text.ts';
 import { isPoison } from '../../../document/shape/poison.ts';
 import type { Path } from '../../../source/located.ts';
-import { END, START, agentShape, edgeShape, type Drawing } from '../drawing.ts';
+import { END, START, edgeShape } from '../../../picture/picture.ts';
+import { agentShape, type Drawing } from '../drawing.ts';
 import { part, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { append, set } from '../../../lower/kit.ts';
@@ -138,9 +139,9 @@ function draw(raw: RawAdversarial): Drawing {
       END,
     ],
     edges: [
-      edgeShape(START.id, stages[0]?.generate ?? END.id, null),
+      edgeShape(START.id, stages[0]?.generate ?? END.id),
       ...stages.flatMap(({ generate, criticise }, index) => [
-        edgeShape(generate, criticise, null),
+        edgeShape(generate, criticise),
         edgeShape(criticise, generate, 'revise', true),
         edgeShape(criticise, stages[index + 1]?.generate ?? END.id, raw.PassKeyword),
       ]),

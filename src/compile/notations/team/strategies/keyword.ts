@@ -10,7 +10,8 @@ import type { Path } from '../../../source/located.ts';
 import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
 import { checkKey, readChecks, readContracts } from '../checks.ts';
 import { choiceOf, heard, severalOf, silenceOf } from '../corrections.ts';
-import { END, START, agentShapes, edgeShape, guarded, type Drawing } from '../drawing.ts';
+import { END, START, edgeShape } from '../../../picture/picture.ts';
+import { agentShapes, guarded, type Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
 import { gateOf, member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
@@ -205,6 +206,6 @@ function draw({ routes, first, speaking, ends }: Model, team: Team): Drawing {
   );
   return {
     nodes: [START, ...agentShapes(team, speaking), ...(ends ? [END] : [])],
-    edges: [edgeShape(START.id, first, null), ...edges],
+    edges: [edgeShape(START.id, first), ...edges],
   };
 }

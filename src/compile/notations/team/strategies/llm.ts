@@ -7,7 +7,8 @@ import { text } from '../../../document/shape/fields.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../../expressions/cel-text.ts';
 import { badTurns, addBadTurn, siteOf, type Site } from '../bad-turn.ts';
-import { START, agentShape, agentShapes, edgeShape } from '../drawing.ts';
+import { START, edgeShape } from '../../../picture/picture.ts';
+import { agentShape, agentShapes } from '../drawing.ts';
 import { exhausted, part, type Lowering } from '../lowering.ts';
 import { model } from '../schema/agents.ts';
 import { set } from '../../../lower/kit.ts';
@@ -46,7 +47,7 @@ export const llm = strategy({
   draw: (_, team) => ({
     nodes: [START, agentShape(SELECTOR, SELECTOR, SELECTOR), ...agentShapes(team)],
     edges: [
-      edgeShape(START.id, SELECTOR, null),
+      edgeShape(START.id, SELECTOR),
       ...team.names.flatMap((agent) => [edgeShape(SELECTOR, agent, agent), edgeShape(agent, SELECTOR, null, true)]),
     ],
   }),

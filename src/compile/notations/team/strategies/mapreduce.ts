@@ -7,7 +7,8 @@ import type { MeterId, NodeId } from '../../../../ir/nodes.ts';
 import { int, name, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
-import { END, START, agentShape, edgeShape } from '../drawing.ts';
+import { END, START, edgeShape } from '../../../picture/picture.ts';
+import { agentShape } from '../drawing.ts';
 import { part, success, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { errorOf, set } from '../../../lower/kit.ts';
@@ -52,11 +53,11 @@ export const mapReduce = strategy({
       END,
     ],
     edges: [
-      edgeShape(START.id, 'split', null),
+      edgeShape(START.id, 'split'),
       edgeShape('split', 'split', 'no list', true),
       edgeShape('split', 'map', `each of ${raw.ItemsJsonPath}`, false, 'branch'),
       edgeShape('map', 'reduce', null, false, 'join'),
-      edgeShape('reduce', END.id, null),
+      edgeShape('reduce', END.id),
     ],
     cycles: [{ nodes: ['split'], bound: `MaxSplitterRetries: ${raw.MaxSplitterRetries}` }],
   }),

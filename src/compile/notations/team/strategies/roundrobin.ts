@@ -2,7 +2,8 @@
  * `roundrobin`: agents take turns in the order of the document, round after round, until a termination fires. `sequential`:
  * every agent has one turn, in the same order.
  */
-import { END, START, agentShapes, edgeShape } from '../drawing.ts';
+import { END, START, edgeShape } from '../../../picture/picture.ts';
+import { agentShapes } from '../drawing.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { siteOf } from '../bad-turn.ts';
@@ -28,7 +29,7 @@ export const roundRobin = strategy({
   draw: ({ first, names }, team) => ({
     nodes: [START, ...agentShapes(team)],
     edges: [
-      edgeShape(START.id, first, null),
+      edgeShape(START.id, first),
       ...names.map((agent, index) =>
         edgeShape(agent, names[(index + 1) % names.length] ?? agent, null, index === names.length - 1),
       ),
@@ -49,7 +50,7 @@ export const sequential = strategy({
     const stops = [START.id, ...names, END.id];
     return {
       nodes: [START, ...agentShapes(team), END],
-      edges: stops.slice(1).map((to, index) => edgeShape(stops[index] ?? '', to, null)),
+      edges: stops.slice(1).map((to, index) => edgeShape(stops[index] ?? '', to)),
     };
   },
 });

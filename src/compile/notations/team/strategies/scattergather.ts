@@ -4,7 +4,8 @@ import type { NodeId } from '../../../../ir/nodes.ts';
 import { fault, int, list, name, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
-import { END, START, agentShape, edgeShape } from '../drawing.ts';
+import { END, START, edgeShape } from '../../../picture/picture.ts';
+import { agentShape } from '../drawing.ts';
 import { part, success, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { set } from '../../../lower/kit.ts';
@@ -46,7 +47,7 @@ export const scatterGather = strategy({
           edgeShape(START.id, id, null, false, 'branch'),
           edgeShape(id, lead.id, null, false, 'join'),
         ]),
-        edgeShape(lead.id, END.id, null),
+        edgeShape(lead.id, END.id),
       ],
     };
   },

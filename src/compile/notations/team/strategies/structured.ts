@@ -7,7 +7,8 @@ import { checkCondition, conditionOf, wordsOf } from '../conditions.ts';
 import { condition } from '../schema/conditions.ts';
 import type { Path } from '../../../source/located.ts';
 import { badTurns, addBadTurn, siteOf, type Site } from '../bad-turn.ts';
-import { START, agentShapes, edgeShape } from '../drawing.ts';
+import { START, edgeShape } from '../../../picture/picture.ts';
+import { agentShapes } from '../drawing.ts';
 import { part, type Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { BAD, SAID, clean } from '../slots.ts';
@@ -46,7 +47,7 @@ export const structured = strategy({
         .filter((agent) => mayTake(each, agent))
         .map((agent) => edgeShape(agent, each.Agent, wordsOf(each.Condition), place(each.Agent) <= place(agent))),
     );
-    return { nodes: [START, ...agentShapes(team, speaking)], edges: [edgeShape(START.id, first, null), ...edges] };
+    return { nodes: [START, ...agentShapes(team, speaking)], edges: [edgeShape(START.id, first), ...edges] };
   },
 });
 

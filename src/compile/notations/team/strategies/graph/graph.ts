@@ -4,7 +4,8 @@
  */
 import { reachableFrom } from '../../../../verify/components.ts';
 import { withFrames } from '../../../../picture/frames.ts';
-import { END, START, agentShape, edgeShape, guarded, type Drawing } from '../../drawing.ts';
+import { END, START, edgeShape } from '../../../../picture/picture.ts';
+import { agentShape, guarded, type Drawing } from '../../drawing.ts';
 import { gateOf, success } from '../../lowering.ts';
 import type { Reading, Team } from '../../model.ts';
 import { canEnd, demandTermination } from '../../termination.ts';
@@ -80,10 +81,10 @@ function drawNodes(graph: Graph): Drawing {
     }),
   );
   const ends = [...graph.nodes.values()].flatMap(({ id, raw, checks }) =>
-    raw.Terminal ? [guarded(edgeShape(id, END.id, null), checks)] : [],
+    raw.Terminal ? [guarded(edgeShape(id, END.id), checks)] : [],
   );
   return {
     nodes: [START, ...nodes, ...(ends.length > 0 ? [END] : [])],
-    edges: [edgeShape(START.id, graph.entry, null), ...edges, ...ends],
+    edges: [edgeShape(START.id, graph.entry), ...edges, ...ends],
   };
 }

@@ -2,7 +2,8 @@
 import type * as z from 'zod';
 import { bool, int, record, text } from '../../../../document/shape/fields.ts';
 import { mayDecide, planDenied } from '../../../../document/boundary.ts';
-import { END, START, agentShape, agentShapes, edgeShape, guarded } from '../../drawing.ts';
+import { END, START, edgeShape } from '../../../../picture/picture.ts';
+import { agentShape, agentShapes, guarded } from '../../drawing.ts';
 import { model } from '../../schema/agents.ts';
 import { chooserDef, reserve } from '../chooser.ts';
 import { lacking, strategy } from '../strategy.ts';
@@ -49,8 +50,8 @@ export const magentic = strategy({
     ],
     edges: [
       ...(raw.EnablePlanReview
-        ? [edgeShape(START.id, '~plan', null), guarded(edgeShape('~plan', MANAGER, null), [], true)]
-        : [edgeShape(START.id, MANAGER, null)]),
+        ? [edgeShape(START.id, '~plan'), guarded(edgeShape('~plan', MANAGER), [], true)]
+        : [edgeShape(START.id, MANAGER)]),
       ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]),
       edgeShape(MANAGER, END.id, 'task complete'),
     ],

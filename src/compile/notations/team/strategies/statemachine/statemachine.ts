@@ -2,7 +2,8 @@
  * `statemachine`: agents signal and the machine decides. Only the transitions of the current state can be taken, so no text
  * leads to any other state.
  */
-import { START, agentShape, edgeShape, guarded, type Drawing } from '../../drawing.ts';
+import { START, edgeShape } from '../../../../picture/picture.ts';
+import { agentShape, guarded, type Drawing } from '../../drawing.ts';
 import { gateOf } from '../../lowering.ts';
 import { demandEnding, demandTermination } from '../../termination.ts';
 import { lacking, strategy } from '../strategy.ts';
@@ -50,5 +51,5 @@ function draw({ raw, transitions }: Machine): Drawing {
     }),
   );
   const last = names.filter((name) => isTerminal(raw.States[name]));
-  return { nodes: [START, ...nodes], edges: [edgeShape(START.id, raw.Initial, null), ...edges], last };
+  return { nodes: [START, ...nodes], edges: [edgeShape(START.id, raw.Initial), ...edges], last };
 }
