@@ -15,6 +15,7 @@ import { costOf, priceIn } from '../src/ir/estimate.ts';
 import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/ir/events.ts';
 import type { Done } from './values.ts';
 import {
+  callerOf,
   evaluate,
   fields,
   gathered,
@@ -153,7 +154,13 @@ class Walk {
     const undo = { node: at, name: node.undo?.tool ?? '', args, result: null as Json };
     if (node.takes !== undefined && this.#world.validate(node.takes, input['args'] ?? null) !== null)
       return failed(thread, node, problem(node, semantic('ArgumentError')));
-    const call: Done = { name, print: `${name} ${canonicalize(spelling(input))}`, ok: null, result: '' };
+    const call: Done = {
+      name,
+      print: `${name} ${canonicalize(spelling(input))}`,
+      ok: null,
+      result: '',
+      caller: callerOf(thread.id),
+    };
     let need = this.#worstCase(node, input);
     const over = this.#over(thread, at, call) ?? this.#over(thread, at, need);
     if (over !== undefined) {
@@ -263,7 +270,8 @@ class Walk {
 
   #repeats(id: string, call: Done, most: number): boolean {
     const writes = (name: string): boolean => (this.#flow.tools[name]?.effect ?? 'read') !== 'read';
-    return repeats(this.#calls[id] ?? [], call, this.#flow.meters[id] as Meter, most, writes);
+    const own = (this.#calls[id] ?? []).filter(({ caller }) => caller === call.caller);
+    return repeats(own, call, this.#flow.meters[id] as Meter, most, writes);
   }
 
   #spend({ charges = [] }: Node, amounts: Needed): void {

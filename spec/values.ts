@@ -85,6 +85,13 @@ export interface Done {
   readonly print: string;
   readonly ok: boolean | null;
   readonly result: string;
+  /** The thread that made the call. Only its calls are compared. */
+  readonly caller: string;
+}
+
+/** A call runs in a thread of its own, below the one that makes it. */
+export function callerOf(thread: string): string {
+  return thread.slice(0, Math.max(0, thread.lastIndexOf(':')));
 }
 
 /** White space and the spelling of numbers do not make a call a different one. */

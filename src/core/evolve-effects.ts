@@ -4,7 +4,7 @@ import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { EventOf, Hold, Pending, RecentCall, RunState, Settled, Thread } from '../ir/events.ts';
 import { voteData } from './approvers.ts';
-import { RECENT_MAX, printOf } from './repeats.ts';
+import { RECENT_MAX, printOf, withCall } from './repeats.ts';
 import { comparedReply } from './turns.ts';
 import { repairOf } from './retry.ts';
 import { keepPace, startClocks, stopClocks } from './timing.ts';
@@ -207,9 +207,8 @@ function watch(state: RunState, event: EventOf<'effect.requested'>): void {
   if (event.watched === undefined && event.turns === undefined) return;
   const { watched = [], turns = [], key, name, print, words, input } = event;
   const call = { key, name, print: `${name} ${print ?? input}`, ...(words && { words }), ok: null, result: null };
-  for (const meter of [...watched, ...turns]) {
-    state.recent[meter] = [...(state.recent[meter] ?? []).slice(1 - RECENT_MAX), call];
-  }
+  for (const meter of watched) state.recent[meter] = withCall(state, meter, call);
+  for (const meter of turns) state.recent[meter] = [...(state.recent[meter] ?? []).slice(1 - RECENT_MAX), call];
 }
 
 /** Keeps the result of a call for the loop detector; of a retried call, the last one. */

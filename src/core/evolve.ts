@@ -6,6 +6,7 @@ import { isForkDue, isOver } from './admit.ts';
 import { counted, dropped, escalated, judged, requested, settled, undoRequested } from './evolve-effects.ts';
 import { childEnded, forked, joined, rolledBack, startBranch } from './evolve-forks.ts';
 import type { ErrorRecord, Event, EventOf, EventType, Outcome, Pending, RunState, Thread } from '../ir/events.ts';
+import { withoutCalls } from './repeats.ts';
 import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
 import { applyWrites, resolve } from './slots.ts';
 import { READY, charge, enqueue, failedOver, moveTo, threadOf, wakeBy } from './state.ts';
@@ -55,8 +56,11 @@ const FOLDS: Folds = {
   'meter.tripped': (state, event) => {
     // The monitor starts afresh after a trip, so that a person can let the agents go on.
     // So does the comparison of words, so that an agent that makes the same call again gets its result.
-    if (event.stuck !== undefined || event.repeated?.rule === 'rephrased') delete state.recent[event.meter];
-    tripped(threadOf(state, event.thread), event);
+    const thread = threadOf(state, event.thread);
+    if (event.stuck !== undefined) delete state.recent[event.meter];
+    if (event.repeated?.rule === 'rephrased')
+      state.recent[event.meter] = withoutCalls(state, event.meter, `${thread.id}#${thread.acts}`);
+    tripped(thread, event);
   },
   'meter.raised': raised,
   'thread.forked': (state, event) => {

@@ -1,12 +1,13 @@
 /**
  * The loop detector: meters of unit `repeats`. A call is held back if it repeats without a new result in between: so many
  * identical calls among the latest, a block of calls that occurred twice in a row with the same results, so many
- * failures of one tool in a row, or a read that asks for the same words in another order. The calls and their results are in
- * the state, so the same journal always decides the same.
+ * failures of one tool in a row, or a read that asks for the same words in another order. Only calls of one branch are
+ * compared: items of a map, or workers, do not repeat each other. The calls and their results are in the state, so the same
+ * journal always decides the same.
  */
 import { onlyReads } from '../ir/effect-classes.ts';
 import type { Json } from '../expr/json.ts';
-import type { EffectKey, EventBody, RecentCall } from '../ir/events.ts';
+import type { EffectKey, EventBody, RecentCall, RunState, ThreadId } from '../ir/events.ts';
 import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
@@ -15,6 +16,36 @@ import type { Program, Visit } from './program.ts';
 
 /** A repeats meter looks no further back than this. */
 export const RECENT_MAX = 64;
+
+/** The branch that makes a call. The call itself runs in a branch below it. */
+function callerOf(key: EffectKey): ThreadId {
+  const thread = key.slice(0, key.lastIndexOf('#'));
+  return thread.slice(0, Math.max(0, thread.lastIndexOf(':')));
+}
+
+/** The recent calls of the branch that makes this call, the oldest first. */
+function recentOf({ recent }: RunState, meter: MeterId, key: EffectKey): readonly RecentCall[] {
+  const caller = callerOf(key);
+  return (recent[meter] ?? []).filter((call) => callerOf(call.key) === caller);
+}
+
+/** The recent calls with one more. Calls of branches that have ended are dropped. */
+export function withCall(state: RunState, meter: MeterId, call: RecentCall): readonly RecentCall[] {
+  const { recent, threads } = state;
+  const own = recentOf(state, meter, call.key);
+  const oldest = own.length < RECENT_MAX ? undefined : own[0];
+  const isKept = (each: RecentCall): boolean => {
+    const caller = callerOf(each.key);
+    return each !== oldest && (caller === '' || threads.has(caller));
+  };
+  return [...(recent[meter] ?? []).filter(isKept), call];
+}
+
+/** The recent calls without those of the branch that makes this call. */
+export function withoutCalls(state: RunState, meter: MeterId, key: EffectKey): readonly RecentCall[] {
+  const own = new Set(recentOf(state, meter, key));
+  return (state.recent[meter] ?? []).filter((call) => !own.has(call));
+}
 
 export function tripOnRepeat(visit: Visit<DoNode>, call: WatchedCall): Tripped | null {
   for (const id of visit.node.charges ?? []) {
@@ -33,12 +64,12 @@ interface WatchedCall {
 }
 
 function repetitionIn(
-  { program, state }: Visit,
+  { program, state, thread }: Visit,
   id: MeterId,
   meter: Meter,
   call: WatchedCall,
 ): NonNullable<Tripped['repeated']> | null {
-  const recent = state.recent[id] ?? [];
+  const recent = recentOf(state, id, `${thread.id}#${thread.acts}`);
   const { name, print } = call;
   if (meter.words === true)
     return isRephrased(program, recent.slice(1 - (meter.window ?? 2)), call)
@@ -125,7 +156,7 @@ type Suspected = Extract<EventBody, { type: 'failure.repeated' }>;
 export function repeatedFailure({ program, state, thread, node }: Visit<DoNode>, key: EffectKey): Suspected | null {
   for (const id of declaredOf(program, node).repeats ?? []) {
     const { sameFailure = Infinity, failures: most } = meterAt(program, id);
-    const recent = state.recent[id] ?? [];
+    const recent = recentOf(state, id, key);
     const at = recent.findIndex((call) => call.key === key);
     const last = recent[at];
     if (last === undefined || last.ok !== false) continue;

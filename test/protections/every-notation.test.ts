@@ -4,6 +4,7 @@ import type { Json } from '../../src/expr/json.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { Engine, Report } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
+import { flowOf } from './run-flow.ts';
 
 const AGENTS = [
   { id: 'ann', tools: ['look'] },
@@ -154,5 +155,50 @@ describe.each(Object.entries(ROUND))('%s', (name, document) => {
     const on = await run(document, { deadlock: false, hops: 2 }, script);
     expect(on.usage.modelCalls).toBe(3);
     expect(failures(on)).toContain('deadlock');
+  });
+});
+
+describe('calls of different branches do not repeat each other', () => {
+  const agents = [{ id: 'clerk', instructions: 'Look.', tools: ['books.find'] }];
+  const tools = { 'books.find': { effect: 'read' } };
+  const look = { id: 'look', type: 'agent', agent: 'clerk', input: { task: 'Look.' } };
+  const each = (width: number) => ({
+    flow: {
+      id: 'many',
+      entry: 'm',
+      nodes: [{ id: 'm', type: 'map', over: [1, 2, 3, 4, 5, 6], width, do: 'look' }, look],
+    },
+  });
+  const plan = `{"tasks": [${['a', 'b', 'c', 'd', 'e', 'f'].map((id) => `{"id": "${id}", "brief": "Look."}`).join()}]}`;
+  const staged = { staged: { plan: { agent: 'planner' }, workers: { agent: 'clerk' } } };
+  const played = async (document: object, result: Entry) => {
+    const script = {
+      agents: {
+        planner: [plan],
+        clerk: [
+          { when: 'input.contains("shelf")', text: 'I looked.' },
+          { tools: [{ name: 'books.find', args: { q: 'Emma' } }] },
+        ],
+      },
+      tools: { 'books.find': [result] },
+    };
+    const engine = createEngine({ journal: openMemory(), script });
+    const flow = flowOf({ agents: [...agents, { id: 'planner' }], tools, ...document });
+    const report = await engine.settled(await engine.start(flow, { input: 'Look.' }));
+    await engine.close();
+    return report;
+  };
+  type Entry = { readonly result: string } | { readonly error: 'fatal'; readonly message: string };
+  const cases: readonly [string, object][] = [
+    ['items one after another', each(1)],
+    ['items at once', each(6)],
+    ['workers', staged],
+  ];
+  test.each(cases)('%s', async (_, document) => {
+    for (const entry of [{ result: 'on the shelf' }, { error: 'fatal', message: 'the shelf is locked' }] as const) {
+      const { decisions, usage } = await played(document, entry);
+      expect(decisions).toEqual([]);
+      expect(usage.toolCalls).toBe(6);
+    }
   });
 });
