@@ -151,3 +151,10 @@ flow: { id: f, entry: pay, nodes: [{ id: pay, type: tool, tool: pay.out, routes:
   const ran = await sluice(['run', 'a.yaml', '--script', 'script.yaml'], { cwd });
   expect(ran.stderr).not.toContain('nobody-approves');
 });
+
+test('items of a team without a limit run all at once', async () => {
+  const agents = ['S', 'M', 'R'].map((name) => `{ Name: ${name}, Instructions: Work. }`).join(', ');
+  const selection = '{ Type: mapreduce, MapReduce: { Splitter: S, Mapper: M, Reducer: R } }';
+  const cwd = folder({ 'team.yaml': `Orchestration: { Name: t, Agents: [${agents}], Selection: ${selection} }\n` });
+  expect((await sluice(['check', 'team.yaml'], { cwd })).stdout).toMatch(/at once\s+all items at mapreduce/);
+});

@@ -15,7 +15,7 @@ export interface Concurrency {
   readonly at: string;
   /** The authored nodes of each branch. Those of different branches can run at once. */
   readonly branches: readonly (readonly string[])[];
-  /** Of a list: the most items that run at once. */
+  /** Of a list: the most items that run at once; 0 for all of them. */
   readonly width?: number;
 }
 

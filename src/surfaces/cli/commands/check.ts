@@ -82,9 +82,8 @@ function tooDear({ file, result }: CompiledFile, maxCost: number | undefined): r
 }
 
 function widthText(width: number | undefined, branches: readonly unknown[]): string {
-  return width === undefined
-    ? plural(branches.length, 'branch', 'branches')
-    : `up to ${plural(width, 'branch', 'branches')}`;
+  if (width === undefined) return plural(branches.length, 'branch', 'branches');
+  return width === 0 ? 'all items' : `up to ${plural(width, 'branch', 'branches')}`;
 }
 
 function certificate(flow: CompiledFlow, bounds: Bounds): string {
