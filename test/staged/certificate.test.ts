@@ -83,3 +83,15 @@ test('a budget of retries counts each retry once, also beside a budget of model 
   });
   expect([report.usage.retries, most]).toEqual([5, 5]);
 });
+
+test('the members of a swarm are bounded, and so are its steps', async () => {
+  const document = { staged: { plan: { agent: 'planner' }, swarm: { agent: 'worker', depth: 2, max: 3 }, replans: 0 } };
+  const { bounds, diagnostics } = compile({ agents: AGENTS, ...document });
+  expect(diagnostics.map(({ code }) => code)).not.toContain('unbounded-cost');
+  const spawn = (...ids: readonly string[]) => JSON.stringify({ spawn: ids.map((id) => ({ id, brief: 'Do.' })) });
+  const { report } = await play(document, {
+    agents: { planner: ['{"tasks": [{"id": "a", "brief": "Do."}]}'], worker: [spawn('b', 'c'), 'one', 'two'] },
+  });
+  expect(report).toMatchObject({ state: 'completed', usage: { steps: 7 } });
+  expect(bounds?.flow.steps.most).toBe(7);
+});

@@ -187,8 +187,9 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
     next: replied,
     fail: failed,
   });
+  const charges = [l.kit.visits(`tasks:${nameOf(l, working.id)}`, runs, failed, 'swarm.max')];
   return l.kit.set(
-    { ...step('task'), enters: nameOf(l, working.id), entersBy: TASK_ID },
+    { ...step('task'), enters: nameOf(l, working.id), entersBy: TASK_ID, charges },
     [set(TASK_ID, `text(${TASK}.id)`), set(SUMMARY, 'null')],
     addBrief(l, failed, turn),
   );
