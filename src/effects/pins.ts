@@ -5,9 +5,10 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import type { Json } from '../expr/json.ts';
-import type { Pins } from '../ir/events.ts';
+import type { Pins, RunId } from '../ir/events.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import { SluiceError } from '../runtime/errors.ts';
+import type { AttachmentStore } from '../runtime/ports.ts';
 import { codeOf } from './code/closure.ts';
 import { isInside, placesOf, realPath } from './code/files.ts';
 import { changesSince, pinLoaded } from './code/load.ts';
@@ -75,8 +76,17 @@ export function workDirOf(pins: Pins | undefined, run: string, otherwise: string
   return pins?.workDir ?? (pins?.workRoot === undefined ? otherwise : join(pins.workRoot, run));
 }
 
-/** Gives a fork a copy of the folder of its parent, where every run has its own. Files are as they are now. */
-export function copyWorkDir(pins: Pins | undefined, parent: string, run: string): void {
+/** Gives a run that continues another its attachments, and a copy of its folder, where every run has its own. Files are as they are now. */
+export function copyFiles(
+  pins: Pins | undefined,
+  attachments: AttachmentStore | undefined,
+  parent: RunId,
+  run: RunId,
+): void {
+  for (const id of attachments?.list(parent) ?? []) {
+    const attachment = attachments?.find(parent, id) ?? null;
+    if (attachment !== null) attachments?.add(run, attachment);
+  }
   if (pins?.workRoot === undefined || pins.workDir !== undefined) return;
   const from = join(pins.workRoot, parent);
   if (existsSync(from)) cpSync(from, join(pins.workRoot, run), { recursive: true, verbatimSymlinks: true });

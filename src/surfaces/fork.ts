@@ -5,7 +5,7 @@ import { modelTable, type ModelEntry } from '../compile/document/model-table.ts'
 import { didYouMean } from '../compile/diagnose/nearest.ts';
 import { seal } from '../compile/lower/hash.ts';
 import { priceOf } from '../effects/models/prices.ts';
-import { copyWorkDir } from '../effects/pins.ts';
+import { copyFiles } from '../effects/pins.ts';
 import type { RunId } from '../ir/events.ts';
 import type { AgentDef, CompiledFlow } from '../ir/nodes.ts';
 import { newRunId } from '../runtime/engine/run-id.ts';
@@ -37,17 +37,12 @@ export interface ForkEdits extends Omit<ForkOptions, 'flow' | 'origin' | 'agents
   readonly modules?: { readonly [file: string]: string };
 }
 
-interface ForkContext {
-  /** The attachments of the parent are those of the fork too. */
-  readonly attachments?: AttachmentStore | undefined;
-}
-
-/** Forks a run of a store. The new run gets a copy of its parent's work folder, as it is now. */
+/** Forks a run of a store. The new run gets the attachments and a copy of the work folder of its parent. */
 export async function fork(
   engine: Engine,
   store: Store,
   parent: RunId,
-  edits: ForkEdits & ForkContext,
+  edits: ForkEdits & { readonly attachments?: AttachmentStore | undefined },
 ): Promise<RunId> {
   const { agents = {}, modules, attachments, run = newRunId(), ...rest } = edits;
   const { program, state } = await readRun(store.journal, parent);
@@ -57,13 +52,7 @@ export async function fork(
     run,
     ...(flow === program.flow ? {} : { flow, agents }),
     ...(modules === undefined ? {} : { origin: { pins: { modules } } }),
-    beforeStart: () => {
-      copyWorkDir(state.origin.pins, parent, run);
-      for (const id of attachments?.list(parent) ?? []) {
-        const attachment = attachments?.find(parent, id) ?? null;
-        if (attachment !== null) attachments?.add(run, { ...attachment, id });
-      }
-    },
+    beforeStart: () => copyFiles(state.origin.pins, attachments, parent, run),
   });
   return run;
 }

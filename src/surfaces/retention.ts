@@ -10,6 +10,7 @@ import type { Store } from '../runtime/ports.ts';
 import { attachmentsBeside } from '../stores/sqlite/attachment-store.ts';
 import { memoryBeside } from '../stores/sqlite/memory-store.ts';
 import { openPiiStore, piiFileOf } from '../stores/sqlite/pii-store.ts';
+import { closing } from './closing.ts';
 
 /** The options of an engine on this store. Without a file there is no data beside the journal. */
 export function retentionOptions(
@@ -38,23 +39,33 @@ export async function exportTo(store: Store, run: RunId, folder: string): Promis
   return file;
 }
 
-/** Deletes the personal data, the attachments and the memory of removed runs. Values that a fork still uses stay. */
+/** Deletes the personal data, the attachments and the memory of removed runs. */
 export async function forget(store: Store, journal: string, runs: readonly RunId[]): Promise<void> {
-  const parents = new Set((await store.roster.list()).map(({ parent }) => parent));
-  const orphans = runs.filter((run) => !parents.has(run));
-  if (existsSync(piiFileOf(journal))) {
-    const tokens = openPiiStore(piiFileOf(journal));
-    for (const run of orphans) tokens.erase(run);
-    tokens.close();
-  }
-  const attachments = attachmentsBeside(journal);
-  for (const run of runs) attachments.erase(run);
-  attachments.close();
-  const memory = memoryBeside(journal);
-  try {
+  if (existsSync(piiFileOf(journal)))
+    await closing(openPiiStore(piiFileOf(journal)), async (vault) => {
+      for (const run of await unused(store, vault.owners())) vault.erase(run);
+    });
+  await closing(attachmentsBeside(journal), (attachments) => {
+    for (const run of runs) attachments.erase(run);
+  });
+  await closing(memoryBeside(journal), async (memory) => {
     await memory.eraseRuns(runs);
     await memory.eraseExpired(Date.now());
-  } finally {
-    await memory.close();
+  });
+}
+
+/** The removed runs whose values no fork of them needs any more. */
+async function unused({ journal, roster }: Store, owners: readonly RunId[]): Promise<readonly RunId[]> {
+  const entries = await roster.list();
+  const present = new Set(entries.map(({ run }) => run));
+  const absent = owners.filter((run) => !present.has(run));
+  // A run without a tombstone is about to start.
+  const removed = new Set<RunId>();
+  for (const run of absent) if ((await roster.removed(run)) !== null) removed.add(run);
+  for (const { run, parent } of entries) {
+    if (parent === null || removed.size === 0) continue;
+    const { state } = await readRun(journal, run, { onBroken: () => undefined });
+    removed.delete(state.origin.pins?.tokensOf ?? parent);
   }
+  return [...removed];
 }

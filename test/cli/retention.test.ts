@@ -1,10 +1,12 @@
 /** `retain`, `sluice prune` and `--tenant`: what is removed, what stays, and what another tenant can do. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 
+const examples = new URL('../../examples/', import.meta.url).pathname;
 const flowWith = (retain: string): string => `${retain}
 agents: [{ id: a }]
 flow:
@@ -98,6 +100,24 @@ describe('prune', () => {
     expect(pruned.stdout).toMatch(/^1 run was removed\n/);
     expect(readdirSync(join(cwd, 'archive'))).toEqual(['r1.json']);
     expect(existsSync(join(cwd, 'docs/archive'))).toBe(false);
+  });
+
+  test('personal data goes with the last run that uses it: a fork of a fork has the tokens of the first run', async () => {
+    const flow = join(examples, 'personal-data.flow.yaml');
+    const script = join(examples, 'personal-data.script.yaml');
+    const cwd = folder({});
+    await sluice(['run', flow, '--script', script, '--input', 'mail anna@example.com', '--run', 'r1'], { cwd });
+    await sluice(['fork', 'r1', '--at', '1', '--script', script, '--run', 'f1'], { cwd });
+    await sluice(['fork', 'f1', '--at', '1', '--script', script, '--run', 'f2'], { cwd });
+    const ownersLeft = async (keep: string) => {
+      await sluice(['prune', '--keep', keep], { cwd });
+      const db = new DatabaseSync(join(cwd, '.sluice/sluice.db.pii'), { readOnly: true });
+      const rows = db.prepare('SELECT DISTINCT run FROM tokens').all();
+      db.close();
+      return { runs: await runsOf(cwd), owners: rows.map(({ run }) => run) };
+    };
+    expect(await ownersLeft('1')).toEqual({ runs: ['f2'], owners: ['r1'] });
+    expect(await ownersLeft('0')).toEqual({ runs: [], owners: [] });
   });
 
   test('without options takes the rule of each flow; wrong options are named', async () => {

@@ -2,6 +2,7 @@
  * The program that runs JavaScript for `code_run` in a process of its own. It reads one request as JSON from standard input
  * and writes one answer as JSON to standard output. The memory of the interpreter is one WebAssembly memory with a maximum.
  */
+import { reasonOf } from '../../runtime/failures.ts';
 import { fileURLToPath } from 'node:url';
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten';
 import type { Json } from '../../expr/json.ts';
@@ -130,7 +131,7 @@ async function serve(): Promise<void> {
   const answer = await evaluate(request).catch((error: unknown): CodeAnswer => ({
     ok: false,
     type: 'CodeError',
-    message: `the interpreter failed: ${error instanceof Error ? error.message : String(error)}`,
+    message: `the interpreter failed: ${reasonOf(error)}`,
   }));
   process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 }

@@ -1,6 +1,7 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
 import type { DatabaseSync } from 'node:sqlite';
 import { openErasable } from './database.ts';
+import type { RunId } from '../../ir/events.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
 
 const SCHEMA = `
@@ -30,7 +31,7 @@ export function piiFileOf(journal: string): string {
   return `${journal}.pii`;
 }
 
-export function openPiiStore(path: string): PiiStore {
+export function openPiiStore(path: string): PiiStore & { owners(): readonly RunId[] } {
   const db = openErasable(path, SCHEMA);
   addReleaseColumn(db);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
@@ -49,6 +50,11 @@ export function openPiiStore(path: string): PiiStore {
   const release = db.prepare('UPDATE tokens SET release = ?3 WHERE run = ?1 AND token = ?2 AND release IS NOT ?3');
   const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
   return {
+    owners: () =>
+      db
+        .prepare('SELECT DISTINCT run FROM tokens')
+        .all()
+        .map(({ run }) => String(run)),
     tokenOf: (run, lookup) => {
       const row = byLookup.get(run, lookup);
       return row === undefined ? null : String(row['token']);

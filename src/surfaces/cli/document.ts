@@ -20,7 +20,7 @@ import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { FlowTools } from '../../effects/functions/performer.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { PerformError } from '../../runtime/failures.ts';
+import { fail, reasonOf } from '../../runtime/failures.ts';
 import { isDefinition, type AnyDefinition } from '../library/define/definition.ts';
 import { textReader } from '../library/compile.ts';
 import { readText } from './files.ts';
@@ -75,8 +75,8 @@ export function readLock(file: string): McpLock | undefined {
   try {
     return readMcpLock(readText(path));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new SluiceError('bad-lock', `\`${path}\` cannot be used: ${message}`, 'Write it again: `sluice mcp lock`.');
+    const problem = `\`${path}\` cannot be used: ${reasonOf(error)}`;
+    throw new SluiceError('bad-lock', problem, 'Write it again: `sluice mcp lock`.');
   }
 }
 
@@ -132,7 +132,7 @@ export const definitionTools: FlowTools = {
     const tool = isDefinition(value) ? value.tools[command.name] : undefined;
     if (tool !== undefined) return tool;
     const message = `\`${pins?.definition}\` has no tool \`${command.name}\` any more`;
-    throw new PerformError({ class: 'fatal', type: 'NotConfiguredError', message });
+    throw fail('fatal', 'NotConfiguredError', message);
   },
 };
 
@@ -142,12 +142,7 @@ async function exported(file: string, pins?: Pins): Promise<object> {
   try {
     module = await loadCode(resolve(file), pins);
   } catch (error) {
-    throw new SluiceError(
-      'bad-module',
-      `\`${file}\` cannot be imported: ${error instanceof Error ? error.message : String(error)}`,
-      undefined,
-      error,
-    );
+    throw new SluiceError('bad-module', `\`${file}\` cannot be imported: ${reasonOf(error)}`, undefined, error);
   }
   return documentIn(file, module);
 }

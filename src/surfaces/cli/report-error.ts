@@ -1,4 +1,5 @@
 /** Reports every error in the same form: code, sentence, help, page. Stack traces need `--debug`. */
+import { reasonOf } from '../../runtime/failures.ts';
 import { isErrorCode, SluiceError } from '../../runtime/errors.ts';
 import { withCommandName } from './command-name.ts';
 import { DiagnosticsError } from './diagnostics.ts';
@@ -125,7 +126,7 @@ function errorReport(code: string, message: string, help?: string): ErrorReport 
 
 /** The first line of the message. */
 export function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+  return reasonOf(error).split('\n')[0] ?? '';
 }
 
 function traceOf(error: Error): string {

@@ -1,4 +1,5 @@
 /** Opens the database for the first look of a command. Reading never creates one. */
+import { closing } from '../closing.ts';
 import { existsSync } from 'node:fs';
 import { openMemory } from '../../stores/memory/open.ts';
 import { openStore } from '../../stores/open-store.ts';
@@ -22,18 +23,6 @@ export async function withStore<Result>(
   readOnly = true,
 ): Promise<Result> {
   return closing(isAbsent(cli) ? openMemory() : openFor(cli, readOnly), look);
-}
-
-/** Uses a store and closes it, also after an error. */
-export async function closing<Opened extends { close(): void | Promise<void> }, Result>(
-  store: Opened,
-  use: (store: Opened) => Result | Promise<Result>,
-): Promise<Result> {
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
 }
 
 /** The database as the user of the command may see it. */

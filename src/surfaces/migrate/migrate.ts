@@ -1,5 +1,5 @@
 /** Moves a suspended run to a new version of its flow, after the proof that it fits. */
-import { copyWorkDir } from '../../effects/pins.ts';
+import { copyFiles } from '../../effects/pins.ts';
 import type { Pins, RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
@@ -50,13 +50,7 @@ export async function migrate(
     by,
     origin: { pins },
     ...(id === undefined ? {} : { run: id }),
-    beforeStart: (next) => {
-      copyWorkDir(state.origin.pins, run, next);
-      for (const each of attachments?.list(run) ?? []) {
-        const attachment = attachments?.find(run, each) ?? null;
-        if (attachment !== null) attachments?.add(next, { ...attachment, id: each });
-      }
-    },
+    beforeStart: (next) => copyFiles(state.origin.pins, attachments, run, next),
   })) as RunId;
 }
 

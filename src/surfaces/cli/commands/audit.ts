@@ -14,7 +14,8 @@ import { isErased } from '../../erased.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
 import { noteError } from '../report-error.ts';
-import { closing, findRun, withStore } from '../store.ts';
+import { closing } from '../../closing.ts';
+import { findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export interface AuditVerifyOptions {

@@ -7,7 +7,8 @@ import { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from '../../../runtime/prote
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
 import { usage, type Cli, type OperatorOptions } from '../context.ts';
-import { closing, withStore } from '../store.ts';
+import { closing } from '../../closing.ts';
+import { withStore } from '../store.ts';
 import { iso, oneLine } from '../text.ts';
 
 interface Breaker {

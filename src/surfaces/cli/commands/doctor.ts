@@ -1,4 +1,5 @@
 /** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
+import { reasonOf } from '../../../runtime/failures.ts';
 import { present } from '../../../expr/present.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { oneLine, plural, table } from '../text.ts';
@@ -120,7 +121,7 @@ function walWorks(folder: string): Finding {
     const works = mode === 'wal';
     return finding(name, works, works ? 'works' : `the disk gives \`${mode}\``, 'use a local disk');
   } catch (error) {
-    return finding(name, false, error instanceof Error ? error.message : String(error), 'use a local disk');
+    return finding(name, false, reasonOf(error), 'use a local disk');
   } finally {
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
   }

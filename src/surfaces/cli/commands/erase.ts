@@ -8,7 +8,8 @@ import { openPiiStore, piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import type { Cli } from '../context.ts';
 import { currentUser } from '../ask-person.ts';
 import { recordErased } from '../../erased.ts';
-import { closing, findWholeRun, openFor, withStore } from '../store.ts';
+import { closing } from '../../closing.ts';
+import { findWholeRun, openFor, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
 export async function eraseCommand(cli: Cli, given: string): Promise<void> {

@@ -3,6 +3,7 @@ import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
+import { closing } from '../../closing.ts';
 import { fork, type AgentEdit } from '../../fork.ts';
 import { currentUser } from '../ask-person.ts';
 import { usage, type Cli, type ExitStatus } from '../context.ts';
@@ -31,15 +32,17 @@ export async function forkCommand(cli: Cli, given: string, options: ForkCommandO
   return withRunSession(cli, findRun, given, options, async (session, parent) => {
     const { program, state } = await readRun(session.store.journal, parent);
     const modules = acceptedCode(parent, state, options);
-    const run = await fork(session.engine, session.store, parent, {
-      at,
-      by: options.as ?? currentUser(),
-      set: valuesOf(set, program.flow.notation === 'flow'),
-      answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
-      agents,
-      attachments: attachmentsBeside(cli.db),
-      ...present({ run: options.run, modules }),
-    });
+    const run = await closing(attachmentsBeside(cli.db), (attachments) =>
+      fork(session.engine, session.store, parent, {
+        at,
+        by: options.as ?? currentUser(),
+        set: valuesOf(set, program.flow.notation === 'flow'),
+        answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
+        agents,
+        attachments,
+        ...present({ run: options.run, modules }),
+      }),
+    );
     const { state: forked } = await readRun(session.store.journal, run);
     const last = forked.origin.parent?.seq ?? at;
     const why = last === at ? '' : `, the end of the step of event ${at}`;

@@ -15,7 +15,8 @@ import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { currentUser } from '../ask-person.ts';
 import type { Cli, OperatorOptions } from '../context.ts';
 import { readWhole } from '../option-values.ts';
-import { closing, demandDatabase, openFor, withStore } from '../store.ts';
+import { closing } from '../../closing.ts';
+import { demandDatabase, openFor, withStore } from '../store.ts';
 import { iso, framed, oneLine, table } from '../text.ts';
 
 export interface MemoryListOptions {

@@ -10,6 +10,7 @@ import { SluiceError } from '../../../runtime/errors.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
+import { closing } from '../../closing.ts';
 import { currentUser } from '../ask-person.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { withRunSession } from '../continue-run.ts';
@@ -48,12 +49,10 @@ export async function migrateCommand(
     const names = Object.keys(functions);
     const places = session.world.pins(flow, from);
     const pins = names.length === 0 ? places : withDefinition(places, file, names);
-    const run = await migrate(session.engine, session.store, from, flow, {
-      by: options.as ?? currentUser(),
-      pins,
-      attachments: attachmentsBeside(cli.db),
-      ...present({ run: options.run }),
-    });
+    const by = options.as ?? currentUser();
+    const run = await closing(attachmentsBeside(cli.db), (attachments) =>
+      migrate(session.engine, session.store, from, flow, { by, pins, attachments, ...present({ run: options.run }) }),
+    );
     cli.hint(`run ${run} continues ${from} with ${file}`);
     return followToResult(cli, session, run, seq);
   });

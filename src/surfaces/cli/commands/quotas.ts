@@ -18,7 +18,8 @@ import { currentUser } from '../ask-person.ts';
 import { FAILED, OK, usage, type Cli, type ExitStatus, type OperatorOptions } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
-import { closing, withStore } from '../store.ts';
+import { closing } from '../../closing.ts';
+import { withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
 import { withCommandName } from '../command-name.ts';
 

@@ -24,6 +24,7 @@ import type { Program } from '../../../core/program.ts';
 import type { RunState } from '../../../ir/events.ts';
 import { sentMessages, type FileOptions, type SentMessage } from '../../../effects/models/sent-messages.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
+import { closing } from '../../closing.ts';
 import { isErased } from '../../erased.ts';
 
 export interface TraceOptions {
@@ -43,16 +44,16 @@ export async function traceCommand(cli: Cli, given: string, options: TraceOption
       return cli.printJson(options.format === 'art' ? agentRunTrace(record) : otelTrace(record));
     }
     const { program, events } = await streamRun(journal, run, reading);
-    const attachments = attachmentsBeside(cli.db);
-    const files = { store: attachments, erased: await isErased(shared, run) };
-    const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
     // Find an unreadable event before anything is printed: the output is one JSON document.
     if (cli.json) for (const _ of (await streamRun(journal, run, reading)).events);
-    const format = { after, promptOfEvent, authoredOf: authoredIn(program.flow) };
-    if (cli.json) await printAll(cli, jsonLines(events, format));
-    else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
-    else await printAll(cli, storyLines(program, events, after));
-    attachments.close();
+    await closing(attachmentsBeside(cli.db), async (store) => {
+      const files = { store, erased: await isErased(shared, run) };
+      const promptOfEvent = options.prompts === true ? createPrompter(program, files) : () => undefined;
+      const format = { after, promptOfEvent, authoredOf: authoredIn(program.flow) };
+      if (cli.json) await printAll(cli, jsonLines(events, format));
+      else if (options.events === true || options.prompts === true) await printAll(cli, eventLines(events, format));
+      else await printAll(cli, storyLines(program, events, after));
+    });
   });
 }
 

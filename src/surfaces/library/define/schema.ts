@@ -1,4 +1,5 @@
 /** Schemas of any library that follows Standard Schema (zod, valibot, arktype, …), converted to JSON Schema. */
+import { reasonOf } from '../../../runtime/failures.ts';
 import { createRequire } from 'node:module';
 import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
@@ -69,7 +70,7 @@ export function toJsonSchema(schema: StandardSchema, about: string): JsonSchema 
     converted = convert(schema);
   } catch (error) {
     if (error instanceof SluiceError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SluiceError('unknown-schema', `the schema of ${about} has no JSON Schema: ${reason}`, undefined, error);
   }
   const { $schema: _, ...rest } = converted;
