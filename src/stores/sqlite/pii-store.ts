@@ -48,17 +48,11 @@ export function openPiiStore(path: string): PiiStore & { owners(): readonly RunI
   const byToken = db.prepare('SELECT sealed, release FROM tokens WHERE run = ? AND token = ?');
   const anyOf = db.prepare('SELECT token, sealed FROM tokens WHERE run = ? LIMIT 1');
   const release = db.prepare('UPDATE tokens SET release = ?3 WHERE run = ?1 AND token = ?2 AND release IS NOT ?3');
+  const owners = db.prepare('SELECT DISTINCT run FROM tokens');
   const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
   return {
-    owners: () =>
-      db
-        .prepare('SELECT DISTINCT run FROM tokens')
-        .all()
-        .map(({ run }) => String(run)),
-    tokenOf: (run, lookup) => {
-      const row = byLookup.get(run, lookup);
-      return row === undefined ? null : String(row['token']);
-    },
+    owners: () => owners.all().map(({ run }) => String(run)),
+    tokenOf: (run, lookup) => (byLookup.get(run, lookup)?.['token'] ?? null) as string | null,
     lastNumber: lastOf,
     add: (run, type, lookup, make, given) => {
       const known = byLookup.get(run, lookup);
@@ -80,19 +74,13 @@ export function openPiiStore(path: string): PiiStore & { owners(): readonly RunI
         throw error;
       }
     },
-    find: (run, token) => {
-      const row = byToken.get(run, token);
-      return row === undefined ? null : (row['sealed'] as Uint8Array);
-    },
+    find: (run, token) => (byToken.get(run, token)?.['sealed'] ?? null) as Uint8Array | null,
     first: (run) => {
       const row = anyOf.get(run);
       return row === undefined ? null : { token: String(row['token']), sealed: row['sealed'] as Uint8Array };
     },
     release: (run, token, mark) => void release.run(run, token, mark),
-    releaseOf: (run, token) => {
-      const mark = byToken.get(run, token)?.['release'];
-      return typeof mark === 'string' ? mark : null;
-    },
+    releaseOf: (run, token) => (byToken.get(run, token)?.['release'] ?? null) as string | null,
     erase: (run) => Number(remove.run(run).changes),
     close: () => db.close(),
   };
