@@ -3,12 +3,11 @@
  * `size(null)` is 0 and `type(null)` is a type.
  */
 import { toInt, toUint } from './operators.ts';
-import { fromUtf8, utf8 } from './output.ts';
+import { fromUtf8, toJson as jsonOf, utf8 } from './output.ts';
 import { chargeText } from './context.ts';
 import type { Env } from './context.ts';
 import { EvalError } from './error.ts';
 import { wrongType } from './function.ts';
-import { toJson as jsonOf } from './output.ts';
 import type { Fn, FnTable, Kind } from './function.ts';
 import { isMap, mapKeys } from './map.ts';
 import { Duration, Timestamp, calendarOf, durationText, parseDuration, parseTimestamp, timestampText } from './time.ts';

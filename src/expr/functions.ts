@@ -5,11 +5,9 @@
  */
 import { LIST_MACROS } from './ast.ts';
 import type { Fn } from './function.ts';
-import { CONVERT_FUNCTIONS } from './functions-convert.ts';
+import { CONVERT_FUNCTIONS, TIME_FUNCTIONS } from './functions-convert.ts';
 import { LIST_FUNCTIONS } from './functions-list.ts';
-import { PHRASE_FUNCTIONS } from './functions-text.ts';
-import { TEXT_FUNCTIONS } from './functions-text.ts';
-import { TIME_FUNCTIONS } from './functions-convert.ts';
+import { PHRASE_FUNCTIONS, TEXT_FUNCTIONS } from './functions-text.ts';
 
 export const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
   ...Object.entries(CONVERT_FUNCTIONS),

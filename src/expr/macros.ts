@@ -4,12 +4,9 @@
  */
 import { countNodes } from './ast.ts';
 import type { ListMacro } from './ast.ts';
-import { bindLocal } from './context.ts';
-import type { Context } from './context.ts';
-import { charge } from './context.ts';
-import type { Env, Eval } from './context.ts';
-import { EvalError } from './error.ts';
-import { LIMITS } from './error.ts';
+import { bindLocal, charge } from './context.ts';
+import type { Context, Env, Eval } from './context.ts';
+import { EvalError, LIMITS } from './error.ts';
 import { forgivable, truth } from './operators.ts';
 import { isMap, mapKeys } from './map.ts';
 import type { Ast } from './parse.ts';

@@ -4,8 +4,7 @@
 import { Environment, ParseError } from '@marcbachmann/cel-js';
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { childrenOf } from './ast.ts';
-import { EvalError, asEvalError } from './error.ts';
-import { LIMITS } from './error.ts';
+import { EvalError, LIMITS, asEvalError } from './error.ts';
 import { looseNot, withSymbols } from './spellings.ts';
 
 export type Ast = ASTNode;

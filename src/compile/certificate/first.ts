@@ -7,9 +7,8 @@
  */
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
-import { edgesOf } from '../verify/graph.ts';
-import type { Edge } from '../verify/graph.ts';
-import type { Graph } from '../verify/graph.ts';
+import { edgesOf, graphFrom } from '../verify/graph.ts';
+import type { Edge, Graph } from '../verify/graph.ts';
 
 /** The entry keeps its id; a node of the second copy has another. */
 export function atFirst(graph: Graph): Graph {
@@ -30,17 +29,7 @@ export function atFirst(graph: Graph): Graph {
     const charges = (node.charges ?? []).filter((meter) => !cycle.meters.has(meter));
     if (charges.length < (node.charges ?? []).length) edges.set(id, later(withCharges(graph, node, charges)));
   }
-  const sources = new Map<NodeId, { readonly from: NodeId; readonly kind: Edge['kind'] }[]>();
-  for (const id of nodes.keys()) sources.set(id, []);
-  for (const [from, list] of edges) for (const { to, kind } of list) sources.get(to)?.push({ from, kind });
-  return {
-    ...graph,
-    ids: [...nodes.keys()],
-    node: (id) => nodes.get(id) as Node,
-    edges: (id) => edges.get(id) ?? [],
-    targets: (id) => (edges.get(id) ?? []).map(({ to }) => to),
-    sources: (id) => sources.get(id) ?? [],
-  };
+  return graphFrom(graph, nodes, edges);
 }
 
 interface Counted {

@@ -5,6 +5,7 @@
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
+import { present } from '../../expr/present.ts';
 import { DECISIONS } from './schema/bounds.ts';
 import { MUTATING, PROFILES, speaksOf } from '../../catalog/profiles.ts';
 import type { Effect, Row } from '../../catalog/profiles.ts';
@@ -12,18 +13,8 @@ import type { Boundary, BoundaryFields } from './schema/bounds.ts';
 import type { Definitions } from './definitions.ts';
 
 /** Reasons to refuse a proposed tool call or its result. Each has a consequence. */
-const TROUBLES = ['unregistered', 'malformed', 'denied', 'rate', 'rejected', 'unverified'] as const;
-export type Trouble = (typeof TROUBLES)[number];
+export type Trouble = 'unregistered' | 'malformed' | 'denied' | 'rate' | 'rejected' | 'unverified';
 
-/** Defaults: `tell` returns the refusal to the agent, `fail` ends the run. */
-const CONSEQUENCES: { readonly [trouble in Trouble]: Consequence } = {
-  unregistered: 'tell',
-  malformed: 'fail',
-  denied: 'tell',
-  rate: 'tell',
-  rejected: 'tell',
-  unverified: 'tell',
-};
 const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
 export interface Granted {
@@ -79,12 +70,12 @@ function consequences(given: Written, mode: GateMode): Pick<BoundaryDef, 'escala
     'when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [],
   );
   return {
-    escalation: { ...lenient, ...profile?.escalation, ...clean(given.escalation) },
+    escalation: { ...lenient, ...profile?.escalation, ...present(given.escalation ?? {}) },
     failClosed: [...conditions, ...(given.fail_closed ?? [])],
   };
 }
 
-/** The consequence of a refusal: from the boundary, else from the class of the effect. */
+/** The consequence of a refusal: from the boundary, else `fail` (the run ends) for grave ones, else `tell` (the agent). */
 export function consequenceOf(
   { escalation }: BoundaryDef,
   trouble: Trouble,
@@ -92,8 +83,8 @@ export function consequenceOf(
 ): Consequence {
   const written = Object.hasOwn(escalation, trouble) ? escalation[trouble] : undefined;
   if (written !== undefined) return written;
-  if ((trouble === 'denied' || trouble === 'unverified') && effect !== null && GRAVE.has(effect)) return 'fail';
-  return CONSEQUENCES[trouble];
+  const isGrave = (trouble === 'denied' || trouble === 'unverified') && effect !== null && GRAVE.has(effect);
+  return isGrave || trouble === 'malformed' ? 'fail' : 'tell';
 }
 
 type Written = Partial<BoundaryFields>;
@@ -102,10 +93,9 @@ type Written = Partial<BoundaryFields>;
 function narrowed(outer: Written, inner: Written): Written {
   const both = (row: 'approve' | 'deny'): string[] => [...(outer.tools?.[row] ?? []), ...(inner.tools?.[row] ?? [])];
   const allow = inner.tools?.allow ?? outer.tools?.allow;
-  const given = Object.fromEntries(Object.entries(inner).filter(([, value]) => value !== undefined)) as Written;
   return {
     ...outer,
-    ...given,
+    ...(present(inner) as Written),
     tools: { approve: both('approve'), deny: both('deny'), ...(allow === undefined ? {} : { allow }) },
     ...(outer.decisions === undefined || inner.decisions === undefined
       ? {}
@@ -187,14 +177,6 @@ function matches(patterns: readonly string[] | undefined, name: string): boolean
       name.toLowerCase(),
     );
   });
-}
-
-function clean(escalation: { readonly [trouble: string]: Consequence | undefined } | undefined): {
-  [trouble: string]: Consequence;
-} {
-  return Object.fromEntries(
-    Object.entries(escalation ?? {}).filter((entry): entry is [string, Consequence] => entry[1] !== undefined),
-  );
 }
 
 type Decision = (typeof DECISIONS)[number];

@@ -102,7 +102,12 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
   }
   return {
     agents,
-    tools: mapped(tools, (tool, name) => toolDef(name, tool, { servers: mcp, mcpLock: options.mcpLock })),
+    tools: Object.fromEntries(
+      Object.entries(tools).map(([name, tool]) => [
+        name,
+        toolDef(name, tool, { servers: mcp, mcpLock: options.mcpLock }),
+      ]),
+    ),
     models: table,
     toolCosts: perTool(tools, ({ cost }) => cost),
     toolChecks: perTool(tools, ({ verify }) => (verify === undefined || isTool(verify, sections) ? undefined : verify)),
@@ -280,25 +285,22 @@ function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLo
   };
 }
 
-function toolDef(name: string, tool: Partial<Tool>, known: ServerTools): ToolDef {
-  const [server = '', ...rest] = tool.mcp?.split('/') ?? [];
-  const locked = lockedTool(known.mcpLock, server, rest.join('/'));
+function toolDef(permission: string, tool: Partial<Tool>, known: ServerTools): ToolDef {
+  const [name = '', ...rest] = tool.mcp?.split('/') ?? [];
+  const server = Object.hasOwn(known.servers, name) ? known.servers[name] : undefined;
+  const locked = lockedTool(known.mcpLock, name, rest.join('/'));
   return {
     description: tool.description ?? locked?.description ?? '',
     input: tool.input === undefined ? usableSchema(locked?.input ?? true) : clean(tool.input),
     output: tool.output === undefined ? true : clean(tool.output),
     effect: tool.effect ?? 'write',
-    implementation: implementationOf(tool, known.servers, locked),
-    timeoutMs: timeoutOf(tool, known.servers[server]),
-    permission: tool.permission ?? name,
+    implementation: implementationOf(tool, server, locked),
+    timeoutMs: milliseconds(tool.timeout ?? server?.timeout),
+    permission: tool.permission ?? permission,
     idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
     ...optionalFields(tool),
   };
-}
-
-function timeoutOf({ timeout }: Partial<Tool>, server: McpServers[string] | undefined): number {
-  return milliseconds(timeout ?? server?.timeout);
 }
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
@@ -318,13 +320,11 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
 
 function implementationOf(
   tool: Partial<Tool>,
-  servers: McpServers,
+  server: McpServers[string] | undefined,
   locked: McpTool | undefined,
 ): ToolDef['implementation'] {
   const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
-  const server = tool.mcp === undefined ? undefined : servers[tool.mcp.split('/')[0] ?? ''];
-  if (how === undefined) return null;
-  return clean({ [how]: tool[how], server, locked });
+  return how === undefined ? null : clean({ [how]: tool[how], server, locked });
 }
 
 function milliseconds(seconds: number | undefined): number {
@@ -334,13 +334,6 @@ function milliseconds(seconds: number | undefined): number {
 /** Without the fields that were left out. */
 function clean(value: unknown): Json {
   return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
-}
-
-function mapped<In, Out>(
-  record: { readonly [key: string]: In },
-  change: (value: In, key: string) => Out,
-): { [key: string]: Out } {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }
 
 export function reserveOfModel(agent: AgentDef | undefined, definitions: Definitions): Amounts {

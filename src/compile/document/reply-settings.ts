@@ -1,5 +1,6 @@
 /** The settings of an agent's replies: the author's, else those of the model, else those that the budgets need. */
 import { isReasoningModel } from '../../catalog/providers.ts';
+import { present } from '../../expr/present.ts';
 import type { AgentDef, CallSettings } from '../../ir/nodes.ts';
 import type { ModelEntry } from './model-table.ts';
 import type { Budgets } from './schema/bounds.ts';
@@ -31,8 +32,8 @@ export function replySettings(
 export function settingsOf(given: {
   readonly [name in keyof CallSettings]: CallSettings[name] | undefined;
 }): Pick<AgentDef, 'settings'> {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  return entries.length === 0 ? {} : { settings: Object.fromEntries(entries) };
+  const settings: CallSettings = present(given);
+  return Object.keys(settings).length === 0 ? {} : { settings };
 }
 
 /**

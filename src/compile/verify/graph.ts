@@ -42,11 +42,21 @@ export interface Graph {
 
 export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
   const nodes = new Map(Object.entries(body.nodes));
+  const edges = [...nodes].map(([id, node]): [NodeId, readonly Edge[]] => [
+    id,
+    edgesOf(node, body.meters, body.fail).filter(({ to }) => nodes.has(to)),
+  ]);
+  return graphFrom({ body, shares }, nodes, new Map(edges));
+}
+
+/** A graph of these nodes and edges. */
+export function graphFrom(
+  { body, shares }: Pick<Graph, 'body' | 'shares'>,
+  nodes: ReadonlyMap<NodeId, Node>,
+  edges: ReadonlyMap<NodeId, readonly Edge[]>,
+): Graph {
   const ids = [...nodes.keys()];
   const positions = new Map(ids.map((id, index) => [id, index]));
-  const edges = new Map(
-    ids.map((id) => [id, edgesOf(nodes.get(id) as Node, body.meters, body.fail).filter(({ to }) => positions.has(to))]),
-  );
   const targets = new Map([...edges].map(([id, list]) => [id, list.map(({ to }) => to)]));
   const sources = new Map<NodeId, { readonly from: NodeId; readonly kind: Edge['kind'] }[]>(ids.map((id) => [id, []]));
   for (const [from, list] of edges) for (const { to, kind } of list) sources.get(to)?.push({ from, kind });

@@ -1,6 +1,5 @@
 /** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
-import { PHONE_REGIONS } from '../../../catalog/pii.ts';
-import { PII_TYPES } from '../../../catalog/pii.ts';
+import { PHONE_REGIONS, PII_TYPES } from '../../../catalog/pii.ts';
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
 import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';

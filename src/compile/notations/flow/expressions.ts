@@ -21,8 +21,7 @@ import { rewriteNames, stripBraces } from '../../expressions/rewrite.ts';
 import { rangeWithin } from '../../source/scalar-range.ts';
 import { parseTemplate, templateToExpr } from '../../expressions/template.ts';
 import type { FlowGraph } from './graph.ts';
-import type { Meaning, Names } from './names.ts';
-import type { Recent, Recents } from './names.ts';
+import type { Meaning, Names, Recent, Recents } from './names.ts';
 import { SLOT } from './slots.ts';
 import type { Slots } from './slots.ts';
 

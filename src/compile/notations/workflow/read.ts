@@ -12,7 +12,7 @@ import { DEFAULTS, ERROR_MODES, MODES, stepKeys, workflowSchema } from './schema
 import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
 import { undeclaredAgent } from '../../document/definitions.ts';
-import { nearest, suggestion } from '../../diagnose/nearest.ts';
+import { didYouMean, nearest } from '../../diagnose/nearest.ts';
 import { isPoisonedName } from '../../document/names.ts';
 import type { Range } from '../../source/range.ts';
 
@@ -28,8 +28,8 @@ export function readWorkflow(document: ReadDocument, report: Report): ReadWorkfl
     alsoKnown: document.bare ? SECTION_NAMES : [],
   });
   if (body === null) return null;
-  const registry = createRegistry(document, body, report);
-  const steps = body.value.steps.map((raw, index) => readStep(index, raw, { body, registry, report }));
+  const registry = createRegistry(document);
+  const steps = body.value.steps.map((raw, index) => readStep(index, givenStep(index, raw, body, report), registry));
   // One that is no step at all leaves a gap between its neighbours.
   if (steps.length < itemsOf(childOf(document.body, 'steps')).length) return null;
   const { id, name } = body.value;
@@ -40,29 +40,25 @@ export function readWorkflow(document: ReadDocument, report: Report): ReadWorkfl
   };
 }
 
-interface Reading {
-  readonly body: Shaped<RawWorkflow>;
-  readonly registry: Registry;
-  readonly report: Report;
-}
-
-function readStep(index: number, raw: RawStep, reading: Reading): Step {
-  const name = raw.name ?? `step-${index + 1}`;
-  const { body, report } = reading;
-  const given: Given = {
+function givenStep(index: number, raw: RawStep, body: Shaped<RawWorkflow>, report: Report): Given {
+  return {
     raw,
-    name,
-    at: (...path: Path) => body.at('steps', index, ...path),
-    key: (...path: Path) => body.key('steps', index, ...path),
-    located: (...path: Path) => body.located('steps', index, ...path),
+    name: raw.name ?? `step-${index + 1}`,
+    at: (...path) => body.at('steps', index, ...path),
+    key: (...path) => body.key('steps', index, ...path),
+    located: (...path) => body.located('steps', index, ...path),
     report,
     unclear: (field) => raw[field] === undefined && wasTried(body.located('steps', index), [field]),
   };
+}
+
+function readStep(index: number, given: Given, registry: Registry): Step {
+  const { raw, name } = given;
   const mode = modeOf(given);
   const errors = errorModeOf(given);
   const prompt = promptOf(given);
   const unclear = given.unclear('mode');
-  const agent = mode.mode === 'Collect' ? '' : agentOf(index, raw, name, unclear, reading);
+  const agent = mode.mode === 'Collect' ? '' : agentOf(given, unclear, registry);
   return {
     index,
     name,
@@ -80,24 +76,19 @@ function readStep(index: number, raw: RawStep, reading: Reading): Step {
   };
 }
 
-function agentOf(
-  index: number,
-  raw: RawStep,
-  name: string,
-  unclear: boolean,
-  { body, registry, report }: Reading,
-): string | null {
+function agentOf(given: Given, unclear: boolean, registry: Registry): string | null {
+  const { raw, name, at, key, located, report } = given;
   const [first, second] = agentRefs(raw);
   if (second !== undefined) {
-    report.error('bad-value', body.key('steps', index, ...second.path), `step \`${name}\` names its agent twice`, {
+    report.error('bad-value', key(...second.path), `step \`${name}\` names its agent twice`, {
       help: 'Keep one of them.',
     });
     return null;
   }
-  if (first !== undefined) return registry.resolve(first, { index, name });
+  if (first !== undefined) return registry.resolve(first, given);
   // An unclear mode may be Collect, which needs no agent.
-  if (unclear || wasTried(body.located('steps', index), ['agent', 'agent_name', 'agent_id'])) return null;
-  report.error('missing-agent', body.at('steps', index), `step \`${name}\` names no agent`, {
+  if (unclear || wasTried(located(), ['agent', 'agent_name', 'agent_id'])) return null;
+  report.error('missing-agent', at(), `step \`${name}\` names no agent`, {
     help: 'Add `agent_name: …` or `agent_id: …`. Only Collect does without.',
   });
   return null;
@@ -141,16 +132,12 @@ function agentRefs(step: RawStep): readonly AgentRef[] {
 
 interface Registry {
   /** The id in the compiled flow; null if no agent or more than one matches, which is then reported. */
-  resolve(ref: AgentRef, step: { readonly index: number; readonly name: string }): string | null;
+  resolve(ref: AgentRef, step: Given): string | null;
   /** Agents that only the steps name. */
   readonly undeclared: ReadonlyMap<string, AgentDef>;
 }
 
-function createRegistry(
-  { sections: { value: sections, located }, names }: Pick<ReadDocument, 'sections' | 'names'>,
-  body: Shaped<RawWorkflow>,
-  report: Report,
-): Registry {
+function createRegistry({ sections: { value: sections, located }, names }: ReadDocument): Registry {
   const declared = sections.agents?.map(({ id, name }, index) => ({
     id: id ?? name ?? '',
     name: name ?? id ?? '',
@@ -159,7 +146,7 @@ function createRegistry(
   const undeclared = new Map<string, AgentDef>();
   return {
     undeclared,
-    resolve(ref, step) {
+    resolve(ref, { name: step, at, report }) {
       if (declared === undefined) {
         if (!undeclared.has(ref.value)) undeclared.set(ref.value, undeclaredAgent(ref.value));
         return ref.value;
@@ -170,9 +157,8 @@ function createRegistry(
       const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
       if (found !== undefined) return found.id;
       if (names.agents.poisoned) return null;
-      const message = `unknown agent \`${ref.value}\` on step \`${step.name}\``;
-      const help = helpFor(ref, declared);
-      report.error('unknown-agent', body.at('steps', step.index, ...ref.path), message, { help });
+      const message = `unknown agent \`${ref.value}\` on step \`${step}\``;
+      report.error('unknown-agent', at(...ref.path), message, { help: helpFor(ref, declared) });
       return null;
     },
   };
@@ -192,7 +178,7 @@ function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readon
     return `An agent has this as its name: write \`agent_name: ${ref.value}\`.`;
   const known = { id: ['id'], name: ['name'], either: ['name', 'id'] } as const;
   const words = declared.flatMap((agent) => known[ref.by].map((key) => agent[key]));
-  return suggestion(nearest(ref.value, words), 'Declare it under `agents`.');
+  return didYouMean(ref.value, words, 'Declare it under `agents`.');
 }
 
 interface Given {
