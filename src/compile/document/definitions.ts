@@ -286,9 +286,7 @@ function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLo
 }
 
 function toolDef(permission: string, tool: Partial<Tool>, known: ServerTools): ToolDef {
-  const [name = '', ...rest] = tool.mcp?.split('/') ?? [];
-  const server = Object.hasOwn(known.servers, name) ? known.servers[name] : undefined;
-  const locked = lockedTool(known.mcpLock, name, rest.join('/'));
+  const { server, locked } = mcpOf(tool, known);
   return {
     description: tool.description ?? locked?.description ?? '',
     input: tool.input === undefined ? usableSchema(locked?.input ?? true) : clean(tool.input),
@@ -301,6 +299,13 @@ function toolDef(permission: string, tool: Partial<Tool>, known: ServerTools): T
     compensate: tool.compensate ?? null,
     ...optionalFields(tool),
   };
+}
+
+/** The MCP server of a tool, and the tool as the lock has it. */
+function mcpOf({ mcp = '' }: Partial<Tool>, { servers, mcpLock }: ServerTools) {
+  const [name = '', ...rest] = mcp.split('/');
+  const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
+  return { server, locked: lockedTool(mcpLock, name, rest.join('/')) };
 }
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
