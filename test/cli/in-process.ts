@@ -8,14 +8,19 @@ import type { Screen } from '../../src/surfaces/cli/screen.ts';
 import { bin, cleanEnvironment, folder } from './cli.ts';
 import type { Ran, SpawnOptions } from './cli.ts';
 
-export async function sluice(args: readonly string[], { cwd, env = {} }: Omit<SpawnOptions, 'uid'>): Promise<Ran> {
+/** `run` is the command of a copy of the sources. */
+export async function sluice(
+  args: readonly string[],
+  { cwd, env = {} }: Omit<SpawnOptions, 'uid'>,
+  run = runCommand,
+): Promise<Ran> {
   const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
   const text = { stdout: '', stderr: '' };
   try {
     process.chdir(cwd);
     process.env = { ...cleanEnvironment(), ...env };
     process.argv = [process.execPath, bin, ...args];
-    await runCommand(args, screenTo(text), { json: args.includes('--json'), debug: args.includes('--debug') });
+    await run(args, screenTo(text), { json: args.includes('--json'), debug: args.includes('--debug') });
     return { status: Number(process.exitCode ?? 0), ...text };
   } finally {
     process.chdir(before.cwd);

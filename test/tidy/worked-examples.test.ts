@@ -6,14 +6,17 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type * as Main from '../../src/surfaces/cli/main.ts';
+import { sluice } from '../cli/in-process.ts';
 import { read, root } from './tree.ts';
 
 const EXAMPLES = ['Add a node type', 'Add a team strategy', 'Add a budget dimension'] as const;
 const dir = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
 
 beforeAll(() => {
-  for (const path of ['src', 'bin', 'package.json', 'tsconfig.base.json'])
+  for (const path of ['src', 'package.json', 'tsconfig.base.json'])
     cpSync(join(root, path), join(dir, path), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   for (const example of EXAMPLES) {
@@ -49,7 +52,7 @@ test('the copy compiles', { timeout: 240_000 }, () => {
   expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
 });
 
-test('the node type runs', { timeout: 60_000 }, () => {
+test('the node type runs', { timeout: 60_000 }, async () => {
   const flow = {
     id: 'f',
     entry: 'n',
@@ -58,20 +61,20 @@ test('the node type runs', { timeout: 60_000 }, () => {
       { id: 'done', type: 'terminal', output: '{{ n.output }}' },
     ],
   };
-  expect(run({ flow }, {}, { items: ['a', 'b', 'c'] })).toMatchObject({ code: 'SUCCESS', output: 3 });
+  expect(await run({ flow }, {}, { items: ['a', 'b', 'c'] })).toMatchObject({ code: 'SUCCESS', output: 3 });
 });
 
-test('the strategy runs', { timeout: 60_000 }, () => {
+test('the strategy runs', { timeout: 60_000 }, async () => {
   const Orchestration = {
     Name: 't',
     Agents: ['First', 'Second'].map((Name) => ({ Name, Instructions: 'Speak.' })),
     Selection: { Type: 'reverse' },
   };
   const script = { agents: { First: [{ text: 'one' }], Second: [{ text: 'two' }] } };
-  expect(run({ Orchestration }, script, 'go')).toMatchObject({ code: 'SUCCESS', path: ['Second', 'First'] });
+  expect(await run({ Orchestration }, script, 'go')).toMatchObject({ code: 'SUCCESS', path: ['Second', 'First'] });
 });
 
-test('the budget dimension is enforced and reported', { timeout: 60_000 }, () => {
+test('the budget dimension is enforced and reported', { timeout: 60_000 }, async () => {
   const agents = [{ id: 'a', instructions: 'Speak.' }];
   const flow = {
     id: 'f',
@@ -82,9 +85,10 @@ test('the budget dimension is enforced and reported', { timeout: 60_000 }, () =>
     ],
   };
   const script = { agents: { a: [{ text: 'one' }, { text: 'two' }] } };
-  const within = (round_trips: number): unknown => run({ agents, budgets: { round_trips }, flow }, script, 'go');
-  expect(within(2)).toMatchObject({ code: 'SUCCESS', usage: { roundTrips: 2 } });
-  expect(within(1)).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+  const within = (round_trips: number): Promise<unknown> =>
+    run({ agents, budgets: { round_trips }, flow }, script, 'go');
+  expect(await within(2)).toMatchObject({ code: 'SUCCESS', usage: { roundTrips: 2 } });
+  expect(await within(1)).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
 });
 
 interface Change {
@@ -112,20 +116,14 @@ function side(diff: string, mark: '-' | '+'): string {
   return lines.map((line) => `${line.slice(1)}\n`).join('');
 }
 
-function run(document: unknown, script: unknown, input: unknown): unknown {
+async function run(document: unknown, script: unknown, input: unknown): Promise<unknown> {
   write('doc.yaml', JSON.stringify(document));
   write('script.yaml', JSON.stringify(script));
   write('input.json', JSON.stringify(input));
-  const { stdout, stderr } = node([
-    'bin/sluice.js',
-    'run',
-    'doc.yaml',
-    '--script',
-    'script.yaml',
-    '--input',
-    '@input.json',
-    '--json',
-  ]);
+  const main = pathToFileURL(join(dir, 'dist/surfaces/cli/main.js')).href;
+  const { runCommand } = (await import(main)) as typeof Main;
+  const args = ['run', 'doc.yaml', '--script', 'script.yaml', '--input', '@input.json', '--json'];
+  const { stdout, stderr } = await sluice(args, { cwd: dir }, runCommand);
   try {
     return JSON.parse(stdout);
   } catch {

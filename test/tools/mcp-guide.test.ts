@@ -7,11 +7,13 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { folder } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
+import { COMPILE_CACHE } from './mcp-program.ts';
 
 const page = readFileSync(new URL('../../docs/guide/mcp.md', import.meta.url), 'utf8');
 const require = createRequire(import.meta.url);
 const serverFile = (name: string): string =>
   join(dirname(require.resolve(`@modelcontextprotocol/server-${name}/package.json`)), 'dist/index.js');
+const CACHE = Object.entries(COMPILE_CACHE).map(([name, path]) => `${name}: ${JSON.stringify(path)}`)[0] ?? '';
 
 test('the page works as printed', { timeout: 180_000 }, async () => {
   const port = await startEverything();
@@ -23,6 +25,8 @@ test('the page works as printed', { timeout: 180_000 }, async () => {
         /command: npx, args: \["@modelcontextprotocol\/server-(\w+)"/g,
         (_, server: string) => `command: ${process.execPath}, args: ["${serverFile(server)}"`,
       )
+      .replaceAll('], trusted: true }', `], env: { ${CACHE} }, trusted: true }`)
+      .replaceAll('env: { MEMORY', `env: { ${CACHE}, MEMORY`)
       .replaceAll('localhost:3001', `127.0.0.1:${port}`),
   ]);
   expect(files.map(([name]) => name)).toHaveLength(5);

@@ -1,12 +1,9 @@
 /** MCP servers that die, hang or lie, as processes of their own, in runs of a real engine: see mcp.test.ts for single calls. */
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { mcpProgram } from './mcp-program.ts';
 import { walk } from './walk.ts';
 
-const file = join(import.meta.dirname, 'mcp-bad-server.ts');
-const server = (mode: string) => ({
-  mcp: { s: { command: process.execPath, args: ['--disable-warning=ExperimentalWarning', file, mode] } },
-});
+const server = (mode: string) => ({ mcp: { s: mcpProgram('mcp-bad-server.ts', [mode]) } });
 
 /** The agent calls the tool, and then one that works, on the same server. */
 function calling(tool: string, mode: string, timeout = 10) {

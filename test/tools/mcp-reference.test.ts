@@ -14,12 +14,17 @@ import { openMemory } from '../../src/stores/memory/open.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import { freshDir } from './call.ts';
+import { COMPILE_CACHE, mcpProgram } from './mcp-program.ts';
 
 const require = createRequire(import.meta.url);
 const program = (name: string, ...args: string[]): McpServer => ({
   command: process.execPath,
   args: [join(dirname(require.resolve(`@modelcontextprotocol/server-${name}/package.json`)), 'dist/index.js'), ...args],
+  env: COMPILE_CACHE,
 });
+/** The tools of the server `everything`, which most tests use. */
+let everything: Promise<McpLock> | undefined;
+const everythingLock = (): Promise<McpLock> => (everything ??= discoverMcp({ e: program('everything') }));
 type Call = { readonly name: string; readonly args?: { readonly [field: string]: Json } };
 
 interface Setting {
@@ -97,7 +102,7 @@ describe('the reference servers', () => {
   test('memory: what one call writes, the next one reads', async () => {
     const file = join(freshDir(), 'memory.json');
     const { results } = await agent({
-      servers: { memory: { ...program('memory'), env: { MEMORY_FILE_PATH: file } } },
+      servers: { memory: { ...program('memory'), env: { ...COMPILE_CACHE, MEMORY_FILE_PATH: file } } },
       calls: [
         [
           {
@@ -144,6 +149,7 @@ describe('the reference servers', () => {
   test('a question of a server goes to a person, and the answer back to the server', async () => {
     const { results, engine, run } = await agent({
       servers: { e: program('everything') },
+      lock: await everythingLock(),
       calls: [[{ name: 'e.trigger-elicitation-request' }]],
     });
     expect((await engine.settled(run)).state).toBe('suspended');
@@ -162,6 +168,7 @@ describe('the reference servers', () => {
   test('progress reaches the listeners of the run', async () => {
     const { results, engine, run } = await agent({
       servers: { e: program('everything') },
+      lock: await everythingLock(),
       calls: [[{ name: 'e.trigger-long-running-operation', args: { duration: 1.5, steps: 3 } }]],
     });
     const texts: string[] = [];
@@ -174,21 +181,13 @@ describe('the reference servers', () => {
   });
 
   test('sampling is not offered, so that a server cannot use the models of a run', async () => {
-    const lock = await discoverMcp({ e: program('everything') });
+    const lock = await everythingLock();
     expect(lock.servers['e']?.map(({ name }) => name)).not.toContain('trigger-sampling-request');
   });
 });
 
 describe('a lock', () => {
-  const server = (description: string): McpServer => ({
-    command: process.execPath,
-    args: [
-      '--disable-warning=ExperimentalWarning',
-      join(import.meta.dirname, 'mcp-bad-server.ts'),
-      'serve',
-      description,
-    ],
-  });
+  const server = (description: string): McpServer => mcpProgram('mcp-bad-server.ts', ['serve', description]);
 
   test('refuses a tool whose description has changed, and names the difference', async () => {
     const lock = await discoverMcp({ s: server('Says its process id.') });

@@ -6,9 +6,9 @@ import { memoryAttachments } from '../../src/effects/attachments/store.ts';
 import type { Event } from '../../src/index.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { freshDir } from './call.ts';
+import { mcpProgram } from './mcp-program.ts';
 
 const KEY = 'told-secret-key-0123456789';
-const server = join(import.meta.dirname, 'mcp-telling-server.ts');
 
 /** Runs an agent that calls one tool, with a store of attachments that the test reads. */
 async function calling(tool: string, document: object, functions: object = {}) {
@@ -49,9 +49,8 @@ async function calling(tool: string, document: object, functions: object = {}) {
   return { texts: texts.join(''), results, journal: JSON.stringify(events), stored: attachments.list(run), workDir };
 }
 
-const args = ['--disable-warning=ExperimentalWarning', server];
 const document = {
-  mcp: { s: { command: process.execPath, args, env: { TOLD_KEY: '{{env.TOLD_KEY}}' } } },
+  mcp: { s: mcpProgram('mcp-telling-server.ts', [], { TOLD_KEY: '{{env.TOLD_KEY}}' }) },
   tools: { 's.tell': { effect: 'read', mcp: 's/tell' } },
 };
 

@@ -2,21 +2,17 @@
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import { tools } from './call.ts';
 import type { Asking } from './call.ts';
 import { DATA, goodServer } from './mcp-good-server.ts';
+import { mcpProgram } from './mcp-program.ts';
 
 const DATA_SHA256 = hash('sha256', DATA, 'hex');
-const here = import.meta.dirname;
-const program = (file: string, mode: string, rest: object = {}): Json => ({
-  command: process.execPath,
-  args: ['--disable-warning=ExperimentalWarning', join(here, file), mode],
-  ...rest,
-});
+const program = (file: string, mode: string, env: { readonly [name: string]: string } = {}): Json =>
+  mcpProgram(file, [mode], env);
 const of = (server: Json, tool: string, timeoutMs = 10_000): Asking => ({
   tool: { implementation: { mcp: `s/${tool}`, server }, timeoutMs },
 });
@@ -76,10 +72,10 @@ describe('a server that works', () => {
     process.env['SLUICE_TEST_SECRET'] = 'do-not-leak';
     onTestFinished(() => void delete process.env['SLUICE_TEST_SECRET']);
     const { ask } = tools({ env: { KEY: 'k' } });
-    const server = program('mcp-good-server.ts', 'serve', { env: { GIVEN: '{{env.KEY}}' } });
+    const server = program('mcp-good-server.ts', 'serve', { GIVEN: '{{env.KEY}}' });
     expect(await ask('s.env', { name: 'GIVEN' }, of(server, 'env'))).toEqual({ ok: true, value: 'k' });
     expect(await ask('s.env', { name: 'SLUICE_TEST_SECRET' }, of(server, 'env'))).toEqual({ ok: true, value: 'unset' });
-    const lacking = program('mcp-good-server.ts', 'serve', { env: { GIVEN: '{{env.ABSENT}}' } });
+    const lacking = program('mcp-good-server.ts', 'serve', { GIVEN: '{{env.ABSENT}}' });
     expect(await ask('s.env', { name: 'GIVEN' }, of(lacking, 'env'))).toMatchObject({
       class: 'fatal',
       type: 'NotConfiguredError',
@@ -88,7 +84,7 @@ describe('a server that works', () => {
 
   test('may be used for the tools that the document lists, with any others that it has', async () => {
     const { ask } = tools();
-    const server = program('mcp-good-server.ts', 'serve', { tools: ['echo'] });
+    const server: Json = { ...mcpProgram('mcp-good-server.ts', ['serve']), tools: ['echo'] };
     expect(await ask('s.add', { a: 1, b: 2 }, of(server, 'add'))).toMatchObject({
       ok: false,
       class: 'policy',

@@ -44,7 +44,7 @@ export interface ConnectOptions {
 }
 type Transport = StdioClientTransport | StreamableHTTPClientTransport;
 
-/** Bytes. The SDK copies a message chunk by chunk, so a larger one would block the engine. */
+/** Bytes. */
 const MESSAGE_MAX = 8 * 1024 * 1024;
 const STDERR_MAX = 4 * 1024;
 const PROBE_MS = 2_000;
@@ -127,8 +127,30 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
     maxBufferSize: MESSAGE_MAX,
   });
   transport.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+  gatherLines(transport);
   return transport;
 }
+
+/**
+ * Joins the chunks of a long line once. The SDK would copy all earlier chunks with each new one, and block the engine for
+ * seconds. A later release without this field reads as it does by itself.
+ */
+function gatherLines(transport: object): void {
+  const { _readBuffer: buffer } = transport as { readonly _readBuffer?: { append(chunk: Buffer): void } };
+  if (typeof buffer?.append !== 'function') return;
+  const append = buffer.append.bind(buffer);
+  let [chunks, size]: [Buffer[], number] = [[], 0];
+  buffer.append = (chunk) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size <= MESSAGE_MAX && !chunk.includes(LINE_END)) return;
+    const line = Buffer.concat(chunks);
+    [chunks, size] = [[], 0];
+    append(line);
+  };
+}
+
+const LINE_END = 10;
 
 /** Breaks off a response that is larger than a message may be. */
 const cappedFetch: typeof fetch = async (input, init) => {
