@@ -7,6 +7,7 @@ import type { Append } from '../../src/runtime/ports.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { folder, json, report, RUN, sluice as spawned } from '../cli/cli.ts';
+import type { Ran } from '../cli/cli.ts';
 import { newProject, sluice } from '../cli/in-process.ts';
 import { freshPaths } from './place.ts';
 
@@ -43,6 +44,7 @@ test.each([
   const temporary = folder();
   chmodSync(temporary, 0o777);
   const options = { cwd, env: { TMPDIR: temporary }, ...auditor };
+  const outputs = new Map<string | undefined, Ran>();
   for (const command of [
     ['audit', 'verify'],
     ['show', 'r_1'],
@@ -53,8 +55,9 @@ test.each([
   ]) {
     const ran = await spawned([...command, '--json'], options);
     expect([command[0], ran.status, ran.stderr]).toEqual([command[0], 0, '']);
-    if (command[0] === 'show') expect(report(ran).state).toBe('suspended');
+    outputs.set(command[0], ran);
   }
+  expect(report(outputs.get('show') as Ran).state).toBe('suspended');
 });
 
 test.for([
