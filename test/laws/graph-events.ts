@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { declaredOf } from '../../src/core/declared.ts';
 import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
 import { createProgram } from '../../src/core/program.ts';
-import type { EventBody, WriteRecord } from '../../src/ir/events.ts';
+import type { EventBody, Origin, WriteRecord } from '../../src/ir/events.ts';
 import { pure } from '../../src/runtime/engine/pure.ts';
 import { appends, values } from './events.ts';
 import { flowOf, tool } from './flow.ts';
@@ -129,7 +129,20 @@ function accepted(
   ];
 }
 
-const started = fc.tuple(values, fc.nat(), fc.boolean()).map(([input, seed, hurried]): EventBody => {
+const pins = { documentDir: '/app', workRoot: '/app/.sluice/work', modules: {}, store: 's1' };
+const ORIGINS: readonly Origin[] = [
+  {},
+  { by: 'ann' },
+  { pins },
+  { by: 'ann', pins },
+  { pins: { ...pins, workRoot: '/elsewhere' } },
+  { pins: { ...pins, modules: { '/app/a.ts': 'x' } } },
+  { pins: { ...pins, script: '/app/s.yaml' } },
+  { pins: { store: 's1', modules: {}, workRoot: '/app/work', documentDir: '/app' } },
+];
+const origins = fc.constantFrom(...ORIGINS);
+
+const started = fc.tuple(values, fc.nat(), fc.boolean(), origins).map(([input, seed, hurried, origin]): EventBody => {
   const { hash, entry } = flow;
   return {
     type: 'run.started',
@@ -138,7 +151,7 @@ const started = fc.tuple(values, fc.nat(), fc.boolean()).map(([input, seed, hurr
     entry,
     input,
     seed,
-    origin: { by: 'ann' },
+    origin,
     deadline: hurried ? 99 : null,
   };
 });

@@ -8,7 +8,7 @@ import { questionOf } from '../../core/request.ts';
 import type { DoNode, Node, PickNode } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
-import type { Event, EventBody } from '../../ir/events.ts';
+import type { Event, EventBody, Origin, Pins } from '../../ir/events.ts';
 import { besides, quote, threadIn } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
 
@@ -98,10 +98,12 @@ function decoded(program: Program, fields: Fields, at: number, unpack: UnpackVal
       return { type: 'thread.ended', thread: a, ...endingAt(program, b) };
     case 'y':
       return { type: 'run.ended', ...endingAt(program, a) };
-    case 'g': {
+    case 'g':
+    case 'h': {
       const { hash: flow, entry } = program.flow;
       const deadline = e === null ? null : (e as number) + at;
-      return { type: 'run.started', run: b, flow, entry, input: unpack(a), seed: c, origin: d, deadline };
+      const origin = tag === 'g' ? d : { pins: pinsIn(d) };
+      return { type: 'run.started', run: b, flow, entry, input: unpack(a), seed: c, origin, deadline };
     }
     default:
       return null;
@@ -158,7 +160,26 @@ function started(program: Program, event: Event & EventOf<'run.started'>, pack: 
   const { run, flow, entry, input, seed, origin, deadline } = event;
   if (flow !== program.flow.hash || entry !== program.flow.entry) return null;
   const left = deadline === null ? 'null' : deadline - event.at;
-  return `["g",${pack(input)},${quote(run)},${seed},${JSON.stringify(origin)},${left}]`;
+  const folders = foldersOf(origin);
+  const tag = folders === null ? 'g' : 'h';
+  return `["${tag}",${pack(input)},${quote(run)},${seed},${JSON.stringify(folders ?? origin)},${left}]`;
+}
+
+/** The usual origin, in short: the folder of the document, the path from there to the work folder, and the store. */
+type Folders = readonly [documentDir: string, toWorkRoot: string, store: string];
+
+/** Null if the origin has anything else, or has it in another order. */
+function foldersOf({ pins, ...others }: Origin): Folders | null {
+  if (pins === undefined || Object.keys(others).length > 0 || Object.keys(pins).join() !== PINNED) return null;
+  const { documentDir, workRoot, modules, store } = pins;
+  if (documentDir === undefined || workRoot?.startsWith(documentDir) !== true || store === undefined) return null;
+  if (modules === undefined || Object.keys(modules).length > 0) return null;
+  return [documentDir, workRoot.slice(documentDir.length), store];
+}
+const PINNED = 'documentDir,workRoot,modules,store';
+
+function pinsIn([documentDir, toWorkRoot, store]: Folders): Pins {
+  return { documentDir, workRoot: `${documentDir}${toWorkRoot}`, modules: {}, store };
 }
 
 function requested(program: Program, event: Event & EventOf<'effect.requested'>): string | null {
