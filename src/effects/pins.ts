@@ -26,13 +26,31 @@ export interface Folders {
 /** Throws when a module, a package that it imports, or a program lies in a folder where an agent could replace it. */
 export function pinsOf(flow: CompiledFlow, { documentDir, workDir }: Folders): Pins {
   const root = resolve(documentDir);
-  const modules = codeOf(moduleFiles(flow, root)).hashes;
+  const files = filesOf(flow, root);
+  const modules = codeOf(files.modules).hashes;
   const workRoot = resolve('.sluice', 'work');
   const folder = workDir === undefined ? undefined : realPath(resolve(workDir));
   const places = { documentDir: root, ...(folder === undefined ? { workRoot } : { workDir: folder }) };
   refuseWritable(Object.keys(modules), places);
-  refuseWritable(programFiles(flow, root), places, 'program');
+  refuseWritable(files.programs, places, 'program');
   return { ...places, modules };
+}
+
+interface Files {
+  readonly documentDir: string;
+  readonly modules: readonly string[];
+  readonly programs: readonly string[];
+}
+const known = new WeakMap<CompiledFlow, Files>();
+
+/** The names of the files follow from the flow, so runs of one flow look for them once. */
+function filesOf(flow: CompiledFlow, documentDir: string): Files {
+  let files = known.get(flow);
+  if (files?.documentDir !== documentDir) {
+    files = { documentDir, modules: moduleFiles(flow, documentDir), programs: programFiles(flow, documentDir) };
+    known.set(flow, files);
+  }
+  return files;
 }
 
 /** Also pins a run to the module that exports its definition. */

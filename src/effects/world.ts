@@ -13,7 +13,7 @@ import { SluiceError } from '../runtime/errors.ts';
 import { fail } from '../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StoredAttachment } from '../runtime/ports.ts';
 import { Attachments } from './attachments/attachments.ts';
-import { attachInput, requireTaken, type AttachInputOptions } from './attachments/input.ts';
+import { attachInput, mayHoldAttachments, requireTaken, type AttachInputOptions } from './attachments/input.ts';
 import { memoryAttachments } from './attachments/store.ts';
 import { evidencePerformer } from './evidence/performer.ts';
 import { functionPerformer, type FlowTools, type ModelFunction, type ToolFunction } from './functions/performer.ts';
@@ -127,6 +127,8 @@ export function createWorld(options: WorldOptions = {}): World {
       for (const call of calls) requireCall(options, flow, call);
     },
     attachInput: async (flow, run, input, given = {}) => {
+      const models = realTargets(options, flow);
+      if (!mayHoldAttachments(input, given)) return input;
       const { documentDir = '.', workDir, http } = options.toolOptions ?? {};
       const folders = [documentDir, ...(workDir === undefined ? [] : [workDir])];
       // A run that is refused leaves nothing in the store.
@@ -140,7 +142,7 @@ export function createWorld(options: WorldOptions = {}): World {
           protectName,
         }),
       );
-      requireTaken(refs, realTargets(options, flow));
+      requireTaken(refs, models);
       for (const id of read.list(run)) attachments.add(run, read.find(run, id) as StoredAttachment);
       return value;
     },

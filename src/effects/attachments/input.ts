@@ -19,6 +19,12 @@ export interface AttachInputOptions {
 }
 type AddAny = (source: AttachmentSource, isOperator: boolean) => Promise<AttachmentRef>;
 
+/** False for the usual input. */
+export function mayHoldAttachments(input: unknown, { parts = false, files = [] }: AttachInputOptions): boolean {
+  if (files.length > 0) return true;
+  return typeof input === 'string' ? input.includes('"attachment"') : holdsAttachment(input, parts);
+}
+
 /** The input with references. Throws a SluiceError. */
 export async function attachInput(
   flow: CompiledFlow,
@@ -53,8 +59,8 @@ function refuse(help: string): (error: unknown) => never {
 
 /** Text that is JSON is read as JSON: most notations take the input as text. */
 async function readInput(reader: InputReader, input: unknown): Promise<unknown> {
-  if (typeof input !== 'string') return reader.mayRead(input) ? reader.read(input) : input;
-  const parsed = input.includes('"attachment"') ? parsedJson(input) : null;
+  if (typeof input !== 'string') return reader.read(input);
+  const parsed = parsedJson(input);
   if (parsed === null) return input;
   const value = await reader.read(parsed);
   return reader.added.length === 0 ? input : JSON.stringify(value);
@@ -124,6 +130,12 @@ type Add = (source: AttachmentSource) => Promise<AttachmentRef>;
 const COUNT_MAX = 50;
 const DEPTH_MAX = 100;
 
+function holdsAttachment(value: unknown, parts: boolean, depth = 0): boolean {
+  if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return false;
+  if (value instanceof Attachment || (parts && Object.hasOwn(value, 'attachment'))) return true;
+  return Object.values(value).some((each) => holdsAttachment(each, parts, depth + 1));
+}
+
 /** Replaces every attachment of an input by its reference. `parts`: also the written form of the command line. */
 class InputReader {
   readonly #add: Add;
@@ -133,14 +145,6 @@ class InputReader {
   constructor(add: Add, parts: boolean) {
     this.#add = add;
     this.#parts = parts;
-  }
-
-  /** False for the usual input, which has no attachments and is not copied. */
-  mayRead(value: unknown, depth = 0): boolean {
-    if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return false;
-    if (value instanceof Attachment || (this.#parts && Object.hasOwn(value, 'attachment'))) return true;
-    for (const key in value) if (this.mayRead((value as { [key: string]: unknown })[key], depth + 1)) return true;
-    return false;
   }
 
   async read(value: unknown, depth = 0): Promise<unknown> {

@@ -19,6 +19,10 @@ export class Retention {
     this.#options = options;
   }
 
+  hasRule({ notation, view }: CompiledFlow): boolean {
+    return view?.retain !== undefined || (this.#options.retain?.[notation] ?? view?.keepEnded) !== undefined;
+  }
+
   /** Applies the rule of a flow to its runs for one tenant, and the rule of the engine to its notation. */
   async apply(flow: CompiledFlow, tenant: string | null): Promise<readonly RunId[]> {
     const { retain, store } = this.#options;

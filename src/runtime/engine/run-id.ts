@@ -1,5 +1,5 @@
 /** The ids of runs. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 
@@ -15,7 +15,14 @@ export function newRunId(): RunId {
   return `r_${Date.now().toString(36)}${randomHex()}`;
 }
 
-/** 32 random bits. `randomUUID` draws from a pool, which is faster than a system call each time. */
+/** 32 random bits. They come from a pool, which is faster than a system call each time. */
 export function randomHex(): string {
-  return randomUUID().slice(0, 8);
+  if (used === pool.length) {
+    pool = randomBytes(4096);
+    used = 0;
+  }
+  used += 4;
+  return pool.toString('hex', used - 4, used);
 }
+let pool: Buffer = Buffer.alloc(0);
+let used = 0;

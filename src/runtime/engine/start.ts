@@ -1,7 +1,7 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
 import { canonical } from '../../expr/canonical.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Instant, RunId } from '../../ir/events.ts';
+import type { Instant, Origin, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
@@ -37,9 +37,10 @@ export class Starter {
     await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
     const request = { run, flow, origin, spent: UNSPENT };
-    const isReserved = await quotas.start(request);
+    const isReserved = quotas.concern(origin) && (await quotas.start(request));
     try {
-      const input = await this.#protectedInput(flow, run, options);
+      const given = checkedInput(options.input ?? null);
+      const input = flow.pii === undefined ? given : await this.#protectedInput(flow, run, given, origin);
       if (isReserved) await quotas.confirm(request);
       return await this.#startReserved(flow, run, { ...options, input });
     } catch (error) {
@@ -72,7 +73,7 @@ export class Starter {
     } finally {
       this.#starting.delete(run);
     }
-    await this.#retention.apply(flow, origin.tenant ?? null);
+    if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null);
     return run;
   }
 
@@ -82,9 +83,8 @@ export class Starter {
   }
 
   /** Personal data is replaced before the first event is written. */
-  async #protectedInput(flow: CompiledFlow, run: RunId, { input, origin }: StartOptions): Promise<Json> {
-    const given = checkedInput(input ?? null);
-    return (await this.#host.performer.protect?.(flow, run, given, origin?.pins?.documentDir)) ?? given;
+  async #protectedInput(flow: CompiledFlow, run: RunId, input: Json, { pins }: Origin): Promise<Json> {
+    return (await this.#host.performer.protect?.(flow, run, input, pins?.documentDir)) ?? input;
   }
 
   async #refuseRemoved(run: RunId): Promise<void> {

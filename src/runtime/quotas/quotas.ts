@@ -51,6 +51,11 @@ export class Quotas {
     for (const [tenant, quota] of Object.entries(options.given ?? {})) checkedQuota(tenant, quota);
   }
 
+  /** False if no quota can concern a run. */
+  concern({ tenant }: Origin): boolean {
+    return tenant !== undefined || this.#options.given !== undefined;
+  }
+
   /** Reserves for a run that starts now. True if this call made a reservation; throws if it does not fit. */
   async start(run: Run): Promise<boolean> {
     const quota = await this.#quotaOf(run.origin.tenant);

@@ -34,10 +34,25 @@ export interface RunEnd {
 }
 
 export function sealOf(store: string, sealed: SealedRun): string {
-  const { run, graph, flow, notation, status, code, startedAt, updatedAt, due } = sealed;
-  const { tenant, user, parent, events, head, signed } = sealed;
-  const fields = [store, run, graph, flow, notation, status, code, startedAt, updatedAt, due];
-  return hash('sha256', JSON.stringify([...fields, tenant, user, parent, events, head, signed]), 'base64url');
+  const text = JSON.stringify([
+    store,
+    sealed.run,
+    sealed.graph,
+    sealed.flow,
+    sealed.notation,
+    sealed.status,
+    sealed.code,
+    sealed.startedAt,
+    sealed.updatedAt,
+    sealed.due,
+    sealed.tenant,
+    sealed.user,
+    sealed.parent,
+    sealed.events,
+    sealed.head,
+    sealed.signed,
+  ]);
+  return hash('sha256', text, 'base64url');
 }
 
 /** Of a row in `ends`. It is written with every append, so one hash is both its seal and its weight. */
