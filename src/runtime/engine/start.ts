@@ -1,7 +1,7 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
 import { canonical } from '../../expr/canonical.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Instant, Origin, RunId } from '../../ir/events.ts';
+import type { Instant, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
@@ -40,7 +40,8 @@ export class Starter {
     const isReserved = quotas.concern(origin) && (await quotas.start(request));
     try {
       const given = checkedInput(options.input ?? null);
-      const input = flow.pii === undefined ? given : await this.#protectedInput(flow, run, given, origin);
+      // Personal data is replaced before the first event is written.
+      const input = (await this.#host.performer.protect?.(flow, run, given, origin.pins?.documentDir)) ?? given;
       if (isReserved) await quotas.confirm(request);
       return await this.#startReserved(flow, run, { ...options, input });
     } catch (error) {
@@ -80,11 +81,6 @@ export class Starter {
   /** Scripted answers count only in a run that started with a script. */
   #scripted({ people }: CompiledFlow): { readonly scripted?: true } {
     return people === undefined || this.#host.performer.answer === undefined ? {} : { scripted: true };
-  }
-
-  /** Personal data is replaced before the first event is written. */
-  async #protectedInput(flow: CompiledFlow, run: RunId, input: Json, { pins }: Origin): Promise<Json> {
-    return (await this.#host.performer.protect?.(flow, run, input, pins?.documentDir)) ?? input;
   }
 
   async #refuseRemoved(run: RunId): Promise<void> {
