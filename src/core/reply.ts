@@ -1,4 +1,5 @@
 /** The readings of a text reply: the JSON object in it, the text, and any other JSON value. */
+import { parseJson } from '../expr/parse-json.ts';
 import type { Json } from '../expr/json.ts';
 import { objectsIn } from '../expr/objects.ts';
 
@@ -48,7 +49,7 @@ const FENCE = '```';
 /** The value of a JSON text; null if it is not JSON. */
 export function parsedJson(value: Json): Json {
   try {
-    return typeof value === 'string' ? (JSON.parse(value) as Json) : null;
+    return typeof value === 'string' ? (parseJson(value)) : null;
   } catch {
     return null;
   }

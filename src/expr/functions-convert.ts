@@ -2,6 +2,7 @@
  * Functions that look at a value as a whole: its size, its type, its conversion. Null in gives null out, except that
  * `size(null)` is 0 and `type(null)` is a type.
  */
+import { parseJson } from './parse-json.ts';
 import { toInt, toUint } from './operators.ts';
 import { fromUtf8, toJson as jsonOf, utf8 } from './output.ts';
 import { chargeText } from './context.ts';
@@ -53,7 +54,7 @@ export const CONVERT_FUNCTIONS: FnTable = {
       if (typeof a !== 'string') return a;
       chargeText(env, a.length);
       try {
-        return JSON.parse(a) as Value;
+        return parseJson(a) as Value;
       } catch {
         return null;
       }

@@ -2,6 +2,7 @@
  * Functions on lists, and the search for data inside a text. Null in gives null out, except that a part of nothing is an
  * empty list.
  */
+import { parseJson } from './parse-json.ts';
 import { charge, chargeText } from './context.ts';
 import type { Env } from './context.ts';
 import { equals } from './operators.ts';
@@ -87,7 +88,7 @@ export const LIST_FUNCTIONS: FnTable = {
     },
   },
   /** The one JSON object in a text, also inside a fence or prose; null if there is none, or if there are different ones. */
-  jsonIn: searching('jsonIn', (text) => JSON.parse(text) as Value),
+  jsonIn: searching('jsonIn', (text) => parseJson(text) as Value),
   /** The same, except that a number with more digits than can be kept stays the text that it was written as. */
   exactIn: searching('exactIn', (text) => JSON.parse(text, asWritten as Reviver) as Value),
 };
@@ -125,7 +126,7 @@ function dataIn(env: Env, text: string): Value {
   if (!/^\s*[{[]/.test(text)) return null;
   chargeText(env, text.length * 5);
   try {
-    return JSON.parse(text) as Value;
+    return parseJson(text) as Value;
   } catch {
     return null;
   }

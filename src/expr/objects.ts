@@ -1,6 +1,6 @@
 /** Finds the JSON objects in a text: the whole text, objects in fences, and objects in prose. */
+import { parseJson } from './parse-json.ts';
 import { sortedText } from './json.ts';
-import type { Json } from './json.ts';
 
 /** The texts of the different objects, in order. Objects with the same content count once. */
 export function objectsIn(text: string): readonly string[] {
@@ -14,7 +14,7 @@ export function objectsIn(text: string): readonly string[] {
     work -= (end < 0 ? text.length : end) - at;
     const part = end < 0 ? '' : text.slice(at, end);
     const isObject = isObjectText(part);
-    if (isObject) found.set(sortedText(JSON.parse(part) as Json), part);
+    if (isObject) found.set(sortedText(parseJson(part)), part);
     at = text.indexOf('{', isObject ? end : at + 1);
   }
   return [...found.values()];

@@ -1,5 +1,6 @@
 /** Mail as every store keeps it: with a hash over the store, the run and the text. */
 import { hash } from 'node:crypto';
+import { parseJson } from '../expr/parse-json.ts';
 import type { RunId } from '../ir/events.ts';
 import type { MailFact } from '../runtime/ports.ts';
 
@@ -11,7 +12,7 @@ export function hashMail(store: string, run: RunId, fact: string): string {
 export function readMail(store: string, run: RunId, fact: string, hashed: string): MailFact | null {
   if (hashMail(store, run, fact) !== hashed) return null;
   try {
-    const read: unknown = JSON.parse(fact);
+    const read: unknown = parseJson(fact);
     return isMailFact(read) ? read : null;
   } catch {
     return null;

@@ -1,6 +1,7 @@
 /** What is stored is what was decided. A failure prints its seed; SEED runs it again. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseJson } from '../../src/expr/parse-json.ts';
 import { decodeEvents, encodeEvents } from '../../src/runtime/journal/codec.ts';
 import { createShelf } from '../../src/runtime/journal/values.ts';
 import { TYPES, appends, values } from './events.ts';
@@ -68,7 +69,7 @@ describe('values', () => {
     fc.assert(
       fc.property(fc.array(values, { maxLength: 5 }), (list) => {
         const writer = createShelf([]);
-        const packed = list.map((value) => JSON.parse(writer.pack(value)) as never);
+        const packed = list.map((value) => parseJson(writer.pack(value)) as never);
         const reader = createShelf(writer.takeNew());
         expect(packed.map((stored) => reader.unpack(stored))).toEqual(list);
       }),

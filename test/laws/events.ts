@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { FAILURE_CLASSES, TERMINAL_CODES } from '../../src/ir/codes.ts';
 import type { Json } from '../../src/expr/json.ts';
+import { parseJson } from '../../src/expr/parse-json.ts';
 import type { Event, EventBody, EventType, Recorded } from '../../src/ir/events.ts';
 import { ANY_CHARACTER } from '../any-character.ts';
 
@@ -24,7 +25,7 @@ const text = fc.oneof(
   fc.string({ unit: ANY_CHARACTER, maxLength: 8 }),
 );
 /** As it would come back from a store: without -0 and without what JSON cannot say. */
-const plain = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
+const plain = fc.jsonValue({ maxDepth: 3 }).map((value) => parseJson(JSON.stringify(value)));
 export const values: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: plain },
   fc.constantFrom<Json[]>(
@@ -38,6 +39,8 @@ export const values: fc.Arbitrary<Json> = fc.oneof(
     '$blob',
     { $blob: null },
   ),
+  // Keys that JSON escapes, and keys that an object has already.
+  fc.array(fc.tuple(text, plain), { maxLength: 4 }).map((entries) => Object.fromEntries(entries)),
   plain.map((value) => ({ $literal: value })),
   plain.map((value) => ({ first: 1, $literal: value })),
   // Big ones are put aside.

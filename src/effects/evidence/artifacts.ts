@@ -1,5 +1,6 @@
 /** Reads the artifacts of a session: the brief, the test report, and the settings that say where they are. */
 import { createHash } from 'node:crypto';
+import { parseJson } from '../../expr/parse-json.ts';
 import { ARTIFACTS } from '../../catalog/validators.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
@@ -18,7 +19,7 @@ export async function readObject(evidence: Evidence, path: string): Promise<Read
   const text = await evidence.readText(path);
   if (text === null) return { ok: false, why: `\`${path}\` does not exist` };
   try {
-    const value = JSON.parse(text) as Json;
+    const value = parseJson(text);
     if (isRecord(value)) return { ok: true, value };
     return { ok: false, why: `\`${path}\` is not a JSON object` };
   } catch {

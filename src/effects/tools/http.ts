@@ -1,4 +1,5 @@
 /** HTTP tools: requests that an agent writes, to allowed hosts, and requests that a document declares. */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { textOf } from '../prompt/messages.ts';
 import { addressIn, hostOf } from './hosts.ts';
@@ -245,7 +246,7 @@ function limits({ signal, timeoutMs, clean }: ToolCall, http: HttpOptions): Para
 function bodyOf({ headers, body, truncated }: HttpResponse): Json {
   if (truncated || !/\bjson\b/i.test(headers['content-type'] ?? '')) return body;
   try {
-    return JSON.parse(body) as Json;
+    return parseJson(body);
   } catch {
     return body;
   }

@@ -1,4 +1,5 @@
 /** Tools for JSON texts. */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
@@ -41,7 +42,7 @@ function objectOf(call: ToolCall, field: string): { readonly [key: string]: Json
 
 function parsed({ args }: ToolCall, field: string): Json {
   try {
-    return JSON.parse(String(args[field])) as Json;
+    return parseJson(String(args[field]));
   } catch (error) {
     throw fail('semantic', 'ArgumentError', `\`${field}\` is not valid JSON: ${reasonOf(error)}`);
   }

@@ -1,4 +1,5 @@
 /** Shell tools: commands that an agent writes, and commands that a document declares. */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { shellRunner, type ShellRunner } from './sandbox.ts';
 import { expandText, type Scope } from './template.ts';
@@ -132,7 +133,7 @@ function argumentVariables(args: Args): { [name: string]: string } {
 function parsed(output: string): Json {
   const text = output.trim();
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch {
     return text;
   }

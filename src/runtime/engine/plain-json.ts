@@ -2,6 +2,7 @@
  * Turns the result of a tool, or the input of a caller, into JSON that the journal can store. A value that is already JSON
  * passes unchanged, after a walk that is cheaper than serialising it. A result that cannot be stored is a failure of the call.
  */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../failures.ts';
 
@@ -27,14 +28,14 @@ export function plainJson(value: unknown): Json {
   if (sizeOf(value, 0, Infinity) !== null) return value as Json;
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new TypeError(`it is a ${typeof value}`);
-  return JSON.parse(text) as Json;
+  return parseJson(text);
 }
 
 /** Dates, class instances and holes become what `JSON.stringify` makes of them, so that run and journal agree. */
 function normalised(name: string, value: unknown, max: number): Json {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw failed('ResultError', `the result of \`${name}\` is not JSON`);
-  return text.length > max ? tooLarge(name, max) : (JSON.parse(text) as Json);
+  return text.length > max ? tooLarge(name, max) : (parseJson(text));
 }
 
 /** The approximate size in characters, or null if the value is not JSON. Stops counting above the maximum. */

@@ -2,6 +2,7 @@
  * The stored form of single events. Frequent events have a short positional form; rare ones are plain JSON. Fields that
  * follow from the context (seq, time, the thread inside a key) are not stored.
  */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Event, EventBody, Recorded, Settled, WriteRecord } from '../../ir/events.ts';
 
@@ -48,7 +49,7 @@ function encodeRequested(event: EventOf<'effect.requested'>, pack: PackValue): s
   const more = besides(event);
   const lead = `["r",${quote(key)},${quote(node)},"${kind}",${quote(name)},"${input}",${deadline === null ? 'null' : deadline - event.at}`;
   if (more === null && undo === undefined) return `${lead}${optional(charge)}]`;
-  const undone = undo === undefined ? undefined : { ...undo, args: JSON.parse(pack(undo.args)) as Json };
+  const undone = undo === undefined ? undefined : { ...undo, args: parseJson(pack(undo.args)) };
   return `${lead},${JSON.stringify(charge ?? null)},${JSON.stringify({ ...more, undo: undone })}]`;
 }
 

@@ -4,6 +4,7 @@
  * Decoding gives back exactly the encoded events. A stored form never changes its meaning: a new form gets a new tag.
  */
 import { crc32 } from 'node:zlib';
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, EventBody } from '../../ir/events.ts';
@@ -60,7 +61,7 @@ const FACTS: ReadonlySet<EventBody['type']> = new Set([
 
 /** The first fact that does not match its checksum. The hash shows that an append was changed; this shows where. */
 export function damagedFact(program: Program, body: string, events: readonly Event[], pack: PackValue): Event | null {
-  const marks = (JSON.parse(body) as Json[]).filter((each) => typeof each === 'number');
+  const marks = (parseJson(body) as Json[]).filter((each) => typeof each === 'number');
   const facts = events.filter(isFact);
   return facts.find((event, index) => crc32(encodeOne(program, event, pack)) !== marks[index]) ?? null;
 }
@@ -73,7 +74,7 @@ export function decodeEvents(
   unpack: UnpackValue,
 ): readonly Event[] {
   const events: EventBody[] = [];
-  for (const each of JSON.parse(body) as Json[]) {
+  for (const each of parseJson(body) as Json[]) {
     if (typeof each === 'number' || typeof each === 'string') continue;
     if (!Array.isArray(each) || !decodeByGraph(program, each, at, unpack, events))
       events.push(decodeEvent(each, at, unpack));
@@ -92,7 +93,7 @@ export function readableEvents(program: Program, body: string): number {
   const events: EventBody[] = [];
   for (const line of body.replace(/^\[/, '').split(',\n')) {
     try {
-      const each = JSON.parse(line) as Json;
+      const each = parseJson(line);
       if (!Array.isArray(each) || !decodeByGraph(program, each, 0, (value) => value, events))
         events.push(decodeEvent(each, 0, (value) => value));
     } catch {

@@ -2,6 +2,7 @@
  * A run as a file that stands alone, and the heads of all runs. Both are checked without the database: the file by its own chain, the
  * heads against a database that may have been rolled back or rewritten since.
  */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Instant, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
@@ -150,7 +151,7 @@ export async function compareHeads(store: Store, { store: id, runs }: HeadsFile)
 
 function parsed(text: string): { readonly [field: string]: unknown } | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return typeof value === 'object' && value !== null ? (value as { [field: string]: unknown }) : null;
   } catch {
     return null;

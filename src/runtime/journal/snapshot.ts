@@ -6,6 +6,7 @@
  * run that continues from a snapshot uses nothing that the end of its chain does not cover.
  */
 import { hash } from 'node:crypto';
+import { parseJson } from '../../expr/parse-json.ts';
 import type { RunState } from '../../ir/events.ts';
 
 /** A state with the amount of events since its last snapshot. */
@@ -34,7 +35,7 @@ export function printIn(body: string): string | null {
 }
 
 export function thawState(body: string): RunState {
-  const { graph: _, ...stored } = JSON.parse(body) as Omit<RunState, 'threads' | 'pending' | 'queue'> & {
+  const { graph: _, ...stored } = parseJson(body) as unknown as Omit<RunState, 'threads' | 'pending' | 'queue'> & {
     graph?: string;
     threads: [];
     pending: [];

@@ -2,6 +2,7 @@
  * Reads stored graphs. The runs of a flow share the text of its graph, so the last few graphs stay in memory. The key is the
  * whole text: a graph that was changed from outside is read again.
  */
+import { parseJson } from '../../expr/parse-json.ts';
 import { createProgram } from '../../core/program.ts';
 import type { Program } from '../../core/program.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -12,7 +13,7 @@ const KEPT_MAX = 16;
 
 /** Throws a `SyntaxError` if the text is not JSON. */
 export const storedProgram: (graph: string) => Program = kept((graph) =>
-  createProgram(JSON.parse(graph) as CompiledFlow, pure),
+  createProgram(parseJson(graph) as unknown as CompiledFlow, pure),
 );
 
 /** SHA-256 of the text. The chain of a run starts from it. */

@@ -1,5 +1,6 @@
 /** Stores big values once per run, by hash. Events refer to them. */
 import { hash } from 'node:crypto';
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { SluiceError } from '../errors.ts';
 import type { Blob } from '../ports.ts';
@@ -55,7 +56,7 @@ class RunShelf implements Shelf {
         `the journal lacks the value ${id} that an event refers to`,
         'run `sluice audit verify`',
       );
-    return JSON.parse(body) as Json;
+    return parseJson(body);
   };
 
   takeNew(): readonly Blob[] {

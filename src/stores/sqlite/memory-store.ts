@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { parseJson } from '../../expr/parse-json.ts';
 import {
   entryHash,
   isOperator,
@@ -313,7 +314,7 @@ function entryOf(row: Row): MemoryEntry {
     expiresAt: Number(row['expires_at']),
   } as const;
   try {
-    const { seal, ...body } = JSON.parse(String(row['body'])) as MemoryEntry & { readonly seal?: string };
+    const { seal, ...body } = parseJson(String(row['body'])) as unknown as MemoryEntry & { readonly seal?: string };
     const entry: MemoryEntry = { ...body, ...kept };
     return seal === sealOf(entry) ? entry : { ...entry, ...CHANGED };
   } catch {

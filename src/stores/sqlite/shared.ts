@@ -1,4 +1,5 @@
 /** Values that all processes of a database share, and the acts of operators on them. Each change is one transaction. */
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { hashShared, linkAct } from '../../runtime/journal/chain.ts';
 import type { OperatorAct, Shared } from '../../runtime/ports.ts';
@@ -10,7 +11,7 @@ export function createShared(connection: Connection, seals: Seals): Shared {
   const statements = connection.prepareAll(SQL);
   /** A value that was changed from outside counts as absent. */
   const valueIn = (key: string, [text, hashed]: readonly [string, string]): Json =>
-    hashShared(store, key, text) === hashed ? (JSON.parse(text) as Json) : null;
+    hashShared(store, key, text) === hashed ? (parseJson(text)) : null;
   const read = (key: string): Json => {
     const row = statements.get.get(key) as unknown as [string, string] | undefined;
     return row === undefined ? null : valueIn(key, row);

@@ -1,4 +1,5 @@
 /** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. Nothing is preselected. */
+import { parseJson } from '../../expr/parse-json.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -137,7 +138,7 @@ export function currentUser(): string {
 
 function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 /** Parses option values. Errors name the option and the value it takes. */
 import { isIP } from 'node:net';
+import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { didYouMean } from '../../compile/diagnose/nearest.ts';
 import { createFolder } from '../../effects/create-folder.ts';
@@ -11,7 +12,7 @@ import { dirname, resolve } from 'node:path';
 export function readJson(option: string, given: string | undefined): Json | undefined {
   if (given === undefined) return undefined;
   try {
-    return JSON.parse(given) as Json;
+    return parseJson(given);
   } catch (error) {
     throw usage(
       `\`${option}\` takes JSON: ${error instanceof Error ? error.message : 'not valid JSON'}`,

@@ -1,4 +1,5 @@
 /** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
+import { parseJson } from '../../../expr/parse-json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
@@ -73,7 +74,7 @@ function valuesOf(set: readonly Pair[], isFlow: boolean): { readonly [slot: stri
 /** Text without quotes is taken as text, unless it begins like an object, a list or a text in quotes. */
 function parsed(slot: string, text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch (error) {
     if (!/^\s*[[{"]/.test(text)) return text;
     throw usage(

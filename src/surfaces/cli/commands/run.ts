@@ -1,4 +1,5 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
+import { parseJson } from '../../../expr/parse-json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { dirname, resolve } from 'node:path';
@@ -138,7 +139,7 @@ function readInput(given: string | undefined, notation: string): Json {
 
 function parse(text: string, file: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch (error) {
     if (!/^\s*(\{\s*["}]|\[)/.test(text)) return { message: text };
     throw notJson(text, file, error instanceof Error ? error.message : '');
