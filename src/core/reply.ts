@@ -49,7 +49,7 @@ const FENCE = '```';
 /** The value of a JSON text; null if it is not JSON. */
 export function parsedJson(value: Json): Json {
   try {
-    return typeof value === 'string' ? (parseJson(value)) : null;
+    return typeof value === 'string' ? parseJson(value) : null;
   } catch {
     return null;
   }

@@ -35,7 +35,7 @@ export function plainJson(value: unknown): Json {
 function normalised(name: string, value: unknown, max: number): Json {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw failed('ResultError', `the result of \`${name}\` is not JSON`);
-  return text.length > max ? tooLarge(name, max) : (parseJson(text));
+  return text.length > max ? tooLarge(name, max) : parseJson(text);
 }
 
 /** The approximate size in characters, or null if the value is not JSON. Stops counting above the maximum. */

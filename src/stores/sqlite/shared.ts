@@ -11,7 +11,7 @@ export function createShared(connection: Connection, seals: Seals): Shared {
   const statements = connection.prepareAll(SQL);
   /** A value that was changed from outside counts as absent. */
   const valueIn = (key: string, [text, hashed]: readonly [string, string]): Json =>
-    hashShared(store, key, text) === hashed ? (parseJson(text)) : null;
+    hashShared(store, key, text) === hashed ? parseJson(text) : null;
   const read = (key: string): Json => {
     const row = statements.get.get(key) as unknown as [string, string] | undefined;
     return row === undefined ? null : valueIn(key, row);
