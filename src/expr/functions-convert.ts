@@ -54,7 +54,7 @@ export const CONVERT_FUNCTIONS: FnTable = {
       if (typeof a !== 'string') return a;
       chargeText(env, a.length);
       try {
-        return parseJson(a) as Value;
+        return parseJson(a);
       } catch {
         return null;
       }

@@ -88,7 +88,7 @@ export const LIST_FUNCTIONS: FnTable = {
     },
   },
   /** The one JSON object in a text, also inside a fence or prose; null if there is none, or if there are different ones. */
-  jsonIn: searching('jsonIn', (text) => parseJson(text) as Value),
+  jsonIn: searching('jsonIn', (text) => parseJson(text)),
   /** The same, except that a number with more digits than can be kept stays the text that it was written as. */
   exactIn: searching('exactIn', (text) => JSON.parse(text, asWritten as Reviver) as Value),
 };
@@ -126,7 +126,7 @@ function dataIn(env: Env, text: string): Value {
   if (!/^\s*[{[]/.test(text)) return null;
   chargeText(env, text.length * 5);
   try {
-    return parseJson(text) as Value;
+    return parseJson(text);
   } catch {
     return null;
   }
