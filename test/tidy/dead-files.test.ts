@@ -47,6 +47,19 @@ test('each command in package.json that names a file finds it', () => {
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
+test('the map of the architecture names every folder of src', () => {
+  const [, map = ''] = /## Map of `src`\n([\s\S]*?)\n## /.exec(read('docs/ARCHITECTURE.md')) ?? [];
+  const folders = new Set(codeFiles('src').map(({ path }) => dirname(path).split('/').slice(1, 3).join('/')));
+  const isNamed = (folder: string): boolean => {
+    const [top = '', inner] = folder.split('/');
+    return inner === undefined
+      ? new RegExp(`\\| \`${top}[\`/]`).test(map)
+      : map.includes(`\`${folder}\``) ||
+          map.split('\n').some((row) => row.startsWith(`| \`${top}\``) && row.includes(`\`${inner}\``));
+  };
+  expect([...folders].filter((folder) => folder !== '' && !isNamed(folder))).toEqual([]);
+});
+
 test('a store imports no other store', () => {
   const folder = (path: string): string => path.split('/').slice(0, 3).join('/');
   const isStore = (path: string): boolean => /^src\/stores\/\w+\//.test(path);
