@@ -78,6 +78,22 @@ describe('retain', () => {
 });
 
 describe('prune', () => {
+  test('a removed run is not mistaken for one whose id begins with its id, and an empty id names no run', async () => {
+    const cwd = folder({ 'f.yaml': flowWith(''), 's.yaml': SCRIPT });
+    await start(cwd, 'r1');
+    await start(cwd, 'r12');
+    expect((await sluice(['prune', '--keep', '1'], { cwd })).stdout).toContain('r1\n');
+    expect((await sluice(['show', 'r'], { cwd })).stdout).toContain('r12');
+    expect((await sluice(['show', 'r1'], { cwd })).stderr).toContain('run `r1` was removed');
+    for (const command of [
+      ['show', ''],
+      ['resume', ''],
+      ['audit', 'verify', ''],
+      ['signal', '', 'go'],
+    ])
+      expect((await sluice(command, { cwd })).stderr, command.join(' ')).toContain('there is no run ``');
+  });
+
   test('removes by number and age, never a run that has not ended', async () => {
     const cwd = folder({ 'f.yaml': flowWith(''), 's.yaml': SCRIPT, 'wait.yaml': 'agents: { a: [one] }\n' });
     for (const run of ['r1', 'r2', 'r3']) await start(cwd, run);

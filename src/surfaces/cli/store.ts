@@ -55,8 +55,10 @@ export async function findRun(cli: Cli, store: Store, given: string): Promise<Ru
   const { db } = cli;
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
   if ((await store.roster.find(given)) !== null) return given;
+  const removed = await store.roster.removed(given);
+  if (removed !== null) throw removedRun(removed, db);
   const runs = (await store.roster.list()).map(({ run }) => run);
-  const begun = runs.filter((run) => run.startsWith(given));
+  const begun = given === '' ? [] : runs.filter((run) => run.startsWith(given));
   if (begun.length === 1) return begun[0] as RunId;
   if (begun.length > 1)
     throw new SluiceError(
@@ -64,8 +66,6 @@ export async function findRun(cli: Cli, store: Store, given: string): Promise<Ru
       `\`${given}\` is the beginning of ${begun.length} runs`,
       'Type a few more of its letters.',
     );
-  const removed = await store.roster.removed(given);
-  if (removed !== null) throw removedRun(removed, db);
   const help = didYouMean(given, runs, 'List them with `sluice runs`.');
   throw new SluiceError('run-not-found', `there is no run \`${given}\` in \`${db}\``, help);
 }
