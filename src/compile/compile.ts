@@ -3,8 +3,7 @@
  */
 import type { CompiledFlow, FlowBody, Retention } from '../ir/nodes.ts';
 import type { Sections } from './document/schema/schema.ts';
-import { checkMemory } from './document/memory.ts';
-import { checkBoundaries, checkCompensations, checkPrices, checkVerifications } from './document/rules-check.ts';
+import { checkCompensations, checkPrices, checkRules } from './document/rules-check.ts';
 import { warnAboutBudgets, warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
 import { boundsOf } from './certificate/certificate.ts';
 import type { Bounds } from './certificate/certificate.ts';
@@ -20,13 +19,12 @@ import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
 import { warnOfTier } from './advise/ladder.ts';
 import { innerBudgets } from './document/inner-budgets.ts';
-import { checkToolApprovers, readPeople } from './document/people.ts';
+import { readPeople } from './document/people.ts';
 import { checkPolicies, readPolicies } from './document/policies.ts';
 import type { PolicyOptions } from './document/policies.ts';
 import { HALF_PAIR, type Located } from './source/located.ts';
 import { START } from './source/range.ts';
 import { locate, parseSource } from './source/source.ts';
-import { checkServerTools } from './document/server-tools-check.ts';
 import type { McpServers } from './document/schema/tools.ts';
 import type { McpLock } from '../catalog/mcp-lock.ts';
 import { verify } from './verify/verify.ts';
@@ -96,10 +94,7 @@ function compileDocument(
 ): Compiled {
   const policies = readPolicies(document, report, options);
   const people = readPeople(document, report, options.readText);
-  checkToolApprovers(document, people, report);
-  checkBoundaries(document, report);
-  checkMemory(document, report);
-  checkVerifications(document, report);
+  checkRules(document, { ...options, people }, report);
   const { retain } = document.sections.value;
   if (retain !== undefined && retain.runs === undefined && retain.days === undefined)
     report.error('missing-field', document.sections.key('retain'), '`retain` needs `runs` or `days`', {
@@ -110,7 +105,6 @@ function compileDocument(
       help: 'Only `flow` nodes of a `flow:` run them.',
     });
   checkLimits(document, notation, report);
-  checkServerTools(document, options.mcpLock, report);
   const { lowered, picture, servers } = notation.lower(
     document,
     definitionsOf(document.sections.value, {

@@ -1,5 +1,7 @@
 /** Slips in places that take almost anything: each is told with the name that was probably meant. */
 import { describe, expect, test } from 'vitest';
+import { hash } from 'node:crypto';
+import { compile } from '../../src/compile/compile.ts';
 import { compileText } from './compile-text.ts';
 
 const told = (source: string): readonly string[] =>
@@ -131,4 +133,37 @@ describe('the budget of a part of a flow', () => {
   ])('is not the data of %s', (nodes) => {
     expect(replyOf(agents + main(nodes))).toBeNull();
   });
+});
+
+describe('the tool that `verify` names', () => {
+  const looking = (verify: string): string =>
+    `tools:\n  pay: { effect: financial, verify: ${verify} }\n  find: { effect: read }\n  cancel: {}\nagents: [{ id: bot }]\n${flow}`;
+
+  test.each(['find', 'http.get', 'result.ok == true'])('may be %s', (verify) => {
+    expect(told(looking(verify))).toEqual([]);
+  });
+
+  test.each(['pay', 'cancel', 'http.post'])('is not %s, which changes something', (verify) => {
+    expect(told(looking(verify))).toEqual([
+      'error bad-value 2:37 Name a tool with `effect: read`. A lookup is made without approval.',
+    ]);
+  });
+});
+
+test('the rules of the file of a sub-flow are checked like those of a document', () => {
+  const sub = `tools:
+  pay: { effect: read, verify: "result.ok == = 1" }
+agents:
+  - { id: bot, boundary: { tools: { deny: [payy] }, fail_closed: [{ what: x, when: "tool ==" }] } }
+  - { id: clerk, memory: { validate: [{ when: "answr == 1", reason: no }] } }
+${flow}`;
+  const main = 'flow: { id: m, entry: a, nodes: [{ id: a, type: flow, flow: ./sub.yaml }] }';
+  const readText = (file: string): string | null => (file === 'sub.yaml' ? sub : null);
+  const { diagnostics } = compile(main, { file: 'main.yaml', hash: (text) => hash('sha256', text, 'hex'), readText });
+  expect(diagnostics.map(({ file, code, line }) => `${file}:${line} ${code}`)).toEqual([
+    'sub.yaml:2 bad-expression',
+    'sub.yaml:4 unknown-tool',
+    'sub.yaml:4 bad-expression',
+    'sub.yaml:5 unknown-name',
+  ]);
 });

@@ -78,7 +78,7 @@ export interface Definitions {
 export interface DefinitionOptions extends ModelOptions {
   readonly hash?: (text: string) => string;
   readonly policies?: { readonly [id: string]: string };
-  readonly mcpLock?: McpLock;
+  readonly mcpLock?: McpLock | undefined;
   readonly readText?: (file: string) => string | null;
   /** The protections that apply if the document declares none. */
   readonly protections?: Protections | undefined;

@@ -1,5 +1,11 @@
-/** Checks that boundaries name existing tools and readable conditions: a rule that matches nothing protects nothing. */
+/** Checks that rules name existing tools and readable conditions: a rule that matches nothing protects nothing. */
+import { builtinTool } from '../../catalog/builtin-tools.ts';
+import { onlyReads } from '../../ir/effect-classes.ts';
 import { isTool } from './definitions.ts';
+import type { DefinitionOptions } from './definitions.ts';
+import { checkMemory } from './memory.ts';
+import { checkToolApprovers } from './people.ts';
+import { checkServerTools } from './server-tools-check.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
 import { reportConditions, reportExpression } from '../expressions/expression.ts';
@@ -14,7 +20,20 @@ import type { Lowered } from '../lower/builder.ts';
 import { START } from '../source/range.ts';
 import type { Range } from '../source/range.ts';
 
-export function checkBoundaries({ sections, names }: ReadDocument, report: Report): void {
+/** The checks of the sections that a document and each file of a sub-flow get. */
+export function checkRules(
+  document: ReadDocument,
+  { people, mcpLock }: Pick<DefinitionOptions, 'people' | 'mcpLock'>,
+  report: Report,
+): void {
+  checkToolApprovers(document, people, report);
+  checkBoundaries(document, report);
+  checkMemory(document, report);
+  checkVerifications(document, report);
+  checkServerTools(document, mcpLock, report);
+}
+
+function checkBoundaries({ sections, names }: ReadDocument, report: Report): void {
   const known = toolNames(sections.value, names);
   checkOne(sections.value.boundary, ['boundary']);
   for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
@@ -38,9 +57,21 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
   }
 }
 
-export function checkVerifications({ sections }: ReadDocument, report: Report): void {
-  for (const [name, { verify, output }] of Object.entries(sections.value.tools)) {
-    if (verify === undefined || isTool(verify, sections.value)) continue;
+function checkVerifications({ sections }: ReadDocument, report: Report): void {
+  const { tools } = sections.value;
+  for (const [name, { verify, output }] of Object.entries(tools)) {
+    if (verify === undefined) continue;
+    if (isTool(verify, sections.value)) {
+      const { effect = 'read' } = (Object.hasOwn(tools, verify) ? tools[verify] : builtinTool(verify)) ?? {};
+      if (!onlyReads(effect))
+        report.error(
+          'bad-value',
+          sections.at('tools', name, 'verify'),
+          `\`${verify}\` looks up calls of \`${name}\`, but its effect is \`${effect}\``,
+          { help: 'Name a tool with `effect: read`. A lookup is made without approval.' },
+        );
+      continue;
+    }
     const context = { names: ['result'], ...(output === undefined ? {} : { types: { result: output } }) };
     reportExpression(verify, sections.located('tools', name, 'verify'), context, report);
   }

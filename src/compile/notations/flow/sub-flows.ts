@@ -6,7 +6,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { readDocument } from '../../document/document.ts';
-import { checkToolApprovers } from '../../document/people.ts';
+import { checkRules } from '../../document/rules-check.ts';
 import { childOf, entryOf } from '../../source/located.ts';
 import { parseSource } from '../../source/source.ts';
 import { adaptDocument } from './adapt.ts';
@@ -91,7 +91,7 @@ function readFile(node: FlowNode, path: string, standing: Standing): Standing | 
   const document = adapted === null ? null : readDocument(adapted, [FLOW_KEYS], parsed.report);
   if (document === null) return null;
   reportOuterOnly(document, parsed.report);
-  checkToolApprovers(document, definitions.people, parsed.report);
+  checkRules(document, definitions, parsed.report);
   return {
     ...standing,
     document,
