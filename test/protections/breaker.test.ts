@@ -1,11 +1,7 @@
 /** Circuit breakers: first the damage without them, then the protection. §flow/circuit-breaker */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compile, openMemory, openSqlite } from '../../src/index.ts';
+import { compile } from '../../src/index.ts';
 import type { BreakerRules } from '../../src/ir/protections.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import { CLOSED, enter, leave, setByHand } from '../../src/runtime/protections/breaker.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Call } from '../../src/runtime/ports.ts';
@@ -371,45 +367,5 @@ describe('invariant violations', () => {
     expect(await changes(third.run)).toEqual([]);
     expect(await changes(fourth.run)).toMatchObject([{ cause: 'invariant_violations', enforced: false }]);
     await one.close();
-  });
-});
-
-describe('shared through the store', () => {
-  test('two processes on one database have one breaker', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'sluice-'));
-    const clock = createVirtualClock(0);
-    const open = () => lab(() => DOWN, { store: openSqlite(join(dir, 'one.db')), clock });
-    const [one, two] = [open(), open()];
-    const flow = withBreaker({});
-    for (let index = 0; index < 3; index++) {
-      await one.run(flow);
-      await two.run(flow);
-    }
-    expect(one.sent.length + two.sent.length).toBe(5);
-    expect(await two.run(flow)).toMatchObject({ error: { type: 'BreakerOpenError' } });
-    expect(await one.store.shared.list('breaker:')).toMatchObject([
-      { key: `breaker:${ID}`, value: { status: 'open' } },
-    ]);
-    await one.close();
-    await two.close();
-    rmSync(dir, { recursive: true });
-  });
-
-  test.each(['memory', 'sqlite'])('%s: values and acts', async (kind) => {
-    const dir = mkdtempSync(join(tmpdir(), 'sluice-'));
-    const store = kind === 'memory' ? openMemory() : openSqlite(join(dir, 'one.db'));
-    const { shared } = store;
-    expect(await shared.get('a')).toBeNull();
-    expect(await shared.update('a_', () => [1, 'done'])).toBe('done');
-    await shared.update('ab', (value) => [value ?? 2, null]);
-    expect(await shared.list('a_')).toEqual([{ key: 'a_', value: 1 }]);
-    await shared.operate({ at: 1, by: 'anna', what: 'opened', key: 'a_', why: 'test' }, () => 5);
-    await shared.operate({ at: 2, by: 'ben', what: 'closed', key: 'a_', why: '' }, (value) => Number(value) + 1);
-    expect(await shared.get('a_')).toBe(6);
-    const acts = await shared.acts();
-    expect(acts).toMatchObject([{ by: 'anna' }, { by: 'ben' }]);
-    expect(new Set(acts.map(({ link }) => link)).size).toBe(2);
-    await store.close();
-    rmSync(dir, { recursive: true });
   });
 });
