@@ -1,4 +1,4 @@
-/** The page that says, for each row of each table of the specification, which tests show it. */
+/** The page that lists the tests of each row of each table of the specification. */
 import type { Showing, Table } from './spec-rows.ts';
 
 export const SPEC_PAGE = 'docs/spec-coverage.md';
@@ -8,8 +8,8 @@ export function specPage(tables: { readonly [id: string]: Table }, showings: rea
   const head = [
     '# Bounded autonomy, row by row',
     '',
-    'Made by `node scripts/spec-coverage.ts` out of `test/tables/rows.yaml` and the names of the tests; a test fails where this',
-    'page is not what that gives, where a row has no test, and where a test names a row that does not exist.',
+    '`node scripts/spec-coverage.ts` makes this page from `test/tables/rows.yaml` and the names of the tests. A test fails if the page is',
+    'out of date, if a row has no test, or if a test names a row that does not exist.',
     '',
     `${Object.keys(tables).length} tables, ${count} rows.`,
   ];

@@ -138,7 +138,7 @@ describe('compaction, verifier, classification', () => {
 });
 
 describe('every session ends', () => {
-  test('with one code, whatever is said §patterns/specialist-swarm', () =>
+  test('every session ends with one code §patterns/specialist-swarm', () =>
     always((said) => {
       for (const flow of [KEYWORD, MACHINE, GRAPH, STRUCTURED, ADVERSARIAL, SCATTER, MAP]) {
         const { outcome, events } = driveTeam(flow, { say: saying(said) });

@@ -63,7 +63,7 @@ describe('branches', () => {
     expect(core.state?.outcome?.output).toEqual({ x: null, y: 'last' });
   });
 
-  test('L12: gathering takes values in the order of the branches, whoever was first §patterns/blackboard', () => {
+  test('L12: gathering takes values in the order of the branches, not in the order of arrival §patterns/blackboard', () => {
     const gather = [
       { slot: 'one', mode: 'first' },
       { slot: 'two', mode: 'last' },

@@ -181,7 +181,7 @@ describe('permission', () => {
     expect(report).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED', usage: { modelCalls: 1 } });
   });
 
-  test('a denial can be escalated to somebody §boundary/escalation-paths §terms/escalation-trigger', async () => {
+  test('a denial can be escalated to a person §boundary/escalation-paths §terms/escalation-trigger', async () => {
     const { report } = await play(doc({ policies, boundary: { escalation: { denied: 'ask' } } }), {
       agents: calls(send({ to: 'x@evil' })),
       tools: SENT,

@@ -118,7 +118,7 @@ describe('parts and ways', () => {
     expect(before.every((id) => /\.(risk|approval\.decided|budget\.ask|budget\.decided)|^~budget/.test(id))).toBe(true);
   });
 
-  test('whoever is asked decides: yes goes on, no ends the way §graph/human-approval', () => {
+  test('the answer of the person decides: yes continues, no ends the path §graph/human-approval', () => {
     for (const about of ['plan', 'divergence', 'review', 'conflict', 'confidence'])
       expect([...waysFrom((part) => part === about)]).toContain('escalation_check');
   });

@@ -20,7 +20,7 @@ test('a costly lookup waits where a free one runs §pathologies/tool-overreach',
   expect([report.code, dispatched]).toEqual(['CONFIRM_REQUIRED', ['free']]);
 });
 
-test('branches that wait for nobody end with their join §pathologies/coordination-failure', async () => {
+test('branches that wait without an end are stopped by their join §pathologies/coordination-failure', async () => {
   const flow = {
     id: 'demo',
     entry: 'both',
@@ -64,7 +64,7 @@ describe('retries', () => {
   });
 });
 
-test('nothing runs after the answer stands, whatever the model would still say §pathologies/refusal-to-stop', async () => {
+test('nothing runs after the final answer, also if the model would call more tools §pathologies/refusal-to-stop', async () => {
   const flow = compileLoop({
     agents: [{ id: 'bot', tools: ['find'] }],
     tools: { find: { effect: 'read' } },

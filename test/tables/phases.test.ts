@@ -107,7 +107,7 @@ describe('what each phase leaves', () => {
     ]);
   });
 
-  test('an outcome that nobody observed is no outcome §phases/observation-grounding', async () => {
+  test('an outcome without an observation does not count §phases/observation-grounding', async () => {
     const driven = await run({ grounding: { on_violation: 'halt' } }, ['According to the search it is 8.']);
     expect(driven.report).toMatchObject({ code: 'VALIDATION_FAIL', error: { type: 'GroundingError' } });
   });
@@ -137,7 +137,7 @@ describe('what each phase leaves', () => {
     }
   });
 
-  test('what the loop may not decide goes to somebody, and waits §phases/escalation-check', async () => {
+  test('a decision that the loop may not make waits for a person §phases/escalation-check', async () => {
     const driven = await run({ review: true }, ['it is 7']);
     expect(driven.report).toMatchObject({
       state: 'suspended',

@@ -97,7 +97,7 @@ describe('answer or call', () => {
     );
   });
 
-  test('a grave recommendation: with sources, and after somebody has looked §reasoning/high-stakes-recommendation', async () => {
+  test('a grave recommendation needs sources and a review by a person §reasoning/high-stakes-recommendation', async () => {
     const row = {
       what: '',
       tool: 'library',

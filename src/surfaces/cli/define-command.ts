@@ -9,7 +9,7 @@ export type Caller = <Args extends readonly unknown[]>(
 ) => (...args: unknown[]) => Promise<void>;
 
 /** Usual arguments. */
-export const RUN = ['<run>', 'a run'] as const;
+export const RUN = ['<run>', 'the id of a run'] as const;
 export const FLOW = ['<file>', 'a flow document'] as const;
 
 export function define(parent: Command, name: string, about: string, argument?: typeof RUN | typeof FLOW): Command {
@@ -19,5 +19,5 @@ export function define(parent: Command, name: string, about: string, argument?: 
 
 /** Options of the commands that an operator changes the database with. */
 export function asOperator(command: Command): Command {
-  return command.option('--as <who>', 'who does it').option('--why <text>', 'the reason');
+  return command.option('--as <who>', 'the name of the person who does it').option('--why <text>', 'the reason');
 }

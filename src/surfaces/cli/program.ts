@@ -67,7 +67,7 @@ function addAuthoring(program: Command, call: Caller): void {
     .action(call(async () => (await import('./commands/check.ts')).checkCommand));
   define(program, 'graph', 'draw the flow', FLOW)
     .addOption(
-      new Option('-f, --format <format>', 'what to print')
+      new Option('-f, --format <format>', 'the format of the picture')
         .choices(['mermaid', 'dot', 'svg', 'json'])
         .default('mermaid'),
     )
@@ -76,7 +76,7 @@ function addAuthoring(program: Command, call: Caller): void {
     )
     .action(call(async () => (await import('./commands/graph.ts')).graphCommand));
   define(program, 'schema', 'print the JSON Schema of a document, or of the Agent Run Trace')
-    .addArgument(program.createArgument('[of]', 'which').choices(['document', 'trace']).default('document'))
+    .addArgument(program.createArgument('[of]', 'the kind of schema').choices(['document', 'trace']).default('document'))
     .action(call(async () => (await import('./commands/schema.ts')).schemaCommand));
 }
 
@@ -90,26 +90,26 @@ function addRunning(program: Command, call: Caller): void {
     .option('--deadline <time>', 'the run stops at this time: 2026-12-01T09:00:00Z')
     .action(call(async () => (await import('./commands/run.ts')).runCommand));
   continues(define(program, 'answer', 'answer a question; the run continues'))
-    .argument('<id>', 'an approval')
+    .argument('<id>', 'the id of the question')
     .argument('<choice>', 'one of its choices')
     .option('--edit <json>', 'the edited payload, in place of the proposed one')
     .option('--text <text>', 'a remark')
-    .option('--as <who>', 'who answers: a person of `people`, if the flow declares any')
+    .option('--as <who>', 'the name of the person who answers: one of `people`, if the flow declares any')
     .option('--key <file>', 'the private key of that person, or its name in `sluice keys list`')
     .option('--payload <hash>', 'answer only if the question still has this payload')
     .action(call(async () => (await import('./commands/answer.ts')).answerCommand));
   continues(define(program, 'signal', 'send a signal to a run that waits for it; the run continues'))
-    .argument('<run>', 'a run')
+    .argument('<run>', 'the id of a run')
     .argument('<name>', 'the name of the signal, or of the `wait` node')
     .option('--data <json>', 'the data of the signal')
-    .option('--as <who>', 'who sends it')
+    .option('--as <who>', 'the name of the sender')
     .action(call(async () => (await import('./commands/signal.ts')).signalCommand));
   continues(define(program, 'resume', 'continue a run after a crash or a stop; without RUN, all unfinished runs'))
-    .argument('[run]', 'a run')
+    .argument('[run]', 'the id of a run')
     .action(call(async () => (await import('./commands/resume.ts')).resumeCommand));
   addFork(program, call);
   continues(define(program, 'cancel', 'stop a run and undo its effects', RUN))
-    .option('--as <who>', 'who cancels')
+    .option('--as <who>', 'the name of the person who cancels')
     .option('--why <text>', 'the reason')
     .action(call(async () => (await import('./commands/cancel.ts')).cancelCommand));
 }
@@ -122,14 +122,14 @@ function addFork(program: Command, call: Caller): void {
     .option('--agent-model <agent=model...>', 'another model of an agent')
     .option('--instructions <agent=text...>', 'other instructions of an agent; @file reads them')
     .option('--run <id>', 'the id of the new run')
-    .option('--as <who>', 'who forks and answers')
+    .option('--as <who>', 'the name of the person who forks and answers')
     .action(call(async () => (await import('./commands/fork.ts')).forkCommand));
   continues(define(program, 'migrate', 'move a waiting run to a new version of its flow'))
-    .argument('<run>', 'a run')
+    .argument('<run>', 'the id of a run')
     .argument('<file>', 'the new version')
-    .option('--dry-run', 'only say whether the run fits')
+    .option('--dry-run', 'only check if the run fits')
     .option('--run <id>', 'the id of the new run')
-    .option('--as <who>', 'who moves it')
+    .option('--as <who>', 'the name of the person who moves it')
     .action(call(async () => (await import('./commands/migrate.ts')).migrateCommand));
 }
 
@@ -141,13 +141,13 @@ function addInspecting(program: Command, call: Caller): void {
         .choices(RUN_STATES)
         .argParser(String),
     )
-    .option('-n, --limit <number>', 'how many')
+    .option('-n, --limit <number>', 'the number of runs')
     .action(call(async () => (await import('./commands/runs.ts')).runsCommand));
   define(program, 'show', 'print the state and the result of a run', RUN)
     .option('--unverified', 'print a run that was changed as it is stored, with a warning')
     .action(call(async () => (await import('./commands/show.ts')).showCommand));
   continues(define(program, 'approvals', 'list the open questions; on a terminal, an inbox to answer them'))
-    .argument('[run]', 'a run')
+    .argument('[run]', 'the id of a run')
     .action(call(async () => (await import('./commands/approvals.ts')).approvalsCommand));
   define(program, 'replay', 'decide every step again from the journal, without calls, and compare', RUN).action(
     call(async () => (await import('./commands/replay.ts')).replayCommand),
@@ -176,7 +176,7 @@ function addHistory(program: Command, call: Caller): void {
     .option('-f, --follow', 'continue until the run ends or waits')
     .option('--after <seq>', 'only later events')
     .action(call(async () => (await import('./commands/watch.ts')).logsCommand));
-  define(program, 'explain', 'tell a run in one sentence, then in detail', RUN).action(
+  define(program, 'explain', 'summarize a run in one sentence, then in detail', RUN).action(
     call(async () => (await import('./commands/explain.ts')).explainCommand),
   );
 }
@@ -251,7 +251,7 @@ function addEvaluating(program: Command, call: Caller): void {
     .option('--gate', 'exit 1 if a target is missed')
     .action(call(async () => (await import('./commands/metrics.ts')).metricsCommand));
   define(program, 'diagnose', 'find the 23 pathologies of the specification in a run, with evidence and remedy')
-    .argument('[run]', 'a run')
+    .argument('[run]', 'the id of a run')
     .option('--since <time>', 'all runs that started later: a date, or 7d, 12h, 30m')
     .option('--judge [model]', 'also ask an agent for the decisive step of a failed run: provider/model')
     .option('--script <file>', 'the replies of the judge, as the agent `judge`')
@@ -279,12 +279,12 @@ function addMachine(program: Command, call: Caller): void {
     .argument('[server]', 'one of its servers')
     .option('--timeout <seconds>', 'how long to wait for the person; 300 by default')
     .action(call(async () => (await import('./commands/mcp.ts')).mcpLoginCommand));
-  define(program, 'doctor', 'check this machine, and what documents need')
+  define(program, 'doctor', 'check this machine and the requirements of documents')
     .argument('[files...]', 'documents whose models, tools and MCP servers are checked too')
     .option('--connect', 'also send a request to the servers of the models')
     .action(call(async () => (await import('./commands/doctor.ts')).doctorCommand));
   define(program, 'completion', 'print a completion script for your shell')
-    .addArgument(program.createArgument('<shell>', 'which').choices(['bash', 'zsh', 'fish']))
+    .addArgument(program.createArgument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
     .action(
       call(
         async () => async (cli: Cli, shell: Shell) =>

@@ -7,8 +7,8 @@ export function addStorage(program: Command, call: Caller): void {
   define(program, 'erase', 'delete the personal data of a run for good', RUN).action(
     call(async () => (await import('./commands/erase.ts')).eraseCommand),
   );
-  define(program, 'diff', 'print how two runs differ')
-    .argument('<run>', 'a run')
+  define(program, 'diff', 'print the differences between two runs')
+    .argument('<run>', 'the id of a run')
     .argument('<other>', 'another run')
     .action(call(async () => (await import('./commands/diff.ts')).diffCommand));
   define(program, 'backup', 'copy the database while runs continue')
@@ -21,7 +21,7 @@ export function addStorage(program: Command, call: Caller): void {
     .option('--export <dir>', 'write each run to this folder first')
     .option('--dry-run', 'only list them')
     .action(call(async () => (await import('./commands/prune.ts')).pruneCommand));
-  addMemory(define(program, 'memory', 'manage what agents remember between runs'), call);
+  addMemory(define(program, 'memory', 'manage the long-term memory of agents'), call);
   addQuotas(program, call);
   addAudit(define(program, 'audit', 'check and export the audit trail'), call);
 }
@@ -35,7 +35,7 @@ function addMemory(memory: Command, call: Caller): void {
       new Option('--state <state>', 'only entries in this state').choices(['active', 'quarantined', 'expired']),
     )
     .option('--search <text>', 'only entries with one of these words, best first')
-    .option('-n, --limit <number>', 'how many')
+    .option('-n, --limit <number>', 'the number of entries')
     .action(call(async () => (await import('./commands/memory.ts')).memoryListCommand));
   define(memory, 'show', 'print an entry with its sources')
     .argument('<entry>', 'an entry')
@@ -76,7 +76,7 @@ function addAudit(audit: Command, call: Caller): void {
     .option('--heads <file>', 'compare with the heads that were written earlier')
     .option('--key <public>', 'the key that must have signed every ended run: ed25519:…')
     .action(call(async () => (await import('./commands/audit.ts')).auditVerifyCommand));
-  define(audit, 'acts', 'list what operators did by hand, and what was refused to tenants').action(
+  define(audit, 'acts', 'list the acts of operators, and accesses that were refused to tenants').action(
     call(async () => (await import('./commands/audit-files.ts')).auditActsCommand),
   );
   define(audit, 'export', 'write a run to a file that can be checked on another machine', RUN)
