@@ -76,7 +76,9 @@ function addAuthoring(program: Command, call: Caller): void {
     )
     .action(call(async () => (await import('./commands/graph.ts')).graphCommand));
   define(program, 'schema', 'print the JSON Schema of a document, or of the Agent Run Trace')
-    .addArgument(program.createArgument('[of]', 'the kind of schema').choices(['document', 'trace']).default('document'))
+    .addArgument(
+      program.createArgument('[of]', 'the kind of schema').choices(['document', 'trace']).default('document'),
+    )
     .action(call(async () => (await import('./commands/schema.ts')).schemaCommand));
 }
 
