@@ -105,7 +105,12 @@ function compileDocument(
       help: 'Only `flow` nodes of a `flow:` run them.',
     });
   checkLimits(document, notation, report);
-  const { lowered, picture, servers } = notation.lower(
+  const {
+    lowered,
+    picture,
+    servers,
+    excess = [],
+  } = notation.lower(
     document,
     definitionsOf(document.sections.value, {
       ...{ ...options, policies, people, protections: notation.protections },
@@ -125,7 +130,7 @@ function compileDocument(
   warnAboutCost(bounds, lowered.body, document.at, report);
   if (notation.boundedByTurns !== true) warnAboutCounts(bounds, document.at, report);
   warnAboutBudgets(bounds, lowered.body, document, report);
-  warnOfTier(lowered, document, notation.excess, report);
+  warnOfTier(excess, lowered, document, report);
   try {
     const body = withRetention(lowered.body, document.sections.value.retain);
     return { ok: true, flow: seal({ ...body, least }, options.hash), bounds, ...graph };

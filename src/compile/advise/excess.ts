@@ -5,6 +5,11 @@
 import type { FlowBody } from '../../ir/nodes.ts';
 import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
+import { isCatchAll } from '../notations/flow/model.ts';
+import type { Flow, FlowNode, RouteValue } from '../notations/flow/model.ts';
+import type { Step, Workflow } from '../notations/workflow/model.ts';
+import { plain } from '../source/located.ts';
+import type { Located } from '../source/located.ts';
 
 /** At most one finding: the lowest tier that is enough. */
 export function loopExcess(body: FlowBody): readonly Excess[] {
@@ -28,37 +33,33 @@ function limitOf({ meters }: FlowBody, id: string): number | null {
   return meters[id]?.max ?? null;
 }
 
-export function workflowExcess(body: FlowBody, { steps = [] }: Authored): readonly Excess[] {
-  if (!Array.isArray(steps)) return [];
-  const list = steps.map((step) => (isRecord(step) ? step : {}));
-  return [...list.flatMap((_, index) => stepExcess(body, list, index)), ...stepsExcess(body, list)];
+export function workflowExcess(body: FlowBody, { steps }: Workflow): readonly Excess[] {
+  return [...steps.flatMap((_, index) => stepExcess(body, steps, index)), ...stepsExcess(body, steps)];
 }
 
-function stepExcess(body: FlowBody, steps: readonly Authored[], index: number): readonly Excess[] {
-  const step = steps[index] ?? {};
-  const name = typeof step['name'] === 'string' ? step['name'] : `step ${index + 1}`;
+function stepExcess(body: FlowBody, steps: readonly Step[], index: number): readonly Excess[] {
+  const { name, mode, iterations } = steps[index] as Step;
   const node = Object.hasOwn(body.nodes, name) ? { node: name } : {};
-  const mode = modeOf(step);
-  if (mode === 'loop' && iterationsOf(step) === 1)
+  if (mode === 'Loop' && iterations === 1)
     return [{ uses: 4, needs: 2, why: `\`${name}\` is repeated at most once`, ...node }];
-  const after = modeOf(steps[index + 1]);
-  const alone = after !== 'fanout' && after !== 'collect' && modeOf(steps[index - 1]) !== 'fanout';
-  return mode === 'fanout' && alone
+  const after = steps[index + 1]?.mode;
+  const alone = after !== 'FanOut' && after !== 'Collect' && steps[index - 1]?.mode !== 'FanOut';
+  return mode === 'FanOut' && alone
     ? [{ uses: 3, needs: 2, why: `\`${name}\` is the only step that fans out here`, ...node }]
     : [];
 }
 
 /** A chain without tools whose last step uses no earlier result. */
-function stepsExcess(body: FlowBody, steps: readonly Authored[]): readonly Excess[] {
-  const last = steps.at(-1) ?? {};
-  const prompt = last['prompt'] ?? last['prompt_template'];
-  const plain = steps.every((step) => ['sequential', ''].includes(modeOf(step)));
+function stepsExcess(body: FlowBody, steps: readonly Step[]): readonly Excess[] {
+  const isPlain = steps.every(({ mode }) => mode === 'Sequential');
   const toolless = Object.values(body.agents).every(({ tools }) => tools.length === 0);
-  if (steps.length < 2 || !plain || !toolless || typeof prompt !== 'string' || prompt.includes('{{')) return [];
+  const reads = steps.at(-1)?.prompt.some((piece) => 'name' in piece || piece.text.includes('{{')) ?? true;
+  if (steps.length < 2 || !isPlain || !toolless || reads) return [];
   return [{ uses: 2, needs: 1, why: 'the last step reads no result of the steps before it' }];
 }
 
-export function teamExcess(authored: Authored): readonly Excess[] {
+export function teamExcess(body: Located): readonly Excess[] {
+  const authored = plain(body) as { readonly [field: string]: Json };
   const agents = Array.isArray(authored['Agents']) ? authored['Agents'] : [];
   const selection = isRecord(authored['Selection']) ? authored['Selection'] : {};
   if (selection['Type'] === 'llm' && agents.length === 1)
@@ -73,18 +74,6 @@ export function teamExcess(authored: Authored): readonly Excess[] {
   return [];
 }
 
-function modeOf(step: Authored | undefined): string {
-  const mode = step?.['mode'];
-  const word = isRecord(mode) ? (Object.keys(mode)[0] ?? '') : typeof mode === 'string' ? mode : '';
-  return word.toLowerCase().replace('_', '');
-}
-
-function iterationsOf(step: Authored): Json {
-  const mode = step['mode'];
-  const inner = isRecord(mode) ? Object.values(mode)[0] : undefined;
-  return (isRecord(inner) ? inner['max_iterations'] : undefined) ?? step['max_iterations'] ?? null;
-}
-
 export interface Excess {
   readonly uses: 2 | 3 | 4 | 5 | 6;
   readonly needs: 1 | 2 | 3 | 4 | 5;
@@ -92,9 +81,6 @@ export interface Excess {
   /** The node that it is about. Default: the whole document. */
   readonly node?: string;
 }
-
-/** The body of the notation, as plain data. */
-export type Authored = { readonly [field: string]: Json };
 
 function isDenied({ boundaries }: FlowBody, agent: string, tool: string): boolean {
   const boundary = boundaries !== undefined && Object.hasOwn(boundaries, agent) ? boundaries[agent] : undefined;
@@ -107,96 +93,65 @@ function takesNothing({ tools }: FlowBody, name: string): boolean {
   return input['additionalProperties'] === false && Object.keys((input['properties'] ?? {}) as object).length === 0;
 }
 
-export function flowExcess(body: FlowBody, authored: Authored): readonly Excess[] {
-  const nodes = Array.isArray(authored['nodes']) ? authored['nodes'].filter(isRecord) : [];
+export function flowExcess(body: FlowBody, flow: Flow): readonly Excess[] {
+  const nodes = [...flow.nodes.values()];
   return [
     ...nodes.flatMap((node) => agentExcess(body, node)),
-    ...nodes.flatMap((node) => branchExcess(authored, node)),
+    ...nodes.flatMap((node) => branchExcess(nodes, node)),
     ...chainExcess(body, nodes),
   ];
 }
 
-function agentExcess(body: FlowBody, node: Authored): readonly Excess[] {
-  const agent = node['type'] === 'agent' ? body.agents[String(node['agent'])] : undefined;
+function agentExcess(body: FlowBody, { id, value, facts }: FlowNode): readonly Excess[] {
+  const agent = body.agents[facts.lastAgent?.(value) ?? ''];
   if (agent === undefined || agent.tools.length === 0) return [];
-  const at = { node: String(node['id']) };
+  const found = (needs: Excess['needs'], why: string): readonly Excess[] => [{ uses: 6, needs, why, node: id }];
   const tools = agent.tools.filter((tool) => !isDenied(body, agent.id, tool));
   const [only] = tools;
-  if (only === undefined)
-    return [{ uses: 6, needs: 2, why: `the boundary denies every tool of \`${agent.id}\``, ...at }];
-  const calls = body.meters[`budget.toolCalls@${agent.id}`]?.max ?? body.meters['budget.toolCalls']?.max ?? null;
-  if (calls === 0) return [{ uses: 6, needs: 2, why: `the budget allows \`${agent.id}\` no tool call`, ...at }];
+  if (only === undefined) return found(2, `the boundary denies every tool of \`${agent.id}\``);
+  const calls = limitOf(body, `budget.toolCalls@${agent.id}`) ?? limitOf(body, 'budget.toolCalls');
+  if (calls === 0) return found(2, `the budget allows \`${agent.id}\` no tool call`);
   if (tools.length === 1 && takesNothing(body, only))
-    return [
-      {
-        uses: 6,
-        needs: 3,
-        why: `the agent \`${agent.id}\` can only call \`${only}\`, which takes no arguments`,
-        ...at,
-      },
-    ];
+    return found(3, `the agent \`${agent.id}\` can only call \`${only}\`, which takes no arguments`);
   return [];
 }
 
 /** A choice whose routes all lead to the same node. */
-function branchExcess(flow: Authored, node: Authored): readonly Excess[] {
-  const routes = Array.isArray(node['routes']) ? node['routes'].filter(isRecord) : [];
-  const id = String(node['id']);
+function branchExcess(nodes: readonly FlowNode[], node: FlowNode): readonly Excess[] {
+  const { id, value } = node;
+  const { routes } = value;
   const last = routes.at(-1);
-  if (last === undefined || !isCatchAll(last['when'])) return [];
-  const same = routes.every(({ to }) => to === last['to']);
-  if (!same) return [];
-  switch (node['type']) {
+  if (last === undefined || !isAlways(last) || routes.some(({ to }) => to !== last.to)) return [];
+  switch (value.type) {
     case 'approval': {
-      const read = JSON.stringify(without(flow, id)).includes(`approvals.${id}`);
+      const others = nodes.filter((each) => each !== node).map((each) => each.value);
+      const read = JSON.stringify(others).includes(`approvals.${id}`);
       return read ? [] : [{ uses: 5, needs: 3, why: `every answer to \`${id}\` leads to the same node`, node: id }];
     }
     case 'decision':
-      return routes.length < 2
-        ? []
-        : [{ uses: 3, needs: 2, why: `every route of \`${id}\` leads to the same node`, node: id }];
+      if (routes.length < 2) return [];
+      return [{ uses: 3, needs: 2, why: `every route of \`${id}\` leads to the same node`, node: id }];
     case 'agent':
-      return routes.length < 2
-        ? []
-        : [
-            {
-              uses: 4,
-              needs: 2,
-              why: `every route of \`${id}\` leads to \`${String(last['to'])}\``,
-              node: id,
-            },
-          ];
+      if (routes.length < 2) return [];
+      return [{ uses: 4, needs: 2, why: `every route of \`${id}\` leads to \`${last.to}\``, node: id }];
     default:
       return [];
   }
 }
 
 /** A chain of agents whose last one reads no earlier output. */
-function chainExcess(body: FlowBody, nodes: readonly Authored[]): readonly Excess[] {
-  const plain = nodes.every(
-    ({ type, agent, routes, on_error: caught }) =>
-      type === 'agent' && body.agents[String(agent)]?.tools.length === 0 && onlyWay(routes) && caught === undefined,
-  );
-  if (nodes.length < 2 || !plain) return [];
-  const last = nodes.find(({ routes }) => !Array.isArray(routes) || routes.length === 0);
-  const input = last?.['input'];
-  if (last === undefined || !isRecord(input) || JSON.stringify(input).includes('{{')) return [];
-  const why = `\`${String(last['id'])}\` reads no output of the agents before it`;
-  return [{ uses: 2, needs: 1, why, node: String(last['id']) }];
+function chainExcess(body: FlowBody, nodes: readonly FlowNode[]): readonly Excess[] {
+  const isPlain = nodes.every(({ value: { type, routes, on_error: caught }, facts, value }) => {
+    const toolless = body.agents[facts.lastAgent?.(value) ?? '']?.tools.length === 0;
+    return type === 'agent' && toolless && routes.length <= 1 && routes.every(isAlways) && caught.length === 0;
+  });
+  const last = nodes.find(({ value }) => value.routes.length === 0);
+  const input = last?.located('input');
+  if (nodes.length < 2 || !isPlain || last === undefined || input?.kind !== 'map') return [];
+  if (JSON.stringify(plain(input)).includes('{{')) return [];
+  return [{ uses: 2, needs: 1, why: `\`${last.id}\` reads no output of the agents before it`, node: last.id }];
 }
 
-function onlyWay(routes: Json | undefined): boolean {
-  if (routes === undefined) return true;
-  return (
-    Array.isArray(routes) && routes.length <= 1 && routes.every((each) => isRecord(each) && isCatchAll(each['when']))
-  );
-}
-
-function isCatchAll(when: Json | undefined): boolean {
-  return when === undefined || (typeof when === 'string' && ['', 'default', 'true'].includes(when.trim()));
-}
-
-function without(flow: Authored, id: string): Json {
-  const nodes = Array.isArray(flow['nodes']) ? flow['nodes'] : [];
-  return nodes.filter((node) => !isRecord(node) || node['id'] !== id);
+function isAlways(route: RouteValue): boolean {
+  return isCatchAll(route) || route.when?.trim() === 'true';
 }

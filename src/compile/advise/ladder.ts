@@ -5,10 +5,7 @@
 import type { Lowered } from '../lower/builder.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
-import type { FlowBody } from '../../ir/nodes.ts';
-import { isRecord } from '../../expr/json.ts';
-import type { Authored, Excess } from './excess.ts';
-import { plain } from '../source/located.ts';
+import type { Excess } from './excess.ts';
 
 /** By tier, from 1. The seventh, an open-ended loop, has no document: every flow is bounded. */
 const LADDER = {
@@ -21,14 +18,12 @@ const LADDER = {
 } as const;
 
 export function warnOfTier(
-  { body, places }: Lowered,
+  excess: readonly Excess[],
+  { places }: Lowered,
   document: ReadDocument,
-  excessOf: (body: FlowBody, authored: Authored) => readonly Excess[] = () => [],
   report: Report,
 ): void {
-  const authored = plain(document.body);
-  if (!isRecord(authored)) return;
-  for (const { uses, needs, why, node } of excessOf(body, authored)) {
+  for (const { uses, needs, why, node } of excess) {
     const at = (node === undefined ? undefined : places.get(node)) ?? document.at;
     report.warning(
       'simpler-tier',

@@ -1,7 +1,6 @@
 /** A notation: the keys that announce it, its schema, and how a document of it becomes a graph and a picture. */
 import type * as z from 'zod';
-import type { FlowBody } from '../../ir/nodes.ts';
-import type { Authored, Excess } from '../advise/excess.ts';
+import type { Excess } from '../advise/excess.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
@@ -15,6 +14,8 @@ import type { Picture } from '../picture/picture.ts';
 export interface LoweredDocument {
   /** Null if errors make lowering pointless. */
   readonly lowered: Lowered | null;
+  /** Parts of the document that a lower tier of the ladder could do. */
+  readonly excess?: readonly Excess[];
   /** As much of the authored graph as could be read. */
   readonly picture: Picture | null;
   /** The MCP servers, if the notation declares some beside those of `mcp`. */
@@ -30,8 +31,6 @@ export interface Notation extends NotationKeys {
   readonly bare?: () => z.ZodRawShape;
   /** Reads, checks, draws and lowers a document. Problems go to the report. */
   readonly lower: (document: ReadDocument, definitions: Definitions, report: Report) => LoweredDocument;
-  /** Finds parts of a document that a lower tier of the ladder could do. */
-  readonly excess?: (body: FlowBody, authored: Authored) => readonly Excess[];
   /** True if the notation bounds runs by turns and has no key for other counts: then there is no warning about them. */
   readonly boundedByTurns?: boolean;
   /** Of these protections, those that the notation can apply. */

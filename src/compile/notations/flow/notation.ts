@@ -17,7 +17,6 @@ export const flowNotation: Notation = {
   adapt: adaptDocument,
   schema: flowSchema,
   limits: ['depth'],
-  excess: flowExcess,
   lower: lowerFlow,
 };
 
@@ -31,5 +30,7 @@ function lowerFlow(document: ReadDocument, definitions: Definitions, report: Rep
   checkUncalled(flow, standing);
   const { picture } = flow;
   const merged = mergeDefinitions(flow);
-  return { lowered: report.failed() ? null : lowerGraph(flow, merged), picture };
+  if (report.failed()) return { lowered: null, picture };
+  const lowered = lowerGraph(flow, merged);
+  return { lowered, picture, excess: flowExcess(lowered.body, flow.flow) };
 }

@@ -10,10 +10,10 @@ export const loopNotation: Notation = {
   name: 'loop',
   key: 'loop',
   schema: loopSchema,
-  excess: loopExcess,
   lower(document, definitions, report) {
     const loop = readLoop(document, definitions, report);
     if (loop === null) return { lowered: null, picture: null };
-    return { lowered: lowerLoop(loop, document.at), picture: drawLoop(loop) };
+    const lowered = lowerLoop(loop, document.at);
+    return { lowered, picture: drawLoop(loop), excess: loopExcess(lowered.body) };
   },
 };

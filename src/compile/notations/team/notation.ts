@@ -20,7 +20,6 @@ export const teamNotation: Notation = {
   limits: ['depth', 'spawn'],
   bare: () => teamSchema.shape,
   boundedByTurns: true,
-  excess: (_, authored) => teamExcess(authored),
   lower(document, definitions, report) {
     const read = readTeam(document, definitions, report);
     if (read === null) return { lowered: null, picture: null };
@@ -29,7 +28,8 @@ export const teamNotation: Notation = {
     if (plan === null) return { lowered: null, picture: null, servers };
     const picture = drawTeam(team, plan.drawing);
     const sound = reading.body.sound && document.sections.sound && !report.failed();
-    return { lowered: sound ? lower(team, reading, plan) : null, picture, servers };
+    const excess = teamExcess(document.body);
+    return { lowered: sound ? lower(team, reading, plan) : null, picture, servers, excess };
   },
 };
 

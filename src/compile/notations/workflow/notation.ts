@@ -15,7 +15,6 @@ export const workflowNotation: Notation = {
   bareKeys: ['steps'],
   schema: workflowSchema,
   bare: () => workflowSchema.shape,
-  excess: workflowExcess,
   lower(document, definitions, report) {
     const read = readWorkflow(document, report);
     if (read === null) return { lowered: null, picture: null };
@@ -28,6 +27,8 @@ export const workflowNotation: Notation = {
       body.value.description ?? null,
       (agent) => definitions.agents[agent]?.tools ?? [],
     );
-    return { lowered: report.failed() ? null : lowerWorkflow(read, plan, definitions), picture };
+    if (report.failed()) return { lowered: null, picture };
+    const lowered = lowerWorkflow(read, plan, definitions);
+    return { lowered, picture, excess: workflowExcess(lowered.body, workflow) };
   },
 };
