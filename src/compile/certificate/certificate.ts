@@ -9,6 +9,7 @@ import type { FlowBody, NodeId } from '../../ir/nodes.ts';
 import { codesOf, concurrencyOf, cyclesOf } from './shape.ts';
 import { atFirst } from './first.ts';
 import { leastFrom } from './least.ts';
+import type { Least } from './least.ts';
 import { mostWithin, undoneMost } from './limits.ts';
 import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';
@@ -45,7 +46,7 @@ export function boundsOf(
     limit: limitOf(body, dimension),
     undone: undoneMost(graph, dimension),
   }));
-  const wholeLeast = (dimension: Dimension, least: ReadonlyMap<NodeId, number>): number => {
+  const wholeLeast = (dimension: Dimension, least: Least): number => {
     const atEntry = (first === graph ? least : leastFrom(first, dimension)).get(body.entry) ?? 0;
     return Math.max(atEntry, leastUnderCaps(graph, dimension));
   };

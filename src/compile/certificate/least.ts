@@ -15,16 +15,30 @@ import { childrenOf } from '../../expr/ast.ts';
 import { parseExpr } from '../../expr/parse.ts';
 import type { Ast } from '../../expr/parse.ts';
 
-export function leastFrom(graph: Graph, dimension: Dimension): ReadonlyMap<NodeId, number> {
-  const users = new Set(graph.ids.filter((id) => needOf(graph.node(id), dimension) > 0));
-  if (users.size === 0) return new Map();
-  const ends = graph.ids.filter((id) => graph.node(id).op === 'end');
-  const good = ends.filter((id) => isGood(graph, id));
-  const least = shortest(graph, dimension, users, good);
-  if (least.size === graph.ids.length) return least;
+/** By node; undefined for a node that leads to no end. Empty if no node uses the dimension. */
+export type Least = Pick<ReadonlyMap<NodeId, number>, 'get' | 'size'>;
+
+export function leastFrom(graph: Graph, dimension: Dimension): Least {
+  const needs = graph.ids.map((id) => needOf(graph.node(id), dimension));
+  if (needs.every((need) => need === 0)) return NOTHING;
+  const numbered = numberedOf(graph);
+  const least = shortest(numbered, dimension, needs, numbered.good);
   // Nodes that lead to no good end are measured to any end, so a run there is not stopped for a path that does not exist.
-  return new Map([...shortest(graph, dimension, users, ends), ...least]);
+  if (least.includes(UNKNOWN)) {
+    const any = shortest(numbered, dimension, needs, numbered.ends);
+    for (const [at, cost] of any.entries()) if (least[at] === UNKNOWN) least[at] = cost;
+  }
+  return {
+    size: least.filter((cost) => cost !== UNKNOWN).length,
+    get: (id) => {
+      const cost = least[numbered.numbers.get(id) ?? -1] ?? UNKNOWN;
+      return cost === UNKNOWN ? undefined : cost;
+    },
+  };
 }
+
+const NOTHING: Least = new Map();
+const UNKNOWN = -1;
 
 /** The least from one node on, given the least from each of its targets. */
 export function leastThrough(
@@ -78,41 +92,78 @@ function isGood(graph: Graph, id: NodeId): boolean {
   return node.op === 'end' && node.state === 'completed' && node.code !== 'BUDGET_EXHAUSTED';
 }
 
-function shortest(
-  graph: Graph,
-  dimension: Dimension,
-  users: ReadonlySet<NodeId>,
-  ends: readonly NodeId[],
-): Map<NodeId, number> {
-  const final = new Map<NodeId, number>();
-  const best = new Map<NodeId, number>();
-  const queue = new Heap<NodeId>();
-  const forks = new Map<NodeId, Need>();
-  const join = joinOf(dimension);
-  const offer = (cost: number, id: NodeId): void => {
-    const known = best.get(id);
-    if (known !== undefined && known <= cost) return;
-    best.set(id, cost);
-    queue.push(cost, id);
+/** A graph whose nodes are numbers: every dimension walks all edges. */
+interface Numbered {
+  readonly nodes: readonly Node[];
+  readonly ids: readonly NodeId[];
+  readonly numbers: ReadonlyMap<NodeId, number>;
+  readonly sources: readonly (readonly { readonly from: number; readonly kind: Edge['kind'] }[])[];
+  readonly ends: readonly number[];
+  readonly good: readonly number[];
+}
+
+const numberedGraphs = new WeakMap<Graph, Numbered>();
+
+function numberedOf(graph: Graph): Numbered {
+  const known = numberedGraphs.get(graph) ?? newNumbered(graph);
+  numberedGraphs.set(graph, known);
+  return known;
+}
+
+function newNumbered(graph: Graph): Numbered {
+  const { ids } = graph;
+  const numbers = new Map(ids.map((id, at) => [id, at]));
+  const ends = ids.flatMap((id, at) => (graph.node(id).op === 'end' ? [at] : []));
+  return {
+    nodes: ids.map(graph.node),
+    ids,
+    numbers,
+    sources: ids.map((id) => graph.sources(id).map(({ from, kind }) => ({ from: numbers.get(from) as number, kind }))),
+    ends,
+    good: ends.filter((at) => isGood(graph, ids[at] as NodeId)),
   };
-  for (const id of ends) offer(needOf(graph.node(id), dimension), id);
-  for (const id of graph.ids) {
-    const node = graph.node(id);
-    if (node.op === 'fork') forks.set(id, needOfFork(node));
-  }
-  const relax = (from: NodeId, kind: Edge['kind'], to: NodeId, cost: number): void => {
+}
+
+/** The cost from each node to the nearest of these ends. */
+function shortest(
+  { nodes, ids, sources }: Numbered,
+  dimension: Dimension,
+  needs: readonly number[],
+  ends: readonly number[],
+): Float64Array {
+  const best = new Float64Array(nodes.length).fill(UNKNOWN);
+  const final = new Uint8Array(nodes.length);
+  const queue = new Heap<number>();
+  // Most nodes cost nothing: nodes of the same cost as the current one need no order.
+  const level: number[] = [];
+  let current = UNKNOWN;
+  const forks = new Map<number, Need>();
+  for (const [at, node] of nodes.entries()) if (node.op === 'fork') forks.set(at, needOfFork(node));
+  const join = joinOf(dimension);
+  const offer = (cost: number, at: number): void => {
+    const known = best[at] as number;
+    if (known !== UNKNOWN && known <= cost) return;
+    best[at] = cost;
+    if (cost === current) level.push(at);
+    else queue.push(cost, at);
+  };
+  const relax = (from: number, kind: Edge['kind'], to: number, cost: number): void => {
+    const need = needs[from] as number;
     const fork = kind === 'next' || kind === 'branch' ? forks.get(from) : undefined;
     if (fork === undefined)
-      return offer(users.has(from) ? join(needOn(graph.node(from), dimension, kind), cost) : cost, from);
-    const whole = payFork(fork, kind, to, cost, dimension);
-    if (whole !== null) offer(join(needOf(graph.node(from), dimension), whole), from);
+      return offer(need === 0 ? cost : join(needOn(nodes[from] as Node, dimension, kind), cost), from);
+    const whole = payFork(fork, kind, ids[to] as NodeId, cost, dimension);
+    if (whole !== null) offer(join(need, whole), from);
   };
-  for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
-    if (final.has(top.item)) continue;
-    final.set(top.item, top.key);
-    for (const { from, kind } of graph.sources(top.item)) if (!final.has(from)) relax(from, kind, top.item, top.key);
+  for (const at of ends) offer(needs[at] as number, at);
+  for (;;) {
+    const at = level.pop() ?? queue.pop()?.item;
+    if (at === undefined) return best;
+    if (final[at] === 1) continue;
+    final[at] = 1;
+    current = best[at] as number;
+    for (const { from, kind } of sources[at] ?? []) if (final[from] === 0) relax(from, kind, at, current);
   }
-  return final;
 }
 
 /** Adds a branch, or the path after the join, to the cost of a fork. Null while parts of it are unknown. */

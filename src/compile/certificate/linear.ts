@@ -8,57 +8,66 @@ export interface Row {
 
 const ZERO = 1e-9;
 
+/** The coefficients of all rows, one row after another. The last column is the limit, and the last row is the objective. */
+interface Table {
+  readonly cells: Float64Array;
+  readonly width: number;
+  readonly rows: number;
+}
+
 /** The highest value of the objective. Infinite if the rows do not limit it. */
 export function maximise(objective: ReadonlyMap<number, number>, rows: readonly Row[], variables: number): number {
-  const width = variables + 1;
-  const table = rows.map(({ terms, limit }) => {
-    const row = new Float64Array(width);
-    for (const [variable, factor] of terms) row[variable] = factor;
-    row[variables] = limit;
-    return row;
-  });
-  const goal = new Float64Array(width);
-  for (const [variable, factor] of objective) goal[variable] = -factor;
+  const table = tableOf(objective, rows, variables);
+  const { cells } = table;
+  const total = cells.length - 1;
   // After a pivot, a column stands for the variable that left. Its number decides among equals, so that no basis comes twice.
   const columns = Array.from({ length: variables }, (_, index) => index);
   const basis = rows.map((_, index) => variables + index);
   for (let idle = 0; ;) {
-    const column = entering(goal, columns, idle > rows.length);
-    if (column === null) return goal[variables] as number;
-    const row = leaving(table, basis, column, variables);
+    const column = entering(table, columns, idle > rows.length);
+    if (column === null) return cells[total] as number;
+    const row = leaving(table, basis, column);
     if (row === null) return Infinity;
-    const before = goal[variables] as number;
-    pivot(table, goal, row, column);
+    const before = cells[total] as number;
+    pivot(table, row, column);
     [columns[column], basis[row]] = [basis[row] as number, columns[column] as number];
-    idle = (goal[variables] as number) > before + ZERO ? 0 : idle + 1;
+    idle = (cells[total] as number) > before + ZERO ? 0 : idle + 1;
   }
 }
 
+function tableOf(objective: ReadonlyMap<number, number>, rows: readonly Row[], variables: number): Table {
+  const width = variables + 1;
+  const cells = new Float64Array(width * (rows.length + 1));
+  let start = 0;
+  for (const { terms, limit } of rows) {
+    for (const [variable, factor] of terms) cells[start + variable] = factor;
+    cells[start + variables] = limit;
+    start += width;
+  }
+  for (const [variable, factor] of objective) cells[start + variable] = -factor;
+  return { cells, width, rows: rows.length };
+}
+
 /** The column with the best gain; after many steps without gain, the first one, which always comes to an end. */
-function entering(goal: Float64Array, columns: readonly number[], first: boolean): number | null {
+function entering({ cells, width, rows }: Table, columns: readonly number[], first: boolean): number | null {
+  const goal = rows * width;
   let best: number | null = null;
   for (let column = 0; column < columns.length; column++) {
-    const gain = goal[column] as number;
+    const gain = cells[goal + column] as number;
     if (gain >= -ZERO) continue;
     if (best === null) best = column;
-    else if (first ? (columns[column] as number) < (columns[best] as number) : gain < (goal[best] as number))
+    else if (first ? (columns[column] as number) < (columns[best] as number) : gain < (cells[goal + best] as number))
       best = column;
   }
   return best;
 }
 
-function leaving(
-  table: readonly Float64Array[],
-  basis: readonly number[],
-  column: number,
-  limit: number,
-): number | null {
+function leaving({ cells, width, rows }: Table, basis: readonly number[], column: number): number | null {
   let [best, least] = [-1, Infinity];
-  for (let index = 0; index < table.length; index++) {
-    const row = table[index] as Float64Array;
-    const factor = row[column] as number;
+  for (let index = 0; index < rows; index++) {
+    const factor = cells[index * width + column] as number;
     if (factor <= ZERO) continue;
-    const ratio = (row[limit] as number) / factor;
+    const ratio = (cells[(index + 1) * width - 1] as number) / factor;
     if (ratio > least + ZERO) continue;
     if (best >= 0 && ratio > least - ZERO && (basis[index] as number) > (basis[best] as number)) continue;
     [best, least] = [index, Math.min(least, ratio)];
@@ -67,24 +76,23 @@ function leaving(
 }
 
 /** Exchanges the variable of the column with that of the row. */
-function pivot(table: readonly Float64Array[], goal: Float64Array, at: number, column: number): void {
-  const chosen = table[at] as Float64Array;
-  const factor = chosen[column] as number;
+function pivot({ cells, width, rows }: Table, at: number, column: number): void {
+  const chosen = at * width;
+  const factor = cells[chosen + column] as number;
   // Most entries are zero: a node has few neighbours.
   const used: number[] = [];
-  for (let index = 0; index < chosen.length; index++) {
-    if (chosen[index] === 0) continue;
-    chosen[index] = (chosen[index] as number) / factor;
+  for (let index = 0; index < width; index++) {
+    if (cells[chosen + index] === 0) continue;
+    cells[chosen + index] = (cells[chosen + index] as number) / factor;
     used.push(index);
   }
-  chosen[column] = 1 / factor;
-  for (const row of table) if (row !== chosen) subtract(row, chosen, column, used);
-  subtract(goal, chosen, column, used);
-}
-
-function subtract(row: Float64Array, chosen: Float64Array, column: number, used: readonly number[]): void {
-  const times = row[column] as number;
-  if (times === 0) return;
-  row[column] = 0;
-  for (const index of used) row[index] = (row[index] as number) - times * (chosen[index] as number);
+  cells[chosen + column] = 1 / factor;
+  for (let row = 0; row <= rows; row++) {
+    const start = row * width;
+    const times = row === at ? 0 : (cells[start + column] as number);
+    if (times === 0) continue;
+    cells[start + column] = 0;
+    for (const index of used)
+      cells[start + index] = (cells[start + index] as number) - times * (cells[chosen + index] as number);
+  }
 }
