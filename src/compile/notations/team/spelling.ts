@@ -1,8 +1,10 @@
 /** Other spellings: documents of the source system write `StateMachine`, `LLMBased` or `Is: true`. */
+import { REASONING_EFFORTS } from '../../../ir/nodes.ts';
+import { oneOf } from '../../document/shape/fields.ts';
 import type { Located } from '../../source/located.ts';
 
 /** For each key: its names as the schema writes them. */
-const NAMES: { readonly [key: string]: readonly string[] } = {
+const NAMES = {
   Type: [
     'sequential',
     'roundrobin',
@@ -25,9 +27,10 @@ const NAMES: { readonly [key: string]: readonly string[] } = {
   FunctionChoice: ['auto', 'required', 'none'],
   Isolation: ['Shared', 'Fresh', 'Fork'],
   Action: ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort', 'Skip'],
-  ReasoningEffort: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+  ReasoningEffort: REASONING_EFFORTS,
   Transport: ['stdio', 'http', 'sse'],
-};
+} as const satisfies { readonly [key: string]: Names };
+type Names = readonly [string, ...string[]];
 const SYNONYMS: { readonly [word: string]: string } = {
   keywordbased: 'keyword',
   llmbased: 'llm',
@@ -58,8 +61,8 @@ export function normalised(located: Located, key = ''): Located {
 
 function named(written: string, key: string): string | undefined {
   const own = Object.hasOwn(SAME_NAMES, key) ? (SAME_NAMES[key] ?? key) : key;
-  const names = Object.hasOwn(NAMES, own) ? NAMES[own] : undefined;
-  if (names === undefined) return undefined;
+  if (!Object.hasOwn(NAMES, own)) return undefined;
+  const names: Names = NAMES[own as keyof typeof NAMES];
   const word = plain(written);
   const meant = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : word;
   return names.find((name) => plain(name) === meant);
@@ -75,7 +78,13 @@ const PUBLISHED =
     ' ',
   );
 
-/** All accepted spellings of some names of a key. */
-export function spellings(key: string, names: readonly string[]): string[] {
-  return [...names, ...PUBLISHED.filter((form) => !names.includes(form) && names.includes(named(form, key) ?? ''))];
+/** One of the names of a key. Editors accept all its spellings. */
+export function spelt<Key extends keyof typeof NAMES>(key: Key) {
+  return speltAs(key, NAMES[key]);
+}
+
+/** The same for some names of a key. */
+export function speltAs<const Some extends Names>(key: keyof typeof NAMES, names: Some) {
+  const isOther = (form: string): boolean => !names.includes(form) && names.includes(named(form, key) ?? '');
+  return oneOf(names).meta({ enum: [...names, ...PUBLISHED.filter(isOther)] });
 }

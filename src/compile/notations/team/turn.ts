@@ -2,12 +2,11 @@
  * One turn of a member: the agent sees its view of the shared history, and its message is appended to it. Each turn has a
  * number, by which checks find the evidence of that turn.
  */
-import type { Expr, Input, MeterId, NodeId, Write } from '../../../ir/nodes.ts';
-import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
+import type { Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
+import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { REPAIR_THEN_PASS } from '../../lower/fit.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import type { Range } from '../../source/range.ts';
 import { HANDOFF } from './agents.ts';
 import { assemble, reminder } from './context.ts';
 import { member, part, type Lowering, type Place } from './lowering.ts';
@@ -30,15 +29,9 @@ import {
 
 const EVIDENCE_MAX = 20;
 
-export interface TeamTurn extends Place {
-  readonly agent: string;
-  /** The entry in `path`; absent for turns that `path` leaves out. */
-  readonly enters?: string;
-  readonly begin?: NodeId;
-  readonly at?: Range;
-  readonly opening?: readonly Write[];
-  /** Meters charged beside the session's. */
-  readonly charges?: readonly MeterId[];
+/** `enters` is absent for turns that `path` leaves out. `charges` are meters beside the session's. */
+export interface TeamTurn
+  extends Place, Pick<AgentTurn, 'agent' | 'enters' | 'begin' | 'at' | 'opening' | 'charges' | 'next' | 'fail'> {
   /** Replaces the shared history as the input of the agent. */
   readonly input?: Input;
   /** True, the default, if the message goes into the shared history. */
@@ -48,8 +41,6 @@ export interface TeamTurn extends Place {
   readonly visitsMax?: number;
   /** True if the message is read as a JSON object. Different objects in one reply then get a repair turn. */
   readonly readsObject?: boolean;
-  readonly next: NodeId;
-  readonly fail?: NodeId;
 }
 
 /** A turn whose place has the agent's own name. */
@@ -67,7 +58,7 @@ export function addTurnOf(
 /** Afterwards `said` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
-  const { hint, origin, enters, at, opening = [], counts = true } = turn;
+  const { hint, origin, enters, begin, at, opening = [], counts = true } = turn;
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
@@ -76,7 +67,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     hint,
     origin,
     enters: enters === undefined ? undefined : `${l.prefix}${enters}`,
-    begin: turn.begin,
+    begin,
     at,
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
     opening: [...numbered(who.name, counts), ...opening],

@@ -1,8 +1,7 @@
 /** The agents of a team as authors write them: models, plugins, limits, and their view of the history. */
 import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../../catalog/attachment-kinds.ts';
-import { REASONING_EFFORTS } from '../../../../ir/nodes.ts';
-import { spellings } from '../spelling.ts';
+import { spelt } from '../spelling.ts';
 import { plainText } from './conditions.ts';
 import { bool, duration, headers, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
 
@@ -12,10 +11,7 @@ const modelFields = record(() => ({
   Endpoint: name().optional().describe('Another address of the same protocol.'),
   ApiKeyEnv: name().optional().describe('The environment variable that holds the key.'),
   ApiKeyEnvVar: name().optional().describe('The same as ApiKeyEnv.'),
-  ReasoningEffort: oneOf(REASONING_EFFORTS)
-    .meta({ enum: spellings('ReasoningEffort', REASONING_EFFORTS) })
-    .optional()
-    .describe('How much the model thinks before it replies.'),
+  ReasoningEffort: spelt('ReasoningEffort').optional().describe('How much the model thinks before it replies.'),
   Temperature: number({ min: 0, max: 2 }).optional(),
   TopP: number({ min: 0, max: 1 }).optional(),
   Seed: int().optional(),
@@ -67,7 +63,6 @@ const memory = record(() => ({
     .describe('The name of a memory that agents of the tenant share.'),
 })).describe('How the agent remembers answers between runs.');
 
-const CHOICES = ['auto', 'required', 'none'] as const;
 const agentRoute = record(() => ({
   Keyword: phrase(),
   Agent: name(),
@@ -92,13 +87,11 @@ const agent = record(() => ({
   Capabilities: map(list(name()))
     .optional()
     .describe('Limits a plugin to some of its tools: `read`, `write`, `delete`, `execute`, `network`, or names of tools.'),
-  Isolation: oneOf(['Shared', 'Fresh', 'Fork'])
+  Isolation: spelt('Isolation')
     .optional()
     .describe('Fresh: the agent sees the task, its handoff and its Context, and not the shared history.'),
   Routes: list(agentRoute).optional().describe('With `keyword`: routes that only this agent may take.'),
-  FunctionChoice: oneOf(CHOICES)
-    .meta({ enum: spellings('FunctionChoice', CHOICES) })
-    .default('auto'),
+  FunctionChoice: spelt('FunctionChoice').default('auto'),
   MaxToolCallsPerTurn: int({ min: 0 }).default(0).describe('The most tool calls of one turn; 0 for no limit.'),
   ToolWidth: int({ min: 1, max: 64 }).optional().describe('How many tool calls of one reply run at once. Default 8.'),
   MaxInTurnContextTokens: int({ min: 0 }).optional(),

@@ -1,7 +1,7 @@
 /** The team notation as authors write it: the shared sections, and `Selection` with the keys of every strategy. */
 import type * as z from 'zod';
-import { oneOf, record } from '../../../document/shape/fields.ts';
-import { spellings } from '../spelling.ts';
+import { record } from '../../../document/shape/fields.ts';
+import { speltAs } from '../spelling.ts';
 import { STRATEGIES } from '../strategies/registry.ts';
 import { sectionFields } from './sections.ts';
 
@@ -12,8 +12,7 @@ const strategyFields = (): z.ZodRawShape =>
   Object.assign({}, ...STRATEGIES.map((each) => each.fields())) as z.ZodRawShape;
 
 const selection = record(() => ({
-  Type: oneOf([firstName, ...otherNames])
-    .meta({ enum: spellings('Type', STRATEGY_NAMES) })
+  Type: speltAs('Type', [firstName, ...otherNames])
     .default(firstName)
     .describe('How the agent of the next turn is chosen.'),
   ...strategyFields(),

@@ -4,9 +4,9 @@
  */
 import * as z from 'zod';
 import { PREDICATES, type PredicateName } from '../../../../catalog/validators.ts';
-import { bool, fault, headers, int, json, list, map, name, number, once, oneOf, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
-import { condition, plainText, type RawCondition } from './conditions.ts';
-import { spellings } from '../spelling.ts';
+import { bool, fault, headers, int, json, list, map, name, number, once, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { condition, plainText } from './conditions.ts';
+import { spelt, speltAs } from '../spelling.ts';
 import { agents, models } from './agents.ts';
 
 /** Evidence that a route, an edge or a termination can ask for. */
@@ -25,38 +25,27 @@ export const gateFields = once(() => ({
   RequireHumanApproval: bool().default(false).describe('Ask a person before the route is taken.'),
   RecoveryAgent: name().optional().describe('Gets one turn, once, after the validators failed twice in a row.'),
 }));
-export interface RawEvidence {
-  readonly Validator?: string | undefined;
-  readonly Validators?: readonly string[] | undefined;
-  readonly RequiredCommandPattern?: string | undefined;
-  readonly ShellFallbackPattern?: string | undefined;
-}
+export type RawEvidence = z.output<z.ZodObject<ReturnType<typeof evidenceFields>>>;
 
 const TERMINATIONS = ['regex', 'structured', 'tokenbudget', 'maxiterations', 'composite'] as const;
-export interface RawTermination extends RawEvidence {
-  readonly Type?: (typeof TERMINATIONS)[number] | undefined;
-  readonly Pattern?: string | undefined;
-  readonly Condition?: RawCondition | undefined;
-  readonly MaxTokens?: number | undefined;
-  readonly AgentNames?: readonly string[] | undefined;
-  readonly MaxIterations?: number | undefined;
-  readonly Strategies?: readonly RawTermination[] | undefined;
-}
 const terminationFields = () => ({
-  Type: oneOf(TERMINATIONS)
-    .meta({ enum: spellings('Type', TERMINATIONS) })
-    .optional(),
+  Type: speltAs('Type', TERMINATIONS).optional(),
   Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
   Condition: condition.optional().describe('Of the type structured: a field of the JSON in a message that ends the session.'),
   MaxTokens: int({ min: 1 }).optional().describe('The most input and output tokens of the session.'),
   AgentNames: some(name()).describe('Only messages of these agents are matched.'),
   MaxIterations: int({ min: 0 }).optional().describe('The session ends after this many agent turns.'),
   ...evidenceFields(),
+});
+export type RawTermination = z.output<z.ZodObject<ReturnType<typeof terminationFields>>> & {
+  readonly Strategies?: readonly RawTermination[] | undefined;
+};
+const termination: z.ZodType<RawTermination> = record(() => ({
+  ...terminationFields(),
   Strategies: list(z.lazy(() => termination))
     .optional()
     .describe('The session ends when any of these fires.'),
-});
-const termination: z.ZodType<RawTermination> = record(terminationFields);
+}));
 
 /**
  * A requirement of a contract names its predicate by key (`FileExists: { Path: … }`) or by type (`Type: FileExists, Path: …`).
@@ -136,9 +125,8 @@ const contract = record(() => ({
   Requires: list(requirement).describe('All of these must hold; an empty list always holds.'),
 }));
 
-const ACTIONS = ['Reinstruct', 'ActivateRecovery', 'EscalateToHuman', 'Abort', 'Skip'] as const;
 const policy = record(() => ({
-  Action: oneOf(ACTIONS).default('Reinstruct'),
+  Action: spelt('Action').default('Reinstruct'),
   Threshold: int({ min: 1 }).optional().describe('The failure of this type in a row that stops the session.'),
 }));
 
@@ -171,11 +159,8 @@ const validation = record(() => ({
     .describe('Validators of your own: name to module, such as `./checks.ts#hasNotes`.'),
 }));
 
-const COMPACTIONS = ['lossless', 'window', 'lossy', 'llm', 'intent', 'hybrid'] as const;
 const compactionFields = record(() => ({
-  Mode: oneOf(COMPACTIONS)
-    .meta({ enum: spellings('Mode', COMPACTIONS) })
-    .default('lossless'),
+  Mode: spelt('Mode').default('lossless'),
   TriggerTurnCount: int({ min: 1 }).default(50),
   KeepRecentTurns: int({ min: 1 }).default(10),
   Model: json().optional(),
@@ -243,13 +228,10 @@ const brownfield = record(() => ({
   SeedEnvelopeFromBrief: bool().default(true),
 }));
 
-const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 const mcpServers = list(
   record(() => ({
     Name: name().describe('The name under which `Plugins` grants the server.'),
-    Transport: oneOf(TRANSPORTS)
-      .meta({ enum: spellings('Transport', TRANSPORTS) })
-      .optional(),
+    Transport: spelt('Transport').optional(),
     Command: name().optional().describe('The program that serves over standard input and output.'),
     Args: list(plainText()).optional(),
     Env: map(plainText()).optional(),

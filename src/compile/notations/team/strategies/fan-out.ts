@@ -11,10 +11,10 @@ import { set } from '../../../lower/kit.ts';
 import { BRANCHES, ENDED, OUTPUT, REJECTED, SAID, TURNS, tell } from '../slots.ts';
 import { addTermination, openRules } from '../termination.ts';
 import { addTeamTurn } from '../turn.ts';
-import { list, name, oneOf, record } from '../../../document/shape/fields.ts';
+import { list, name, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Range } from '../../../source/range.ts';
-import { spellings } from '../spelling.ts';
+import { spelt } from '../spelling.ts';
 
 export function addFanOut(l: Lowering, fanOut: Merge): NodeId {
   const { hint, origin, branches } = fanOut;
@@ -81,15 +81,10 @@ export function lastSaid(): Expr {
   return `cel.bind(had, ${BRANCHES}.filter(b, b.code != "BUDGET_EXHAUSTED"), size(had) == 0 ? ${SAID} : had[size(had) - 1].output)`;
 }
 
-const MERGES = ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'] as const;
-type MergeStrategy = (typeof MERGES)[number];
-
 export const mergeSchema = record(() => ({
-  Strategy: oneOf(MERGES)
-    .meta({ enum: spellings('Strategy', MERGES) })
-    .default('union'),
+  Strategy: spelt('Strategy').default('union'),
   Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
-  ConflictResolution: list(oneOf(MERGES).meta({ enum: spellings('Strategy', MERGES) }))
+  ConflictResolution: list(spelt('Strategy'))
     .default([])
     .describe('Tried in order if the strategy reaches no decision.'),
 }));
@@ -139,7 +134,7 @@ interface Attempt {
   readonly otherwise: NodeId;
 }
 
-function addStrategy(l: Lowering, strategy: MergeStrategy, attempt: Attempt): NodeId {
+function addStrategy(l: Lowering, strategy: RawMerge['Strategy'], attempt: Attempt): NodeId {
   const { place, inject, otherwise } = attempt;
   const choose = (test: string, when: Expr, chosen: Expr): NodeId => {
     const take = l.kit.set(part(place, strategy), [set(MERGED, chosen)], inject(strategy));

@@ -27,13 +27,9 @@ const edge = record(() => ({
 
 export type RawNode = z.output<typeof node>;
 export type RawEdge = z.output<typeof edge>;
-export interface RawGraph {
-  readonly EntryNode?: string | undefined;
-  readonly Nodes: readonly RawNode[];
-  readonly Edges: readonly RawEdge[];
-  readonly MaxRetries?: number | undefined;
+export type RawGraph = z.output<z.ZodObject<ReturnType<typeof ownFields>>> & {
   readonly SubGraphs: { readonly [id: string]: RawSubGraph };
-}
+};
 export interface RawSubGraph {
   readonly Graph?: RawGraph | undefined;
   readonly MapReduce?: RawMapReduce | undefined;
@@ -56,13 +52,13 @@ const subGraph = ruled(subGraphFields, (value, context) => {
   context.addIssue({ code: 'custom', message: fault('bad-value', message) });
 });
 
-const graphFields = () => ({
+const ownFields = () => ({
   EntryNode: name().optional().describe('The first node to run; the first of the list when absent.'),
   Nodes: list(node, { min: 1, few: fault('bad-value', 'a graph needs at least one node') }),
   Edges: list(edge),
   MaxRetries: int({ min: 0 }).optional().describe('Corrections in a row before the session is stuck; 4 when absent.'),
-  SubGraphs: map(subGraph).default({}),
 });
+const graphFields = () => ({ ...ownFields(), SubGraphs: map(subGraph).default({}) });
 export const graphSchema: z.ZodType<RawGraph> = record(graphFields);
 export const graphKeys = (): readonly string[] => Object.keys(graphFields());
 

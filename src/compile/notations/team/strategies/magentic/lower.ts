@@ -6,18 +6,11 @@ import { addBadTurn, badTurns, type Site } from '../../bad-turn.ts';
 import { addAsk, hasTwin, roster } from '../chooser.ts';
 import { recent } from '../llm.ts';
 import { exhausted, part, success, type Lowering, type Place } from '../../lowering.ts';
-import { LEDGER, ORIENTATION, SPEAKER } from './tools.ts';
+import { LEDGER, ORIENTATION, SPEAKER, type RawMagentic } from './tools.ts';
 import { set, setField } from '../../../../lower/kit.ts';
 import { ANSWER, BAD, NOTE, OUTPUT, SAID, lined, remark, tell } from '../../slots.ts';
 import { addTurnOf } from '../../turn.ts';
 import type { Json } from '../../../../../expr/json.ts';
-
-export interface MagenticLimits {
-  readonly MaxRoundCount: number;
-  readonly MaxStallCount: number;
-  readonly MaxResetCount: number;
-  readonly EnablePlanReview: boolean;
-}
 
 export const MANAGER = 'manager';
 const PLAN = 'plan';
@@ -32,7 +25,7 @@ const PROGRESS: Expr = `${UPDATE}.stalling == false && (${UPDATE}.task_complete 
 /** The most reviews of the plan. */
 const REVIEWS_MAX = 50;
 
-export function lowerMagentic(l: Lowering, raw: MagenticLimits): NodeId {
+export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
   const orient = l.builder.fresh('manager.orient');
   const round = addRound(l, raw, orient);
   const ready = raw.EnablePlanReview
@@ -86,7 +79,7 @@ function siteOf(l: Lowering, again: NodeId, hint: string): Site {
 }
 
 /** One round: the ledger says whether the task is done or stalled; then the manager chooses who works. */
-function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
+function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
   const round = l.builder.fresh('manager.round');
   const judged = addLedger(l, raw, orient, addSelection(l, raw, round));
   const listen = l.kit.set(manager('listen'), [set(UPDATE, answered(LEDGER))], judged);
@@ -105,7 +98,7 @@ function addRound(l: Lowering, raw: MagenticLimits, orient: NodeId): NodeId {
 }
 
 /** Reads the ledger: done, stalled, or on to `select`. */
-function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: NodeId): NodeId {
+function addLedger(l: Lowering, raw: RawMagentic, orient: NodeId, select: NodeId): NodeId {
   const replan = l.kit.set(
     { hint: 'manager.replan', origin: 'magentic:replan' },
     [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')],
@@ -129,7 +122,7 @@ function addLedger(l: Lowering, raw: MagenticLimits, orient: NodeId, select: Nod
   return l.kit.when(manager('ledger'), `${UPDATE}.task_complete == true`, finish, counted);
 }
 
-function addSelection(l: Lowering, raw: MagenticLimits, round: NodeId): NodeId {
+function addSelection(l: Lowering, raw: RawMagentic, round: NodeId): NodeId {
   const { team } = l;
   const ask = l.builder.fresh('manager.select');
   const speaker = `trim(text(${CHOICE}.speaker))`;
@@ -168,7 +161,7 @@ function addParticipant(l: Lowering, agent: string, round: NodeId): NodeId {
   return l.kit.set({ hint: `${agent}.instruct`, origin: MANAGER }, [tell(`${CHOICE}.instruction`, agent)], turn);
 }
 
-function addStalledOut(l: Lowering, raw: MagenticLimits): NodeId {
+function addStalledOut(l: Lowering, raw: RawMagentic): NodeId {
   const message = quote(`the team could make no further progress after ${raw.MaxResetCount} new plans`);
   return l.kit.fail(
     { hint: 'manager.gaveup', origin: 'magentic:stalled' },

@@ -1,30 +1,17 @@
 /** `magentic`: a manager model makes a plan, then chooses and instructs one agent each round and judges the progress. */
-import type * as z from 'zod';
-import { bool, int, record, text } from '../../../../document/shape/fields.ts';
 import { mayDecide, planDenied } from '../../../../document/boundary.ts';
 import { END, START, edgeShape } from '../../../../picture/picture.ts';
 import { agentShape, agentShapes, guarded } from '../../drawing.ts';
-import { model } from '../../schema/agents.ts';
 import { chooserDef, reserve } from '../chooser.ts';
 import { lacking, strategy } from '../strategy.ts';
 import { MANAGER, lowerMagentic } from './lower.ts';
-import { MAGENTIC_TOOLS, MANAGER_INSTRUCTIONS } from './tools.ts';
-
-const schema = record(() => ({
-  Model: model,
-  Instructions: text().optional(),
-  MaxRoundCount: int({ min: 1 }).default(20),
-  MaxStallCount: int({ min: 1 }).default(3),
-  MaxResetCount: int({ min: 0 }).default(2),
-  EnablePlanReview: bool().default(false),
-}));
-type RawMagentic = z.output<typeof schema>;
+import { MAGENTIC_TOOLS, MANAGER_INSTRUCTIONS, magenticSchema } from './tools.ts';
 
 export const magentic = strategy({
   type: 'magentic',
-  fields: () => ({ Magentic: schema.optional() }),
+  fields: () => ({ Magentic: magenticSchema.optional() }),
   endsItself: true,
-  read({ Magentic: raw }, reading, team): RawMagentic | null {
+  read({ Magentic: raw }, reading, team) {
     if (raw === undefined) return lacking(reading, 'magentic', 'Magentic');
     reserve(reading, team, MANAGER);
     if (mayDecide(team.definitions, MANAGER, 'plan')) return raw;
@@ -39,7 +26,7 @@ export const magentic = strategy({
     ],
     tools: MAGENTIC_TOOLS,
   }),
-  lower: (l, raw) => lowerMagentic(l, raw),
+  lower: lowerMagentic,
   draw: (raw, team) => ({
     nodes: [
       START,

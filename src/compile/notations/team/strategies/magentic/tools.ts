@@ -1,27 +1,40 @@
-/** The three tools by which the manager answers. Calling one runs nothing. */
+/** The settings of the manager, and the three tools by which it answers. Calling one runs nothing. */
+import type * as z from 'zod';
+import { bool, int, record, text } from '../../../../document/shape/fields.ts';
+import { model } from '../../schema/agents.ts';
 import type { ToolDef } from '../../../../../ir/nodes.ts';
 import type { Json } from '../../../../../expr/json.ts';
+
+export const magenticSchema = record(() => ({
+  Model: model,
+  Instructions: text().optional(),
+  MaxRoundCount: int({ min: 1 }).default(20),
+  MaxStallCount: int({ min: 1 }).default(3),
+  MaxResetCount: int({ min: 0 }).default(2),
+  EnablePlanReview: bool().default(false),
+}));
+export type RawMagentic = z.output<typeof magenticSchema>;
 
 export const ORIENTATION = 'magentic_orientation';
 export const LEDGER = 'magentic_ledger_update';
 export const SPEAKER = 'magentic_select_speaker';
 
-const text: Json = { type: 'string' };
+const word: Json = { type: 'string' };
 const flag: Json = { type: 'boolean' };
-const texts: Json = { type: ['array', 'string'], items: text };
+const texts: Json = { type: ['array', 'string'], items: word };
 
 export const MAGENTIC_TOOLS: { readonly [name: string]: ToolDef } = {
   [ORIENTATION]: tool(
     'Says how you understand the task and what the plan is.',
-    { task_summary: text, known_facts: texts, plan: texts, next_step: text, task_complete: flag },
+    { task_summary: word, known_facts: texts, plan: texts, next_step: word, task_complete: flag },
     ['plan'],
   ),
   [LEDGER]: tool(
     'Says whether the task is done, whether the team is stalling, and what is established.',
-    { task_complete: flag, stalling: flag, facts: texts, final_answer: text },
+    { task_complete: flag, stalling: flag, facts: texts, final_answer: word },
     ['task_complete', 'stalling'],
   ),
-  [SPEAKER]: tool('Says who goes on, and with what instruction.', { speaker: text, instruction: text }, [
+  [SPEAKER]: tool('Says who goes on, and with what instruction.', { speaker: word, instruction: word }, [
     'speaker',
     'instruction',
   ]),
