@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Lowered } from '../../src/compile/lower/builder.ts';
+import type { Lowered } from '../../src/compile/lower/builder-types.ts';
 import { createReport } from '../../src/compile/diagnose/diagnostics.ts';
 import { createSource } from '../../src/compile/source/range.ts';
 import { verify } from '../../src/compile/verify/verify.ts';

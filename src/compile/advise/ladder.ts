@@ -2,7 +2,7 @@
  * The seven tiers of autonomy, and the warning for a document that uses a higher tier than it needs. The warning considers
  * only the document, not the task: for example, an agent without tools makes no choices.
  */
-import type { Lowered } from '../lower/builder.ts';
+import type { Lowered } from '../lower/builder-types.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../document/document.ts';
 import type { Excess } from './excess.ts';

@@ -16,7 +16,7 @@ import type { Boundary } from './schema/bounds.ts';
 import { isVelocity } from '../../ir/meters.ts';
 import type { FlowBody, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
-import type { Lowered } from '../lower/builder.ts';
+import type { Lowered } from '../lower/builder-types.ts';
 import { START } from '../source/range.ts';
 import type { Range } from '../source/range.ts';
 

@@ -4,27 +4,22 @@
  *
  * Ids: an authored node has its own id (`idOf`), every other node one from `fresh`, so that the two never collide.
  */
-import type { EndState, TerminalCode } from '../../ir/codes.ts';
 import type {
   AgentDef,
   BoundaryDef,
   Expr,
   FlowBody,
-  Input,
   Meter,
   MeterId,
-  ModelEffect,
   Node,
   NodeId,
   ToolDef,
-  ToolEffect,
   View,
 } from '../../ir/nodes.ts';
 import { present } from '../../expr/present.ts';
 import { decisionOf } from '../../catalog/failures.ts';
-import { boundaryOf, type GateMode } from '../document/boundary.ts';
+import { boundaryOf } from '../document/boundary.ts';
 import { CLOCK, commonMeters, shareOf, type BudgetShare, type CommonMeters } from './budget-meters.ts';
-import type { Budgets } from '../document/schema/bounds.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object, quote } from '../expressions/cel-text.ts';
 import type { Review } from '../document/notify.ts';
@@ -35,24 +30,15 @@ import type { Approvers } from '../../ir/people.ts';
 import type { SharedProtections } from '../../ir/protections.ts';
 import { ONE_REPAIR } from './fit.ts';
 import { addDeadlockMonitor } from './deadlock-monitor.ts';
-import { protectCall, type Place, type StageProtections } from './protected-call.ts';
+import { protectCall, type StageProtections } from './protected-call.ts';
+import type { Builder, Effects } from './builder-types.ts';
+import { createKit, type Kit } from './kit.ts';
 import { addMarkedEnds } from './marked-ends.ts';
 import type { Draft } from './reached.ts';
 import { addMemory } from './memory/memory.ts';
 import { prune } from './prune.ts';
-import { errorOf, set } from './writes.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
-
-export interface Lowered {
-  readonly body: FlowBody;
-  /** Where the author wrote what a node comes from. */
-  readonly places: ReadonlyMap<NodeId, Range>;
-  /** For the certificate: meters whose limit the lowering divides among the visits of a node. */
-  readonly shares?: readonly Share[];
-  /** True if the deadlock monitor has nothing to watch. */
-  readonly unwatched?: boolean;
-}
 
 export interface BuilderOptions {
   /** The output of a run that a budget ends; null unless given. */
@@ -69,37 +55,6 @@ export interface BuilderOptions {
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
 
-interface BuildOptions extends Pick<FlowBody, 'view' | 'tier'> {
-  readonly id: string;
-  readonly entry: NodeId;
-  /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless given. */
-  readonly fail?: NodeId;
-}
-
-export interface Builder extends Effects {
-  /** The id that an authored node has in the graph. */
-  idOf(authored: string): NodeId;
-  /** A new id for a node that the author did not write. */
-  fresh(hint: string): NodeId;
-  /** Adds a node. `at` is where it was written; a node without a place shows the one of its origin. */
-  add<Id extends NodeId>(id: Id, node: Node, at?: Range): Id;
-  has(id: NodeId): boolean;
-  /** Adds a meter; the node that charges it names it in `charges`. */
-  meter(id: MeterId, meter: Meter, share?: { readonly of: NodeId; readonly max: number }): MeterId;
-  /** Nodes that `add` adds also charge these budgets, under a name of their own. `over` is where a thread goes without room. */
-  sharing<Result>(name: string, budgets: Budgets | undefined, over: NodeId, add: () => Result): Result;
-  /** An end node, shared by all that end alike. */
-  end(ending: {
-    readonly state: EndState;
-    readonly code: TerminalCode | 'error';
-    readonly output?: Expr;
-    readonly origin?: string;
-  }): NodeId;
-  /** The end of an unhandled failure: failed, with the code of that failure. */
-  failedEnd(output?: Expr): NodeId;
-  build(options: BuildOptions): Lowered;
-}
-
 export function createBuilder(notation: string, definitions: Definitions, options: BuilderOptions = {}): Builder {
   const nodes = new Map<NodeId, Node>();
   const places = new Map<NodeId, Range>();
@@ -112,20 +67,18 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const common = metersOf(definitions, { extendable, returns }, end);
   const meters = new Map<MeterId, Meter>(Object.entries(common.meters));
   const open = createShares(meters);
-  const stopped = (node?: string): NodeId => stoppedEnd(end, nodes, fresh, { ...options, node });
-  const place = placeIn(nodes, meters, asked, common, { fresh, stopped });
   const finished = (id: NodeId, given: Node): Node => {
     const replying = withReply(complete(id, given), definitions, effects);
     const own = stage();
     if (own !== null) effects.standIns(fallbacksOf(own.protections));
-    const node = asked(protectCall(id, replying, definitions.protections, place, own));
+    const node = asked(protectCall(id, replying, definitions.protections, protecting, own));
     if (node.op !== 'do' || node.effect.kind !== 'tool') return common.charged(node, undefined);
     const tool = effects.toolDef(node.effect.tool);
     if (tool?.rate !== undefined) meters.set(...common.rate(node.effect.tool, tool.rate));
     return common.charged(node, tool);
   };
   const failedEnd = (output?: Expr): NodeId => end({ state: 'failed', code: 'error', output });
-  return {
+  const builder: Builder = {
     ...effects,
     idOf: (authored) => (authored.startsWith('~') ? `~${authored}` : authored),
     fresh,
@@ -147,14 +100,22 @@ export function createBuilder(notation: string, definitions: Definitions, option
     end,
     failedEnd,
     build({ id, entry: given, fail = failedEnd(), ...kept }) {
-      const unwatched = monitored && !addDeadlockMonitor({ nodes, meters, fail, place }, definitions.protections);
-      const { entry, ...marks } = withEnds({ nodes, meters, entry: given, fail }, place, effects, kept.view);
+      const unwatched = monitored && !addDeadlockMonitor({ nodes, meters, fail, kit }, definitions.protections);
+      const { entry, ...marks } = withEnds({ nodes, meters, entry: given, fail }, kit, effects, kept.view);
       const clock = definitions.deadlineMs === null ? {} : { clock: CLOCK };
       const used = { ...prune({ nodes, meters, entry, fail }), ...clock, ...effects.definitionsUsed() };
       const rest = { ...protectionFields(definitions.protections), ...kept, ...marks };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares, unwatched };
     },
   };
+  // Nodes that complete other nodes charge only the common meters.
+  const add: Builder['add'] = (id, node) => {
+    nodes.set(id, common.charged(asked(node), undefined));
+    return id;
+  };
+  const kit = createKit({ ...builder, add });
+  const protecting = { kit, stopped: (node?: string): NodeId => stoppedEnd(kit, { ...options, node }) };
+  return builder;
 }
 
 function metersOf(
@@ -172,9 +133,9 @@ function metersOf(
 }
 
 /** Adds the nodes that depend on the whole graph: ends for marked answers, and memory. */
-function withEnds(draft: Draft, place: Place, { definitions, used }: CollectedEffects, view: View | undefined) {
-  const marks = addMarkedEnds(draft, place.fresh, view);
-  return { ...marks, entry: addMemory(draft, place, { ...definitions, ...used }) };
+function withEnds(draft: Draft, kit: Kit, { definitions, used }: CollectedEffects, view: View | undefined) {
+  const marks = addMarkedEnds(draft, kit.builder.fresh, view);
+  return { ...marks, entry: addMemory(draft, kit, { ...definitions, ...used }) };
 }
 
 /** Models that only protections name. */
@@ -211,46 +172,19 @@ function createEnds(nodes: Map<NodeId, Node>, fresh: Builder['fresh']): Builder[
   };
 }
 
-/** Adds the further nodes of a protected call. */
-function placeIn(
-  nodes: Map<NodeId, Node>,
-  meters: Map<MeterId, Meter>,
-  asked: (node: Node) => Node,
-  common: CommonMeters,
-  rest: Pick<Place, 'fresh' | 'stopped'>,
-): Place {
-  return {
-    ...rest,
-    add: (id, node) => {
-      nodes.set(id, common.charged(asked(node), undefined));
-      return id;
-    },
-    meter: (id, meter) => {
-      meters.set(id, meter);
-      return id;
-    },
-  };
-}
-
-/** The end of a run that spends too fast: it records the decision, then ends. */
+/** The end of a run that spends too fast: it records the decision, then ends. Without a node, all calls share it. */
 function stoppedEnd(
-  end: Builder['end'],
-  nodes: Map<NodeId, Node>,
-  fresh: Builder['fresh'],
+  kit: Kit,
   { returns, stage, node }: BuilderOptions & { readonly node: string | undefined },
 ): NodeId {
-  const next = end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
+  const { builder } = kit;
+  const next = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
+  const shared = '~velocity.stopped';
+  if (node === undefined && builder.has(shared)) return shared;
   // Where stages recover from failures, the table decides what follows.
-  const action = stage === undefined ? 'abort' : 'block';
-  const id = node === undefined ? '~velocity.stopped' : fresh(`velocity.stopped.${node}`);
-  if (!nodes.has(id))
-    nodes.set(node === undefined ? fresh('velocity.stopped') : id, {
-      op: 'let',
-      label: { name: 'velocity', decision: decisionOf('cost_overrun', action) },
-      writes: [set('error', errorOf(TOO_FAST, node ?? 'velocity'))],
-      next,
-    });
-  return id;
+  const decision = decisionOf('cost_overrun', stage === undefined ? 'abort' : 'block');
+  const hint = node === undefined ? 'velocity.stopped' : `velocity.stopped.${node}`;
+  return kit.fail({ hint, origin: 'velocity', decision }, { ...TOO_FAST, node: node ?? 'velocity' }, next);
 }
 
 const TOO_FAST = {
@@ -304,22 +238,6 @@ function createIds(): Builder['fresh'] {
     const base = hint.startsWith('~') ? `~:${hint}` : `~${hint}`;
     return count === 1 ? base : `${base}#${count}`;
   };
-}
-
-interface Effects {
-  readonly definitions: Definitions;
-  /** Declares an agent that the sections do not: a bare document declares the agents that it names. */
-  agent(def: AgentDef): void;
-  /** A model call with its worst case reserved. `prompt` is the text of the user's turn. */
-  model(agent: string, prompt: Expr): ModelEffect;
-  /** A tool call with its worst case reserved. One expression per argument; the call's input is `args`. */
-  tool(name: string, args: Input): ToolEffect;
-  /** The definition of a tool that is declared, built in, or on an MCP server of the document. */
-  toolDef(name: string): ToolDef | undefined;
-  /** True if policies decide about calls. */
-  hasPolicies(): boolean;
-  /** The boundary of an agent with these tools. It becomes part of the flow. */
-  boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
 }
 
 type UsedDefinitions = Pick<FlowBody, 'agents' | 'tools' | 'models' | 'policies' | 'boundaries' | 'pii' | 'people'> &

@@ -8,14 +8,14 @@ import type { Protections } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
 import { componentsOf } from '../verify/components.ts';
 import { edgesOf } from '../verify/graph.ts';
-import { addQuestion, type Place } from './protected-call.ts';
-import { errorOf, set } from './writes.ts';
+import type { Kit } from './kit.ts';
+import { addQuestion } from './protected-call.ts';
 
 interface Draft {
   readonly nodes: Map<NodeId, Node>;
   readonly meters: ReadonlyMap<MeterId, Meter>;
   readonly fail: NodeId;
-  readonly place: Place;
+  readonly kit: Kit;
 }
 
 /** Adds the monitor to every model call on a cycle that several agents are on. Returns false if the flow has no such call. */
@@ -23,20 +23,20 @@ export function addDeadlockMonitor(draft: Draft, protections: Protections): bool
   const rules = rulesOf(protections);
   const watched = rules === null ? [] : turnsInCycles(draft);
   if (rules === null || watched.length === 0) return false;
-  const { nodes, place, fail } = draft;
-  const meters = addMeters(place, rules, fail);
+  const { nodes, kit, fail } = draft;
+  const meters = addMeters(kit, rules, fail);
   for (const [id, node] of watched) {
-    const onStuck = rules.acts ? { onStuck: addAction(place, id, node, { asks: rules.asks, fail }) } : {};
+    const onStuck = rules.acts ? { onStuck: addAction(kit, id, node, { asks: rules.asks, fail }) } : {};
     nodes.set(id, { ...node, charges: [...(node.charges ?? []), ...meters], ...onStuck });
   }
   return true;
 }
 
 /** Hops have a meter of their own: a recorded suspicion starts the comparison of replies anew, and not the chain of handoffs. */
-function addMeters(place: Place, { cycle, hops, records }: Rules, over: NodeId): readonly MeterId[] {
+function addMeters(kit: Kit, { cycle, hops, records }: Rules, over: NodeId): readonly MeterId[] {
   const ids: MeterId[] = [];
   const add = (id: MeterId, rule: Partial<Meter>): void => {
-    place.meter(id, { unit: 'turns', max: 1, ...rule, over, label: `protections.${id}` });
+    kit.builder.meter(id, { unit: 'turns', max: 1, ...rule, over, label: `protections.${id}` });
     ids.push(id);
   };
   if (cycle !== undefined) add('deadlock', { cycle, ...(records ? { records } : {}) });
@@ -72,11 +72,11 @@ interface Acting {
 }
 
 /** Asks a person about the call that is not made, or stops the run. */
-function addAction(place: Place, id: NodeId, node: DoNode, { asks, fail }: Acting): NodeId {
+function addAction(kit: Kit, id: NodeId, node: DoNode, { asks, fail }: Acting): NodeId {
   const name = node.label.authored ?? node.label.name;
-  const stop = addStop(place, name, fail);
+  const stop = addStop(kit, name, fail);
   if (!asks) return stop;
-  return addQuestion(id, node, place, {
+  return addQuestion(id, node, kit, {
     about: 'deadlock',
     decision: decisionOf('deadlock', 'escalate'),
     message: quote(`${name}: ${PROBLEM}`),
@@ -87,19 +87,12 @@ function addAction(place: Place, id: NodeId, node: DoNode, { asks, fail }: Actin
 
 const PROBLEM = 'the agents repeat themselves without a new fact, or hand the task on too often';
 
-function addStop(place: Place, name: string, fail: NodeId): NodeId {
-  const failure = {
-    class: 'semantic',
-    type: 'DeadlockError',
-    code: 'REPEATED_FAILURE',
-    message: quote(PROBLEM),
-  } as const;
-  return place.add(place.fresh('deadlock.stopped'), {
-    op: 'let',
-    label: { name: 'deadlock', decision: decisionOf('deadlock', 'abort') },
-    writes: [set('error', errorOf(failure, name))],
-    next: fail,
-  });
+function addStop(kit: Kit, node: string, fail: NodeId): NodeId {
+  return kit.fail(
+    { hint: 'deadlock.stopped', origin: 'deadlock', decision: decisionOf('deadlock', 'abort') },
+    { class: 'semantic', type: 'DeadlockError', code: 'REPEATED_FAILURE', message: quote(PROBLEM), node },
+    fail,
+  );
 }
 
 function turnsInCycles({ nodes, meters, fail }: Draft): readonly (readonly [NodeId, DoNode])[] {

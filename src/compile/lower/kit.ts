@@ -4,7 +4,7 @@
  *
  * A lowering creates one kit and passes it on: `const kit = createKit(builder)`.
  */
-import type { TerminalCode } from '../../ir/codes.ts';
+import type { FailureClass, TerminalCode } from '../../ir/codes.ts';
 import type {
   AskEffect,
   Case,
@@ -25,14 +25,10 @@ import type { Decision } from '../../ir/protections.ts';
 import type { Approvers, AskPurpose } from '../../ir/people.ts';
 import type { EscalationId } from '../../catalog/escalations.ts';
 import { present } from '../../expr/present.ts';
-import { path, quote } from '../expressions/cel-text.ts';
+import { object, path, quote } from '../expressions/cel-text.ts';
 import type { Range } from '../source/range.ts';
-import type { Builder } from './builder.ts';
+import type { Builder } from './builder-types.ts';
 import { escalationField } from './escalation-packet.ts';
-import { NO_RETRY, append, errorOf, set, setField, type Failure } from './writes.ts';
-
-export { NO_RETRY, append, errorOf, set, setField };
-export type { Failure };
 
 /** Names a node, and says what it belongs to. Undefined fields and empty lists are left out of the node. */
 export interface Step {
@@ -242,4 +238,39 @@ function answered({ into, writes, timeoutMs, next, failed, fail, grant, takes }:
 function firstLost(into: string): Expr {
   const lost = `${into}.filter(b, b.state != "completed" && b.error != null)`;
   return `cel.bind(lost, ${lost}, size(lost) == 0 ? error : lost[0].error)`;
+}
+
+export const NO_RETRY: Retry = { max: 0, baseMs: 0, capMs: 0, on: [] };
+
+export function set(slot: string, value: Write['value']): Write {
+  return { slot, mode: 'set', value };
+}
+
+/** Writes one field below a slot. */
+export function setField(slot: string, fields: readonly string[], value: Write['value']): Write {
+  return { slot, path: fields, mode: 'set', value };
+}
+
+export function append(slot: string, value: Write['value']): Write {
+  return { slot, mode: 'append', value };
+}
+
+/** A failure that no effect reports. */
+export interface Failure {
+  readonly class: FailureClass;
+  readonly type: string;
+  readonly code: TerminalCode;
+  readonly message: Expr;
+  /** The authored name that the failure is reported for; the step's own unless given. */
+  readonly node?: string;
+}
+
+export function errorOf({ class: kind, type, message, code }: Failure, node: string): Expr {
+  return object([
+    ['class', quote(kind)],
+    ['type', quote(type)],
+    ['message', message],
+    ['node', quote(node)],
+    ['code', quote(code)],
+  ]);
 }

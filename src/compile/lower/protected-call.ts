@@ -2,18 +2,16 @@
  * A model call under the protections of the document: what happens while its circuit breaker is open, and what happens when the
  * run spends too fast. The meters and the ways are data; the core has no rule about either.
  */
-import type { AskEffect, DoNode, Expr, LetNode, Meter, MeterId, Node, NodeId, PickNode } from '../../ir/nodes.ts';
+import type { DoNode, Expr, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Decision } from '../../ir/protections.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import type { Protections, VelocityLimits, VelocityRules } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
-import { NO_RETRY, set } from './writes.ts';
+import { set, type Kit, type Step } from './kit.ts';
 
-/** Adds further nodes and meters of the flow. */
-export interface Place {
-  fresh(hint: string): NodeId;
-  add(id: NodeId, node: Node): NodeId;
-  meter(id: MeterId, meter: Meter): MeterId;
+/** Adds the further nodes of a protected call. */
+export interface Protecting {
+  readonly kit: Kit;
   /** The end of a run that spends too fast. The error names the node, if it is given. */
   stopped(node?: string): NodeId;
 }
@@ -35,7 +33,7 @@ export function protectCall(
   id: NodeId,
   given: Node,
   protections: Protections,
-  place: Place,
+  place: Protecting,
   own: StageProtections | null = null,
 ): Node {
   if (given.op !== 'do' || given.effect.kind !== 'model') return given;
@@ -53,11 +51,11 @@ function sharedOf(node: DoNode, { declared, breaker, retryBudget }: Protections)
   return Object.keys(shared).length === 0 ? {} : { shared };
 }
 
-function withBreaker(id: NodeId, node: DoNode, { breaker }: Protections, place: Place): DoNode {
+function withBreaker(id: NodeId, node: DoNode, { breaker }: Protections, { kit }: Protecting): DoNode {
   const { fallback = null } = (node.shared?.breaker === undefined ? breaker : node.shared.breaker) ?? {};
   if (fallback === null || 'answer' in fallback) return node;
   if ('model' in fallback) return { ...node, retry: { ...node.retry, whileOpen: fallback.model } };
-  const asked = addQuestion(id, node, place, {
+  const asked = addQuestion(id, node, kit, {
     about: 'breaker',
     decision: decisionOf('provider_error', 'escalate'),
     message: 'error.message',
@@ -70,7 +68,7 @@ function withBreaker(id: NodeId, node: DoNode, { breaker }: Protections, place: 
 interface Velocities {
   readonly protections: Protections;
   readonly own: StageProtections | null;
-  readonly place: Place;
+  readonly place: Protecting;
 }
 
 /** The call charges a meter for each limit. When one trips, the call is made by a cheaper model, or not at all. */
@@ -86,7 +84,7 @@ function withVelocity(id: NodeId, node: DoNode, velocities: Velocities): DoNode 
   ];
   if (limits.length === 0) return node;
   const over = place.stopped();
-  for (const { id: meter, words: _, ...limit } of limits) place.meter(meter, { ...limit, over });
+  for (const { id: meter, words: _, ...limit } of limits) place.kit.builder.meter(meter, { ...limit, over });
   const charged: DoNode = { ...node, charges: [...(node.charges ?? []), ...limits.map((each) => each.id)] };
   if (rules.onTrip === 'escalate') return { ...charged, onVelocity: addSlower(id, node, limits, place) };
   if (rules.onTrip === 'stop' || rules.fallback === null)
@@ -101,9 +99,9 @@ function stageVelocity({ own }: Velocities): { readonly name: string; readonly r
 }
 
 /** A person decides. `continue` adds each limit once more. */
-function addSlower(id: NodeId, node: DoNode, limits: readonly Limit[], place: Place): NodeId {
+function addSlower(id: NodeId, node: DoNode, limits: readonly Limit[], place: Protecting): NodeId {
   const words = limits.map((limit) => limit.words).join(' or ');
-  return addQuestion(id, node, place, {
+  return addQuestion(id, node, place.kit, {
     about: 'velocity',
     decision: decisionOf('cost_overrun', 'escalate'),
     message: quote(`${node.label.authored ?? node.label.name} spends faster than ${words}`),
@@ -154,8 +152,8 @@ function allLimits(rules: VelocityRules | null, agent: string, scope: string, la
 }
 
 /** The same call by another model. It does not charge the velocity, so that the run goes on. */
-function addCheaper(id: NodeId, node: DoNode, { model }: { readonly model: string }, place: Place): NodeId {
-  return place.add(place.fresh(`${id}.cheaper`), {
+function addCheaper(id: NodeId, node: DoNode, { model }: { readonly model: string }, { kit }: Protecting): NodeId {
+  return kit.builder.add(kit.builder.fresh(`${id}.cheaper`), {
     ...node,
     label: { ...node.label, decision: decisionOf('cost_overrun', 'fallback') },
     effect: { ...node.effect, target: model } as DoNode['effect'],
@@ -166,58 +164,31 @@ interface Question {
   readonly about: 'breaker' | 'velocity' | 'deadlock';
   readonly decision: Decision;
   readonly message: Expr;
-  /** The first one makes the call again. */
   readonly choices: readonly [string, string];
   readonly stop: NodeId;
   readonly grant?: DoNode['grant'];
 }
 
-export function addQuestion(id: NodeId, node: DoNode, place: Place, question: Question): NodeId {
-  const { about, decision, message, choices, stop, grant } = question;
+/** Asks about a call that is not made. The first choice makes it after all. */
+export function addQuestion(id: NodeId, node: DoNode, kit: Kit, question: Question): NodeId {
+  const { about, decision, stop, ...asked } = question;
+  const [again, onExpiry] = asked.choices;
   const { name, authored = name } = node.label;
-  const label = { name, authored };
-  const meter = place.meter(`${about}:${id}`, {
-    unit: 'visits',
-    max: ANSWERS_MAX,
-    over: stop,
-    label: `answers about ${about} at ${name}`,
-  });
-  const again: LetNode = {
-    op: 'let',
-    label,
-    charges: [meter],
-    writes: [set('error', 'null')],
-    next: id,
-  };
-  const decided: PickNode = {
-    op: 'pick',
-    label,
-    cases: [
-      { when: `${ANSWER}.choice == ${quote(choices[0])}`, to: place.add(place.fresh(`${id}.${about}.again`), again) },
-    ],
-    otherwise: stop,
-  };
-  const effect: AskEffect = {
-    kind: 'ask',
-    about,
-    choices: choices.map((choice) => ({ name: choice })),
-    onExpiry: choices[1],
-    code: 'REVIEW_REQUIRED',
-    purpose: about === 'velocity' ? 'budget' : 'escalation',
-    askedBy: node.effect.kind === 'model' ? node.effect.agent : name,
-    input: { message },
-    reserve: {},
-  };
-  return place.add(place.fresh(`${id}.${about}`), {
-    op: 'do',
-    label: { ...label, decision },
-    effect,
-    writes: [set(ANSWER, 'it')],
-    ...(grant === undefined ? {} : { grant }),
-    timeoutMs: null,
-    retry: NO_RETRY,
-    next: place.add(place.fresh(`${id}.${about}.decided`), decided),
-    failed: [],
-    fail: stop,
-  });
+  const step = (what: string): Step => ({ hint: `${id}.${about}${what}`, origin: name, authored });
+  const meter = kit.visits(`${about}:${id}`, ANSWERS_MAX, stop, `answers about ${about} at ${name}`);
+  const repeated = kit.set({ ...step('.again'), charges: [meter] }, [set('error', 'null')], id);
+  return kit.ask(
+    { ...step(''), decision },
+    {
+      ...asked,
+      about,
+      onExpiry,
+      code: 'REVIEW_REQUIRED',
+      purpose: about === 'velocity' ? 'budget' : 'escalation',
+      askedBy: node.effect.kind === 'model' ? node.effect.agent : name,
+      into: ANSWER,
+      next: kit.decide(step('.decided'), ANSWER, { [again]: repeated }, stop),
+      fail: stop,
+    },
+  );
 }

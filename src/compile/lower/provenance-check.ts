@@ -1,7 +1,7 @@
 /** The check that traces the arguments of a tool to their sources, by the effect class of the tool. */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { BoundaryDef } from '../../ir/nodes.ts';
-import type { Builder } from './builder.ts';
+import type { Builder } from './builder-types.ts';
 
 /** Categories of writes that stay in the run's own folder or sandbox, or that only record a judgement. */
 const CONTAINED: ReadonlySet<string> = new Set(['file_system', 'sandbox', 'review']);

@@ -8,7 +8,7 @@ import type { ReadDocument } from '../document/document.ts';
 import type { NotationKeys } from '../document/notation.ts';
 import type { McpServers } from '../document/schema/tools.ts';
 import type { Located } from '../source/located.ts';
-import type { Lowered } from '../lower/builder.ts';
+import type { Lowered } from '../lower/builder-types.ts';
 import type { Picture } from '../picture/picture.ts';
 
 export interface LoweredDocument {

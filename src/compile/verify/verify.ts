@@ -4,7 +4,7 @@
  */
 import { staysInside } from '../document/definitions.ts';
 import type { DoNode, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
-import type { Lowered } from '../lower/builder.ts';
+import type { Lowered } from '../lower/builder-types.ts';
 import type { DiagnosticCode } from '../diagnose/codes.ts';
 import { componentsOf, reachableFrom } from './components.ts';
 import type { Report } from '../diagnose/diagnostics.ts';

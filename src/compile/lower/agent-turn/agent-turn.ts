@@ -7,7 +7,7 @@ import type { Expr, NodeId, Retry } from '../../../ir/nodes.ts';
 import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
-import type { Builder } from '../builder.ts';
+import type { Builder } from '../builder-types.ts';
 import { append, createKit, set, type Kit } from '../kit.ts';
 import { answerOf } from '../memory/memory.ts';
 import { addCalls, type CallingTurn } from './calls.ts';

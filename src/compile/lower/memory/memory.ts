@@ -11,7 +11,7 @@ import type { MemoryDef } from '../../document/memory.ts';
 import { literal, object, path, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { NO_RETRY, append, set, setField } from '../writes.ts';
+import { append, set, setField, type Kit, type Step } from '../kit.ts';
 import { REASON, mainLine } from '../marked-ends.ts';
 import { reachedFrom, type Draft } from '../reached.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
@@ -29,12 +29,6 @@ const IN_BRANCH = '_in_branch';
 /** Characters of a goal that are remembered. */
 const GOAL_MAX = 2000;
 
-interface Place {
-  fresh(hint: string): NodeId;
-  /** Adds a node that charges the common meters. */
-  add(id: NodeId, node: Node): NodeId;
-}
-
 /** Records the answer that ended a turn. Undefined for an agent without memory. */
 export function answerOf(definitions: Definitions, agent: string, input: Input, answer: Expr): Write | undefined {
   if (!Object.hasOwn(definitions.memory, agent)) return undefined;
@@ -47,16 +41,16 @@ export function answerOf(definitions: Definitions, agent: string, input: Input, 
 }
 
 /** Adds memory if a model call of the graph is by an agent that has one. Returns the entry of the graph. */
-export function addMemory(draft: Draft, place: Place, definitions: Definitions): NodeId {
+export function addMemory(draft: Draft, kit: Kit, definitions: Definitions): NodeId {
   const { nodes, entry } = draft;
   const agents = Object.keys(definitions.memory).filter((agent) =>
     [...nodes.values()].some((node) => isCallOf(node, agent)),
   );
   if (agents.length === 0) return entry;
   for (const [id, node] of [...nodes]) nodes.set(id, completed(node, agents, definitions));
-  for (const [id, node] of [...nodes]) if (isToolNode(node)) nodes.set(id, withFailures(node, nodes, place));
-  for (const end of endsOf(draft)) splitEnd(draft, end, agents, { place, definitions });
-  return addReads(agents, entry, { place, definitions });
+  for (const [id, node] of [...nodes]) if (isToolNode(node)) nodes.set(id, withFailures(node, nodes, kit));
+  for (const end of endsOf(draft)) splitEnd(draft, end, agents, { kit, definitions });
+  return addReads(agents, entry, { kit, definitions });
 }
 
 /** Forgets the answers so far, because the run starts over. Nothing is written if no agent has memory. */
@@ -148,21 +142,17 @@ function readSources(node: DoNode): Write {
 }
 
 /** The error of a tool may quote others, and the flow may go on with it. */
-function withFailures(node: DoNode, nodes: Map<NodeId, Node>, place: Place): DoNode {
+function withFailures(node: DoNode, nodes: Map<NodeId, Node>, kit: Kit): DoNode {
   const noted = new Map<NodeId, NodeId>();
   const noting = (to: NodeId): NodeId => {
     const target = nodes.get(to);
     if (target?.op === 'end' && target.state === 'failed') return to;
     const known = noted.get(to);
     if (known !== undefined) return known;
-    const id = place.fresh(`${node.label.name}.failure`);
+    const { name, authored, enters } = node.label;
+    const step = { hint: `${name}.failure`, origin: name, ...(enters === undefined ? { authored } : {}) };
+    const id = kit.set(step, [readBy(node, 'error.message', false)], to);
     noted.set(to, id);
-    nodes.set(id, {
-      op: 'let',
-      label: node.label.enters === undefined ? node.label : { name: node.label.name },
-      writes: [readBy(node, 'error.message', false)],
-      next: to,
-    });
     return id;
   };
   return { ...node, failed: node.failed.map((each) => ({ ...each, to: noting(each.to) })), fail: noting(node.fail) };
@@ -178,26 +168,26 @@ function endsOf(draft: Draft): readonly [NodeId, EndNode][] {
 }
 
 interface Adding {
-  readonly place: Place;
+  readonly kit: Kit;
   readonly definitions: Definitions;
 }
 
 /** The end keeps its id, so that every way to it passes the gate. A branch that ends there passes by. */
 function splitEnd(draft: Draft, [id, end]: [NodeId, EndNode], agents: readonly string[], adding: Adding): void {
   const { nodes } = draft;
-  const { place } = adding;
-  const ended = place.fresh(`${id}.remembered`);
+  const { kit } = adding;
+  const ended = kit.builder.fresh(`${id}.remembered`);
   const doubt =
     end.code === 'PARTIAL_SUCCESS' ? `(${REASON} == null ? "the run is a partial success" : text(${REASON}))` : 'null';
   const first = agents.reduceRight((next, agent) => addWrite(agent, doubt, next, adding), ended);
   nodes.set(ended, end);
-  const isShared = markBranches(draft, id, place);
+  const isShared = markBranches(draft, id, kit);
   const cases = isShared ? [{ when: `${IN_BRANCH} == true`, to: ended }] : [];
   nodes.set(id, { op: 'pick', label: end.label, cases, otherwise: first });
 }
 
 /** Marks every branch that can end at the node. Returns false if no branch can. */
-function markBranches(draft: Draft, end: NodeId, { fresh }: Place): boolean {
+function markBranches(draft: Draft, end: NodeId, kit: Kit): boolean {
   const { nodes } = draft;
   let found = false;
   const marked = (head: NodeId): NodeId => {
@@ -205,9 +195,7 @@ function markBranches(draft: Draft, end: NodeId, { fresh }: Place): boolean {
     if (node === undefined || !reachedFrom([head], draft, false).has(end)) return head;
     found = true;
     if (node.op === 'let' && node.writes.some(({ slot }) => slot === IN_BRANCH)) return head;
-    const id = fresh(`${head}.branch`);
-    nodes.set(id, { op: 'let', label: { name: node.label.name }, writes: [set(IN_BRANCH, 'true')], next: head });
-    return id;
+    return kit.set({ hint: `${head}.branch`, origin: node.label.name }, [set(IN_BRANCH, 'true')], head);
   };
   for (const [id, node] of [...nodes]) {
     if (node.op !== 'fork') continue;
@@ -222,40 +210,20 @@ function markBranches(draft: Draft, end: NodeId, { fresh }: Place): boolean {
 }
 
 /** Takes the last answer of the agent through the gate. A failure of the store does not fail the run. */
-function addWrite(agent: string, doubt: Expr, next: NodeId, { place, definitions }: Adding): NodeId {
-  const label = { name: agent };
+function addWrite(agent: string, doubt: Expr, next: NodeId, { kit, definitions }: Adding): NodeId {
+  const step = (what: string): Step => ({ hint: `${agent}.memory${what}`, origin: agent });
   const own = `${ANSWERS}.filter(a, a.agent == ${quote(agent)} && a.answer != "")`;
-  const restored = place.add(place.fresh(`${agent}.memory.failed`), {
-    op: 'let',
-    label,
-    writes: [set('error', ERROR)],
-    next,
-  });
-  const write = place.add(place.fresh(`${agent}.memory.write`), {
-    op: 'do',
-    label,
-    charges: agentMeterIds(definitions.agentBudgets, agent),
-    onBudget: next,
-    effect: writeEffect(remembered(agent, doubt, definitions)),
-    writes: [],
-    timeoutMs: null,
-    retry: NO_RETRY,
-    next,
-    failed: [],
-    fail: restored,
-  });
-  const spoke = place.add(place.fresh(`${agent}.memory.spoke`), {
-    op: 'pick',
-    label,
-    cases: [{ when: `${LAST} != null`, to: write }],
-    otherwise: next,
-  });
-  return place.add(place.fresh(`${agent}.memory`), {
-    op: 'let',
-    label,
-    writes: [set(LAST, `cel.bind(own, ${own}, size(own) == 0 ? null : own[size(own) - 1])`), set(ERROR, 'error')],
-    next: spoke,
-  });
+  const write = kit.call(
+    { ...step('.write'), charges: agentMeterIds(definitions.agentBudgets, agent), onBudget: next },
+    {
+      effect: writeEffect(remembered(agent, doubt, definitions)),
+      next,
+      fail: kit.set(step('.failed'), [set('error', ERROR)], next),
+    },
+  );
+  const last = `cel.bind(own, ${own}, size(own) == 0 ? null : own[size(own) - 1])`;
+  const spoke = kit.when(step('.spoke'), `${LAST} != null`, write, next);
+  return kit.set(step(''), [set(LAST, last), set(ERROR, 'error')], spoke);
 }
 
 function remembered(agent: string, doubt: Expr, definitions: Definitions): Parameters<typeof writeEffect>[0] {
@@ -294,37 +262,22 @@ function untrustedFields({ boundary, agentBoundaries }: Definitions): true | str
 }
 
 /** Reads the memory of each agent before the run begins. If that fails, the run goes on without it. */
-function addReads(agents: readonly string[], entry: NodeId, { place, definitions }: Adding): NodeId {
-  const first = agents.reduceRight((next, agent) => {
-    const label = { name: agent };
-    const fail = place.add(place.fresh(`${agent}.recall.failed`), {
-      op: 'let',
-      label,
-      writes: [set('error', 'null')],
-      next,
-    });
-    return place.add(place.fresh(`${agent}.recall`), {
-      op: 'do',
-      label,
-      effect: {
-        kind: 'check',
-        check: 'memory.read',
-        input: readInput(agent, definitions.memory[agent] as MemoryDef, 'text(input)'),
-        reserve: {},
-      },
-      writes: [setField(RECALLED, [agent], 'it')],
-      timeoutMs: null,
-      retry: NO_RETRY,
-      next,
-      failed: [],
-      fail,
-    });
-  }, entry);
+function addReads(agents: readonly string[], entry: NodeId, { kit, definitions }: Adding): NodeId {
+  const first = agents.reduceRight(
+    (next, agent) =>
+      kit.check(
+        { hint: `${agent}.recall`, origin: agent },
+        {
+          check: 'memory.read',
+          input: readInput(agent, definitions.memory[agent] as MemoryDef, 'text(input)'),
+          writes: [setField(RECALLED, [agent], 'it')],
+          next,
+          fail: kit.set({ hint: `${agent}.recall.failed`, origin: agent }, [set('error', 'null')], next),
+        },
+      ),
+    entry,
+  );
   const none = object(agents.map((agent) => [agent, 'null']));
-  return place.add(place.fresh('recall'), {
-    op: 'let',
-    label: { name: 'memory' },
-    writes: [set(RECALLED, none), set(ANSWERS, '[]'), set(READ, '[]')],
-    next: first,
-  });
+  const writes = [set(RECALLED, none), set(ANSWERS, '[]'), set(READ, '[]')];
+  return kit.set({ hint: 'recall', origin: 'memory' }, writes, first);
 }

@@ -6,7 +6,7 @@ import type { Case, Expr, MeterId, NodeId, Retry } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { tighter } from '../../document/definitions.ts';
 import { createBuilder } from '../../lower/builder.ts';
-import type { Lowered } from '../../lower/builder.ts';
+import type { Lowered } from '../../lower/builder-types.ts';
 import { addAttempts } from '../../lower/attempt.ts';
 import { isRisky } from '../../lower/agent-turn/unknown.ts';
 import { NO_RETRY, createKit, set, setField } from '../../lower/kit.ts';

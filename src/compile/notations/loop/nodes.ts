@@ -5,7 +5,7 @@ import type { Choice, DoNode, Expr, Input, MeterId, NodeId } from '../../../ir/n
 import { ESCALATIONS, type EscalationId } from '../../../catalog/escalations.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { MODEL_RETRY } from '../../lower/agent-turn/agent-turn.ts';
-import type { Builder } from '../../lower/builder.ts';
+import type { Builder } from '../../lower/builder-types.ts';
 import { errorOf, set } from '../../lower/kit.ts';
 import type { Call, Failure, Kit, Question as AskedQuestion, Step } from '../../lower/kit.ts';
 import type { Loop } from './settle.ts';

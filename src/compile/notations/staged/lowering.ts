@@ -1,7 +1,7 @@
 /** The state that all parts of the lowering share, and the names and limits of stages. */
 import type { NodeId, MeterId, Node } from '../../../ir/nodes.ts';
 import type { Approvers } from '../../../ir/people.ts';
-import type { Builder } from '../../lower/builder.ts';
+import type { Builder } from '../../lower/builder-types.ts';
 import type { StageProtections } from '../../lower/protected-call.ts';
 import type { Kit, Step } from '../../lower/kit.ts';
 import type { Stage, Staged } from './model.ts';

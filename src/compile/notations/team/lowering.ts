@@ -1,6 +1,6 @@
 /** Shared state of lowering a team, and its ends. */
 import type { MeterId, NodeId } from '../../../ir/nodes.ts';
-import type { Builder } from '../../lower/builder.ts';
+import type { Builder } from '../../lower/builder-types.ts';
 import type { Kit } from '../../lower/kit.ts';
 import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';

@@ -4,7 +4,8 @@ import type { AgentDef, Case, ForkNode, Input, NodeId, Retry, Write } from '../.
 import { object, path, quote } from '../../expressions/cel-text.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
-import { createBuilder, type Builder, type Lowered } from '../../lower/builder.ts';
+import { createBuilder } from '../../lower/builder.ts';
+import type { Builder, Lowered } from '../../lower/builder-types.ts';
 import { isObjectSchema } from '../../lower/fit.ts';
 import { isRisky } from '../../lower/agent-turn/unknown.ts';
 import { NO_RETRY, append, createKit, set, type Kit, type Step as Place } from '../../lower/kit.ts';
