@@ -92,9 +92,16 @@ export function nodeAt(program: Program, id: NodeId): Node {
 /** Fields are in the order in which the journal stores them, so that a call after a restart has the same text. */
 export function evaluateInput(program: Program, input: Input, slots: Slots): { [field: string]: Json } {
   const values: { [field: string]: Json } = {};
-  for (const field of sortedKeys(input)) values[field] = program.evaluate(input[field] as Expr, slots);
+  for (const field of fieldsOf(input)) values[field] = program.evaluate(input[field] as Expr, slots);
   return values;
 }
+
+function fieldsOf(input: Input): readonly string[] {
+  let known = fields.get(input);
+  if (known === undefined) fields.set(input, (known = sortedKeys(input)));
+  return known;
+}
+const fields = new WeakMap<Input, readonly string[]>();
 
 /** The writes with the values that must be computed now; the others stay references. */
 export function recordWrites(

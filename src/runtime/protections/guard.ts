@@ -27,6 +27,14 @@ export interface Performed {
 /** The call was not made, because it was no longer allowed to start. */
 export class NotStarted extends Error {}
 
+function withoutNotes(result: Settled): Performed {
+  return { result, notes: NO_NOTES };
+}
+
+function failed(error: unknown): Performed {
+  return withoutNotes({ ok: false, error: failureOf(error) });
+}
+
 export const BREAKER_PREFIX = 'breaker:';
 /** Breakers of scripted calls: a rehearsal opens no breaker of real runs, and a real outage none of a rehearsal. */
 export const SCRIPTED_PREFIX = 'breaker.scripted:';
@@ -65,12 +73,12 @@ export class Guard {
   }
 
   /** A performer that throws has failed; the failure counts like any other. */
-  async #call(call: Call, mayStart: () => boolean): Promise<Performed> {
-    if (!mayStart()) throw new NotStarted();
+  #call(call: Call, mayStart: () => boolean): Promise<Performed> {
+    if (!mayStart()) return Promise.reject(new NotStarted());
     try {
-      return { result: await this.#performer.perform(call), notes: NO_NOTES };
+      return this.#performer.perform(call).then(withoutNotes, failed);
     } catch (error) {
-      return { result: { ok: false, error: failureOf(error) }, notes: NO_NOTES };
+      return Promise.resolve(failed(error));
     }
   }
 
