@@ -142,51 +142,68 @@ const ARABIC_RECORD = /\d{4}-\d|(?:سابقا|أمس|مسبقا|بالفعل)/u;
 
 interface Language {
   readonly column: keyof Forms;
+  /** The pattern of a form. */
   readonly matches: (form: string, isNoun: boolean) => string;
+  /** Words are joined, so a form may stand inside of one. */
+  readonly isJoined?: true;
   /** The clause claims nothing: it is negated, or has no first person. */
   readonly isVoid: (clause: string) => boolean;
 }
 
 const LANGUAGES: readonly Language[] = [
-  { column: 'hu', matches: word, isVoid: (clause) => /(?<!\p{L})(?:nem|sem|ne)(?!\p{L})/iu.test(clause) },
-  { column: 'fi', matches: word, isVoid: (clause) => /(?<!\p{L})(?:en|emme|ei|eivät)(?!\p{L})/iu.test(clause) },
+  { column: 'hu', matches: (form) => form, isVoid: (clause) => /(?<!\p{L})(?:nem|sem|ne)(?!\p{L})/iu.test(clause) },
+  {
+    column: 'fi',
+    matches: (form) => form,
+    isVoid: (clause) => /(?<!\p{L})(?:en|emme|ei|eivät)(?!\p{L})/iu.test(clause),
+  },
   {
     column: 'cs',
-    matches: (form) => `(?<!\\p{L})${form}[aiy]?(?!\\p{L})`,
+    matches: (form) => `${form}[aiy]?`,
     isVoid: (clause) => !/(?<!\p{L})(?:jsem|jsme)(?!\p{L})/iu.test(clause),
   },
-  { column: 'ko', matches: (form, isNoun) => (isNoun ? `${form}${KOREAN_DID}` : form), isVoid: () => false },
+  {
+    column: 'ko',
+    matches: (form, isNoun) => (isNoun ? `${form}${KOREAN_DID}` : form),
+    isJoined: true,
+    isVoid: () => false,
+  },
   {
     column: 'ar',
-    matches: (form, isNoun) =>
-      isNoun ? `(?<!\\p{L})و?${ARABIC_DID}(?:ال)?${form}(?!\\p{L})` : `(?<!\\p{L})و?${form}(?!\\p{L})`,
+    matches: (form, isNoun) => (isNoun ? `و?${ARABIC_DID}(?:ال)?${form}` : `و?${form}`),
     isVoid: (clause) => ARABIC_RECORD.test(clause) || /(?<!\p{L})(?:لم|لن|لا|ما)(?!\p{L})/u.test(clause),
   },
 ];
 
-function word(form: string): string {
-  return `(?<!\\p{L})${form}(?!\\p{L})`;
-}
-
 interface Patterns {
-  readonly verbs: readonly { readonly english: string; readonly pattern: RegExp }[];
+  /** Finds any of the verbs. Most texts have none of them. */
+  readonly any: RegExp;
+  readonly verbs: readonly { readonly english: string; readonly pattern: () => RegExp }[];
   readonly isVoid: (clause: string) => boolean;
 }
 
 let patterns: readonly Patterns[] | undefined;
 
-/** Made on first use, because a start of the command would wait for them. */
+/** Patterns with classes of letters take long to make, so each is made on first use. */
 function allPatterns(): readonly Patterns[] {
-  patterns ??= LANGUAGES.map(({ column, matches, isVoid }) => ({
-    isVoid,
-    verbs: Object.entries(VERBS).flatMap(([english, { [column]: forms = '' }]) => {
-      const all = forms
-        .split('|')
-        .flatMap((part, at) => (part.match(/\S+/g) ?? []).map((form) => matches(form, at === 0)));
-      return all.length === 0 ? [] : [{ english, pattern: new RegExp(all.join('|'), 'iu') }];
-    }),
-  }));
+  patterns ??= LANGUAGES.map(patternsOf);
   return patterns;
+}
+
+function patternsOf({ column, matches, isJoined, isVoid }: Language): Patterns {
+  const forms = Object.entries(VERBS).map(([english, { [column]: text = '' }]) => ({
+    english,
+    all: text.split('|').flatMap((part, at) => (part.match(/\S+/g) ?? []).map((form) => matches(form, at === 0))),
+  }));
+  const patternOf = (all: readonly string[]): RegExp =>
+    new RegExp(isJoined === true ? all.join('|') : `(?<!\\p{L})(?:${all.join('|')})(?!\\p{L})`, 'iu');
+  const verbs = forms
+    .filter(({ all }) => all.length > 0)
+    .map(({ english, all }) => {
+      let made: RegExp | undefined;
+      return { english, pattern: () => (made ??= patternOf(all)) };
+    });
+  return { any: patternOf(forms.flatMap(({ all }) => all)), verbs, isVoid };
 }
 
 /** The English past forms of the verbs that a sentence claims, with the clauses that claim them. */
@@ -194,8 +211,9 @@ export function furtherClaimsIn(sentence: string): readonly { readonly word: str
   if (/[?？؟]\s*$/.test(sentence)) return [];
   const clauses = sentence.split(/[,;،]\s|\s(?:és|valamint|a|ja|sekä|ale)\s|\s(?=و?تم)/u);
   return clauses.flatMap((what) =>
-    allPatterns().flatMap(({ verbs, isVoid }) =>
-      verbs.flatMap(({ english, pattern }) => (pattern.test(what) && !isVoid(what) ? [{ word: english, what }] : [])),
-    ),
+    allPatterns()
+      .filter(({ any, isVoid }) => any.test(what) && !isVoid(what))
+      .flatMap(({ verbs }) => verbs.filter(({ pattern }) => pattern().test(what)))
+      .map(({ english }) => ({ word: english, what })),
   );
 }
