@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cleanEnvironment, folder, json, newProject, RUN, report, sluice as spawned } from './cli.ts';
-import { sluice } from './in-process.ts';
+import { cleanEnvironment, folder, json, RUN, report } from './cli.ts';
+import { newProject, sluice } from './in-process.ts';
 
 const FLOW = `tools:
   desk.pay: { effect: write, module: ./tools.mjs#pay }
@@ -22,17 +22,17 @@ test('answer and resume work from another folder: paths start at the document', 
   });
   const elsewhere = folder();
   const db = join(cwd, '.sluice/sluice.db');
-  const { run, waiting } = report(await spawned(['run', 'desk.flow.yaml', '--json'], { cwd }));
-  const resumed = await spawned(['resume', run, '--db', db, '--json'], { cwd: elsewhere });
+  const { run, waiting } = report(await sluice(['run', 'desk.flow.yaml', '--json'], { cwd }));
+  const resumed = await sluice(['resume', run, '--db', db, '--json'], { cwd: elsewhere });
   expect([resumed.status, report(resumed).state]).toEqual([3, 'suspended']);
   const answer = ['answer', waiting[0]?.id ?? '', 'approve', '--db', db, '--json'];
-  const answered = await spawned(answer, { cwd: elsewhere });
+  const answered = await sluice(answer, { cwd: elsewhere });
   expect([answered.status, report(answered).output]).toEqual([0, { paid: 20 }]);
 });
 
 test('a printed command works as it is printed', async () => {
   const cwd = await newProject();
-  const { stderr } = await spawned(RUN, { cwd });
+  const { stderr } = await sluice(RUN, { cwd });
   const command = stderr.split('\n').find((line) => / answer \S+ approve/.test(line));
   expect(command).toBeDefined();
   const env = cleanEnvironment();

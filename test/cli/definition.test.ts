@@ -3,6 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder, json, report, root, sluice } from './cli.ts';
+import { sluice as inProcess } from './in-process.ts';
 
 const MODULE = `import { agent, flow, jsonSchema, text, tool } from 'sluice';
 const Input = jsonSchema({ type: 'object', properties: { message: { type: 'string' } } });
@@ -56,10 +57,10 @@ test('a suite calls its functions, and refuses modes that would pay again and ag
   const suite = (rest: string): string =>
     `flow: ./pays.ts\ncases:\n  - name: pays\n    input: money\n    script: { agents: { triage: ['{"amount": 21}'] }, approvals: { gate: approve } }\n    expect: { code: SUCCESS, output: { paid: 42 } }\n${rest}`;
   writeFileSync(join(cwd, 'pays.suite.yaml'), suite(''));
-  const passed = await sluice(['eval', 'pays.suite.yaml', '--json'], { cwd });
+  const passed = await inProcess(['eval', 'pays.suite.yaml', '--json'], { cwd });
   expect([passed.status, json(passed)]).toMatchObject([0, { passed: 1, failed: 0 }]);
   writeFileSync(join(cwd, 'pays.suite.yaml'), suite('modes: [golden, faults]\n'));
-  const refused = await sluice(['eval', 'pays.suite.yaml', '--json'], { cwd });
+  const refused = await inProcess(['eval', 'pays.suite.yaml', '--json'], { cwd });
   expect([refused.status, refused.stdout + refused.stderr]).toMatchObject([2, expect.stringContaining('payments.pay')]);
 });
 
@@ -67,10 +68,10 @@ test('the only definition of a module may have any name, and several need a choi
   const cwd = project();
   const named = MODULE.replace('export default flow', 'export const pays = flow');
   writeFileSync(join(cwd, 'named.ts'), `${named}export const other = 1;\n`);
-  const found = json(await sluice(['check', 'named.ts', '--json'], { cwd }));
+  const found = json(await inProcess(['check', 'named.ts', '--json'], { cwd }));
   expect(found).toMatchObject({ ok: true, flow: 'pays' });
   writeFileSync(join(cwd, 'several.ts'), `${named}export const again = pays.approve('twice', () => 'Sure?');\n`);
-  const several = await sluice(['check', 'several.ts'], { cwd });
+  const several = await inProcess(['check', 'several.ts'], { cwd });
   expect(several.status).toBe(2);
   expect(several.stderr).toContain('exports several definitions: `again`, `pays`');
   expect(several.stderr).toContain('Export one of them as `default`, `document` or `flow`.');

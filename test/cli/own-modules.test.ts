@@ -1,6 +1,7 @@
 /** A module of the user's own runs in the command's process; whatever it does there, the result and the status are right. */
 import { expect, test } from 'vitest';
 import { folder, json, report, sluice } from './cli.ts';
+import { sluice as inProcess } from './in-process.ts';
 
 const MODULE = `
 const later = () => new Promise((resolve) => setTimeout(resolve, 5000, 'fine'));
@@ -43,7 +44,7 @@ test.each([
     },
   ]);
   expect(ran.stderr).not.toMatch(/^\s+at /m);
-  expect(json(await sluice(['runs', '--json'], { cwd }))).toMatchObject([{ run: 'r_1', state: 'running' }]);
+  expect(json(await inProcess(['runs', '--json'], { cwd }))).toMatchObject([{ run: 'r_1', state: 'running' }]);
 });
 
 test('`--debug` shows where an error came from that no call waited for', async () => {

@@ -38,7 +38,7 @@ test.each(['runs', 'trace r_1 --json', 'schema', '--help', 'check nowhere.yaml -
   '%s tells in one line that its result could not be written',
   async (line) => {
     const cwd = folder(FILES);
-    if (/^(runs|trace)/.test(line)) await shell(`${RUN} --run r_1`, cwd);
+    if (/^(runs|trace)/.test(line)) await sluice([...RUN.split(' '), '--run', 'r_1'], { cwd });
     const { status, stderr } = await shell(`${line} >/dev/full`, cwd);
     expect([status, stderr]).toEqual([1, expect.stringMatching(LOST)]);
     expect(stderr).not.toMatch(/^\s+at /m);

@@ -103,7 +103,7 @@ test('a signal ends the watching, and not the run', async () => {
   watcher.kill('SIGINT');
   const { status, stderr } = await watched;
   expect([status, stderr]).toEqual([1, expect.stringContaining('stopped watching run long; the run itself goes on')]);
-  const shown = report(await sluice(['show', 'long', '--json'], { cwd }));
+  const shown = report(await inProcess(['show', 'long', '--json'], { cwd }));
   expect(shown.state).toBe('running');
   child.kill('SIGKILL');
   await other;
