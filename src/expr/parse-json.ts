@@ -9,16 +9,28 @@ export function parseJson(text: string): Json {
   return hasEscapedKey(text) ? withEscapedKeys(text) : value;
 }
 
-/** A quotation mark before a colon ends a key, unless it is escaped or begins a text such as `":"`. */
+/** Looks at each text in quotation marks. The JSON is valid, so every one of them ends. */
 function hasEscapedKey(text: string): boolean {
   if (!text.includes('\\')) return false;
-  for (const { index } of text.matchAll(/"\s*:/g)) {
-    const escapes = backslashesBefore(text, index);
-    if (escapes % 2 === 1) continue;
-    const start = text.lastIndexOf('"', index - 1);
-    if (escapes > 0 || text[start - 1] === '\\' || text.slice(start, index).includes('\\')) return true;
+  for (let start = text.indexOf('"'); start >= 0;) {
+    const end = endOfText(text, start);
+    if (isKey(text, end + 1) && text.slice(start, end).includes('\\')) return true;
+    start = text.indexOf('"', end + 1);
   }
   return false;
+}
+
+/** A quotation mark after an odd number of backslashes does not end the text. */
+function endOfText(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (backslashesBefore(text, end) % 2 === 1) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+function isKey(text: string, after: number): boolean {
+  let at = after;
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\t' || text[at] === '\r') at += 1;
+  return text[at] === ':';
 }
 
 function backslashesBefore(text: string, end: number): number {
