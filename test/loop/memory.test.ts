@@ -142,10 +142,13 @@ describe('the write gate', () => {
     const { entries } = await gated({
       ...SUPPORTED,
       goal: 'mail [PII_EMAIL_001]',
-      answer: { to: '[PII_EMAIL_001]', card: '[PII_CARD_012]' },
+      answer: { to: '[PII_EMAIL_001]', card: '[PII_CARD_012]', '[PII_IBAN_002]': 'paid' },
       citations: [],
     });
-    expect(entries[0]).toMatchObject({ goal: 'mail [EMAIL]', answer: { to: '[EMAIL]', card: '[CARD]' } });
+    expect(entries[0]).toMatchObject({
+      goal: 'mail [EMAIL]',
+      answer: { to: '[EMAIL]', card: '[CARD]', '[IBAN]': 'paid' },
+    });
   });
 
   test('an embedder finds by meaning; if it fails, words do', async () => {

@@ -11,6 +11,7 @@ import type { Observation } from '../grounding/detector.ts';
 import { observedId } from '../grounding/citations.ts';
 import { evidenceOf, judgeUtterance } from '../grounding/grounding.ts';
 import { toolWords } from '../grounding/tool-words.ts';
+import { mapTextsNow } from '../pii/pipeline.ts';
 import { TOKEN } from '../pii/vault.ts';
 import { untrustedInput, vouchingInput } from '../policy/input-trust.ts';
 
@@ -59,10 +60,8 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
 
 /** A token of personal data means nothing in another run, where the same number may stand for another person. */
 function withoutTokens(value: Json): Json {
-  if (typeof value === 'string') return value.replace(TOKEN, (token) => `[${token.slice(5, token.lastIndexOf('_'))}]`);
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(withoutTokens);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutTokens(each)]));
+  const typeOf = (token: string): string => `[${token.slice(5, token.lastIndexOf('_'))}]`;
+  return mapTextsNow(value, (text) => text.replace(TOKEN, typeOf));
 }
 
 interface Support {

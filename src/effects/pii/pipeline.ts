@@ -259,7 +259,8 @@ async function mapTexts(
   return Object.fromEntries(entries);
 }
 
-function mapTextsNow(value: Json, change: (text: string) => string): Json {
+/** Changes the texts of a value, also the names of its fields. */
+export function mapTextsNow(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map((item) => mapTextsNow(item, change));
