@@ -1,5 +1,6 @@
 /** A database tool that only reads refuses statements that write, in any disguise that a database would see through. */
 import { expect, test } from 'vitest';
+import type { Json } from '../../src/expr/json.ts';
 import { writingStatement } from '../../src/effects/policy/statements.ts';
 import { play } from './play.ts';
 
@@ -30,8 +31,15 @@ test.each([
   'FLUSHALL',
   '{"delete": "users", "deletes": []}',
   '[{"$match": {}}, {"$out": "copy"}]',
+  '{"aggregate": "users", "pipeline": [{"$match": {}}, {"$out": "copy"}]}',
 ])('%s', (sql) => {
   expect(writingStatement({ database: 'main', sql })).not.toBeNull();
+});
+
+test('a stage of a pipeline that writes, in arguments that are objects', () => {
+  const pipeline: Json[] = [{ $match: { update: true } }, { $merge: { into: 'copy' } }];
+  expect(writingStatement({ command: { aggregate: 'users', pipeline } })).toBe('$merge');
+  expect(writingStatement({ command: { aggregate: 'users', pipeline: pipeline.slice(0, 1) } })).toBeNull();
 });
 
 test.each([

@@ -55,13 +55,26 @@ const QUOTINGS: readonly RegExp[] = [
 ];
 
 const COMMANDS =
-  /^(?:delete|insert|update|drop(?:database|indexes)?|findandmodify|create(?:indexes)?|renamecollection|\$out|\$merge)$/i;
+  /^(?:delete|insert|update|drop(?:database|indexes)?|findandmodify|create(?:indexes)?|renamecollection)$/i;
+const STAGES = /^\$(?:out|merge)$/i;
 
-/** A command as an object: `{ "delete": "users" }`, `[{ "$out": "copy" }]`. */
+/** A command as an object: `{ "delete": "users" }`. Deeper names may be those of fields. */
 function writingKey(value: Json): string | null {
   if (Array.isArray(value)) return value.map(writingKey).find((found) => found !== null) ?? null;
   if (!isRecord(value)) return null;
-  return Object.keys(value).find((key) => COMMANDS.test(key)) ?? null;
+  return Object.keys(value).find((key) => COMMANDS.test(key)) ?? writingStage(value);
+}
+
+/** A stage of a pipeline, at any depth: `{ "aggregate": "users", "pipeline": [{ "$out": "copy" }] }`. */
+function writingStage(value: Json): string | null {
+  if (value === null || typeof value !== 'object') return null;
+  const own = Object.keys(value).find((key) => STAGES.test(key));
+  if (own !== undefined) return own;
+  return (
+    Object.values(value)
+      .map(writingStage)
+      .find((found) => found !== null) ?? null
+  );
 }
 
 function textsIn(value: Json): readonly string[] {
