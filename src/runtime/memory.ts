@@ -123,7 +123,7 @@ export interface MemoryStore {
 }
 
 /**
- * A caller asked for an entry of another owner. Nothing of the entry is told.
+ * A caller asked for an entry of another owner. The error contains nothing of the entry.
  * @example
  * const isDenied = (error: unknown) => error instanceof MemoryViolation;
  */

@@ -206,7 +206,7 @@ class Program {
     this.#rows.push({ terms, limit });
   }
 
-  /** A visit is followed by one way on. A refused visit goes on without having been one. */
+  /** Each visit leaves the node once. A refused visit leaves it too, and is not counted. */
   #leave(id: NodeId, ways: Ways, arrivals: ReadonlyMap<NodeId, Map<number, number>>): void {
     const { paid, unpaid } = exitsOf(this.#graph, id, ways);
     const left = new Map([[this.#visit(id), -1]]);

@@ -27,7 +27,7 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
     for (const id of members)
       for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
     const names = authored(graph, new Set(members));
-    // A way round that enters nothing is told by what people call its nodes.
+    // A cycle without authored nodes is described by the names of its graph nodes.
     const nodes = names.length > 0 ? names : [...new Set(members.map((id) => nameOf(graph.node(id))))].reverse();
     cycles.push({ nodes, caps: [...caps].map(([label, max]) => ({ label, max })) });
   }

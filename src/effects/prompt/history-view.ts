@@ -42,15 +42,15 @@ export interface View {
   readonly fileChars?: number;
   /** Characters of a result of an earlier turn. */
   readonly replayChars?: number;
-  /** Once there is a recap: how many of the latest turns stay as they were said. */
+  /** The number of latest turns that stay unchanged once there is a recap. */
   readonly keep?: number;
 }
 
 export interface Reader {
   readonly id: string;
-  /** Assembled for the reader; stands between what it said and what it is told. */
+  /** The sources that were assembled for the reader. They stand between its own messages and the message to it. */
   readonly context: Json;
-  /** Stands for all that is older than the turns that are kept. */
+  /** Replaces all turns that are older than the kept ones. */
   readonly recap: Json;
 }
 

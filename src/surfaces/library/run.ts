@@ -55,7 +55,7 @@ export interface Result<Output> extends Omit<Report, 'output'> {
 }
 
 /**
- * A run. It goes on whether or not this handle is used.
+ * A handle of a run. The run continues also if the handle is not used.
  * @example
  * const run = await engine.run(refunds, { message: 'money back' });
  * const [question] = await run.waiting();

@@ -1,4 +1,4 @@
-/** `Brownfield`: the files that a first session found in scope limit what may be changed, and its conventions are told to all. */
+/** `Brownfield`: the files that a first session found in scope are the only ones that may change. All agents get its conventions. */
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Shaped } from '../../document/shape/shape.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads a workflow: strictly, in both spellings, with every default settled. A step that is faulty is kept as far as it can
- * be read, so that what concerns several steps is told in the same breath.
+ * Reads a workflow, in both spellings, and fills in every default. A faulty step is kept as far as it can be read, so that
+ * mistakes that concern several steps are reported at the same time.
  */
 import type { ReadDocument } from '../../document/document.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
