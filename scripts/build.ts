@@ -1,12 +1,13 @@
 /**
  * Builds `dist/`: the types, and the bundle that the package runs. A wrong import direction, or I/O in the core, stops it here. Also
  * writes the JSON Schema of documents, and links the command in `node_modules/.bin`, so that `npx sluice` in a checkout runs it.
+ * With `--changed`, a bundle that is newer than the sources stays, as after `npm ci`.
  */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { documentSchema } from '../src/compile/document/schema/schema.ts';
 import { NOTATIONS } from '../src/compile/notations/registry.ts';
-import { bundle } from './bundle.ts';
+import { bundle, isBundled } from './bundle.ts';
 import { root, run } from './tool.ts';
 
 const built = run('tsc', ['-b', 'src']);
@@ -14,7 +15,7 @@ if (!built.ok) {
   process.stderr.write(`${built.output}\n`);
   process.exitCode = 1;
 } else {
-  await bundle({ tidy: true });
+  if (!(process.argv.includes('--changed') && isBundled())) await bundle({ tidy: true });
   writeSchema();
   if (process.platform !== 'win32') link();
 }

@@ -37,5 +37,7 @@ export async function start(command: string, args: readonly string[]): Promise<R
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return { ...process.env, PATH: [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter) };
+  const PATH = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
+  // The compiler and the linter are Go programs. With more room they collect less garbage, a tenth of their time.
+  return { GOGC: '400', ...process.env, PATH };
 }

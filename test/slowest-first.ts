@@ -5,6 +5,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const SLOWEST = [
+  'package/package',
+  'models/failures',
   'crash/rivals',
   'loop/airline',
   'tools/mcp-lies',
@@ -15,7 +17,9 @@ const SLOWEST = [
   'crash/kill',
   'crash/teams',
   'crash/shutdown',
-  'package/package',
+  'evaluate/applied-remedies',
+  'protections/real-traces',
+  'compile/bounds-documents',
   'loop/grounding',
   'dialects/team',
   'cli/suites',
@@ -35,6 +39,7 @@ const SLOWEST = [
   'dialects/golden',
   'loop/deeds',
   'cli/mcp',
+  'cli/memory',
   'journals/read-only',
 ].map((name) => `/test/${name}.test.ts`);
 
