@@ -79,7 +79,9 @@ export function isBundled(): boolean {
   if (!existsSync(STAMP)) return false;
   const built = statSync(STAMP).mtimeMs;
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((file) => `src/${file}`);
-  return ['package.json', 'package-lock.json', 'scripts/bundle.ts', 'src', ...sources].every((file) => statSync(join(root, file)).mtimeMs <= built);
+  return ['package.json', 'package-lock.json', 'scripts/bundle.ts', 'src', ...sources].every(
+    (file) => statSync(join(root, file)).mtimeMs <= built,
+  );
 }
 
 /** A process that starts at this moment sees the old file or the new one. */
