@@ -115,9 +115,14 @@ async function processFor(limits: Limits, bwrap: string | undefined): Promise<Pi
 function moduleRoots(library: string): readonly string[] {
   const modules = `${sep}node_modules${sep}`;
   const root = library.slice(0, library.indexOf(modules) + modules.length - 1);
-  return QUICKJS_FILE.startsWith(root + sep)
-    ? [root]
-    : [join(PACKAGE_ROOT, 'package.json'), dirname(QUICKJS_FILE), root];
+  return QUICKJS_FILE.startsWith(root + sep) ? [root] : [join(PACKAGE_ROOT, 'package.json'), ownModules(), root];
+}
+
+/** The folder of all modules of this package. The bundle has no folders. */
+function ownModules(): string {
+  const folder = dirname(QUICKJS_FILE);
+  const inside = join('effects', 'tools');
+  return folder.endsWith(`${sep}${inside}`) ? folder.slice(0, -inside.length - 1) : folder;
 }
 
 function parsed(stdout: string, stderr: string): CodeAnswer {
