@@ -125,3 +125,12 @@ describe('budgets', () => {
     expect(messages(-1)).toEqual([expect.stringContaining('a whole number of at least 0, but is -1')]);
   });
 });
+
+test('a planner whose id cannot be read is one mistake', () => {
+  const { diagnostics } = compile({
+    agents: [{ id: 'bot' }, { idx: 'boss' }],
+    boundary: { decisions: ['tools'] },
+    loop: { planner: 'boss', executor: 'bot' },
+  });
+  expect(diagnostics.filter(({ severity }) => severity === 'error').map(({ code }) => code)).toEqual(['unknown-key']);
+});

@@ -36,7 +36,7 @@ import { createKit, type Kit } from './kit.ts';
 import { addMarkedEnds } from './marked-ends.ts';
 import type { Draft } from './reached.ts';
 import { addMemory } from './memory/memory.ts';
-import { prune } from './prune.ts';
+import { prune } from './reached.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
 

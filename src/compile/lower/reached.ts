@@ -1,6 +1,7 @@
 /** The nodes that threads reach in a graph that is being built. */
-import type { Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
+import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { edgesOf } from '../verify/graph.ts';
+import { CLOCK, STEPS } from './budget-meters.ts';
 
 export interface Draft {
   readonly nodes: Map<NodeId, Node>;
@@ -25,4 +26,17 @@ export function reachedFrom(
     for (const { to, kind } of edgesOf(node, limits, fail)) if (enters || kind !== 'branch') waiting.push(to);
   }
   return reached;
+}
+
+/** Drops generated nodes that nothing reaches. Authored nodes stay, so that `verify` can report them. */
+export function prune(draft: Draft): Pick<FlowBody, 'nodes' | 'meters'> {
+  const { nodes, meters, entry, fail } = draft;
+  const entered = [...nodes].flatMap(([id, { label }]) => (label.enters === undefined ? [] : [id]));
+  const reached = reachedFrom([entry, fail, ...entered], draft, true);
+  const kept = [...nodes].filter(([id]) => reached.has(id));
+  const charged = new Set(kept.flatMap(([, node]) => node.charges ?? []));
+  return {
+    nodes: Object.fromEntries(kept),
+    meters: Object.fromEntries([...meters].filter(([id]) => id === STEPS || id === CLOCK || charged.has(id))),
+  };
 }

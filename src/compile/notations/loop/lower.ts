@@ -7,7 +7,7 @@ import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder-types.ts';
 import { createKit, set } from '../../lower/kit.ts';
 import { allEntries, untrustedEntries, writeEffect } from '../../lower/memory/checks.ts';
-import { stateFaults } from '../../lower/state-rules.ts';
+import { stateFaults } from './state.ts';
 import type { Range } from '../../source/range.ts';
 import type { Share } from '../../verify/graph.ts';
 import { addAction } from './act.ts';

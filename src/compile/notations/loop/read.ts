@@ -55,7 +55,8 @@ function rolesOf(section: Section): Roles | null {
     isAgent(section, planner, 'planner'),
   ].every(Boolean);
   if (!known) return null;
-  if (planner !== undefined && !mayDecide(definitions, planner, 'plan')) {
+  const isRead = planner !== undefined && Object.hasOwn(definitions.agents, planner);
+  if (isRead && !mayDecide(definitions, planner, 'plan')) {
     const { message, help } = planDenied(planner);
     report.error('not-granted', body.at('planner'), message, { help });
     return null;
