@@ -201,22 +201,8 @@ export interface ReadRow {
 export function readRow(row: SealedRow): ReadRow {
   const [id, owner, seal, run, graph, flow, notation, status, code, startedAt, updatedAt, due, ...rest] = row;
   const [tenant, user, parent, events, head, signed, storedEvents, storedHead, ...ending] = rest;
-  const whose = { tenant, user, parent };
-  const sealed = {
-    run,
-    graph,
-    flow,
-    notation,
-    status,
-    code,
-    startedAt,
-    updatedAt,
-    due,
-    ...whose,
-    events,
-    head,
-    signed,
-  };
+  const about = { run, graph, flow, notation, status, code, startedAt, updatedAt, due };
+  const sealed = { ...about, tenant, user, parent, events, head, signed };
   const [endEvents, endHead, endSigned, endSeal] = ending;
   const end = endSeal === null ? sealed : { events: endEvents ?? 0, head: endHead ?? '', signed: endSigned ?? 0 };
   return { id, owner, seal, sealed, end, endSeal, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
