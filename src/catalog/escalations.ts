@@ -73,7 +73,7 @@ export const ESCALATIONS = {
     'moderate to high',
     'budget approval queue',
     'human_approval',
-    'Frozen until somebody releases more.',
+    'Frozen until a person grants more.',
     'BUDGET_EXHAUSTED',
     ['short', 'budget'],
   ),

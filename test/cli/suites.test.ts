@@ -64,7 +64,7 @@ describe('eval', () => {
     expect(bad.status).toBe(1);
     expect(bad.result.cases[0]).toMatchObject({ name: 'small', passed: false });
     expect(bad.result.cases[0]?.problems.join('\n')).toMatch(
-      /modelCalls is 1[\s\S]*the path is triage > pay[\s\S]*nobody was asked about gate/,
+      /modelCalls is 1[\s\S]*the path is triage > pay[\s\S]*no person was asked about gate/,
     );
     expect(bad.result.metrics).toMatchObject({ taskSuccessRate: 1 });
     const other = await run(files(SUITE.replace('output: { paid: 20 }', 'output: { paid: 21 }')));

@@ -113,7 +113,7 @@ export function checkToolApprovers({ sections }: ReadDocument, people: People | 
       report.error(
         'bad-value',
         sections.at('tools', name, 'approval'),
-        `tool \`${name}\` has \`approvers\`, but asks nobody`,
+        `tool \`${name}\` has \`approvers\`, but asks no person`,
         {
           help: 'Remove `approval: false`, or the `approvers`.',
         },

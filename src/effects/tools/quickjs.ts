@@ -5,7 +5,6 @@
 import { reasonOf } from '../../runtime/failures.ts';
 import { fileURLToPath } from 'node:url';
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten';
-import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 
 export interface CodeRequest {
@@ -64,7 +63,7 @@ async function evaluate(request: CodeRequest): Promise<CodeAnswer> {
     return { ok: false, type: 'CodeError', message: 'the promise of the code never settles' };
   if (state.type === 'rejected') return failed(state.error);
   const value = context.dump(state.value) as string;
-  return { ok: true, result: { value: parseJson(value), logs } };
+  return { ok: true, result: { value: JSON.parse(value) as Json, logs } };
 }
 
 /** Loaded only in the process that needs it. */

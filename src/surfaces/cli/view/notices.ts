@@ -46,7 +46,7 @@ const WORDS: Words = {
   'question.refused': ({ choice, by, reason }) => ({ kind: 'refused', text: `${choice} (${by}): ${reason}` }),
   'question.escalated': ({ to }) => ({
     kind: 'waiting',
-    text: `nobody answered in time; now ${to.join(', ')} may answer`,
+    text: `no person answered in time; now ${to.join(', ')} may answer`,
   }),
   'question.closed': ({ reason }) => ({ kind: 'stopped', text: `the question is closed: ${reason}` }),
   'wait.started': ({ signal, until }) => ({ kind: 'waiting', text: waitText(signal, until) }),

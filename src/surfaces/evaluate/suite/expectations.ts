@@ -98,7 +98,7 @@ function askProblems({ calls }: Pick<RunRecord, 'calls'>, asks: readonly string[
   const isAbout = (name: string) => (call: (typeof asked)[number]) =>
     call.node === name || call.name === name || call.node.endsWith(`/${name}`);
   return [
-    ...asks.filter((name) => !asked.some(isAbout(name))).map((name) => `nobody was asked about ${name}`),
+    ...asks.filter((name) => !asked.some(isAbout(name))).map((name) => `no person was asked about ${name}`),
     ...asked
       .filter((call) => !asks.some((name) => isAbout(name)(call)))
       .map(({ node, name }) => `a question was asked about ${name} (${node}), and none is expected`),

@@ -27,7 +27,7 @@ const schema = nodeSchema('approval', () => ({
   timeout: number({ above: 0, max: SECONDS_MAX })
     .optional()
     .describe('Seconds to wait for an answer; without it the run waits as long as it takes.'),
-  on_timeout: name().optional().describe('The choice that counts when nobody answers in time; `reject` unless given.'),
+  on_timeout: name().optional().describe('The choice that counts without an answer in time; `reject` unless given.'),
   approvers: approvers.optional(),
 }));
 type Value = z.output<typeof schema>;
@@ -85,7 +85,7 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
       node.at('on_timeout'),
       `silence counts as \`${expiry}\` on flow node '${node.id}'`,
       {
-        help: 'Keep it only if nobody has to agree.',
+        help: 'Keep it only if no person has to agree.',
       },
     );
 }
@@ -99,7 +99,7 @@ function checkSilence(node: FlowNode<Value>, report: Checking['report']): void {
     node.at('timeout'),
     `flow node '${node.id}' has a timeout, but no choice is \`reject\``,
     {
-      help: `Say which choice counts when nobody answers: \`on_timeout: ${choices.at(-1) ?? ''}\`.`,
+      help: `Name the choice that counts without an answer: \`on_timeout: ${choices.at(-1) ?? ''}\`.`,
     },
   );
 }

@@ -57,7 +57,7 @@ function addRounds(l: Lowering, { agents, rounds }: Board, done: NodeId, fail: N
       class: 'semantic',
       type: 'NoProgressError',
       code: 'REPEATED_FAILURE',
-      message: `text("nobody changed the board in round ", ${ROUND_NUMBER})`,
+      message: `text("no agent changed the board in round ", ${ROUND_NUMBER})`,
       node: nameOf(l, working.id),
     },
     fail,

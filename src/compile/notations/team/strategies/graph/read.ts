@@ -214,11 +214,11 @@ function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { body }: Reading
 /** Warns of an edge that no agent of the node may take, or that an earlier edge always precedes. */
 function warnOfCovered(node: GraphNode, graph: Graph, edges: readonly Edge[], edge: Edge, reading: Reading): void {
   const earlier = earlierOf(node, graph, edges, edge);
-  const nobody = !isOpen(node, edge);
-  if (!nobody && (earlier === undefined || earlier.raw.SourceAgents !== undefined)) return;
-  const why = nobody
-    ? `: nobody who speaks in \`${node.id}\` is among its \`SourceAgents\``
-    : `: the edge to \`${earlier?.raw.To ?? ''}\` always is before it`;
+  const isClosed = !isOpen(node, edge);
+  if (!isClosed && (earlier === undefined || earlier.raw.SourceAgents !== undefined)) return;
+  const why = isClosed
+    ? `: no agent that speaks in \`${node.id}\` is among its \`SourceAgents\``
+    : `: the edge to \`${earlier?.raw.To ?? ''}\` always comes first`;
   neverTaken(edge, `\`${node.id}\` to`, why, 'Leave it out, or give it a keyword of its own.', reading);
 }
 
