@@ -7,12 +7,10 @@ import { openStore } from '../stores/open-store.ts';
 import { piiKey } from '../stores/pii-key.ts';
 import { openPiiStore, piiFileOf } from '../stores/sqlite/pii-store.ts';
 
-export interface VaultOptions {
-  readonly journal: string;
-  readonly onNotice?: ((message: string) => void) | undefined;
-}
-
-export function vaultBeside({ journal, onNotice }: VaultOptions): OpenVault & { close(): Promise<void> } {
+export function vaultBeside(
+  journal: string,
+  onNotice?: (message: string) => void,
+): OpenVault & { close(): Promise<void> } {
   let store: PiiStore | null = null;
   let database: Store | null = null;
   const takeNumber: TakeNumber = async (run, type, last) => {

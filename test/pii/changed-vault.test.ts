@@ -82,7 +82,7 @@ test.each([
   const journal = join(folder({}), 'runs.db');
   await openStore(journal).close();
   const tokenOf = async (value: string): Promise<string> => {
-    const open = vaultBeside({ journal });
+    const open = vaultBeside(journal);
     const token = await open(undefined, undefined).tokenFor('r', 'email', value);
     await open.close();
     return token;

@@ -2,6 +2,7 @@
  * A remote agent that speaks the A2A protocol, as a model: one prompt, one text. The card of the agent names its address,
  * which must have the origin that the document gives, so the prompt and the key go nowhere else.
  */
+import { tokenUsage } from './reply.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
@@ -49,10 +50,7 @@ async function answer(options: A2aOptions, call: LanguageModelV4CallOptions): Pr
   return {
     content: [{ type: 'text', text }],
     finishReason: { unified: 'stop', raw: 'completed' },
-    usage: {
-      inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-      outputTokens: { total: undefined, text: undefined, reasoning: undefined },
-    },
+    usage: tokenUsage(),
     warnings: unused(call),
   };
 }

@@ -1,4 +1,5 @@
 /** Uses AI SDK models of the specifications v2, v3 and v4 alike, as v4. */
+import { tokenUsage } from './reply.ts';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -116,13 +117,6 @@ function usageOf(usage: unknown): LanguageModelV4Usage {
     readonly cachedInputTokens?: number;
   };
   if (known.inputTokens !== null && typeof known.inputTokens === 'object') return usage as LanguageModelV4Usage;
-  return {
-    inputTokens: {
-      total: known.inputTokens as number | undefined,
-      noCache: undefined,
-      cacheRead: known.cachedInputTokens,
-      cacheWrite: undefined,
-    },
-    outputTokens: { total: known.outputTokens, text: undefined, reasoning: known.reasoningTokens },
-  };
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = known;
+  return tokenUsage(inputTokens as number | undefined, outputTokens, cachedInputTokens, reasoningTokens);
 }

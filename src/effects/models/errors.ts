@@ -7,7 +7,7 @@ import { parsedJson } from '../../core/reply.ts';
 import type { Failure, Instant } from '../../ir/events.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { redactText } from '../redact.ts';
-import { StreamError } from './reply.ts';
+import { StreamError, tokenUsage } from './reply.ts';
 import type { Target } from './target.ts';
 
 const MESSAGE_MAX = 500;
@@ -135,10 +135,7 @@ export function usageIn(error: unknown): LanguageModelV4Usage | null {
   const input = usage?.['input_tokens'] ?? usage?.['prompt_tokens'];
   const output = usage?.['output_tokens'] ?? usage?.['completion_tokens'];
   if (typeof input !== 'number' || typeof output !== 'number') return null;
-  return {
-    inputTokens: { total: input, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-    outputTokens: { total: output, text: undefined, reasoning: undefined },
-  };
+  return tokenUsage(input, output);
 }
 
 function keyRefused({ provider, name, keyFrom }: Target): string {

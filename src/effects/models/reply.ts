@@ -11,7 +11,6 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning,
 } from '@ai-sdk/provider';
-
 import type { StreamedPart } from '../../runtime/ports.ts';
 
 type Metadata = SharedV4ProviderMetadata | undefined;
@@ -176,4 +175,17 @@ function merged(before: Metadata, more: Metadata): Metadata {
   const both: SharedV4ProviderMetadata = { ...before };
   for (const [provider, fields] of Object.entries(more)) both[provider] = { ...both[provider], ...fields };
   return both;
+}
+
+/** The tokens of a response, as far as it tells them. */
+export function tokenUsage(
+  input?: number,
+  output?: number,
+  cacheRead?: number,
+  reasoning?: number,
+): LanguageModelV4Usage {
+  return {
+    inputTokens: { total: input, noCache: undefined, cacheRead, cacheWrite: undefined },
+    outputTokens: { total: output, text: undefined, reasoning },
+  };
 }

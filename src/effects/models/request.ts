@@ -26,16 +26,11 @@ export interface Request {
   readonly offer: Offer;
 }
 
-interface RequestOptions {
-  readonly describe?: Describe | undefined;
-  readonly attachments?: AttachmentStore | undefined;
-}
-
 export function requestFor(
   { command, flow, signal, pins }: Call,
   agent: AgentDef,
   target: Target,
-  { describe, attachments }: RequestOptions = {},
+  { describe, attachments }: { readonly describe?: Describe; readonly attachments?: AttachmentStore },
 ): Request {
   const offer = offerTools(flow, agent, describe);
   const responseFormat = formatOf(agent.output);

@@ -52,7 +52,7 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const model = defaultModel(options);
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
-  const vault = vaultBeside({ journal: cli.db, onNotice: (message) => cli.screen.note(message) });
+  const vault = vaultBeside(cli.db, (message) => cli.screen.note(message));
   const attachments = attachmentsBeside(cli.db);
   const memory = memoryBeside(cli.db);
   const world = composeWorld({

@@ -215,10 +215,7 @@ function worldBeside(
   file: string | undefined,
   options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
 ): { readonly world: World; readonly attachments: AttachmentStore | undefined; close(): Promise<void> } {
-  const vault =
-    file === undefined || options.vault !== undefined
-      ? undefined
-      : vaultBeside({ journal: file, onNotice: options.onNotice });
+  const vault = file === undefined || options.vault !== undefined ? undefined : vaultBeside(file, options.onNotice);
   const attachments = file === undefined || options.attachments !== undefined ? undefined : attachmentsBeside(file);
   const memory = file === undefined || options.toolOptions?.memory !== undefined ? undefined : memoryBeside(file);
   const world = createWorld({
