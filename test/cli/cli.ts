@@ -65,14 +65,6 @@ export function folder(files: { readonly [path: string]: string } = {}): string 
   return dir;
 }
 
-/** The project that `sluice init` makes, which waits for a person at its gate. */
-export async function newProject(): Promise<string> {
-  const dir = folder();
-  const made = await sluice(['init', '.'], { cwd: dir });
-  if (made.status !== 0) throw new Error(made.stderr);
-  return dir;
-}
-
 export const RUN: readonly string[] = [
   'run',
   'support.flow.yaml',
