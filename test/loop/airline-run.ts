@@ -73,10 +73,11 @@ export async function playAirline(trajectory: Trajectory, budgets: { readonly [f
   });
   try {
     const run = await engine.start(flowWith({ ...PLENTY, ...budgets }), { input, seed: 1 });
-    let report = await engine.settled(run);
     let [heard, approved] = [0, 0];
-    while (report.state === 'suspended') {
-      const waiting = report.waiting[0];
+    for (;;) {
+      await engine.wait(run);
+      // The questions alone: a report after each of them would cost as much as the run.
+      const [waiting] = await engine.approvals(run);
       if (waiting === undefined) break;
       if (waiting.code === 'MISSING_INFO')
         await engine.answer(waiting.id, { choice: 'respond', text: answers[heard++] ?? 'go on', by: 'customer' });
@@ -86,8 +87,8 @@ export async function playAirline(trajectory: Trajectory, budgets: { readonly [f
         approved += 1;
         await engine.answer(waiting.id, { choice: 'approve', by: 'supervisor' });
       }
-      report = await engine.settled(run);
     }
+    const report = await engine.get(run);
     const { difference } = await replay(store.journal, run);
     return { report, dispatched, turns, keys, approved, unasked, difference };
   } finally {

@@ -140,13 +140,13 @@ export async function attempt(
   try {
     const run = await engine.start(flow, { input: { message: task.prompt } });
     for (;;) {
-      const { waiting, code } = await engine.settled(run);
-      const [question] = waiting;
+      await engine.wait(run);
+      const [question] = await engine.approvals(run);
       if (question === undefined)
         return {
           ran,
           approvals,
-          code,
+          code: (await engine.get(run)).code,
           made: (call) => ran.includes(keyOf(call)),
           asked: (call) => approvals.some((each) => each.call === keyOf(call)),
         };

@@ -173,7 +173,7 @@ describe('an end', () => {
       'sleep',
       '600',
     ];
-    for (let round = 0; round < 240; round++) {
+    for (let round = 0; round < 120; round++) {
       const controller = new AbortController();
       const { signal } = controller;
       const outcome = runProcess({ argv, timeoutMs: 900_000, outputMax: 1000, limits: DEFAULT_LIMITS, signal });
