@@ -52,7 +52,7 @@ a test holds it against the runs where they are at hand.
 | go exactly as recorded and end \`SUCCESS\` | ${outcomes.length - off.length} of ${outcomes.length} |
 | calls of tools | ${sum(({ dispatched }) => dispatched.length)} |
 | calls that change something, each approved before it was made | ${sum(({ approved }) => approved)} |
-| calls that change something and that nobody approved | ${sum(({ unasked }) => unasked.length)} |
+| calls that change something without an approval | ${sum(({ unasked }) => unasked.length)} |
 | calls made twice | ${sum(({ keys }) => keys.length - new Set(keys).size)} |
 | journals that are decided again alike | ${outcomes.filter(({ full }) => full.difference === null).length} of ${outcomes.length} |
 | with fewer tool calls than it needs, stops before exactly the first that is not covered | ${stopped('calls')} |
