@@ -43,6 +43,8 @@ export interface ModelEffect extends EffectBase {
   readonly agent: string;
   /** The alias of a model that is called instead of the agent's own. */
   readonly target?: string;
+  /** Replies of the form that the prompt asks for. A rehearsal plays them; the engine does not read them. */
+  readonly samples?: readonly Json[];
 }
 export interface ToolEffect extends EffectBase {
   readonly kind: 'tool';

@@ -155,3 +155,31 @@ describe('rehearsal', () => {
     expect(codes['STUCK']).toBeUndefined();
   });
 });
+
+describe('models reply in the form that the notation asks for', () => {
+  const agents = ['plan', 'ann', 'bob', 'judge'].map((id) => ({ id }));
+  const plan = { agent: 'plan' };
+  const both = ['ann', 'bob'];
+  const nested = (id: string) => ({ id, staged: { plan, workers: { agent: 'ann' } } });
+  const stagedWorks: readonly [string, object][] = [
+    ['workers', { workers: { agents: both }, validate: { agent: 'judge' } }],
+    ['teams', { teams: [nested('north'), nested('south')] }],
+    ['debate', { debate: { agents: both, rounds: 2, judge: 'judge' } }],
+    ['peers', { peers: { agents: both, start: 'ann' } }],
+    ['sop', { sop: [{ id: 'draft', agent: 'ann', output: { type: 'object', required: ['text'] } }] }],
+    ['board', { board: { agents: both, rounds: 3 } }],
+    ['swarm', { swarm: { agent: 'ann', depth: 2, max: 5 } }],
+  ];
+  test.each(stagedWorks)('staged: %s', async (_, work) => {
+    const result = await rehearsed(compile({ agents, staged: { plan, ...work } }), 60);
+    expect(result.nodes.never).toEqual([]);
+    expect(Object.keys(result.codes)).toContain('SUCCESS');
+    expect(Object.values(result.certificate).filter(({ holds }) => !holds)).toEqual([]);
+  });
+
+  test.each(['keyword', 'statemachine', 'structured', 'llm', 'magentic', 'mapreduce'])('team: %s', async (strategy) => {
+    const file = new URL(`../../examples/${strategy}.team.yaml`, import.meta.url).pathname;
+    const result = await rehearsed((await compileFile(file)).result, 80);
+    expect(result.nodes.never).toEqual([]);
+  });
+});

@@ -46,7 +46,7 @@ export function addTurn(builder: Builder, given: AgentTurn): NodeId {
   kit.call(
     { id: ask, origin },
     {
-      effect: { ...effect, input: { ...turn.input, messages: TALK } },
+      effect: { ...effect, input: { ...turn.input, messages: TALK }, ...present({ samples: turn.samples }) },
       ...present({ schema: turn.schema, fit: turn.fit }),
       writes: [
         set(REPLY, 'it'),

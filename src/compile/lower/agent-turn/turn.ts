@@ -51,6 +51,8 @@ export interface AgentTurn {
   readonly input: Input;
   /** The input that vouches for arguments; `input` unless given. */
   readonly user?: Expr;
+  /** Replies of the form that the prompt asks for, if no schema says it. */
+  readonly samples?: readonly Json[];
   /** The tools that the agent may call. */
   readonly tools: readonly string[];
   /** A tool whose call ends the turn at once; later calls of the same reply are not made. */

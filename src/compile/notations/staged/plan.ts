@@ -51,6 +51,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
     agent,
     hint: nameOf(l, 'plan.agent'),
     prompt: planPrompt(l.staged),
+    samples: plansOf(l.staged),
     result: PLAN,
     charges: [runs('plan')],
     next: plan.critic === null ? done : addCritic(plan.critic),
@@ -72,6 +73,19 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
     const judged = l.kit.when(step('judge'), `(${problem(l.staged)}) == null`, judge, done);
     return l.kit.set(step('read'), [set(PLAN, READ), set(CRITIQUE, 'null')], judged);
   }
+}
+
+/** Plans with one task and more, up to the limit. Each worker and each team has one in the longest. */
+function plansOf(staged: Staged): readonly Json[] {
+  const { work } = staged;
+  const workers = work.is === 'workers' ? work.agents : work.is === 'teams' ? work.teams.map(({ id }) => id) : [];
+  const tasks = Array.from({ length: Math.max(3, workers.length) }, (_, index): Json => {
+    const task = { id: `task${index + 1}`, brief: `Do part ${index + 1}.` };
+    const worker = workers[index % workers.length];
+    return worker === undefined ? task : { ...task, worker };
+  });
+  const most = Math.min(tasks.length, spawnMax(staged) ?? tasks.length);
+  return tasks.slice(0, most).map((_, index) => ({ tasks: tasks.slice(0, index + 1) }));
 }
 
 const CRITIQUE_SCHEMA: Json = {

@@ -155,7 +155,7 @@ export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
 /** `schema` applies on top of the agent's own. */
 interface StageTurn extends Pick<
   AgentTurn,
-  'agent' | 'hint' | 'schema' | 'enters' | 'charges' | 'visitsMax' | 'next' | 'fail'
+  'agent' | 'hint' | 'schema' | 'samples' | 'enters' | 'charges' | 'visitsMax' | 'next' | 'fail'
 > {
   readonly stage: Stage;
   readonly prompt: Expr;
@@ -180,6 +180,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     stage: stage.id.split('/')[0] ?? stage.id,
     recovers: true,
     enters: turn.enters && nameOf(l, turn.enters),
+    samples: turn.samples,
     charges: turn.charges,
     opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },

@@ -1,4 +1,5 @@
 /** Conditions on a field of the JSON in a reply, for structured routes and for the end of a session. */
+import type { Json } from '../../../expr/json.ts';
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import type { Path } from '../../source/located.ts';
@@ -43,4 +44,14 @@ export function wordsOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): s
   if (IsNot !== undefined) return `${Field} is not ${IsNot}`;
   if (Contains !== undefined) return `${Field} contains ${Contains}`;
   return Exists === false ? `no ${Field}` : Field;
+}
+
+/** A reply that meets the condition. */
+export function replyFor({ Field, Is, Contains }: RawCondition): Json {
+  return nestedAt(Field, Is ?? Contains ?? 'yes');
+}
+
+/** An object with the value at a path such as `a.b`. */
+export function nestedAt(path: string, value: Json): Json {
+  return path.split('.').reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
 }

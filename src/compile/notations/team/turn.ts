@@ -2,6 +2,7 @@
  * One turn of a member: the agent sees its view of the shared history, and its message is appended to it. Each turn has a
  * number, by which checks find the evidence of that turn.
  */
+import type { Json } from '../../../expr/json.ts';
 import type { Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
@@ -39,8 +40,15 @@ export interface TeamTurn
   /** True, the default, if the turn counts towards `MaxIterations`. */
   readonly counts?: boolean;
   readonly visitsMax?: number;
+  /** Messages of the form that the strategy asks for. */
+  readonly samples?: readonly Json[];
   /** True if the message is read as a JSON object. Different objects in one reply then get a repair turn. */
   readonly readsObject?: boolean;
+}
+
+/** Messages that end with one of the words. */
+export function messagesWith(words: readonly string[]): readonly string[] {
+  return words.map((word) => `This is done.\n${word}`);
 }
 
 /** A turn whose place has the agent's own name. */
@@ -48,7 +56,7 @@ export function addTurnOf(
   l: Lowering,
   agent: string,
   next: NodeId,
-  more: Pick<TeamTurn, 'opening' | 'readsObject'> = {},
+  more: Pick<TeamTurn, 'opening' | 'readsObject' | 'samples'> = {},
 ): NodeId {
   const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
   const begin = l.builder.idOf(agent);
@@ -81,6 +89,7 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     visitsMax: turn.visitsMax ?? l.turnsMax,
     // A reply that is read as an object and contains different ones is repaired once. Then the strategy corrects it.
     fit: turn.readsObject === true ? REPAIR_THEN_PASS : undefined,
+    samples: turn.samples,
     prepare: turn.input === undefined && who.sources !== null ? prepare : undefined,
     next: addCommit(l, turn, who),
     fail: turn.fail ?? over,

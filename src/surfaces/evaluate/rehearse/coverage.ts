@@ -82,9 +82,14 @@ function edgesIn(picture: Picture | null, authored: ReadonlySet<string>): readon
 /** The authored nodes in the order of entry, each with the node before it in its branch. */
 function* movesIn(flow: CompiledFlow, events: readonly Event[]): Iterable<readonly [from: string | null, to: string]> {
   const last = new Map<ThreadId, string>();
+  const tasks = Object.values(flow.nodes).flatMap(({ label: { enters, entersBy } }) =>
+    enters === undefined || entersBy === undefined ? [] : [enters],
+  );
   for (const event of events) {
-    const to = enteredBy(flow, event);
-    if (to === undefined) continue;
+    const entered = enteredBy(flow, event);
+    if (entered === undefined) continue;
+    // Tasks that a model makes are entries of the node that works on them: `workers/task1` is `workers`.
+    const to = tasks.find((name) => entered.startsWith(`${name}/`)) ?? entered;
     const thread = 'thread' in event ? event.thread : '0';
     // A branch begins where the branch that it was forked from stands.
     yield [inherited(last, thread) ?? null, to];

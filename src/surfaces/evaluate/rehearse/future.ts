@@ -78,15 +78,38 @@ function unshaped(given: Generator, wanted: Wanted | undefined): Json {
 
 function reply(given: Generator, flow: CompiledFlow, command: Command): Settled {
   const agent = Object.hasOwn(flow.agents, command.name) ? flow.agents[command.name] : undefined;
-  const tools = agent?.tools ?? [];
-  if (tools.length > 0 && given.chance.oneIn(2)) {
-    const name = given.chance.pick(tools);
-    const args = valueFor(given, flow.tools[name]?.input ?? { type: 'object' });
+  const name = toolFor(given, command, agent?.tools ?? []);
+  if (name !== null) {
+    const sample = command.input['tool'] === name ? sampleOf(given, flow, command) : undefined;
+    const args = sample ?? valueFor(given, flow.tools[name]?.input ?? { type: 'object' });
     const toolCalls = [{ id: 'c0', name, args: args === true ? {} : args }];
     return { ok: true, value: { text: '', toolCalls } as Json, used: usedBy(flow, command, JSON.stringify(args)) };
   }
-  const text = textOf(given, agent?.output, given.literals.results.get(command.node));
+  const text = textFor(given, flow, command);
   return { ok: true, value: { text }, used: usedBy(flow, command, text) };
+}
+
+/** The tool that the call must or may request. */
+function toolFor({ chance }: Generator, { input }: Command, tools: readonly string[]): string | null {
+  if (typeof input['tool'] === 'string') return chance.oneIn(12) ? null : input['tool'];
+  return tools.length > 0 && chance.oneIn(2) ? chance.pick(tools) : null;
+}
+
+function textFor(given: Generator, flow: CompiledFlow, command: Command): string {
+  const { node: id, name } = command;
+  const own = flow.agents[name]?.output;
+  const sample = hasShape(own) ? undefined : sampleOf(given, flow, command);
+  if (sample !== undefined) return typeof sample === 'string' ? sample : JSON.stringify(sample);
+  const node = flow.nodes[id];
+  const schema = node?.op === 'do' ? node.schema : undefined;
+  return textOf(given, schema ?? own, given.literals.results.get(id));
+}
+
+/** A reply of the form that the prompt asks for. Absent if the notation gives none, and sometimes by chance. */
+function sampleOf({ chance }: Generator, { nodes }: CompiledFlow, { node: id }: Command): Json | undefined {
+  const node = nodes[id];
+  const samples = node?.op === 'do' && node.effect.kind === 'model' ? (node.effect.samples ?? []) : [];
+  return samples.length === 0 || chance.oneIn(5) ? undefined : chance.pick(samples);
 }
 
 function textOf(given: Generator, schema: Json | undefined, wanted: Wanted | undefined): string {

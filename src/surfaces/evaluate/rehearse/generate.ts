@@ -61,7 +61,10 @@ function ofType(given: Generator, type: Json, schema: Schema, wanted: Wanted | u
 function objectFor(given: Generator, schema: Schema, wanted: Wanted | undefined, depth: number): Json {
   const properties = isRecord(schema['properties']) ? schema['properties'] : {};
   const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
-  const entries = Object.entries(properties).flatMap(([name, each]) => {
+  const free = [...required].flatMap((name) =>
+    typeof name === 'string' && !Object.hasOwn(properties, name) ? [[name, true] as const] : [],
+  );
+  const entries = [...Object.entries(properties), ...free].flatMap(([name, each]) => {
     if (!required.has(name) && (depth >= DEPTH_MAX || given.chance.oneIn(5))) return [];
     return [[name, valueFor(given, each, fieldOf(given, wanted, name), depth + 1)] as const];
   });

@@ -60,6 +60,10 @@ function addChain(l: Lowering, { agents }: Peers, done: NodeId, fail: NodeId): N
       enters: `${working.id}/${agent}`,
       prompt: promptOf(l, agents),
       schema: REPLY,
+      samples: [
+        { done: 'The work is done.' },
+        ...agents.flatMap((peer) => (peer === agent ? [] : { handoff: peer, message: `This is for ${peer}.` })),
+      ],
       result: SUMMARY,
       turn: `text(${quote(`${working.id}/${agent} `)}, size(${HANDOFFS}))`,
       charges: [meter],

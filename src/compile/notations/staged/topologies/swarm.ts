@@ -29,6 +29,12 @@ const WIDTH = 4;
 
 const SPAWN: Json = { type: 'object', required: ['spawn'], properties: { spawn: { type: 'array', minItems: 1 } } };
 
+const SAMPLES: readonly Json[] = [
+  'The part is done.',
+  { spawn: [{ id: 'first', brief: 'Do the first half.' }] },
+  { spawn: ['first', 'second'].map((id) => ({ id, brief: `Do the ${id} half.` })) },
+];
+
 export function addSwarm(l: Lowering, swarm: Swarm, next: NodeId): NodeId {
   const fork = l.builder.fresh(nameOf(l, `${l.staged.working.id}.level`));
   const results = `${OUTCOMES}.filter(b, b.state == "completed" && b.output != null)`;
@@ -180,6 +186,7 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
       OBJECTION,
     ),
     ...(working.output === null ? {} : { schema: { anyOf: [SPAWN, working.output] } }),
+    samples: SAMPLES,
     result: SUMMARY,
     turn: `text(${quote(`${working.id}/`)}, ${TASK_ID}, " ", ${LEVEL})`,
     charges: [l.kit.visits(`runs:${nameOf(l, working.id)}`, runs, failed, 'swarm.max')],

@@ -1,4 +1,6 @@
 /** A model beside the team that chooses or coordinates. Its tools only carry its answer; nothing runs. */
+import type { Json } from '../../../../expr/json.ts';
+import { present } from '../../../../expr/present.ts';
 import type { AgentDef, Input, NodeId, MeterId } from '../../../../ir/nodes.ts';
 import { REPAIR_THEN_PASS } from '../../../lower/fit.ts';
 import { REPLY } from '../../../lower/agent-turn/turn.ts';
@@ -61,6 +63,7 @@ export function addAsk(
     input,
     next,
     readsObject = false,
+    samples,
     ...step
   }: {
     readonly id?: NodeId;
@@ -70,10 +73,12 @@ export function addAsk(
     readonly charges?: readonly MeterId[];
     /** True if the answer is read as a JSON object. Different objects in one reply then get a repair turn. */
     readonly readsObject?: boolean;
+    /** Answers of the form that is asked for. */
+    readonly samples?: readonly Json[];
     readonly next: NodeId;
   },
 ): NodeId {
-  const effect = { ...builder.model(agent, '""'), input };
+  const effect = { ...builder.model(agent, '""'), input, ...present({ samples }) };
   return kit.call(
     { origin: agent, ...step },
     {

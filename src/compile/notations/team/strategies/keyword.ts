@@ -19,7 +19,7 @@ import { gateFields } from '../schema/sections.ts';
 import { set } from '../../../lower/kit.ts';
 import { HEARD, clean } from '../slots.ts';
 import { APPROVED, addTermination, demandTermination } from '../termination.ts';
-import { addTurnOf } from '../turn.ts';
+import { addTurnOf, messagesWith } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
 import { lackingEntries, strategy } from './strategy.ts';
 
@@ -145,7 +145,8 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
     addForeign(l, site, choice),
   );
-  addTurnOf(l, agent, l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, false))], routed));
+  const listen = l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, false))], routed);
+  addTurnOf(l, agent, listen, { samples: messagesWith(own) });
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {

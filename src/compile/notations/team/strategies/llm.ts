@@ -82,7 +82,15 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const meter = l.kit.visits('selections', l.turnsMax * badTurns(l), builder.failedEnd(OUTPUT), 'selections');
   const asked = filled(prompt ?? DEFAULT_PROMPT, team);
   const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;
-  addAsk(l, { id: ask, agent: SELECTOR, hint: SELECTOR, input: { prompt: again }, charges: [meter], next: listen });
+  addAsk(l, {
+    id: ask,
+    agent: SELECTOR,
+    hint: SELECTOR,
+    input: { prompt: again },
+    charges: [meter],
+    samples: team.names,
+    next: listen,
+  });
   return ask;
 }
 

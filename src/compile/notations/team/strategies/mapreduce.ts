@@ -17,7 +17,7 @@ import { addTeamTurn } from '../turn.ts';
 import { addFork, lastSaid } from './fan-out.ts';
 import { addPhaseTurn, type Phases } from './scattergather.ts';
 import { lacking, strategy } from './strategy.ts';
-import { fieldIn } from '../conditions.ts';
+import { fieldIn, nestedAt } from '../conditions.ts';
 
 const ITEMS = 'items';
 const TRIES = 'tries';
@@ -99,6 +99,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
     charges: triesMeter(l, raw, hint),
     visitsMax: l.meter === null ? 1 + MaxSplitterRetries : l.turnsMax,
     readsObject: true,
+    samples: [['one'], ['one', 'two', 'three'], []].map((items) => nestedAt(ItemsJsonPath, items)),
     next: judged,
   });
   return l.kit.set(part(phases, 'start'), [set(TRIES, '1')], again);

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { list, name, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
-import { checkCondition, conditionOf, wordsOf } from '../conditions.ts';
+import { checkCondition, conditionOf, replyFor, wordsOf } from '../conditions.ts';
 import { condition } from '../schema/conditions.ts';
 import type { Path } from '../../../source/located.ts';
 import { badTurns, addBadTurn, siteOf, type Site } from '../bad-turn.ts';
@@ -70,7 +70,8 @@ function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): vo
   });
   const otherwise = addTermination(l, site, addCorrection(l, site, own));
   const routed = l.kit.pick(part(site, 'route'), cases, otherwise);
-  addTurnOf(l, agent, routed, { readsObject: own.length > 0 });
+  const samples = own.map(({ Condition }) => replyFor(Condition));
+  addTurnOf(l, agent, routed, { readsObject: own.length > 0, samples });
 }
 
 function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeId {

@@ -9,7 +9,7 @@ import { exhausted, member, part, type Lowering } from '../../lowering.ts';
 import { append, set } from '../../../../lower/kit.ts';
 import { BRANCHES, HEARD, HISTORY, OUTPUT, REJECTED, SAID, SIGNAL, TURN, TURNS, clean, tell } from '../../slots.ts';
 import { APPROVED, addTermination } from '../../termination.ts';
-import { addTeamTurn } from '../../turn.ts';
+import { addTeamTurn, messagesWith } from '../../turn.ts';
 import { addBranches, branchOf } from '../fan-out.ts';
 import { distinct, same, sameTrigger } from '../routing.ts';
 import { groupOf, isOpen, mergeOf, type Edge, type Graph, type GraphNode, type Inner } from './model.ts';
@@ -61,7 +61,9 @@ function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void
 function addWork(l: Lowering, node: GraphNode, site: Site, begin: NodeId, next: NodeId): NodeId {
   const at = l.at(...node.path, 'Id');
   if (node.inner !== null) return addInner(l, node, node.inner, begin, next);
-  return addTeamTurn(l, { agent: site.agent, hint: site.hint, origin: site.origin, enters: node.id, begin, at, next });
+  const samples = messagesWith(distinct(node.edges.flatMap(({ raw }) => raw.Keyword ?? [])));
+  const { agent, hint, origin } = site;
+  return addTeamTurn(l, { agent, hint, origin, enters: node.id, begin, at, samples, next });
 }
 
 /** A terminal node runs once; its validators must let the session end. */

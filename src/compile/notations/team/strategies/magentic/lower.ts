@@ -151,6 +151,7 @@ function addSelection(l: Lowering, raw: RawMagentic, round: NodeId): NodeId {
     input: { prompt: asking(l, SPEAKER, 'Choose who goes on, and with what instruction.'), tool: quote(SPEAKER) },
     charges: [meter],
     readsObject: true,
+    samples: team.names.map((speaker) => ({ speaker, instruction: 'Do the next step.' })),
     next: listen,
   });
   return ask;

@@ -10,7 +10,7 @@ import { member, part, type Lowering } from '../../lowering.ts';
 import { set } from '../../../../lower/kit.ts';
 import { BAD, CONTEXT, HEARD, PARTIAL, SAID, STATE, TURNS, clean, tell } from '../../slots.ts';
 import { addTermination } from '../../termination.ts';
-import { addTeamTurn } from '../../turn.ts';
+import { addTeamTurn, messagesWith } from '../../turn.ts';
 import { addFanOut } from '../fan-out.ts';
 import { isTerminal, openIn, type Machine, type RawState, type RawTransition, type Transition } from './model.ts';
 
@@ -44,6 +44,7 @@ function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): 
     enters: name,
     begin,
     at: l.at(...machine.path(name)),
+    samples: messagesWith(openIn(state).flatMap(({ Signal }) => Signal ?? [])),
     next,
   });
 }
