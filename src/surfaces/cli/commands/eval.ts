@@ -13,7 +13,7 @@ import { failedCases, suiteHtml, suiteJUnit, suiteMarkdown, suiteSummary } from 
 import { judgeOutput } from '../../evaluate/suite/judge.ts';
 import { prepareSuite } from '../../evaluate/suite/prepare.ts';
 import type { PreparedCase } from '../../evaluate/suite/modes.ts';
-import { caseOf, suiteText } from '../../evaluate/suite/record-case.ts';
+import { caseOf, editedSlots, suiteText } from '../../evaluate/suite/record-case.ts';
 import type { CaseRun } from '../../evaluate/suite/run-case.ts';
 import { readSuite, type Suite } from '../../evaluate/suite/schema.ts';
 import { runSuite, type SuiteResult } from '../../evaluate/suite/suite.ts';
@@ -161,6 +161,9 @@ export async function recordCommand(cli: Cli, given: string, options: RecordOpti
     const wanted = await flowId(options);
     if (wanted !== null && wanted !== record.report.flow)
       throw usage(`run \`${run}\` is of flow \`${record.report.flow}\`, but \`--flow\` names \`${wanted}\``);
+    const [edited] = editedSlots(record);
+    if (edited !== undefined)
+      throw usage(`run \`${run}\` is a fork with another value of \`${edited}\`, which a script cannot give`);
     const text = suiteText(flowPath(options), [caseOf(record, options.name)]);
     const { out } = options;
     const changes = out === undefined || !existsSync(out) ? [] : lineDiff(readText(out), text);
@@ -180,6 +183,7 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const records: RunRecord[] = [];
     let others = 0;
+    let forks = 0;
     for (const { run, startedAt, flow } of await store.roster.list()) {
       if (startedAt < since) continue;
       if (only !== null && flow !== only) {
@@ -187,9 +191,12 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
         continue;
       }
       const record = recordOf(await readRun(store.journal, run));
-      if (where === null || where(record.report as unknown as { [name: string]: Json })) records.push(record);
+      if (where !== null && !where(record.report as unknown as { [name: string]: Json })) continue;
+      if (editedSlots(record).length > 0) forks += 1;
+      else records.push(record);
     }
     if (others > 0) cli.hint(`${plural(others, 'run')} of other flows left out`);
+    if (forks > 0) cli.hint(`${plural(forks, 'fork')} with edited values left out: a script cannot give them`);
     if (records.length === 0) {
       cli.hint(`no case was written: no stored run ${where === null ? 'of this time' : 'for which `--where` holds'}`);
       return FAILED;

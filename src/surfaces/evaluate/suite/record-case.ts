@@ -38,6 +38,15 @@ export function caseOf(record: RunRecord, name: string = record.report.run): obj
   };
 }
 
+/** The slots that a fork of the run edited. A script cannot set them, so a case would not do what the run did. */
+export function editedSlots({ read: { events } }: RunRecord): readonly string[] {
+  return events.flatMap((event) =>
+    event.type === 'run.forked'
+      ? event.edits.flatMap(({ slot, path }) => (slot === 'input' ? [] : [[slot, ...path].join('.')]))
+      : [],
+  );
+}
+
 export function suiteText(flow: string, cases: readonly object[]): string {
   return stringify({ flow, cases }, { lineWidth: 120, aliasDuplicateObjects: false });
 }
