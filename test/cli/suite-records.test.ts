@@ -135,3 +135,29 @@ test('runs of other flows are left out, and a misspelt name in --where is an err
   const wrong = await sluice(['eval', 'record', 'r_1', '--flow', 'two.flow.yaml'], { cwd });
   expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('is of flow `payer`')]);
 });
+
+test('a fork with edited values is no case, because a script cannot give them; another input can be one', async () => {
+  const flow = `
+agents: [{ id: bot, output: { type: object, properties: { kind: { type: string } }, required: [kind] } }]
+flow:
+  id: sorter
+  entry: sort
+  nodes:
+    - { id: sort, type: agent, agent: bot, routes: [{ when: "kind == 'a'", to: first }, { to: end }] }
+    - { id: first, type: set, values: { x: 1 } }
+`;
+  const cwd = await recorded(flow, `agents: { bot: ['{"kind": "a"}'] }`);
+  const fork = async (...args: string[]) => {
+    const forked = await sluice(['fork', 'r_1', '--script', 'one.script.yaml', '--json', ...args], { cwd });
+    return (JSON.parse(forked.stdout) as { run: string }).run;
+  };
+  const edited = await fork('--at', '5', '--set', 'sort.output={"kind": "b"}');
+  const refused = await sluice(['eval', 'record', edited], { cwd });
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('another value of `sort.output`')]);
+  const other = await fork('--at', '1', '--set', 'input={"message": "other"}');
+  const all = await sluice(['eval', 'from-runs', '--flow', 'one.flow.yaml', '--out', 'one.suite.yaml'], { cwd });
+  expect([all.status, all.stderr]).toEqual([0, expect.stringContaining('1 fork with edited values left out')]);
+  const { stdout } = await sluice(['eval', 'one.suite.yaml', '--json'], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({ passed: 2, failed: 0 });
+  expect(stdout).toContain(other);
+});
