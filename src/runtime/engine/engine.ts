@@ -1,4 +1,5 @@
 /** The engine: starts, answers, cancels and resumes runs, and reports on them. One engine has one worker and one lease. */
+import { present } from '../../expr/present.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import type { Answer, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
@@ -27,9 +28,7 @@ export function createRuntime(options: EngineOptions): Engine {
     store: host.store,
     notice: (message) => host.notice(message),
     now: () => host.clock.now(),
-    ...(retain === undefined ? {} : { retain }),
-    ...(exportRun === undefined ? {} : { exportRun }),
-    ...(onRemoved === undefined ? {} : { onRemoved }),
+    ...present({ retain, exportRun, onRemoved }),
   });
   const notifier = new Notifier(host, (run, note) => deliver(host, ownership, run, { type: 'note', note }));
   const starter = new Starter(host, ownership, retention);

@@ -1,4 +1,5 @@
 /** Replaces personal data in what a person, a script or a signal brings into a run. */
+import { present } from '../../expr/present.ts';
 import type { RunId, RunState } from '../../ir/events.ts';
 import type { Program } from '../../core/program.ts';
 import type { MailFact, Performer } from '../ports.ts';
@@ -25,7 +26,7 @@ export async function protectedFact(performer: Performer, fact: MailFact, contex
   if (fact.type === 'signal')
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };
   const { text, edit } = fact.answer;
-  const given = { ...(text === undefined ? {} : { text }), ...(edit === undefined ? {} : { edit }) };
+  const given = present({ text, edit });
   const safe = (await performer.protect(flow, run, given, pins?.documentDir, shownBy(context, fact.id))) as Pick<
     typeof fact.answer,
     'text' | 'edit'

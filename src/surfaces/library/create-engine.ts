@@ -1,4 +1,5 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
+import { present } from '../../expr/present.ts';
 import { UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
 import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
 import type { RunInput } from '../../effects/attachments/input.ts';
@@ -220,8 +221,7 @@ function worldBeside(
   const memory = file === undefined || options.toolOptions?.memory !== undefined ? undefined : memoryBeside(file);
   const world = createWorld({
     ...options,
-    ...(vault === undefined ? {} : { vault }),
-    ...(attachments === undefined ? {} : { attachments }),
+    ...present({ vault, attachments }),
     ...(memory === undefined ? {} : { toolOptions: { ...options.toolOptions, memory } }),
   });
   const close = async (): Promise<void> => {

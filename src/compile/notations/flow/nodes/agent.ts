@@ -1,4 +1,5 @@
 /** An agent node: one turn. Without tools it is one model call; with tools it is as many as the turn needs, within bounds. */
+import { present } from '../../../../expr/present.ts';
 import type { AgentDef, Expr, NodeId, Write } from '../../../../ir/nodes.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { jsonMap, name } from '../../../document/shape/fields.ts';
@@ -144,10 +145,8 @@ function addAgentTurn(
     agent: lowering.agent(node.value.agent),
     hint: lowering.name(node.id),
     origin: lowering.name(node.id),
-    ...(enters === undefined ? {} : { enters }),
-    ...(at === undefined ? {} : { at }),
+    ...present({ enters, at, begin: id }),
     charges,
-    ...(id === undefined ? {} : { begin: id }),
     opening: [set('turn', quote(node.id))],
     input: { prompt: parts },
     user: lowering.user,
