@@ -9,34 +9,29 @@ export function parseJson(text: string): Json {
   return hasEscapedKey(text) ? withEscapedKeys(text) : value;
 }
 
-/** Looks at each text in quotation marks. The JSON is valid, so every one of them ends. */
+/** Looks at each text with an escape, from its first backslash. The JSON is valid, so every text ends. */
 function hasEscapedKey(text: string): boolean {
-  if (!text.includes('\\')) return false;
-  for (let start = text.indexOf('"'); start >= 0;) {
-    const end = endOfText(text, start);
-    if (isKey(text, end + 1) && text.slice(start, end).includes('\\')) return true;
-    start = text.indexOf('"', end + 1);
+  let end = 0;
+  for (let at = text.indexOf('\\'); at >= 0; at = text.indexOf('\\', end)) {
+    end = text.indexOf('"', at);
+    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    if (isKey(text, end + 1)) return true;
   }
   return false;
 }
 
-/** A quotation mark after an odd number of backslashes does not end the text. */
-function endOfText(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (backslashesBefore(text, end) % 2 === 1) end = text.indexOf('"', end + 1);
-  return end;
+/** After an odd number of backslashes. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text.charCodeAt(before) === BACKSLASH) before -= 1;
+  return (at - before) % 2 === 0;
 }
+const BACKSLASH = 92;
 
 function isKey(text: string, after: number): boolean {
   let at = after;
   while (text[at] === ' ' || text[at] === '\n' || text[at] === '\t' || text[at] === '\r') at += 1;
   return text[at] === ':';
-}
-
-function backslashesBefore(text: string, end: number): number {
-  let at = end;
-  while (text[at - 1] === '\\') at -= 1;
-  return end - at;
 }
 
 function withEscapedKeys(text: string): Json {
