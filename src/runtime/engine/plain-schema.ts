@@ -6,9 +6,7 @@ import type { Json } from '../../expr/json.ts';
 
 export function isPlainSchema(schema: Json): boolean {
   if (typeof schema === 'boolean') return true;
-  return (
-    isObject(schema) && Object.entries(schema).every(([keyword, value]) => KEYWORDS.get(keyword)?.(value) === true)
-  );
+  return isObject(schema) && Object.entries(schema).every(([key, value]) => KEYWORDS.get(key)?.(value) === true);
 }
 
 type Kind = (value: Json) => boolean;
@@ -34,13 +32,13 @@ function isSet(values: readonly Json[]): boolean {
 
 const KEYWORDS: ReadonlyMap<string, Kind> = new Map([
   ['type', isType],
-  ...['title', 'description'].map((keyword) => [keyword, isText] as const),
-  ...['const', 'default'].map((keyword) => [keyword, () => true] as const),
-  ...['enum', 'examples'].map((keyword) => [keyword, Array.isArray] as const),
+  ...['title', 'description'].map((key) => [key, isText] as const),
+  ...['const', 'default'].map((key) => [key, () => true] as const),
+  ...['enum', 'examples'].map((key) => [key, Array.isArray] as const),
   ['required', isNames],
   ['properties', isNamedSchemas],
-  ...['items', 'additionalProperties', 'not'].map((keyword) => [keyword, isPlainSchema] as const),
-  ...['anyOf', 'allOf', 'oneOf'].map((keyword) => [keyword, isSchemas] as const),
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((keyword) => [keyword, isNumber] as const),
-  ...['minLength', 'maxLength', 'minItems', 'maxItems'].map((keyword) => [keyword, isSize] as const),
+  ...['items', 'additionalProperties', 'not'].map((key) => [key, isPlainSchema] as const),
+  ...['anyOf', 'allOf', 'oneOf'].map((key) => [key, isSchemas] as const),
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((key) => [key, isNumber] as const),
+  ...['minLength', 'maxLength', 'minItems', 'maxItems'].map((key) => [key, isSize] as const),
 ]);
