@@ -46,7 +46,7 @@ describe('retain', () => {
     // Another tenant does not learn that there was such a run.
     expect((await sluice(['show', 'r1', '--tenant', 'globex'], { cwd })).stderr).not.toContain('removed');
     await sluice(['audit', 'heads', '--tenant', 'globex', '--out', 'h.json'], { cwd });
-    expect(readFileSync(join(cwd, 'h.json'), 'utf8')).not.toContain('r1');
+    expect(readFileSync(join(cwd, 'h.json'), 'utf8')).not.toContain('"r1"');
     const again = await start(cwd, 'r1', '--tenant', 'acme');
     expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('removed by retention')]);
   });
