@@ -174,11 +174,11 @@ function warnOfUnused({ body, report, unused }: Reading, selection: Selection, s
 const SIGNALLED = ['keyword', 'statemachine', 'graph'];
 
 /** Sections that other systems act on. */
-function reportUnsupported({ body, report, unenforced: warn }: Reading): void {
+function reportUnsupported({ body, unenforced: warn }: Reading): void {
   const raw = body.value;
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (raw[key as keyof RawTeam] !== undefined) warn(body.key(key), `\`${key}\` has no effect`, help);
-  const { ChangeTracking: changes, Checkpoint: checkpoint, Saga: saga } = raw;
+  const { ChangeTracking: changes, Checkpoint: checkpoint } = raw;
   if (changes?.Path !== undefined && changes.Path !== CHANGE_LOG)
     warn(
       body.at('ChangeTracking', 'Path'),
@@ -197,10 +197,6 @@ function reportUnsupported({ body, report, unenforced: warn }: Reading): void {
       '`Checkpoint.Path` has no effect',
       'Every step is kept in the database of the run: choose it with `--db`.',
     );
-  if (saga?.Enabled === true && saga.MaxCompensationSteps !== undefined)
-    report.error('not-supported', body.key('Saga', 'MaxCompensationSteps'), 'compensations cannot be limited', {
-      help: 'Leave it out. Each effect with a compensation is undone once, the last one first.',
-    });
 }
 
 /** Compaction never asks a model. */
@@ -232,7 +228,12 @@ function checkActions({ body, report }: Reading): void {
 
 /** `Saga` undoes the effects of a failed run. Effects without a compensation stay. */
 function checkSaga({ body, report }: Reading, tools: Members['tools'], { servers }: Definitions): void {
-  if (body.value.Saga?.Enabled !== true) return;
+  const saga = body.value.Saga;
+  if (saga?.Enabled !== true) return;
+  if (saga.MaxCompensationSteps !== undefined && Object.values(tools).some(({ compensate }) => compensate !== null))
+    report.error('not-supported', body.key('Saga', 'MaxCompensationSteps'), 'compensations cannot be limited', {
+      help: 'Leave it out. Each effect with a compensation is undone once, the last one first.',
+    });
   const isOwn = (name: string): boolean => name !== HANDOFF && !Object.hasOwn(servers, name.split('.')[0] ?? '');
   const lasting = Object.entries(tools).filter(
     ([name, { effect, compensate }]) => isOwn(name) && !onlyReads(effect) && compensate === null,

@@ -217,7 +217,7 @@ export type RawApiProfile = z.output<typeof apiProfiles>[string];
 
 const saga = record(() => ({
   Enabled: bool().default(false),
-  MaxCompensationSteps: int({ min: 1 }).optional().describe('Not supported: each effect with a compensation is undone once.'),
+  MaxCompensationSteps: int({ min: 1 }).optional().describe('Refused if a tool declares `compensate`: each such effect is undone once.'),
 }));
 
 const brownfield = record(() => ({
