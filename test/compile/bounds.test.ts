@@ -7,6 +7,36 @@ import { TOO_MANY, outcomesFrom, randomFlow } from './random-flow.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
+test('a fork that is entered again from its own branch goes on after each join', () => {
+  const end = { op: 'end', label: { name: 'end' }, state: 'completed', code: 'SUCCESS', output: 'null' };
+  const body = {
+    ...{ ir: 1, id: 'f', notation: 'test', entry: 'fork', fail: 'end', agents: {}, tools: {}, models: {}, least: {} },
+    meters: { max: { unit: 'visits', max: 4, over: 'end', label: 'max' } },
+    nodes: {
+      end,
+      fork: {
+        ...{
+          op: 'fork',
+          label: { name: 'fork' },
+          charges: ['max'],
+          widthMax: 2,
+          need: 1,
+          eager: false,
+          timeoutMs: null,
+        },
+        over: { heads: ['end', 'fork'].map((to) => ({ name: to, to })) },
+        ...{ into: 'j', gather: [], next: 'ask', failed: [], fail: 'end' },
+      },
+      ask: {
+        ...{ op: 'do', label: { name: 'ask' }, charges: ['max'], writes: [], timeoutMs: null, next: 'end', failed: [] },
+        effect: { kind: 'model', agent: 'a', input: {}, reserve: { modelCalls: 1 } },
+        ...{ retry: { max: 0, baseMs: 0, capMs: 0, on: [] }, fail: 'end' },
+      },
+    },
+  } as unknown as FlowBody;
+  expect(boundsOf(body).bounds.flow.modelCalls.most).toBe(2);
+});
+
 describe('the certificate against every way through random small flows', () => {
   test(`holds for all of them, and is exact without forks and for nine in ten with forks (seed ${seed})`, () => {
     let [exact, forked, forkedExact] = [0, 0, 0];

@@ -43,11 +43,19 @@ function longestPaths(graph: Graph, cost: (id: NodeId) => number): ReadonlyMap<N
   };
   for (const { members, cyclic } of graph.components()) {
     if (cyclic) {
-      const path = members.some((id) => own(id) > 0) ? Infinity : Math.max(...members.map(onward));
+      const after = Math.max(...members.map(onward));
+      // A fork inside its own branch continues after the join as often as it is entered.
+      const isRepeated = members.some((id) => own(id) > 0) || (after > 0 && hasOwnBranch(graph, members));
+      const path = isRepeated ? Infinity : after;
       for (const id of members) paths.set(id, path);
     } else for (const id of members) paths.set(id, own(id) + onward(id));
   }
   return paths;
+}
+
+function hasOwnBranch(graph: Graph, members: readonly NodeId[]): boolean {
+  const inside = new Set(members);
+  return members.some((id) => graph.edges(id).some(({ to, kind }) => kind === 'branch' && inside.has(to)));
 }
 
 /** All branches of a fork together. A list may have any length. */
