@@ -2,10 +2,10 @@
 import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
-import type { Append } from '../../src/runtime/ports.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Append, Store } from '../../src/runtime/ports.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
-import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
+import { Chain, ENDED, started, suspended } from '../../src/surfaces/testing/suite/sample.ts';
 import { folder, json, report, RUN, sluice as spawned } from '../cli/cli.ts';
 import type { Ran } from '../cli/cli.ts';
 import { newProject, sluice } from '../cli/in-process.ts';
@@ -99,26 +99,47 @@ test.for([
   },
 );
 
-test.each(['deleted', 'replaced'])('a database that is %s under a running process stops its writes', async (how) => {
-  const path = freshPath();
-  const store = openSqlite(path);
-  const chain = new Chain('r1');
-  await started(store, 'w1', chain);
-  if (how === 'deleted') rmSync(path);
-  else {
-    const other = freshPath();
-    await openSqlite(other).close();
-    renameSync(other, path);
-  }
-  // The file is looked at again after 10 ms.
-  const writing = async (): Promise<never> => {
-    for (;;) await store.journal.commit('w1', [chain.next()]);
+describe.each(['deleted', 'replaced'])('a database that is %s under a running process', (how) => {
+  const place = async (): Promise<{ readonly store: Store; readonly chain: Chain; remove(): Promise<void> }> => {
+    const path = freshPath();
+    const store = openSqlite(path);
+    onTestFinished(() => store.close());
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    const remove = async (): Promise<void> => {
+      if (how === 'deleted') return rmSync(path);
+      const other = freshPath();
+      await openSqlite(other).close();
+      renameSync(other, path);
+    };
+    return { store, chain, remove };
   };
-  await expect(writing()).rejects.toMatchObject({
-    code: 'journal-replaced',
-    message: expect.stringContaining(how),
+  const fault = { code: 'journal-replaced', message: expect.stringContaining(how) };
+
+  test('stops its writes', async () => {
+    const { store, chain, remove } = await place();
+    await remove();
+    // The file is looked at again after 10 ms.
+    const writing = async (): Promise<never> => {
+      for (;;) await store.journal.commit('w1', [chain.next()]);
+    };
+    await expect(writing()).rejects.toMatchObject(fault);
   });
-  await store.close();
+
+  test.each([
+    ['end', ENDED],
+    ['wait', suspended(null)],
+  ])('lets no run %s, however soon', async (_, entry) => {
+    const { store, chain, remove } = await place();
+    await remove();
+    await expect(store.journal.commit('w1', [chain.next({ entry })])).rejects.toMatchObject(fault);
+  });
+
+  test('lets no run begin and end at once', async () => {
+    const { store, remove } = await place();
+    await remove();
+    await expect(store.journal.commit('w1', [new Chain('r2').first(ENDED)])).rejects.toMatchObject(fault);
+  });
 });
 
 test('permissions that let other users in are announced', async () => {

@@ -6,7 +6,17 @@ import type { RunId } from '../../ir/events.ts';
 import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { hexNumber, isIntact, numberIn, readRow, sealOf, sealOfEnd, SELECT_SEALED, weightOf } from './sealed-run.ts';
+import {
+  hexNumber,
+  isIntact,
+  isWorking,
+  numberIn,
+  readRow,
+  sealOf,
+  sealOfEnd,
+  SELECT_SEALED,
+  weightOf,
+} from './sealed-run.ts';
 import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
@@ -34,6 +44,7 @@ export class Appends {
     const { after, count, at, body, hash, entry, blobs, snapshot, checkpoint } = append;
     const run = after === 0 ? this.#create(worker, append) : this.#advance(worker, append);
     if (run === undefined) return 'stale';
+    if (entry !== null && !isWorking(entry.status)) this.#connection.checkFile();
     const { findBlob, insertLog, insertBlob, putSnapshot, insertCheckpoint } = this.#writes;
     insertLog.get(run.id, after, count, at, body, hash);
     for (const blob of blobs)

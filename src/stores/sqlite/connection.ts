@@ -81,7 +81,7 @@ export class Connection {
 
   /** Runs the work in one transaction, durable on return. */
   write<T>(work: () => T): T {
-    if (this.#db.isOpen) this.#checkFile();
+    if (performance.now() - this.#fileCheckedAt >= CHECK_FILE_MS) this.checkFile();
     const result = this.#within(this.#statements.beginWrite, () => {
       this.#clearCacheIfChanged();
       const done = work();
@@ -120,11 +120,13 @@ export class Connection {
     this.#db.close();
   }
 
-  /** A deleted or replaced file stays open, and its events are lost. The process stops instead of adding to them. */
-  #checkFile(): void {
-    const now = performance.now();
-    if (now - this.#fileCheckedAt < CHECK_FILE_MS) return;
-    this.#fileCheckedAt = now;
+  /**
+   * A deleted or replaced file stays open, and its events are lost. The process stops instead of adding to them. The file is
+   * looked at before a run ends or waits, so that no process reports a result that is lost, and else every few milliseconds.
+   */
+  checkFile(): void {
+    if (!this.#db.isOpen) return;
+    this.#fileCheckedAt = performance.now();
     const found = identityOf(this.#path);
     if (found?.ino === this.#file?.ino && found?.dev === this.#file?.dev) return;
     this.#clearCache();
