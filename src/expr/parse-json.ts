@@ -1,23 +1,30 @@
 /**
  * Parses JSON text. V8 reads a key with an escape wrongly after it has read a longer raw form of it: after `{"h":0,"\\":0}`,
- * the key of `{"h":0,"\n":0}` becomes a backslash (nodejs/node#63785). Such keys are replaced before the text is parsed.
+ * the key of `{"h":0,"\n":0}` becomes a backslash (nodejs/node#63785). If a text has such a key, all its keys are
+ * replaced before it is parsed.
  */
 import { isRecord, type Json } from './json.ts';
 
 export function parseJson(text: string): Json {
   const value = JSON.parse(text) as Json;
-  return hasEscapedKey(text) ? withEscapedKeys(text) : value;
+  return hasEscapedKey(text) ? withOtherKeys(text) : value;
 }
 
 /** Looks at each text with an escape, from its first backslash. The JSON is valid, so every text ends. */
 function hasEscapedKey(text: string): boolean {
   let end = 0;
   for (let at = text.indexOf('\\'); at >= 0; at = text.indexOf('\\', end)) {
-    end = text.indexOf('"', at);
-    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    end = endOfText(text, at);
     if (isKey(text, end + 1)) return true;
   }
   return false;
+}
+
+/** The place of the closing quotation mark, from a place inside the text. */
+function endOfText(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
 }
 
 /** After an odd number of backslashes. */
@@ -34,17 +41,29 @@ function isKey(text: string, after: number): boolean {
   return text[at] === ':';
 }
 
-function withEscapedKeys(text: string): Json {
-  let mark = '\uE000';
-  while (text.includes(mark)) mark += '\uE000';
-  const keys = new Map<string, string>();
-  const replaced = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g, (part, colon: string | undefined) => {
-    if (colon === undefined || !part.includes('\\')) return part;
-    const name = `${mark}${keys.size}`;
-    keys.set(name, JSON.parse(part.slice(0, -colon.length)) as string);
-    return `"${name}":`;
-  });
-  return renamed(JSON.parse(replaced) as Json, keys);
+/** Each key gets one name, in all its spellings. A name is no number, so the keys of an object keep their order. */
+function withOtherKeys(text: string): Json {
+  const names = new Map<string, string>();
+  const spellings = new Map<string, string>();
+  const parts: string[] = [];
+  let done = 0;
+  let end = 0;
+  for (let start = text.indexOf('"'); start >= 0; start = text.indexOf('"', end)) {
+    end = endOfText(text, start + 1) + 1;
+    if (!isKey(text, end)) continue;
+    const spelling = text.slice(start, end);
+    let name = spellings.get(spelling);
+    if (name === undefined) {
+      const key = JSON.parse(spelling) as string;
+      name = names.get(key) ?? `k${names.size}`;
+      names.set(key, name);
+      spellings.set(spelling, name);
+    }
+    parts.push(text.slice(done, start), `"${name}"`);
+    done = end;
+  }
+  const keys = new Map([...names].map(([key, name]) => [name, key]));
+  return renamed(JSON.parse(`${parts.join('')}${text.slice(done)}`) as Json, keys);
 }
 
 function renamed(value: Json, keys: ReadonlyMap<string, string>): Json {

@@ -28,6 +28,8 @@ describe('parseJson', () => {
     ],
     ['beside text that looks like a key', '{"h":"\\":","\\n":":","x":"\\\\"}', { h: '":', '\n': ':', x: '\\' }],
     ['the same key twice', '{"\\n":1,"\\u000a":2}', { '\n': 2 }],
+    ['the same key with and without an escape', '{"a":1,"\\u0061":2,"a":3}', { a: 3 }],
+    ['keys that look like the names in their place', '{"k1":1,"\\n":2,"k0":3}', { k1: 1, '\n': 2, k0: 3 }],
   ])('%s', (_, text, expected) => {
     mislead();
     expect(parseJson(text)).toEqual(expected);
@@ -59,6 +61,11 @@ describe('parseJson', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  test('a text with millions of escapes beside such a key', () => {
+    const long = 'a\n"'.repeat(2_500_000);
+    expect((parseJson(JSON.stringify({ '\n': 1, long })) as { long: string }).long === long).toBe(true);
   });
 
   test('a mistake is reported as by `JSON.parse`', () => {
