@@ -14,8 +14,8 @@ import type { CompiledFlow } from '../../ir/nodes.ts';
 import { graphIn, type ReadOptions } from '../../runtime/journal/read.ts';
 
 /**
- * `look` gets an empty store if no database exists yet. A missing database that the user named is an error. Without `readOnly`, for
- * the first look of a command that writes later, a database of an older release is migrated.
+ * `look` gets an empty store if no database exists yet. A missing database that the user named is an error. A command that writes
+ * later opens the database for writing at once: one that cannot be written is refused before anything else.
  */
 export async function withStore<Result>(
   cli: Cli,
