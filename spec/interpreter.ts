@@ -245,11 +245,14 @@ class Walk {
     });
     thread.slots = { ...gathered(slots, outcomes, node), [node.into]: list as unknown as Json };
     if (said === 'met') return node.next;
-    const first = outcomes.find((each) => each !== null && each.state !== 'completed');
-    const { class: kind = 'semantic', type = 'JoinError' } = first?.error ?? {};
-    const fault = { class: kind, type, message: '' } as const;
-    if (free?.late === true) return failed(thread, node, problem(node, LATE));
-    return failed(thread, node, { ...problem(node, fault), ...(first && { code: first.code }) });
+    const bad = list.filter(({ state }, index) => outcomes[index] !== null && state !== 'completed');
+    // Patterns over errors search the message too. It names every branch that failed, with its error.
+    const lines = bad.map(({ name, code, error }) => `${name}: ${error?.type ?? code}: ${error?.message ?? ''}`);
+    const message = lines.join('; ');
+    if (free?.late === true) return failed(thread, node, problem(node, { ...LATE, message }));
+    const { class: kind = 'semantic', type = 'JoinError' } = bad[0]?.error ?? {};
+    const error = problem(node, { class: kind, type, message });
+    return failed(thread, node, { ...error, code: bad[0]?.code ?? error.code });
   }
 
   /** Where a thread goes that needs more of a meter than is left of it, be it one more of the same; some are told why. */

@@ -213,7 +213,7 @@ class Model {
   /** The join waits for all. Every branch is walked to its end, also if an earlier one failed. */
   #branches(flow: AuthoredFlow, node: AuthoredNode, thread: Thread, name: string): Json {
     const output: Slots = {};
-    let failure: Fault | undefined;
+    const failures: [string, Fault][] = [];
     const { slots } = thread;
     const prefix = name.slice(0, name.lastIndexOf('/') + 1);
     const before = { ...thread };
@@ -224,12 +224,14 @@ class Model {
         output[to] = inner.out;
       } catch (cause) {
         if (!(cause instanceof Fault)) throw cause;
-        failure ??= cause;
+        failures.push([to, cause]);
       }
       thread.slots = { ...thread.slots, ...changed(inner.slots, slots) };
     }
-    if (failure !== undefined) throw failure;
-    return output;
+    const first = failures[0]?.[1];
+    if (first === undefined) return output;
+    const message = failures.map(([to, fault]) => `${to}: ${fault.type}: ${fault.message}`).join('; ');
+    throw faultOf(first.type, message, first.code);
   }
 
   #items(flow: AuthoredFlow, node: AuthoredNode, thread: Thread, name: string): Json[] {

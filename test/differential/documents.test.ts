@@ -73,6 +73,30 @@ test('a branch or an item that ends before it has a value returns null, also in 
     }
 });
 
+test.each([
+  ['OddError', 'EvenError', true],
+  ['EvenError', 'OddError', true],
+  ['OddError', 'TimeoutError', true],
+  ['TimeoutError', 'OddError', true],
+  ['EvenError', 'TimeoutError', false],
+])('the pattern `Odd` takes a join whose branches failed with %s and %s: %s', async (first, second, taken) => {
+  const branches = [[call('none')], [call('none')]];
+  const retried = parallelOf(branches, { attempts: 2, match: 'Odd' });
+  const rescued: ParallelPlan = { ...parallelOf(branches), rescue: 'odd' };
+  for (const [part, fork] of [
+    [retried, '0:0.0:0'],
+    [rescued, '0:0'],
+  ] as const) {
+    const world = worldWhere({ [`${fork}.0#0`]: first, [`${fork}.1#0`]: second });
+    const plan: DocumentPlan = { body: [part, call('all')], sequential: true, maxIterations: 0, world };
+    const { authored, flow, ran } = await played(plan);
+    const path = pathOf(createProgram(flow, pure), ran.events);
+    compareWithModel(authored, plan, ran, path);
+    expect(ran.events).toContainEqual(expect.objectContaining({ type: 'fork.joined', why: 'short' }));
+    expect(part === retried ? path.filter((node) => node === 'n2').length === 2 : path.includes('n1')).toBe(taken);
+  }
+});
+
 test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, async () => {
   for (const [index, plan] of fc.sample(plans, { seed, numRuns: Math.ceil(numRuns / 4) }).entries()) {
     const { document, input, ordered } = authoredOf(plan);
@@ -108,6 +132,19 @@ function call(rescue: 'none' | 'all'): ToolPlan {
 
 function parallelOf(branches: ParallelPlan['branches'], retry: ParallelPlan['retry'] = null): ParallelPlan {
   return { is: 'parallel', retry, timed: false, rescue: 'none', branches, join: 'all' };
+}
+
+/** The first world in which these calls fail with these errors. */
+function worldWhere(errors: { readonly [key: string]: string }): number {
+  const asked = { attempt: 1, kind: 'tool', name: 't.x', node: '', input: {} } as const;
+  for (let world = 0; ; world++) {
+    const { answer } = createDocumentWorld(world);
+    const isSo = ([key, type]: readonly [string, string]): boolean => {
+      const settled = answer({ ...asked, key });
+      return settled === null ? type === 'TimeoutError' : !settled.ok && settled.error.type === type;
+    };
+    if (Object.entries(errors).every(isSo)) return world;
+  }
 }
 
 const KINDS = [

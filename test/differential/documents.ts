@@ -332,7 +332,7 @@ function tried({ retry, rescue }: Pick<ToolPlan, 'retry' | 'rescue'>, next: stri
         }),
     ...(rescue === 'none'
       ? {}
-      : { on_error: [rescue === 'all' ? { default: true as const, to: next } : { match: '^Odd', to: next }] }),
+      : { on_error: [rescue === 'all' ? { default: true as const, to: next } : { match: 'Odd', to: next }] }),
   };
 }
 
