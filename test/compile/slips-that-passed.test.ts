@@ -126,6 +126,30 @@ describe('the budget of a part of a flow', () => {
     );
   });
 
+  test.each(['input', 'output', 'params', 'values', 'over', 'budget'])(
+    'counts in a flow that is named `%s`',
+    (name) => {
+      const node = `{ id: ${name}, type: flow, flow: t, budget: { tokens: 400 } }`;
+      const sub = `{ entry: ${name}, nodes: [${node}] }`;
+      const leaf = '{ entry: b, nodes: [{ id: b, type: agent, agent: bot }] }';
+      const flows = `flows: { ${name}: ${sub}, t: ${leaf} }\n`;
+      expect(replyOf(`${agents}${flows}${main(`{ id: a, type: flow, flow: ${name} }`)}`)).toBe(100);
+    },
+  );
+
+  test('counts in a stage, in a step of a procedure, and in a team', () => {
+    const stage = 'agent: bot, budget: { tokens: 400 }';
+    const sop = `{ sop: [{ id: input, ${stage} }] }`;
+    const team = `{ plan: { agent: bot }, teams: [{ id: input, staged: ${sop} }] }`;
+    for (const staged of [`{ plan: { ${stage} }, workers: { agent: bot } }`, sop, team])
+      expect(replyOf(`${agents}staged: ${staged}`)).toBe(100);
+  });
+
+  test('is not a field called `budget` in the schema of a stage', () => {
+    const schema = '{ type: object, properties: { budget: { type: object, minProperties: 8 } } }';
+    expect(replyOf(`${agents}staged: { plan: { agent: bot }, workers: { agent: bot, output: ${schema} } }`)).toBeNull();
+  });
+
   test.each([
     '{ id: a, type: agent, agent: bot, input: { budget: { tokens: 8 } } }',
     '{ id: a, type: set, values: { budget: { tokens: 8 } }, routes: [{ to: b }] }, { id: b, type: agent, agent: bot }',

@@ -8,8 +8,7 @@ import type { ReadDocument } from './document.ts';
 import type { Budgets } from './schema/bounds.ts';
 
 export function innerBudgets({ doc, body }: ReadDocument): Budgets | undefined {
-  const flows = childOf(doc, 'flows');
-  const all = [body, ...(flows === undefined ? [] : [flows])].flatMap((part) => [...budgetsIn(part)]);
+  const all = [body, ...valuesOf(childOf(doc, 'flows'))].flatMap((flow) => [...budgetsOf(flow)]);
   if (all.length === 0) return undefined;
   const tightest: { [field: string]: number } = {};
   for (const [field, limit] of all) tightest[field] = Math.min(limit, tightest[field] ?? Infinity);
@@ -26,20 +25,25 @@ export function replyShare(inner: Budgets | undefined): Budgets | undefined {
   };
 }
 
-/** Fields whose content is the author's own. A `budget` in there is data. */
-const DATA: ReadonlySet<string> = new Set(['input', 'output', 'params', 'values', 'over']);
-
-function* budgetsIn(body: Located): Generator<readonly [field: string, limit: number]> {
-  if (body.kind === 'list') for (const item of body.items) yield* budgetsIn(item);
-  if (body.kind !== 'map') return;
-  for (const { key, value } of body.entries.values()) {
-    if (key === 'budget') yield* limitsIn(value);
-    else if (!DATA.has(key)) yield* budgetsIn(value);
-  }
+/**
+ * Parts are nodes, stages and steps: a field of the flow, or an item of a list there. A part of a part is a flow of its own under
+ * `staged`. Deeper fields are the author's data, where a `budget` limits nothing.
+ */
+function* budgetsOf(flow: Located): Generator<readonly [field: string, limit: number]> {
+  for (const field of valuesOf(flow))
+    for (const part of field.kind === 'list' ? field.items : [field]) {
+      yield* limitsIn(childOf(part, 'budget'));
+      const inner = childOf(part, 'staged');
+      if (inner !== undefined) yield* budgetsOf(inner);
+    }
 }
 
-function* limitsIn(budget: Located): Generator<readonly [field: string, limit: number]> {
-  if (budget.kind !== 'map') return;
+function* limitsIn(budget: Located | undefined): Generator<readonly [field: string, limit: number]> {
+  if (budget?.kind !== 'map') return;
   for (const { key, value } of budget.entries.values())
     if (value.kind === 'scalar' && typeof value.value === 'number') yield [key, value.value];
+}
+
+function valuesOf(map: Located | undefined): readonly Located[] {
+  return map?.kind === 'map' ? [...map.entries.values()].map(({ value }) => value) : [];
 }

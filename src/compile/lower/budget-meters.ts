@@ -118,7 +118,7 @@ function agentMeters(
 
 /** The key of an agent or of a part of the flow is `budget`, that of the document is `budgets`. */
 function ownLabel(owner: string, label: string): string {
-  return label.replace('budgets', `${owner}.budget`);
+  return label.replace('budgets', () => `${owner}.budget`);
 }
 
 export interface BudgetShare {

@@ -170,7 +170,6 @@ function takes(tool: ToolDef | undefined): Pick<DoNode, 'takes'> {
   return tool === undefined || tool.input === true ? {} : { takes: tool.input };
 }
 
-/** The compensation gets the arguments of the call, which the engine offers as `input`. */
 /** The tool's own definition demands an approval of every call. */
 function addApproval(
   lowering: Lowering,
