@@ -191,3 +191,36 @@ ${flow}`;
     'sub.yaml:5 unknown-name',
   ]);
 });
+
+describe('a number that is too large', () => {
+  test.each([
+    ['loop: { agent: bot, escalation: { timeout: 1e308 } }', 'timeout'],
+    ['budgets: { wall_clock_seconds: 1e308 }\nloop: { agent: bot }', 'wall_clock_seconds'],
+    ['boundary: { approval_timeout: 1e308 }\nloop: { agent: bot }', 'approval_timeout'],
+    ['staged: { plan: { agent: bot, timeout: 1e308 }, workers: { agent: bot } }', 'timeout'],
+  ])('is refused where it stands: %s', (rest, key) => {
+    const { diagnostics } = compileText(`agents: [{ id: bot }]\n${rest}`);
+    expect(
+      diagnostics.filter(({ severity }) => severity === 'error').map(({ code, message }) => [code, message]),
+    ).toEqual([
+      ['bad-value', expect.stringMatching(`^\`${key}\` must be a number .*9007199254740991, but is 1e\\+308$`)],
+    ]);
+  });
+
+  test('can be compared with in a decision', () => {
+    const node = '{ id: a, type: decision, expr: event.payload.n, routes: [{ when: 1e20, to: end }, { to: end }] }';
+    expect(compileText(`flow: { id: f, entry: a, nodes: [${node}] }`).ok).toBe(true);
+  });
+});
+
+test('a reference in a schema decodes each part: `%2F` is a slash in a name', () => {
+  const input = (reference: string): string =>
+    `{ $defs: { "a/b": { type: string } }, properties: { x: { $ref: "#/$defs/${reference}" } } }`;
+  const codes = (reference: string): readonly string[] =>
+    compileText(`tools: { t: { input: ${input(reference)} } }\nagents: [{ id: bot }]\n${flow}`).diagnostics.map(
+      ({ code }) => code,
+    );
+  expect(codes('a%2Fb')).toEqual([]);
+  expect(codes('a~1b')).toEqual([]);
+  expect(codes('a/b')).toEqual(['bad-schema']);
+});

@@ -53,15 +53,21 @@ export function int(options: { min?: number; max?: number } = {}) {
 }
 
 export function number(options: { min?: number; max?: number; above?: number } = {}) {
-  const { above, min, max } = options;
-  const phrase = expects(`a number${boundsPhrase(options)}`);
-  const error = (): string => phrase;
+  // Seconds and dollars are multiplied later, which must not overflow. As with integers, only a larger number mentions it.
+  const { above, min, max = Number.MAX_SAFE_INTEGER } = options;
+  const error = (issue: { readonly code?: string }): string =>
+    expects(`a number${boundsPhrase(issue.code === 'too_big' ? { ...options, max } : options)}`);
   const checks = [
     ...(above === undefined ? [] : [z.gt(above, { error })]),
     ...(min === undefined ? [] : [z.gte(min, { error })]),
-    ...(max === undefined ? [] : [z.lte(max, { error })]),
+    z.lte(max, { error }),
   ];
   return new z.ZodNumber({ type: 'number', error, checks });
+}
+
+/** A number to compare with. */
+export function anyNumber() {
+  return z.number({ error: expects('a number') });
 }
 
 export function bool() {

@@ -101,7 +101,15 @@ function patternProblem(pattern: string, path: Path, on: 'key' | 'value'): reado
 
 function resolves(reference: string, root: Json): boolean {
   if (reference === '#') return true;
-  if (reference.startsWith('#/')) return valueAt(root, pointerPath(decoded(reference.slice(1)), root)) !== undefined;
+  if (reference.startsWith('#/')) {
+    // Parts are decoded one by one, as the validator does: `%2F` is a slash in a name.
+    const pointer = reference
+      .slice(1)
+      .split('/')
+      .map((part) => decoded(part).replaceAll('/', '~1'))
+      .join('/');
+    return valueAt(root, pointerPath(pointer, root)) !== undefined;
+  }
   return reference.startsWith('#') && JSON.stringify(root).includes(`"$anchor":${JSON.stringify(reference.slice(1))}`);
 }
 

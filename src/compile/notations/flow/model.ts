@@ -4,7 +4,19 @@ import type { Expr } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Names } from '../../document/names.ts';
-import { bool, fault, int, list, name, number, once, record, ruled, text } from '../../document/shape/fields.ts';
+import {
+  anyNumber,
+  bool,
+  fault,
+  int,
+  list,
+  name,
+  number,
+  once,
+  record,
+  ruled,
+  text,
+} from '../../document/shape/fields.ts';
 import type { ShapeKind } from '../../picture/picture.ts';
 import type { Located, Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
@@ -21,7 +33,7 @@ export const RESERVED: { readonly [id: string]: string } = {
 };
 
 const when = z
-  .union([text(), number().transform(String), bool().transform(String)])
+  .union([text(), anyNumber().transform(String), bool().transform(String)])
   .optional()
   .describe('An expression; `default`, or nothing, always matches. In a decision, the value to match.');
 
