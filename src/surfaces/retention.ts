@@ -39,12 +39,11 @@ export async function exportTo(store: Store, run: RunId, folder: string): Promis
   return file;
 }
 
-/** Deletes the personal data, the attachments and the memory of removed runs. */
+/**
+ * Deletes the attachments, the memory and the personal data of removed runs. Personal data comes last, because it stays if a run
+ * cannot be read that may need it.
+ */
 export async function forget(store: Store, journal: string, runs: readonly RunId[]): Promise<void> {
-  if (existsSync(piiFileOf(journal)))
-    await closing(openPiiStore(piiFileOf(journal)), async (vault) => {
-      for (const run of await unused(store, vault.owners())) vault.erase(run);
-    });
   await closing(attachmentsBeside(journal), (attachments) => {
     for (const run of runs) attachments.erase(run);
   });
@@ -52,6 +51,10 @@ export async function forget(store: Store, journal: string, runs: readonly RunId
     await memory.eraseRuns(runs);
     await memory.eraseExpired(Date.now());
   });
+  if (existsSync(piiFileOf(journal)))
+    await closing(openPiiStore(piiFileOf(journal)), async (vault) => {
+      for (const run of await unused(store, vault.owners())) vault.erase(run);
+    });
 }
 
 /** The removed runs whose values no fork of them needs any more. */

@@ -20,6 +20,8 @@ export async function sluice(
     process.chdir(cwd);
     process.env = { ...cleanEnvironment(), ...env };
     process.argv = [process.execPath, bin, ...args];
+    // A command that has done its work sets none.
+    process.exitCode = undefined;
     await run(args, screenTo(text), { json: args.includes('--json'), debug: args.includes('--debug') });
     return { status: Number(process.exitCode ?? 0), ...text };
   } finally {

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { attachmentsBeside } from '../../src/stores/sqlite/attachment-store.ts';
+import { openPiiStore, piiFileOf } from '../../src/stores/sqlite/pii-store.ts';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 
@@ -134,6 +136,28 @@ describe('prune', () => {
     };
     expect(await ownersLeft('1')).toEqual({ runs: ['f2'], owners: ['r1'] });
     expect(await ownersLeft('0')).toEqual({ runs: [], owners: [] });
+  });
+
+  test('a fork that cannot be read keeps its personal data, and no attachments of removed runs', async () => {
+    const flow = join(examples, 'personal-data.flow.yaml');
+    const script = join(examples, 'personal-data.script.yaml');
+    const cwd = folder({});
+    await sluice(['run', flow, '--script', script, '--input', 'mail anna@example.com', '--run', 'r1'], { cwd });
+    await sluice(['fork', 'r1', '--at', '1', '--script', script, '--run', 'f1'], { cwd });
+    const journal = join(cwd, '.sluice/sluice.db');
+    const attachments = attachmentsBeside(journal);
+    attachments.add('r1', { id: 'sha256-a', data: Buffer.of(1), mediaType: 'image/png', name: 'a', origin: 'tool' });
+    const db = new DatabaseSync(journal);
+    db.exec("UPDATE flows SET text = 'x'");
+    db.close();
+    const pruned = await sluice(['prune', '--keep', '1'], { cwd });
+    expect([pruned.status, pruned.stderr]).toEqual([1, expect.stringContaining('the graph of run `f1` is unreadable')]);
+    expect(await runsOf(cwd)).toEqual(['f1']);
+    expect(attachments.list('r1')).toEqual([]);
+    attachments.close();
+    const vault = openPiiStore(piiFileOf(journal));
+    expect(vault.owners()).toEqual(['r1']);
+    vault.close();
   });
 
   test('without options takes the rule of each flow; wrong options are named', async () => {
