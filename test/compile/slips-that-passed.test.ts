@@ -1,6 +1,7 @@
 /** Slips in places that take almost anything: each is told with the name that was probably meant. */
 import { describe, expect, test } from 'vitest';
 import { hash } from 'node:crypto';
+import type { McpLock } from '../../src/catalog/mcp-lock.ts';
 import { compile } from '../../src/compile/compile.ts';
 import { compileText } from './compile-text.ts';
 
@@ -172,6 +173,41 @@ describe('the tool that `verify` names', () => {
       'error bad-value 2:37 Name a tool with `effect: read`. A lookup is made without approval.',
     ]);
   });
+});
+
+describe('the tool of a server that `verify` names', () => {
+  const looking = (server: string, mcpLock?: McpLock) =>
+    compile(
+      `mcp: { bank: { command: bank${server} } }\ntools: { pay: { effect: financial, verify: bank.find } }\nagents: [{ id: bot }]\n${flow}`,
+      { hash: (text) => hash('sha256', text, 'hex'), ...(mcpLock === undefined ? {} : { mcpLock }) },
+    ).diagnostics.filter(({ severity }) => severity === 'error');
+  const locked = (readOnlyHint: boolean): McpLock => ({
+    version: 1,
+    servers: {
+      bank: [{ name: 'find', description: '', input: true, output: null, annotations: { readOnlyHint } }],
+    },
+  });
+
+  test('must be declared as a tool that reads, unless its server is trusted and says so', () => {
+    expect(looking('').map(({ code }) => code)).toEqual(['bad-value']);
+    expect(looking('', locked(true)).map(({ code }) => code)).toEqual(['bad-value']);
+    expect(looking(', trusted: true', locked(false)).map(({ code }) => code)).toEqual(['bad-value']);
+    expect(looking(', trusted: true', locked(true))).toEqual([]);
+    expect(looking(', trusted: true')).toEqual([]);
+  });
+});
+
+test('a misspelt tool in `verify` gets the nearest name', () => {
+  const text = `tools:\n  pay: { effect: financial, verify: fnd }\n  find: { effect: read }\nagents: [{ id: bot }]\n${flow}`;
+  expect(told(text)).toEqual(['error unknown-tool 2:37 Did you mean `find`?']);
+});
+
+test('the name of a server can contain dots', () => {
+  const text = (tool: string): string =>
+    `mcp: { my.files: { command: files }, my: { command: my } }\nagents: [{ id: bot, tools: ["${tool}"] }]\n${flow}`;
+  expect(compileText(text('my.files.*')).diagnostics.map(({ code }) => code)).not.toContain('unknown-tool');
+  const { flow: compiled } = compileText(`${text('my.files.read').replace(/flow: .*/s, '')}loop: { agent: bot }`);
+  expect(compiled?.tools['my.files.read']?.implementation).toMatchObject({ mcp: 'my.files/read' });
 });
 
 test('the rules of the file of a sub-flow are checked like those of a document', () => {

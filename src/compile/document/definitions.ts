@@ -21,6 +21,7 @@ import type { Protections } from './protections.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { ModelOptions, ModelTable } from './model-table.ts';
 import { memoryOfAgent } from './memory.ts';
+import { serverPrefix } from './names.ts';
 import type { MemoryDef } from './memory.ts';
 import { durationMs } from './shape/fields.ts';
 import type { Agent } from './schema/agents.ts';
@@ -203,8 +204,8 @@ export function ownerOf(
   name: string,
   servers: McpServers,
 ): { readonly owner: string; readonly tool: string } | undefined {
-  const [server = '', ...rest] = name.split('.');
-  if (Object.hasOwn(servers, server) && rest.length > 0) return { owner: server, tool: rest.join('.') };
+  const prefix = serverPrefix(name, Object.keys(servers));
+  if (prefix !== undefined) return { owner: prefix, tool: name.slice(prefix.length + 1) };
   const owner = Object.keys(servers).find((each) => servers[each]?.tools?.includes(name));
   return owner === undefined ? undefined : { owner, tool: name };
 }

@@ -7,7 +7,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
-import { declareIds, type Names, type SectionNames } from './names.ts';
+import { declareIds, serverPrefix, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
 
@@ -33,8 +33,7 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
 export function toolNames(sections: Sections, { tools, servers }: SectionNames): KnownTools {
   const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES]);
   // The tools of a server are known only when it runs, so every name with its prefix counts.
-  const isOfServer = (name: string): boolean =>
-    name.includes('.') ? servers.has(name.slice(0, name.indexOf('.'))) : servers.poisoned;
+  const isOfServer = (name: string): boolean => servers.poisoned || serverPrefix(name, servers.all) !== undefined;
   return {
     has: (name) => tools.has(name) || declared.has(name) || isOfServer(name) || serverAllows(sections, name),
     help: (name, otherwise) =>

@@ -73,6 +73,11 @@ export function declareIds(list: Located | undefined, report: Report, options: D
   return namesOf(places.keys(), isPoisonedList(list, [key]));
 }
 
+/** The server whose name comes before the tool in `server.tool`. A name can contain dots, so the longest one counts. */
+export function serverPrefix(name: string, servers: Iterable<string>): string | undefined {
+  return [...servers].filter((server) => name.startsWith(`${server}.`)).sort((a, b) => b.length - a.length)[0];
+}
+
 /** Reports an agent that is not declared. `where` is the key that names it. */
 export function checkAgent(agents: Names, id: string | undefined, where: string, at: Range, report: Report): boolean {
   if (id === undefined || agents.has(id)) return true;

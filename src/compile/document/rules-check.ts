@@ -1,7 +1,10 @@
 /** Checks that rules name existing tools and readable conditions: a rule that matches nothing protects nothing. */
-import { builtinTool } from '../../catalog/builtin-tools.ts';
+import { BUILTIN_TOOL_NAMES, builtinTool } from '../../catalog/builtin-tools.ts';
+import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
-import { isTool } from './definitions.ts';
+import type { EffectClass } from '../../ir/effect-classes.ts';
+import { didYouMean, nearest } from '../diagnose/nearest.ts';
+import { isTool, ownerOf, serverTool } from './definitions.ts';
 import type { DefinitionOptions } from './definitions.ts';
 import { checkMemory } from './memory.ts';
 import { checkToolApprovers } from './people.ts';
@@ -13,6 +16,7 @@ import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
 import { toolNames } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';
+import type { Sections } from './schema/schema.ts';
 import { isVelocity } from '../../ir/meters.ts';
 import type { FlowBody, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
@@ -29,7 +33,7 @@ export function checkRules(
   checkToolApprovers(document, people, report);
   checkBoundaries(document, report);
   checkMemory(document, report);
-  checkVerifications(document, report);
+  checkVerifications(document, mcpLock, report);
   checkServerTools(document, mcpLock, report);
 }
 
@@ -57,24 +61,41 @@ function checkBoundaries({ sections, names }: ReadDocument, report: Report): voi
   }
 }
 
-function checkVerifications({ sections }: ReadDocument, report: Report): void {
+function checkVerifications({ sections, names }: ReadDocument, lock: McpLock | undefined, report: Report): void {
   const { tools } = sections.value;
+  const known = [...Object.keys(tools), ...BUILTIN_TOOL_NAMES];
   for (const [name, { verify, output }] of Object.entries(tools)) {
     if (verify === undefined) continue;
+    const at = sections.at('tools', name, 'verify');
     if (isTool(verify, sections.value)) {
-      const { effect = 'read' } = (Object.hasOwn(tools, verify) ? tools[verify] : builtinTool(verify)) ?? {};
+      const effect = lookupEffect(verify, sections.value, lock);
       if (!onlyReads(effect))
-        report.error(
-          'bad-value',
-          sections.at('tools', name, 'verify'),
-          `\`${verify}\` looks up calls of \`${name}\`, but its effect is \`${effect}\``,
-          { help: 'Name a tool with `effect: read`. A lookup is made without approval.' },
-        );
-      continue;
+        report.error('bad-value', at, `\`${verify}\` looks up calls of \`${name}\`, but its effect is \`${effect}\``, {
+          help: 'Name a tool with `effect: read`. A lookup is made without approval.',
+        });
+    } else if (isMisspeltTool(verify, known) && !names.tools.poisoned)
+      report.error('unknown-tool', at, `unknown tool \`${verify}\` on tool \`${name}\``, {
+        help: didYouMean(verify, known, 'Declare it under `tools`.'),
+      });
+    else {
+      const context = { names: ['result'], ...(output === undefined ? {} : { types: { result: output } }) };
+      reportExpression(verify, sections.located('tools', name, 'verify'), context, report);
     }
-    const context = { names: ['result'], ...(output === undefined ? {} : { types: { result: output } }) };
-    reportExpression(verify, sections.located('tools', name, 'verify'), context, report);
   }
+}
+
+/** A single name that is no result, and almost a tool. */
+function isMisspeltTool(verify: string, known: readonly string[]): boolean {
+  return /^[\w.-]+$/.test(verify) && !/^result\b/.test(verify) && nearest(verify, known) !== undefined;
+}
+
+/** The tools of a trusted server without a lock are known only when it runs. */
+function lookupEffect(tool: string, { tools, mcp }: Sections, lock: McpLock | undefined): EffectClass {
+  const declared = Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool);
+  if (declared !== undefined) return declared.effect;
+  const server = ownerOf(tool, mcp)?.owner ?? '';
+  const isUnknown = mcp[server]?.trusted === true && lock?.servers[server] === undefined;
+  return isUnknown ? 'read' : (serverTool(tool, { servers: mcp, mcpLock: lock })?.effect ?? 'write');
 }
 
 /** A budget for money needs the price of every model that the flow may call. */
