@@ -128,12 +128,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       edits: fc.array(fc.record({ slot: text, path: fc.array(text, { maxLength: 2 }), value: values }), {
         maxLength: 2,
       }),
-      // Node 24 reads the key "\\ud800" as a backslash after an object that has a backslash as its key.
-      agents: fc.dictionary(
-        text.filter((name) => name !== '\\'),
-        fc.record({ instructions: text, model: text }, { requiredKeys: [] }),
-        { maxKeys: 2 },
-      ),
+      agents: fc.dictionary(text, fc.record({ instructions: text, model: text }, { requiredKeys: [] }), { maxKeys: 2 }),
       idleMs: fc.nat(),
     },
     { requiredKeys: ['type', 'by', 'edits', 'idleMs'] },
