@@ -98,6 +98,14 @@ test('a server without /responses: the message suggests openai.chat', async () =
   );
 });
 
+test('arguments keep keys with escapes, also after V8 has read others', async () => {
+  JSON.parse('{"h":[],"\\\\":0}');
+  JSON.parse('{"h":[],"\\\\n":0}');
+  const calls = [{ id: 'x', type: 'function', function: { name: 'web_search', arguments: '{"h":[1],"\\n":2}' } }];
+  const settled = await ask(json(200, completion({ content: null, tool_calls: calls }, 'tool_calls')));
+  expect(settled).toMatchObject({ ok: true, value: { toolCalls: [{ args: { h: [1], '\n': 2 } }] } });
+});
+
 test.each([[['x', 'x']], [['xc2', 'x', 'x']], [['c1', '']]])(
   'calls with the ids %j each get their own',
   async (ids) => {

@@ -18,6 +18,14 @@ describe('code', () => {
     expect(await ask('code_run', { code, input })).toEqual({ ok: true, value: { value, logs: [] } });
   });
 
+  test('a result keeps keys with escapes, also after V8 has read others', async () => {
+    JSON.parse('{"h":[],"\\\\":0}');
+    JSON.parse('{"h":[],"\\\\n":0}');
+    const { ask } = tools();
+    const value = { h: [1], '\n': 2 };
+    expect(await ask('code_run', { code: 'input', input: value })).toEqual({ ok: true, value: { value, logs: [] } });
+  });
+
   test('what it prints is kept', async () => {
     const { ask } = tools();
     expect(await ask('code_run', { code: 'console.log("a", { b: 1 }); console.error(2); 3' })).toEqual({

@@ -15,6 +15,7 @@ import type {
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { usableSchema, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
+import { parseJson } from '../../expr/parse-json.ts';
 import { Output } from '../tools/output.ts';
 import { expandText, secretsFor } from '../tools/template.ts';
 import { redactValue } from '../redact.ts';
@@ -196,7 +197,7 @@ const RESOURCES: readonly McpTool[] = [
 ];
 
 function plain(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
+  return parseJson(JSON.stringify(value));
 }
 
 /** Checks results against the output schema of a tool. */

@@ -2,6 +2,7 @@
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { isRecord, type Json } from '../../expr/json.ts';
+import { parseJson } from '../../expr/parse-json.ts';
 import { parsedJson } from '../../core/reply.ts';
 import { costOf } from '../../ir/estimate.ts';
 import { pure } from '../../runtime/engine/pure.ts';
@@ -27,7 +28,7 @@ export function recordOf(reply: Reply, { name }: Target, offer: Offer, structure
     served: name,
     ...metadataOf(reply.metadata),
   };
-  return JSON.parse(JSON.stringify(record)) as Json;
+  return parseJson(JSON.stringify(record));
 }
 
 /** The record of a reply in two parts. Its metadata is that of the second part. */

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import type { Json } from '../../expr/json.ts';
+import { parseJson } from '../../expr/parse-json.ts';
 import { calculate } from './calculator.ts';
 import { DEFAULT_LIMITS, limited, type Limits } from './limits.ts';
 import { runProcess, type ProcessRequest } from './process.ts';
@@ -127,7 +128,7 @@ function ownModules(): string {
 
 function parsed(stdout: string, stderr: string): CodeAnswer {
   try {
-    return JSON.parse(stdout) as CodeAnswer;
+    return parseJson(stdout) as unknown as CodeAnswer;
   } catch {
     const reason = /heap out of memory|Allocation failed|Cannot allocate/i.test(stderr)
       ? 'it used too much memory'

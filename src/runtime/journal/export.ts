@@ -91,7 +91,9 @@ async function summaryOf(journal: Journal, run: RunId, graph: string): Promise<R
   const { code, output, approvals, receipts } = reportOf(await readRun(journal, run));
   const { policies = {}, boundaries = {} } = JSON.parse(graph) as CompiledFlow;
   // As JSON has it, so that it can be compared with what a file holds.
-  return JSON.parse(JSON.stringify({ code, output, approvals, receipts, policies, boundaries })) as RunSummary;
+  return parseJson(
+    JSON.stringify({ code, output, approvals, receipts, policies, boundaries }),
+  ) as unknown as RunSummary;
 }
 
 export interface HeadsFile {

@@ -1,5 +1,6 @@
 /** `sluice diff`: what two runs have in common and where they part. */
 import { isDeepStrictEqual } from 'node:util';
+import { parseJson } from '../../../expr/parse-json.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { createNarrator } from '../../../runtime/report/narrate.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
@@ -81,7 +82,7 @@ function differencesOf(a: RunFacts, b: RunFacts): Difference[] {
 }
 
 function read(line: string | undefined): unknown {
-  return line === undefined ? null : JSON.parse(line);
+  return line === undefined ? null : parseJson(line);
 }
 
 function shown(value: unknown): string {
