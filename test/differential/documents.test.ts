@@ -97,6 +97,16 @@ test.each([
   }
 });
 
+test('a limit of a sub-flow holds as written if only other nodes lie on a cycle', async () => {
+  const { authored, flow, ran } = await played(CALLED_ONCE);
+  const path = pathOf(createProgram(flow, pure), ran.events);
+  compareWithModel(authored, CALLED_ONCE, ran, path);
+  expect({ code: ran.state.outcome?.code, calls: ran.performed.length }).toEqual({
+    code: 'BUDGET_EXHAUSTED',
+    calls: 1,
+  });
+});
+
 test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, async () => {
   for (const [index, plan] of fc.sample(plans, { seed, numRuns: Math.ceil(numRuns / 4) }).entries()) {
     const { document, input, ordered } = authoredOf(plan);
@@ -146,6 +156,25 @@ function worldWhere(errors: { readonly [key: string]: string }): number {
     if (Object.entries(errors).every(isSo)) return world;
   }
 }
+
+/** The sub-flow runs once, because the cycle is elsewhere. Its `max_items` is 1, and it has two items. */
+const CALLED_ONCE: DocumentPlan = {
+  body: [
+    {
+      ...{ is: 'flow', retry: null, timed: false, rescue: 'none', budget: null },
+      body: [
+        {
+          ...{ is: 'map', retry: null, timed: false, rescue: 'none', items: 2, written: false, spare: -1 },
+          ...{ policy: 'fail', width: 1, body: [call('all')] },
+        },
+      ],
+    },
+    { is: 'loop', visits: 1, over: 'end', body: [call('none')] },
+  ],
+  sequential: true,
+  maxIterations: 0,
+  world: 0,
+};
 
 const KINDS = [
   'agent',

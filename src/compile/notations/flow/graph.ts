@@ -81,7 +81,7 @@ export function visitsMaxOf(flow: Flow, graph: FlowGraph): (id: string) => numbe
   const cap = flow.value.max_iterations > 0 ? flow.value.max_iterations : cappedByNodes(flow, graph);
   let visits: ((id: string) => number) | undefined;
   return (id) => {
-    visits ??= graph.cycles.length > 0 ? () => cap : threadsPassing(flow, graph);
+    visits ??= threadsPassing(flow, graph, cap);
     return Math.max(1, Math.min(visits(id), cap));
   };
 }
@@ -100,12 +100,17 @@ function runsOfBranch(flow: Flow, id: string): number {
   return (node?.facts.items?.(node.value).most ?? 1) * (node?.value.retry?.max_attempts ?? 1);
 }
 
-function threadsPassing(flow: Flow, { heads: headsOf, onward }: FlowGraph): (id: string) => number {
+/** A thread passes a node once, unless the node lies on a cycle: then the cap of the flow limits its visits. */
+function threadsPassing(
+  flow: Flow,
+  { heads: headsOf, onward, cycles }: FlowGraph,
+  cap: number,
+): (id: string) => number {
   const heads = [...flow.nodes.keys()].flatMap((from) => headsOf(from).map((to) => ({ from, to })));
-  if (heads.length * flow.nodes.size > WORK_MAX) return () => VISITS_DEFAULT;
+  if (heads.length * flow.nodes.size > WORK_MAX) return () => (cycles.length > 0 ? cap : VISITS_DEFAULT);
   const run = reachableFrom([flow.value.entry], onward);
   const threads = heads.map(({ from, to }) => ({ from, passes: reachableFrom([to], onward) }));
-  const known = new Map<string, number>();
+  const known = new Map(cycles.flat().map((id) => [id, cap]));
   const visits = (id: string): number => {
     let count = known.get(id);
     if (count !== undefined) return count;
