@@ -6,7 +6,8 @@ import { dirname, resolve } from 'node:path';
 export function createFolder(path: string, mode?: number): void {
   const missing: string[] = [];
   let existing = resolve(path);
-  for (; !existsSync(existing); existing = dirname(existing)) missing.unshift(existing);
+  // A missing drive has no folder above it.
+  for (; !existsSync(existing) && existing !== missing[0]; existing = dirname(existing)) missing.unshift(existing);
   for (const folder of missing) createOne(folder, mode);
   // A file in its place: the caller gets the error that names it.
   if (!statSync(path).isDirectory()) mkdirSync(path);

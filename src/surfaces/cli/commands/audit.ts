@@ -133,6 +133,6 @@ function print(cli: Cli, { runs: audits, tombstones, shared, memory, store }: Au
   const good = audits.filter(({ ok }) => ok);
   const events = good.reduce((sum, each) => sum + each.events, 0);
   cli.screen.print(
-    `${plural(good.length, 'run')} of ${audits.length} hold: ${plural(events, 'event')} checked${removed}`,
+    `${plural(good.length, 'run')} of ${audits.length} ${good.length === 1 ? 'holds' : 'hold'}: ${plural(events, 'event')} checked${removed}`,
   );
 }
