@@ -20,7 +20,7 @@ import { expectedOf } from './authored-model.ts';
 import type { Expected, Made, Surroundings } from './authored-model.ts';
 import { compare, usageOf } from './compare.ts';
 import { documentPlans } from './document-plan.ts';
-import type { DocumentPlan, MapPlan, ParallelPlan, ToolPlan } from './document-plan.ts';
+import type { DocumentPlan, MapPlan, ParallelPlan, ToolPlan, WaitPlan } from './document-plan.ts';
 import { createDocumentWorld } from './document-world.ts';
 import { authoredOf } from './documents.ts';
 import type { Authored } from './documents.ts';
@@ -107,6 +107,12 @@ test('a limit of a sub-flow holds as written if only other nodes lie on a cycle'
   });
 });
 
+test('an empty map takes no attempts from the nodes after it', async () => {
+  const { authored, flow, ran } = await played(AFTER_EMPTY_MAP);
+  compareWithModel(authored, AFTER_EMPTY_MAP, ran, pathOf(createProgram(flow, pure), ran.events));
+  expect(ran.performed.filter(({ node }) => node === 'n2/n5')).toHaveLength(4);
+});
+
 test(`L8: faults change nothing in authored flows, seed ${seed}`, { timeout }, async () => {
   for (const [index, plan] of fc.sample(plans, { seed, numRuns: Math.ceil(numRuns / 4) }).entries()) {
     const { document, input, ordered } = authoredOf(plan);
@@ -138,6 +144,10 @@ const BRANCHES_AGAIN: DocumentPlan = {
 
 function call(rescue: 'none' | 'all'): ToolPlan {
   return { is: 'tool', agent: false, retry: null, timed: false, rescue, guard: null };
+}
+
+function waiting(): WaitPlan {
+  return { is: 'wait', retry: null, timed: false, rescue: 'none', kind: 'for', late: false };
 }
 
 function parallelOf(branches: ParallelPlan['branches'], retry: ParallelPlan['retry'] = null): ParallelPlan {
@@ -174,6 +184,31 @@ const CALLED_ONCE: DocumentPlan = {
   sequential: true,
   maxIterations: 0,
   world: 0,
+};
+
+/** The branch with the map and the sub-flow runs twice, and the sub-flow twice in each. The cycle is in the other branch. */
+const AFTER_EMPTY_MAP: DocumentPlan = {
+  body: [
+    parallelOf(
+      [
+        [
+          {
+            ...{ is: 'map', retry: null, timed: false, rescue: 'none', items: 0, written: true, spare: 0 },
+            ...{ policy: 'fail', width: 1, body: [{ is: 'set' }] },
+          },
+          {
+            ...{ is: 'flow', retry: { attempts: 2, match: null }, timed: false, rescue: 'none', budget: null },
+            body: [call('none'), call('none')],
+          },
+        ],
+        [{ is: 'loop', visits: 1, over: 'end', body: [waiting()] }, waiting()],
+      ],
+      { attempts: 2, match: null },
+    ),
+  ],
+  sequential: true,
+  maxIterations: 0,
+  world: 1908142069,
 };
 
 const KINDS = [

@@ -86,12 +86,18 @@ export function visitsMaxOf(flow: Flow, graph: FlowGraph): (id: string) => numbe
   };
 }
 
-/** Without `max_iterations`, every cycle has a node with `max_visits`: each of its visits starts one more walk. */
+/**
+ * Without `max_iterations`, every cycle has a node with `max_visits`: each of its visits starts one more walk. An empty map
+ * takes none away.
+ */
 function cappedByNodes(flow: Flow, { edges, cycles, inBranches }: FlowGraph): number {
   if (cycles.length === 0) return Infinity;
   const visits = [...flow.nodes.values()].reduce((sum, { value }) => sum + (value.max_visits ?? 0), 1);
   const branches = [...edges.values()].flat().filter(({ kind }) => kind === 'branch').length;
-  return [...inBranches.keys()].reduce((product, id) => product * runsOfBranch(flow, id), visits * (1 + branches));
+  return [...inBranches.keys()].reduce(
+    (product, id) => product * Math.max(1, runsOfBranch(flow, id)),
+    visits * (1 + branches),
+  );
 }
 
 /** How often one visit of a node runs each of its branches: once per item and attempt. */
