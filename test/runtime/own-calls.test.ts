@@ -67,6 +67,41 @@ test.each([
   expect(calls.toSorted()).toEqual(['again', 'again', 'open']);
 });
 
+test('a run that another process continues during a load is loaded again', async () => {
+  const file = join(dir, 'lost-load.db');
+  const store = openSqlite(file);
+  const gate = Promise.withResolvers<void>();
+  let isHeld = false;
+  const load: Journal['load'] = async (...given) => {
+    const loaded = await store.journal.load(...given);
+    if (isHeld) {
+      isHeld = false;
+      await gate.promise;
+    }
+    return loaded;
+  };
+  const engine = runtime({ ...store, journal: { ...store.journal, load } }, 600_000, {});
+  const ask = { type: 'approval', message: 'Go?', choices: ['approve', 'reject'] };
+  const flow = compiled([
+    { id: 'first', ...ask, routes: [{ to: 'second' }] },
+    { id: 'second', ...ask },
+  ]);
+  const run = await engine.start(flow);
+  const { waiting } = await engine.settled(run);
+  isHeld = true;
+  const resumed = engine.resume(run);
+  await expect.poll(() => isHeld).toBe(false);
+  // As after a sleep that is longer than the lease.
+  await store.roster.release((await store.roster.find(run))?.owner ?? '', [run]);
+  const other = runtime(openSqlite(file), 600_000, {});
+  await other.answer(waiting[0]?.id ?? '', { choice: 'approve', by: 'bob' });
+  const second = (await other.settled(run)).waiting[0]?.id ?? '';
+  gate.resolve();
+  await resumed;
+  await engine.answer(second, { choice: 'approve', by: 'bob' });
+  expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
+});
+
 test('a load of a waiting run ends after its answer: the run keeps its owner, and its call is made once', async () => {
   const calls: string[] = [];
   const done = Promise.withResolvers<string>();

@@ -18,6 +18,8 @@ import { spentIn } from '../quotas/quotas.ts';
 
 export const POLL_MS = 200;
 const CLAIM_MAX = 100;
+/** How often a run that other processes continue meanwhile is loaded. */
+const TRIES_MAX = 5;
 const ROOM_POLL_MS = 2000;
 const TIMERS_POLL_MS = 1000;
 
@@ -68,7 +70,7 @@ export class Ownership {
    */
   async acquire(run: RunId, { checks = true }: { readonly checks?: boolean } = {}): Promise<OwnedRun | null> {
     const { worker, store, broken } = this.#host;
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       const here = worker.runs.get(run);
       if (here !== undefined && !isSuspended(here)) return here;
       if (broken.has(run)) throw broken.get(run) as Error;
@@ -82,8 +84,7 @@ export class Ownership {
         if (checks) await this.#check(loaded.owned);
         if (!load.isOutdated) return await this.#adopt(loaded);
       } catch (error) {
-        // Rows that were read before and after a commit of this process do not agree.
-        if (load.isOutdated || worker.runs.get(run)?.storing === true) continue;
+        if (await this.#isOutdated(load, error, tries)) continue;
         if (hasCode(error, 'chain-broken')) this.#host.refuse(run, error);
         await this.#giveBack(run);
         throw error;
@@ -91,6 +92,20 @@ export class Ownership {
         worker.loads.delete(load);
       }
     }
+  }
+
+  /** True if rows that were read before and after a commit, of this process or another one, need not agree. */
+  async #isOutdated(load: { run: RunId; isOutdated: boolean }, error: unknown, tries: number): Promise<boolean> {
+    if (load.isOutdated || this.#host.worker.runs.get(load.run)?.storing === true) return true;
+    return tries < TRIES_MAX && this.#isLost(load.run, error);
+  }
+
+  /** True if a run that did not verify has another owner by now: this process stood still for longer than its lease. */
+  async #isLost(run: RunId, error: unknown): Promise<boolean> {
+    if (!hasCode(error, 'chain-broken')) return false;
+    const { store, worker } = this.#host;
+    const entry = await store.roster.find(run).catch(() => null);
+    return entry !== null && entry.owner !== worker.id;
   }
 
   /** Takes a loaded run into memory, unless a copy with more events, or one that works, is there by now. */
@@ -183,7 +198,7 @@ export class Ownership {
       await this.#demandAgreement(verified, owned);
       worker.verified(owned);
     } catch (error) {
-      if (!isHere()) return worker.reject(owned);
+      if (!isHere() || (await this.#isLost(run, error))) return worker.reject(owned);
       worker.reject(owned, error as Error);
       if (!hasCode(error, 'chain-broken')) return this.#host.fail(error as Error);
       this.#host.refuse(run, error);
