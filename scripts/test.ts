@@ -10,7 +10,7 @@ import type { VitestReport } from './counts.ts';
 import { installTestDeps } from './install-test-deps.ts';
 import { rowsNotPassed } from './rows-passed.ts';
 import { rowIds } from './spec-rows.ts';
-import { root, start } from './tool.ts';
+import { root, run, start } from './tool.ts';
 import type { Ran } from './tool.ts';
 
 // The random cases are the same in every run. `npx vitest run` draws new ones and prints their seed.
@@ -24,11 +24,8 @@ let failed = 0;
 const complaints: string[] = [];
 
 await check('test dependencies', installTestDeps);
-const built = check('build', () => start('node', ['scripts/build.ts', '--changed']));
 await Promise.all([
-  // The reference is made from the types that the build writes.
-  built.then(() => check('API reference', () => start('node', ['scripts/reference.ts', '--check']))),
-  built.then(tests),
+  buildAndReference(),
   check('lint, and types of tests and scripts', () => start('oxlint', ['--type-check'])),
   check('format', () => start('oxfmt', ['--check'])),
   check('unused code', () => start('knip', ['--no-progress', '--no-config-hints'])),
@@ -36,10 +33,17 @@ await Promise.all([
     start('node', ['scripts/simulate.ts', SIMULATED.seed, SIMULATED.runs]),
   ),
 ]);
+await tests();
 
 for (const line of complaints) say(line);
 say(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** The reference is made from the types that the build writes. */
+async function buildAndReference(): Promise<void> {
+  await check('build', () => start('node', ['scripts/build.ts', '--changed']));
+  await check('API reference', () => start('node', ['scripts/reference.ts', '--check']));
+}
 
 async function check(name: string, work: () => Ran | Promise<Ran>): Promise<void> {
   const from = performance.now();
@@ -55,8 +59,8 @@ async function check(name: string, work: () => Ran | Promise<Ran>): Promise<void
 
 async function tests(): Promise<void> {
   const from = performance.now();
-  const first = await vitest([]);
-  const { report, ok, unstable } = (await secondRun(first)) ?? { ...first, unstable: [] };
+  const first = vitest([]);
+  const { report, ok, unstable } = secondRun(first) ?? { ...first, unstable: [] };
   const counts = countTests(report, ok);
   passed += counts.passed;
   failed += counts.failed;
@@ -78,20 +82,20 @@ interface Tested {
  * Runs the failed files once more, one at a time: a fault of the machine must not stop a release. A test that passes only
  * then is named in the last lines. Many failures, or an error outside of any test, get no second run.
  */
-async function secondRun(first: Tested): Promise<(Tested & { readonly unstable: readonly string[] }) | null> {
+function secondRun(first: Tested): (Tested & { readonly unstable: readonly string[] }) | null {
   const files = failedFiles(first.report);
   if (first.report === null || files.length === 0 || files.length > MOST_FILES_AGAIN) return null;
   say(`again: ${files.join(' ').replaceAll(`${root}/`, '')}`);
-  const second = await vitest(['--maxWorkers=1', ...files]);
+  const second = vitest(['--maxWorkers=1', ...files]);
   return second.report === null ? null : { ok: second.ok, ...withSecondRun(first.report, second.report) };
 }
 
-async function vitest(args: readonly string[]): Promise<Tested> {
+function vitest(args: readonly string[]): Tested {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-test-'));
   const file = join(dir, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const { ok } = await start('vitest', ['run', ...reporters, ...args], { show: true });
+    const { ok } = run('vitest', ['run', ...reporters, ...args], { show: true });
     return { ok, report: reportIn(file) };
   } finally {
     rmSync(dir, { recursive: true, force: true });

@@ -11,15 +11,11 @@ export interface Ran {
   readonly output: string;
 }
 
-interface Options {
-  readonly show?: boolean;
-}
-
-export function run(command: string, args: readonly string[], { show = false }: Options = {}): Ran {
+export function run(command: string, args: readonly string[], options: { readonly show?: boolean } = {}): Ran {
   const done = spawnSync(command, args, {
     cwd: root,
     env: environment(),
-    stdio: show ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    stdio: options.show === true ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
   });
@@ -30,16 +26,14 @@ export function run(command: string, args: readonly string[], { show = false }: 
 }
 
 /** As `run`, without waiting. */
-export async function start(command: string, args: readonly string[], { show = false }: Options = {}): Promise<Ran> {
-  const output = show ? 'inherit' : 'pipe';
-  const child = spawn(command, args, { cwd: root, env: environment(), stdio: ['ignore', output, output] });
+export async function start(command: string, args: readonly string[]): Promise<Ran> {
+  const child = spawn(command, args, { cwd: root, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<Ran>((resolve) => {
     child.once('error', ({ message }) => resolve({ ok: false, output: message }));
     child.once('close', (code) => resolve({ ok: code === 0, output: '' }));
   });
-  const texts = [child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream)));
-  const [ran, ...printed] = await Promise.all([ended, ...texts]);
-  return { ok: ran.ok, output: [...printed, ran.output].filter((part) => part !== '').join('\n') };
+  const [out, errors, { ok, output }] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { ok, output: [out, errors, output].filter((part) => part !== '').join('\n') };
 }
 
 function environment(): NodeJS.ProcessEnv {
