@@ -70,17 +70,8 @@ test.each([
 test('a run that another process continues during a load is loaded again', async () => {
   const file = join(dir, 'lost-load.db');
   const store = openSqlite(file);
-  const gate = Promise.withResolvers<void>();
-  let isHeld = false;
-  const load: Journal['load'] = async (...given) => {
-    const loaded = await store.journal.load(...given);
-    if (isHeld) {
-      isHeld = false;
-      await gate.promise;
-    }
-    return loaded;
-  };
-  const engine = runtime({ ...store, journal: { ...store.journal, load } }, 600_000, {});
+  const held = heldLoad(store);
+  const engine = runtime(held.store, 600_000, {});
   const ask = { type: 'approval', message: 'Go?', choices: ['approve', 'reject'] };
   const flow = compiled([
     { id: 'first', ...ask, routes: [{ to: 'second' }] },
@@ -88,15 +79,15 @@ test('a run that another process continues during a load is loaded again', async
   ]);
   const run = await engine.start(flow);
   const { waiting } = await engine.settled(run);
-  isHeld = true;
+  held.next = true;
   const resumed = engine.resume(run);
-  await expect.poll(() => isHeld).toBe(false);
+  await expect.poll(() => held.next).toBe(false);
   // As after a sleep that is longer than the lease.
   await store.roster.release((await store.roster.find(run))?.owner ?? '', [run]);
   const other = runtime(openSqlite(file), 600_000, {});
   await other.answer(waiting[0]?.id ?? '', { choice: 'approve', by: 'bob' });
   const second = (await other.settled(run)).waiting[0]?.id ?? '';
-  gate.resolve();
+  held.resolve();
   await resumed;
   await engine.answer(second, { choice: 'approve', by: 'bob' });
   expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
@@ -106,17 +97,8 @@ test('a load of a waiting run ends after its answer: the run keeps its owner, an
   const calls: string[] = [];
   const done = Promise.withResolvers<string>();
   const store = openSqlite(join(dir, 'late-load.db'));
-  const gate = Promise.withResolvers<void>();
-  let isHeld = false;
-  const load: Journal['load'] = async (...given) => {
-    const loaded = await store.journal.load(...given);
-    if (isHeld) {
-      isHeld = false;
-      await gate.promise;
-    }
-    return loaded;
-  };
-  const engine = runtime({ ...store, journal: { ...store.journal, load } }, 600_000, {
+  const held = heldLoad(store);
+  const engine = runtime(held.store, 600_000, {
     after: () => {
       calls.push('after');
       return done.promise;
@@ -128,14 +110,14 @@ test('a load of a waiting run ends after its answer: the run keeps its owner, an
   ]);
   const run = await engine.start(flow);
   const { waiting } = await engine.settled(run);
-  isHeld = true;
+  held.next = true;
   const resumed = engine.resume(run);
-  await expect.poll(() => isHeld).toBe(false);
+  await expect.poll(() => held.next).toBe(false);
   await engine.answer(waiting[0]?.id ?? '', { choice: 'approve', by: 'bob' });
   await expect.poll(() => calls.length).toBe(1);
   const { owner } = (await store.roster.find(run)) ?? {};
   expect(owner).toEqual(expect.any(String));
-  gate.resolve();
+  held.resolve();
   await resumed;
   expect((await store.roster.find(run))?.owner).toBe(owner);
   done.resolve('done');
@@ -178,6 +160,21 @@ await engine.close();
 });
 
 const LEASE_MS = 100;
+
+/** A store whose next load waits, once it has read, until it is resolved. */
+function heldLoad(store: Store): { readonly store: Store; next: boolean; resolve: () => void } {
+  const gate = Promise.withResolvers<void>();
+  const load: Journal['load'] = async (...given) => {
+    const loaded = await store.journal.load(...given);
+    if (held.next) {
+      held.next = false;
+      await gate.promise;
+    }
+    return loaded;
+  };
+  const held = { store: { ...store, journal: { ...store.journal, load } }, next: false, resolve: gate.resolve };
+  return held;
+}
 
 function runtime(store: Store, leaseMs: number, tools: { [name: string]: () => string | Promise<string> }): Engine {
   const engine = createRuntime({ store, performer: functionPerformer({ tools }), leaseMs });

@@ -9,7 +9,7 @@ export interface FlowGraph {
   targets(id: string): readonly string[];
   /** Of the targets, the first nodes of branches. */
   heads(id: string): readonly string[];
-  /** The targets that are not. */
+  /** The other targets: nodes that follow in the same branch. */
   onward(id: string): readonly string[];
   readonly cycles: readonly (readonly string[])[];
   /** By parallel node: everything that can run in one of its branches. */
