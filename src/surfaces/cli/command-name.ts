@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { OF_PROGRAM, UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
 import type { RunState } from '../../ir/events.ts';
+import type { ContinueOptions } from './command-table.ts';
 import { DEFAULT_DB, type Cli } from './context.ts';
 import { shellWord } from './text.ts';
 
@@ -29,21 +30,10 @@ export function commandName(env: NodeJS.ProcessEnv, cwd: string, script: string)
   return `node ${shellWord(path === '' || path.startsWith('..') ? script : path)}`;
 }
 
-export interface RepeatedOptions {
-  /** False: the run goes on without the script that it started with (`--no-script`). */
-  readonly script?: string | false;
-  readonly model?: string;
-  readonly workDir?: string;
-  /** Hosts that the built-in HTTP tools may call. */
-  readonly allowHost?: readonly string[];
-  /** Limits of shell commands as `name=value`. */
-  readonly shellLimit?: readonly string[];
-}
-
 /** The options to repeat in a command that continues the run. */
 export function flagsOf(
   { db, tenant }: Pick<Cli, 'db' | 'tenant'>,
-  { script, model, workDir, allowHost = [], shellLimit = [] }: RepeatedOptions = {},
+  { script, model, workDir, allowHost = [], shellLimit = [] }: ContinueOptions = {},
 ): string {
   const given = [
     ['--script', script === OF_PROGRAM || script === false ? undefined : script],

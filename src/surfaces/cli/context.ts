@@ -29,12 +29,6 @@ export interface Cli extends GlobalOptions {
   printTable(heads: readonly string[], rows: readonly (readonly string[])[], none: string): void;
 }
 
-/** Options of the commands that an operator changes the database with. */
-export interface OperatorOptions {
-  readonly as?: string;
-  readonly why?: string;
-}
-
 export const DEFAULT_DB = '.sluice/sluice.db';
 
 export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli {

@@ -2,14 +2,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { SluiceError } from '../../runtime/errors.ts';
+import type { ReportOptions } from './command-table.ts';
 import { usage, type Cli } from './context.ts';
-
-export interface ReportOptions {
-  readonly report?: readonly string[];
-  /** `.xml` and `.html` under any name. */
-  readonly junit?: string;
-  readonly html?: string;
-}
 
 /** How to render a report, by the ending of the file name. */
 type Renderers = { readonly [ending: string]: () => string };

@@ -19,14 +19,13 @@ import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
 import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { vaultBeside } from '../vault.ts';
 import type { Cli } from './context.ts';
-import { flagsOf, type RepeatedOptions } from './command-name.ts';
+import type { ContinueOptions } from './command-table.ts';
+import { flagsOf } from './command-name.ts';
 import { definitionTools } from './document.ts';
 import { readShellLimits } from './option-values.ts';
 import { loadScript } from './script.ts';
 
-export interface WorldOptions extends RepeatedOptions {
-  /** Accepts code that has changed since the run started. */
-  readonly acceptChangedCode?: boolean;
+export interface WorldOptions extends ContinueOptions {
   /** The folder of the document. Relative paths in the document start there. */
   readonly documentDir?: string;
   /** The functions of a definition that is started. */

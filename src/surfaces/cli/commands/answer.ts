@@ -5,6 +5,7 @@ import type { GivenAnswer } from '../../../runtime/engine/identity.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Store } from '../../../runtime/ports.ts';
 import { currentUser, personHere } from '../ask-person.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli, type ExitStatus } from '../context.ts';
 import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
 import { followToResult } from '../follow.ts';
@@ -12,17 +13,13 @@ import { readKey } from '../keys.ts';
 import { readJson } from '../option-values.ts';
 import type { Session } from '../session.ts';
 import { demandDatabase, headOf } from '../store.ts';
-import type { WorldOptions } from '../world.ts';
 
-export interface AnswerOptions extends WorldOptions {
-  readonly edit?: string;
-  readonly text?: string;
-  readonly as?: string;
-  readonly key?: string;
-  readonly payload?: string;
-}
-
-export async function answerCommand(cli: Cli, id: string, choice: string, options: AnswerOptions): Promise<ExitStatus> {
+export async function answerCommand(
+  cli: Cli,
+  id: string,
+  choice: string,
+  options: Options<'answer'>,
+): Promise<ExitStatus> {
   const edit = readJson('--edit', options.edit);
   const { text, payload } = options;
   const key = options.key === undefined ? undefined : readKey(cli, options.key);

@@ -8,6 +8,7 @@ import { readRun } from '../../../runtime/journal/read.ts';
 import { waitingOf } from '../../../runtime/report/waiting.ts';
 import { answerLines, approversLine, escalationLine } from '../report-text.ts';
 import { flagsOf, scriptOf } from '../command-name.ts';
+import type { Options } from '../command-table.ts';
 import { OK, type Cli, type ExitStatus } from '../context.ts';
 import { packetLines } from '../packet.ts';
 import { findRun, withStore } from '../store.ts';
@@ -20,7 +21,7 @@ import { answerCommand } from './answer.ts';
 export async function approvalsCommand(
   cli: Cli,
   given: string | undefined,
-  options: WorldOptions = {},
+  options: Options<'approvals'>,
 ): Promise<ExitStatus> {
   if (cli.screen.interactive && !cli.json && !cli.quiet) return openInbox(cli, options, () => allWaiting(cli, given));
   const waiting = await allWaiting(cli, given);

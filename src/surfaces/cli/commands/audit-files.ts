@@ -11,25 +11,21 @@ import {
 } from '../../../runtime/journal/export.ts';
 import type { OperatorAct } from '../../../runtime/ports.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { writeText } from '../report-file.ts';
 import { demandDatabase, withRun, withStore } from '../store.ts';
 import { iso, oneLine, plural } from '../text.ts';
 
-export async function auditExportCommand(cli: Cli, given: string, { out }: { readonly out: string }): Promise<void> {
+export async function auditExportCommand(cli: Cli, given: string, { out }: Options<'audit export'>): Promise<void> {
   const file = await withRun(cli, given, exportRun);
   write(out, file);
   const events = file.appends.reduce((sum, { count }) => sum + count, 0);
   cli.show({ run: file.run, file: out, events }, () => `run ${file.run} with ${plural(events, 'event')} is in ${out}`);
 }
 
-export interface HeadsOptions {
-  readonly out?: string;
-  readonly webhook?: string;
-}
-
-export async function auditHeadsCommand(cli: Cli, { out, webhook }: HeadsOptions): Promise<void> {
+export async function auditHeadsCommand(cli: Cli, { out, webhook }: Options<'audit heads'>): Promise<void> {
   if (out === undefined && webhook === undefined) throw usage('`audit heads` needs `--out FILE` or `--webhook URL`');
   demandDatabase(cli, 'run-not-found', 'there are no runs');
   const heads = await withStore(cli, (store) => headsOf(store, Date.now()));

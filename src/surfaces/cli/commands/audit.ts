@@ -11,6 +11,7 @@ import { streamRun } from '../../../runtime/journal/read.ts';
 import type { Journal, Shared, Store } from '../../../runtime/ports.ts';
 import type { RunId } from '../../../ir/events.ts';
 import { isErased } from '../../erased.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
 import { noteError } from '../report-error.ts';
@@ -18,16 +19,10 @@ import { closing } from '../../closing.ts';
 import { findRun, withStore } from '../store.ts';
 import { plural } from '../text.ts';
 
-export interface AuditVerifyOptions {
-  readonly heads?: string;
-  /** The public key that must have signed. */
-  readonly key?: string;
-}
-
 export async function auditVerifyCommand(
   cli: Cli,
   given: string | undefined,
-  { heads, key }: AuditVerifyOptions = {},
+  { heads, key }: Options<'audit verify'>,
 ): Promise<ExitStatus> {
   const file = given === undefined ? null : runFileAt(given);
   const trusted = key === undefined ? null : publicKeyText(key);

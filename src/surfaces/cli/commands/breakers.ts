@@ -6,7 +6,8 @@ import { probeAt, setByHand, type BreakerState } from '../../../runtime/protecti
 import { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
-import { usage, type Cli, type OperatorOptions } from '../context.ts';
+import type { OperatorOptions } from '../command-table.ts';
+import { usage, type Cli } from '../context.ts';
 import { closing } from '../../closing.ts';
 import { withStore } from '../store.ts';
 import { iso, oneLine } from '../text.ts';
@@ -27,16 +28,19 @@ export async function breakersCommand(cli: Cli): Promise<void> {
   else cli.printTable(HEADS, breakers.map(rowOf), 'no breaker has counted a failure yet');
 }
 
+export function openBreakerCommand(cli: Cli, id: string, options: OperatorOptions): Promise<void> {
+  return setBreaker(cli, 'open', id, options);
+}
+
+export function closeBreakerCommand(cli: Cli, id: string, options: OperatorOptions): Promise<void> {
+  return setBreaker(cli, 'closed', id, options);
+}
+
 /**
  * Opens or closes a breaker by hand. A breaker that no run has used yet can be opened in advance. The breaker of real calls stops
  * scripted calls too while it is open by hand, so only closing changes both.
  */
-export async function setBreakerCommand(
-  cli: Cli,
-  to: 'open' | 'closed',
-  id: string,
-  options: OperatorOptions,
-): Promise<void> {
+async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: OperatorOptions): Promise<void> {
   if (!id.includes('@'))
     throw usage(`\`${id}\` is not a breaker`, 'A breaker is named `AGENT@MODEL`; list them with `sluice breakers`.');
   await closing(openStore(cli.db), async (store) => {

@@ -1,18 +1,14 @@
 /** `sluice cancel`: stops a run and waits until it has undone its effects. */
 import { currentUser } from '../ask-person.ts';
-import { FAILED, OK, type Cli, type ExitStatus, type OperatorOptions } from '../context.ts';
+import type { Options } from '../command-table.ts';
+import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
 import { follow } from '../follow.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { findWholeRun, headOf } from '../store.ts';
-import type { WorldOptions } from '../world.ts';
 
 /** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
-export async function cancelCommand(
-  cli: Cli,
-  given: string,
-  options: WorldOptions & OperatorOptions,
-): Promise<ExitStatus> {
+export async function cancelCommand(cli: Cli, given: string, options: Options<'cancel'>): Promise<ExitStatus> {
   const { as: by = currentUser(), why = '' } = options;
   return withRunSession(cli, findWholeRun, given, options, async (session, run) => {
     const { seq } = await headOf(session.store, run);

@@ -2,6 +2,7 @@
 import { RISKY } from '../../../ir/effect-classes.ts';
 import { tighteningKeys } from '../../../compile/certificate/tighten.ts';
 import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { checkReport, countLine, renderAll } from '../diagnostics.ts';
 import { compileFile, modelDiagnostics, prerequisiteDiagnostics, type CompiledFile } from '../document.ts';
@@ -11,11 +12,7 @@ import type { Bound, Bounds } from '../../../compile/certificate/certificate.ts'
 import { BUDGET_ROWS, type Measure } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 
-export async function checkCommand(
-  cli: Cli,
-  files: readonly string[],
-  options: { readonly maxCost?: string },
-): Promise<ExitStatus> {
+export async function checkCommand(cli: Cli, files: readonly string[], options: Options<'check'>): Promise<ExitStatus> {
   const maxCost = readNumber('--max-cost', options.maxCost);
   const checked: {
     readonly compiled: CompiledFile;

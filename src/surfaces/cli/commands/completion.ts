@@ -2,10 +2,13 @@
 import type { Command, Option } from 'commander';
 import type { Cli } from '../context.ts';
 
-export type Shell = keyof typeof SHELLS;
-
-export async function completionCommand(cli: Cli, shell: Shell, program: Command): Promise<void> {
-  const script = SHELLS[shell](knownCommands(program));
+export async function completionCommand(
+  cli: Cli,
+  shell: keyof typeof SHELLS,
+  _: object,
+  command: Command,
+): Promise<void> {
+  const script = SHELLS[shell](knownCommands(command.parent as Command));
   if (cli.json) cli.printJson({ shell, script });
   else cli.screen.printData(script);
 }

@@ -6,23 +6,21 @@ import type { Peers } from '../../evaluate/diagnose/detector.ts';
 import { judgeFailure, type Judged, type JudgeOptions } from '../../evaluate/diagnose/judge.ts';
 import { isGood } from '../../../ir/codes.ts';
 import { recordOf, type RunRecord } from '../../evaluate/journal/record.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { readSince } from '../option-values.ts';
 import { findRun, withStore } from '../store.ts';
 import { loadScript } from '../script.ts';
 import { oneLine, plural } from '../text.ts';
 
-export interface DiagnoseOptions {
-  readonly since?: string;
-  /** The model of the judge; true without one. */
-  readonly judge?: string | true;
-  readonly script?: string;
-}
-
 /** Runs of the same flow that are read to know what is usual. */
 const PEERS_MAX = 200;
 
-export async function diagnoseCommand(cli: Cli, given: string | undefined, options: DiagnoseOptions): Promise<void> {
+export async function diagnoseCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: Options<'diagnose'>,
+): Promise<void> {
   const since = readSince(options.since, Date.now());
   if (given === undefined && since === undefined)
     throw usage('`diagnose` needs a run, or `--since`', 'Write `sluice diagnose RUN` or `sluice diagnose --since 7d`.');
@@ -46,7 +44,7 @@ export async function diagnoseCommand(cli: Cli, given: string | undefined, optio
 }
 
 /** Null unless the user asks for a judge. */
-function judgeOf(cli: Cli, run: string | undefined, { judge, script }: DiagnoseOptions): JudgeOptions | null {
+function judgeOf(cli: Cli, run: string | undefined, { judge, script }: Options<'diagnose'>): JudgeOptions | null {
   if (judge === undefined && script === undefined) return null;
   if (judge === undefined || run === undefined)
     throw usage(

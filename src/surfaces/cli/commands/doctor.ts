@@ -1,6 +1,7 @@
 /** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
 import { reasonOf } from '../../../runtime/failures.ts';
 import { present } from '../../../expr/present.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { oneLine, plural, table } from '../text.ts';
 import { discoverMcp } from '../../../effects/mcp/discover.ts';
@@ -19,7 +20,7 @@ import { DatabaseSync } from 'node:sqlite';
 export async function doctorCommand(
   cli: Cli,
   files: readonly string[],
-  { connect = false }: { readonly connect?: boolean },
+  { connect = false }: Options<'doctor'>,
 ): Promise<ExitStatus> {
   const needs = await Promise.all(files.map((file) => needsOf(file, connect)));
   const findings = [...(await examine(cli.db)), ...needs.flat()];

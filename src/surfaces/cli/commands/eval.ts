@@ -19,6 +19,7 @@ import { readSuite, type Suite } from '../../evaluate/suite/schema.ts';
 import { runSuite, type SuiteResult } from '../../evaluate/suite/suite.ts';
 import { createChance } from '../../testing/chance.ts';
 import { readBaseline } from '../baseline.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { mistakesIn, requireFlow } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
@@ -26,17 +27,11 @@ import { readText } from '../files.ts';
 import { harmless } from '../code-points.ts';
 import { readWhole, readSince } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
-import { reportFiles, type ReportOptions, writeReports, writeText } from '../report-file.ts';
+import { reportFiles, writeReports, writeText } from '../report-file.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine, plural, table } from '../text.ts';
 
-export interface EvalOptions extends ReportOptions {
-  readonly tag?: readonly string[];
-  readonly model?: string;
-  readonly baseline?: string;
-}
-
-export async function evalCommand(cli: Cli, file: string, options: EvalOptions): Promise<ExitStatus> {
+export async function evalCommand(cli: Cli, file: string, options: Options<'eval'>): Promise<ExitStatus> {
   const files = reportFiles(options);
   const baseline = options.baseline === undefined ? null : readBaseline(options.baseline);
   const { suite, cases, before } = await load(file, options);
@@ -71,7 +66,7 @@ export async function evalCommand(cli: Cli, file: string, options: EvalOptions):
 
 async function load(
   file: string,
-  options: EvalOptions,
+  options: Options<'eval'>,
 ): Promise<{
   readonly suite: Suite;
   readonly cases: readonly PreparedCase[];
@@ -144,17 +139,9 @@ function scriptedModels({ scriptedModels: runs }: SuiteResult): readonly string[
   return [`matrix.models: a script answers in ${which}, so the models change only prices there`];
 }
 
-export interface RecordOptions {
-  readonly flow?: string;
-  readonly name?: string;
-  readonly out?: string;
-  readonly where?: string;
-  readonly sample?: string;
-  readonly since?: string;
-  readonly seed?: string;
-}
+type CaseOptions = Pick<Options<'eval record'>, 'flow' | 'out'>;
 
-export async function recordCommand(cli: Cli, given: string, options: RecordOptions): Promise<ExitStatus> {
+export async function recordCommand(cli: Cli, given: string, options: Options<'eval record'>): Promise<ExitStatus> {
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(cli, store, given);
     const record = recordOf(await readRun(store.journal, run));
@@ -174,7 +161,7 @@ export async function recordCommand(cli: Cli, given: string, options: RecordOpti
 }
 
 /** The same seed chooses the same runs. */
-export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise<ExitStatus> {
+export async function fromRunsCommand(cli: Cli, options: Options<'eval from-runs'>): Promise<ExitStatus> {
   const where = options.where === undefined ? null : condition(options.where);
   const most = readWhole('--sample', options.sample, 1) ?? Infinity;
   const since = readSince(options.since, Date.now()) ?? 0;
@@ -212,7 +199,7 @@ export async function fromRunsCommand(cli: Cli, options: RecordOptions): Promise
 }
 
 /** The id of the flow of `--flow`; null without it. */
-async function flowId({ flow }: RecordOptions): Promise<string | null> {
+async function flowId({ flow }: CaseOptions): Promise<string | null> {
   if (flow === undefined) return null;
   return requireFlow(await compileFile(flow)).id;
 }
@@ -267,13 +254,13 @@ function condition(where: string): (report: { readonly [name: string]: Json }) =
 }
 
 /** The path of the flow, as seen from the suite. */
-function flowPath({ flow = './FLOW.yaml', out }: RecordOptions): string {
+function flowPath({ flow = './FLOW.yaml', out }: CaseOptions): string {
   if (out === undefined) return flow;
   const path = relative(resolve(dirname(out)), resolve(flow));
   return path.startsWith('.') ? path : `.${join('/', path)}`;
 }
 
-function deliver(cli: Cli, text: string, { out }: RecordOptions): void {
+function deliver(cli: Cli, text: string, { out }: CaseOptions): void {
   if (out === undefined) cli.screen.printData(text.trimEnd());
   else {
     writeText(out, text);

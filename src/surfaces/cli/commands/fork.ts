@@ -7,25 +7,15 @@ import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { closing } from '../../closing.ts';
 import { fork, type AgentEdit } from '../../fork.ts';
 import { currentUser } from '../ask-person.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli, type ExitStatus } from '../context.ts';
 import { acceptedCode, withRunSession } from '../continue-run.ts';
 import { readText } from '../files.ts';
 import { followToResult } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { findRun } from '../store.ts';
-import type { WorldOptions } from '../world.ts';
 
-export interface ForkCommandOptions extends WorldOptions {
-  readonly at: string;
-  readonly set?: readonly string[];
-  readonly answer?: readonly string[];
-  readonly agentModel?: readonly string[];
-  readonly instructions?: readonly string[];
-  readonly run?: string;
-  readonly as?: string;
-}
-
-export async function forkCommand(cli: Cli, given: string, options: ForkCommandOptions): Promise<ExitStatus> {
+export async function forkCommand(cli: Cli, given: string, options: Options<'fork'>): Promise<ExitStatus> {
   const at = readWhole('--at', options.at) ?? 0;
   const set = pairs('--set', options.set, 'SLOT=JSON');
   const answers = pairs('--answer', options.answer, 'ASK=CHOICE');
@@ -84,7 +74,7 @@ function parsed(slot: string, text: string): Json {
   }
 }
 
-function agentEdits({ agentModel, instructions }: ForkCommandOptions): { readonly [agent: string]: AgentEdit } {
+function agentEdits({ agentModel, instructions }: Options<'fork'>): { readonly [agent: string]: AgentEdit } {
   const edits: { [agent: string]: AgentEdit } = {};
   for (const [agent, model] of pairs('--agent-model', agentModel, 'AGENT=MODEL')) edits[agent] = { model };
   for (const [agent, text] of pairs('--instructions', instructions, 'AGENT=TEXT'))

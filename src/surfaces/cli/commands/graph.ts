@@ -3,16 +3,16 @@ import type { Direction, Picture } from '../../../compile/picture/picture.ts';
 import { renderDot } from '../../../compile/picture/dot.ts';
 import { renderMermaid } from '../../../compile/picture/mermaid.ts';
 import { renderSvg } from '../../../compile/picture/svg/svg.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { failedCompile, renderAll } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
 
-export interface GraphOptions {
-  readonly format: 'mermaid' | 'dot' | 'svg' | 'json';
-  readonly direction: Direction;
-}
-
-export async function graphCommand(cli: Cli, file: string, { format, direction }: GraphOptions): Promise<ExitStatus> {
+export async function graphCommand(
+  cli: Cli,
+  file: string,
+  { format, direction }: Options<'graph'>,
+): Promise<ExitStatus> {
   const compiled = await compileFile(file);
   const { graph, ok, diagnostics } = compiled.result;
   if (graph === undefined) throw failedCompile(compiled);

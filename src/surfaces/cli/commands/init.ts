@@ -5,18 +5,14 @@ import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { createFolder } from '../../../effects/create-folder.ts';
 import { VERSION } from '../../../effects/package-root.ts';
 import { withCommandName } from '../command-name.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { PROJECT_FILES } from '../init-files.ts';
 import { makeFolder } from '../option-values.ts';
 import { TEMPLATES, type Template } from '../templates/templates.ts';
 import { shellWord } from '../text.ts';
 
-export interface InitOptions {
-  readonly force?: boolean;
-  readonly template?: string;
-}
-
-export async function initCommand(cli: Cli, dir: string, options: InitOptions): Promise<void> {
+export async function initCommand(cli: Cli, dir: string, options: Options<'init'>): Promise<void> {
   const { force = false } = options;
   const { files: project, next } = templateOf(options.template);
   makeFolder('init', dir);

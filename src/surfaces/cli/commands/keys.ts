@@ -1,10 +1,11 @@
 /** `sluice keys`: makes and lists the keys with which people sign their answers. */
+import type { Options } from '../command-table.ts';
 import type { Cli } from '../context.ts';
 import { addKey, listKeys } from '../keys.ts';
 import { table } from '../text.ts';
 import { withCommandName } from '../command-name.ts';
 
-export async function keysAddCommand(cli: Cli, name: string, { out }: { readonly out?: string }): Promise<void> {
+export async function keysAddCommand(cli: Cli, name: string, { out }: Options<'keys add'>): Promise<void> {
   const added = addKey(name, out);
   if (cli.json) cli.printJson(added);
   else {

@@ -9,6 +9,7 @@ import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { discoverMcp, lockDifferences, type Servers } from '../../../effects/mcp/discover.ts';
 import { login } from '../../../effects/mcp/login.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { compileFile, readLock } from '../document.ts';
 import { failedCompile } from '../diagnostics.ts';
@@ -33,7 +34,7 @@ export async function mcpLoginCommand(
   cli: Cli,
   file: string,
   wanted: string | undefined,
-  options: { readonly timeout?: string },
+  options: Options<'mcp login'>,
 ): Promise<void> {
   const timeoutMs = (readWhole('--timeout', options.timeout, 1, DAY_SECONDS) ?? LOGIN_SECONDS) * 1000;
   const servers = Object.entries(await serversIn(file)).filter(([, { oauth }]) => oauth?.login === true);

@@ -13,22 +13,14 @@ import {
 } from '../../../runtime/memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { currentUser } from '../ask-person.ts';
-import type { Cli, OperatorOptions } from '../context.ts';
+import type { OperatorOptions, Options } from '../command-table.ts';
+import type { Cli } from '../context.ts';
 import { readWhole } from '../option-values.ts';
 import { closing } from '../../closing.ts';
 import { demandDatabase, openFor, withStore } from '../store.ts';
 import { iso, framed, oneLine, table } from '../text.ts';
 
-export interface MemoryListOptions {
-  readonly agent?: string;
-  readonly user?: string;
-  readonly share?: string;
-  readonly state?: string;
-  readonly search?: string;
-  readonly limit?: string;
-}
-
-export async function memoryListCommand(cli: Cli, options: MemoryListOptions): Promise<void> {
+export async function memoryListCommand(cli: Cli, options: Options<'memory list'>): Promise<void> {
   const { agent, user, share, state, search } = options;
   const limit = readWhole('--limit', options.limit, 1);
   const now = Date.now();

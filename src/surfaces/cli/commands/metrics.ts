@@ -18,21 +18,14 @@ import {
   type MetricsReport,
 } from '../../evaluate/render/metrics.ts';
 import { readBaseline } from '../baseline.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { reportFiles, writeReports } from '../report-file.ts';
 import { readSince } from '../option-values.ts';
 import { demandFlow, withStore } from '../store.ts';
 import { plural, table } from '../text.ts';
 
-export interface MetricsOptions {
-  readonly since?: string;
-  readonly flow?: string;
-  readonly report?: readonly string[];
-  readonly baseline?: string;
-  readonly gate?: boolean;
-}
-
-export async function metricsCommand(cli: Cli, options: MetricsOptions): Promise<ExitStatus> {
+export async function metricsCommand(cli: Cli, options: Options<'metrics'>): Promise<ExitStatus> {
   const since = readSince(options.since, Date.now());
   const files = reportFiles(options, ['.json', '.md', '.html', '.xml', '.txt']);
   const before = options.baseline === undefined ? null : readBaseline(options.baseline);
@@ -75,7 +68,7 @@ function reportOf(
   samples: readonly RunSample[],
   figures: readonly Figure[],
   comparisons: readonly Comparison[],
-  { since, flow }: MetricsOptions,
+  { since, flow }: Options<'metrics'>,
 ): MetricsReport {
   const which = [flow === undefined ? '' : ` of \`${flow}\``, since === undefined ? '' : ` since ${since}`].join('');
   return { title: 'Metrics', summary: `${plural(samples.length, 'run')}${which}`, figures, samples, comparisons };

@@ -12,6 +12,7 @@ import { withDefinition } from '../../../effects/pins.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { closing } from '../../closing.ts';
 import { currentUser } from '../ask-person.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { withRunSession } from '../continue-run.ts';
 import { requireFlow } from '../diagnostics.ts';
@@ -19,19 +20,13 @@ import { compileFile } from '../document.ts';
 import { followToResult } from '../follow.ts';
 import { findRun, headOf, withStore } from '../store.ts';
 import { plural } from '../text.ts';
-import { defaultModel, type WorldOptions } from '../world.ts';
-
-export interface MigrateCommandOptions extends WorldOptions {
-  readonly dryRun?: boolean;
-  readonly run?: string;
-  readonly as?: string;
-}
+import { defaultModel } from '../world.ts';
 
 export async function migrateCommand(
   cli: Cli,
   given: string,
   file: string,
-  options: MigrateCommandOptions,
+  options: Options<'migrate'>,
 ): Promise<ExitStatus> {
   const compiled = await compileFile(file, defaultModel(options));
   const flow = requireFlow(compiled);

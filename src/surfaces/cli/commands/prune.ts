@@ -6,20 +6,13 @@ import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
 import type { RunEntry, RunScope, Store } from '../../../runtime/ports.ts';
 import { exportTo, forget } from '../../retention.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { makeFolder, readSince, readWhole } from '../option-values.ts';
 import { demandDatabase, demandFlow, openFor } from '../store.ts';
 import { plural } from '../text.ts';
 
-export interface PruneOptions {
-  readonly flow?: string;
-  readonly keep?: string;
-  readonly olderThan?: string;
-  readonly export?: string;
-  readonly dryRun?: boolean;
-}
-
-export async function pruneCommand(cli: Cli, given: PruneOptions): Promise<void> {
+export async function pruneCommand(cli: Cli, given: Options<'prune'>): Promise<void> {
   // The folder of the option starts here; that of `retain` starts at the document.
   const options = given.export === undefined ? given : { ...given, export: resolve(given.export) };
   const rule = ruleOf(options);
@@ -50,7 +43,7 @@ interface Rule {
 }
 
 /** Null: every flow by its own `retain`. */
-function ruleOf({ keep, olderThan, flow }: PruneOptions): Rule | null {
+function ruleOf({ keep, olderThan, flow }: Options<'prune'>): Rule | null {
   const runs = readWhole('--keep', keep);
   const endedBefore = readSince(olderThan, Date.now(), '--older-than');
   if (runs === undefined && endedBefore === undefined) {
@@ -66,7 +59,7 @@ interface Expired {
   readonly folder: string | undefined;
 }
 
-async function expiredRuns(store: Store, options: PruneOptions, rule: Rule | null): Promise<readonly Expired[]> {
+async function expiredRuns(store: Store, options: Options<'prune'>, rule: Rule | null): Promise<readonly Expired[]> {
   const found: Expired[] = [];
   const scopes = scopesOf(await store.roster.list());
   demandFlow(options.flow, scopes);

@@ -1,35 +1,20 @@
 /** `sluice quotas`: the quotas of tenants, their use, and the starts that were refused. `set` and `remove` change one. */
 import { auditShared } from '../../../runtime/journal/audit-checkpoints.ts';
 import type { Shared, OperatorAct, Store } from '../../../runtime/ports.ts';
-import {
-  LIMITS,
-  checkedQuota,
-  takenOf,
-  useAt,
-  type Period,
-  type Quota,
-  type QuotaUse,
-} from '../../../runtime/quotas/quota.ts';
+import { LIMITS, checkedQuota, takenOf, useAt, type Quota, type QuotaUse } from '../../../runtime/quotas/quota.ts';
 import { EVERY_TENANT, QUOTA_PREFIX, USE_PREFIX, setQuota, storedUse } from '../../../runtime/quotas/quotas.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
-import { FAILED, OK, usage, type Cli, type ExitStatus, type OperatorOptions } from '../context.ts';
+import type { OperatorOptions, Options } from '../command-table.ts';
+import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
 import { closing } from '../../closing.ts';
 import { withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
 import { withCommandName } from '../command-name.ts';
-
-export interface QuotaOptions extends OperatorOptions {
-  readonly runs?: string;
-  readonly concurrent?: string;
-  readonly tokens?: string;
-  readonly usd?: string;
-  readonly per?: Period;
-}
 
 export async function quotasCommand(cli: Cli): Promise<ExitStatus> {
   const { quotas, acts, broken } = await withStore(cli, async (store) => ({
@@ -54,7 +39,7 @@ async function brokenIn({ journal, shared }: Store): Promise<string | null> {
   return (await auditShared(shared)).broken ?? (await journal.broken?.()) ?? null;
 }
 
-export async function setQuotaCommand(cli: Cli, tenant: string, options: QuotaOptions): Promise<void> {
+export async function setQuotaCommand(cli: Cli, tenant: string, options: Options<'quotas set'>): Promise<void> {
   const { per, as: by = currentUser(), why = '' } = options;
   const numbers = {
     runs: readWhole('--runs', options.runs),

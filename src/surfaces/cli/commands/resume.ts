@@ -2,6 +2,7 @@
 import type { RunId } from '../../../ir/events.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
 import type { RunEntry, Store, WorkerId } from '../../../runtime/ports.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, statusOfRun, worst, type Cli, type ExitStatus } from '../context.ts';
 import { checkCode, withRecorded } from '../continue-run.ts';
 import { follow, printOutcome } from '../follow.ts';
@@ -11,7 +12,11 @@ import { withSession, type Session } from '../session.ts';
 import { findRun, headOf, withStore } from '../store.ts';
 import type { WorldOptions } from '../world.ts';
 
-export async function resumeCommand(cli: Cli, given: string | undefined, options: WorldOptions): Promise<ExitStatus> {
+export async function resumeCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: Options<'resume'>,
+): Promise<ExitStatus> {
   const look = async (store: Store): Promise<readonly RunId[]> => {
     if (given !== undefined) return [await findRun(cli, store, given)];
     const listed = await store.roster.list({ status: ['pending', 'running', 'suspended'] });

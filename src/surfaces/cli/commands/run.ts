@@ -3,6 +3,7 @@ import { parseJson } from '../../../expr/parse-json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { dirname, resolve } from 'node:path';
+import type { Options } from '../command-table.ts';
 import { USAGE, type Cli, type ExitStatus } from '../context.ts';
 import { discoverMcp, mcpDifferences, serverOf, type Servers } from '../../../effects/mcp/discover.ts';
 import { isScripted } from '../../../effects/scripted/performer.ts';
@@ -20,21 +21,10 @@ import { FROM_STDIN } from '../../../catalog/unnamed-scripts.ts';
 import { readScript } from '../script.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';
-import { defaultModel, type WorldOptions } from '../world.ts';
+import { defaultModel } from '../world.ts';
 import { readText } from '../files.ts';
 
-export interface RunOptions extends WorldOptions {
-  readonly script?: string;
-  readonly input?: string;
-  /** Images and files that come with the input. */
-  readonly attach?: readonly string[];
-  readonly user?: string;
-  readonly run?: string;
-  readonly seed?: string;
-  readonly deadline?: string;
-}
-
-export async function runCommand(cli: Cli, file: string, options: RunOptions): Promise<ExitStatus> {
+export async function runCommand(cli: Cli, file: string, options: Options<'run'>): Promise<ExitStatus> {
   const compiled = await compileWithServers(file, options);
   const flow = requireFlow(compiled);
   await requirePrerequisites(compiled, realCalls(options, flow));
@@ -73,7 +63,7 @@ async function requirePrerequisites(compiled: CompiledFile, real: RealCalls | un
 }
 
 /** With a script: the tools that it does not replace, and that its replies call. */
-function realCalls({ script: file }: RunOptions, flow: CompiledFlow): ScriptedCalls | undefined {
+function realCalls({ script: file }: Options<'run'>, flow: CompiledFlow): ScriptedCalls | undefined {
   const script = file === undefined ? null : readScript(readText(file), file, flow).script;
   if (script === null) return undefined;
   const replies = JSON.stringify(script.agents ?? {});
@@ -98,7 +88,7 @@ interface ScriptedCalls extends RealCalls {
  * Compares the MCP servers that the run calls with the lock file. Without a lock file they are asked for their tools, and the
  * compiled flow records them.
  */
-async function compileWithServers(file: string, options: RunOptions): Promise<CompiledFile> {
+async function compileWithServers(file: string, options: Options<'run'>): Promise<CompiledFile> {
   const compiled = await compileFile(file, defaultModel(options));
   const flow = flowIn(compiled);
   const servers = compiled.result.servers ?? {};

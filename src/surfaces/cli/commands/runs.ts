@@ -4,18 +4,14 @@ import { present } from '../../../expr/present.ts';
 import { RUN_STATES, type RunStatus } from '../../../ir/codes.ts';
 import type { RunEntry, Store } from '../../../runtime/ports.ts';
 import { withCommandName } from '../command-name.ts';
+import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { readWhole } from '../option-values.ts';
 import { withStore } from '../store.ts';
 import { iso, oneLine, plural, table } from '../text.ts';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 
-export interface RunsOptions {
-  readonly state?: string;
-  readonly limit?: string;
-}
-
-export async function runsCommand(cli: Cli, options: RunsOptions): Promise<void> {
+export async function runsCommand(cli: Cli, options: Options<'runs'>): Promise<void> {
   const status = options.state?.split(',').map(stateNamed);
   const limit = readWhole('--limit', options.limit, 1);
   const filter = present({ status, limit });

@@ -1,22 +1,17 @@
 /** `sluice signal`: sends a signal to a run that waits for it, then follows the run until it waits or ends. */
 import { currentUser } from '../ask-person.ts';
+import type { Options } from '../command-table.ts';
 import type { Cli, ExitStatus } from '../context.ts';
 import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
 import { followToResult } from '../follow.ts';
 import { readJson } from '../option-values.ts';
 import { findRun, headOf } from '../store.ts';
-import type { WorldOptions } from '../world.ts';
-
-export interface SignalOptions extends WorldOptions {
-  readonly data?: string;
-  readonly as?: string;
-}
 
 export async function signalCommand(
   cli: Cli,
   given: string,
   name: string,
-  options: SignalOptions,
+  options: Options<'signal'>,
 ): Promise<ExitStatus> {
   const data = readJson('--data', options.data) ?? null;
   const by = options.as ?? currentUser();

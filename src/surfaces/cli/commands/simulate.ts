@@ -11,27 +11,21 @@ import type { Call } from '../../../runtime/ports.ts';
 import type { RealCheck } from '../../evaluate/rehearse/drive.ts';
 import { rehearse, type Rehearsal } from '../../evaluate/rehearse/rehearse.ts';
 import { rehearsalHtml, rehearsalJUnit, rehearsalMarkdown } from '../../evaluate/render/rehearsal.ts';
+import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
 import { failedCompile, requireFlow } from '../diagnostics.ts';
 import { compileFile } from '../document.ts';
 import { readJson, readWhole } from '../option-values.ts';
 import { createProgressBar } from '../progress-bar.ts';
-import { reportFiles, writeReports, type ReportOptions } from '../report-file.ts';
+import { reportFiles, writeReports } from '../report-file.ts';
 import { dollars, grouped, oneLine, plural, shellWord, table } from '../text.ts';
 import { withCommandName } from '../command-name.ts';
-
-export interface SimulateOptions extends ReportOptions {
-  readonly runs?: string;
-  readonly seed?: string;
-  readonly input?: string;
-  readonly untilCoverage?: boolean;
-}
 
 const RUNS = 1000;
 const RUNS_MAX = 1_000_000;
 const COVERAGE_RUNS = 20_000;
 
-export async function simulateCommand(cli: Cli, file: string, options: SimulateOptions): Promise<ExitStatus> {
+export async function simulateCommand(cli: Cli, file: string, options: Options<'simulate'>): Promise<ExitStatus> {
   const untilCoverage = options.untilCoverage === true;
   const runs = readWhole('--runs', options.runs, 1, RUNS_MAX) ?? (untilCoverage ? COVERAGE_RUNS : RUNS);
   const seed = readWhole('--seed', options.seed) ?? 1;

@@ -13,6 +13,7 @@ import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { agentRunTrace } from '../../evaluate/journal/art.ts';
 import { otelTrace } from '../../evaluate/journal/otel.ts';
 import { recordOf } from '../../evaluate/journal/record.ts';
+import type { Options } from '../command-table.ts';
 import type { Cli } from '../context.ts';
 import { readWhole } from '../option-values.ts';
 import { detailOf } from '../view/notices.ts';
@@ -27,15 +28,7 @@ import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { closing } from '../../closing.ts';
 import { isErased } from '../../erased.ts';
 
-export interface TraceOptions {
-  readonly prompts?: boolean;
-  readonly events?: boolean;
-  readonly after?: string;
-  readonly unverified?: boolean;
-  readonly format?: 'events' | 'art' | 'otel';
-}
-
-export async function traceCommand(cli: Cli, given: string, options: TraceOptions): Promise<void> {
+export async function traceCommand(cli: Cli, given: string, options: Options<'trace'>): Promise<void> {
   const after = readWhole('--after', options.after) ?? 0;
   return withRun(cli, given, async ({ journal, shared }, run) => {
     const reading = readOptions(cli, options);

@@ -16,6 +16,7 @@ import { createPublicEvents } from '../../../runtime/report/public-events.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
 import { flagsOf, scriptOf, withCommandName } from '../command-name.ts';
+import type { Options } from '../command-table.ts';
 import { OK, statusOfRun, type Cli, type ExitStatus } from '../context.ts';
 import { printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
@@ -24,20 +25,13 @@ import { findRun, withRun, withStore } from '../store.ts';
 import { noticeOf } from '../view/notices.ts';
 import { lineOf } from '../view/plain.ts';
 
-export interface WatchOptions {
-  readonly after?: string;
-}
-export interface LogsOptions extends WatchOptions {
-  readonly follow?: boolean;
-}
-
-export async function watchCommand(cli: Cli, given: string, options: WatchOptions): Promise<ExitStatus> {
+export async function watchCommand(cli: Cli, given: string, options: Options<'watch'>): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;
   return withRun(cli, given, (store, run) => watchRun(cli, store, run, after));
 }
 
 /** Without a run, the newest one. */
-export async function logsCommand(cli: Cli, given: string | undefined, options: LogsOptions): Promise<ExitStatus> {
+export async function logsCommand(cli: Cli, given: string | undefined, options: Options<'logs'>): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const run = await findRun(cli, store, given ?? (await newestRun(store)));
