@@ -40,7 +40,10 @@ function areBuilt(): boolean {
   if (!existsSync(STAMP)) return false;
   const at = statSync(STAMP).mtimeMs;
   const sources = JSON.parse(readFileSync(STAMP, 'utf8')) as readonly string[];
-  return sources.every((file) => existsSync(file) && statSync(file).mtimeMs <= at);
+  // A folder that was copied from another checkout names the files of that checkout.
+  return (
+    sources[0] === import.meta.filename && sources.every((file) => existsSync(file) && statSync(file).mtimeMs <= at)
+  );
 }
 
 async function build(): Promise<void> {

@@ -12,7 +12,7 @@ const freshPath = freshPaths();
 
 test('a fresh file has every table, all strict, WAL and full synchronisation', () => {
   const db = connect(freshPath(), 100);
-  expect(pragma(db, 'user_version')).toBe(9);
+  expect(pragma(db, 'user_version')).toBe(10);
   expect(pragma(db, 'journal_mode')).toBe('wal');
   expect(pragma(db, 'synchronous')).toBe(2);
   expect(pragma(db, 'foreign_keys')).toBe(1);
@@ -77,6 +77,10 @@ test.each([
   ],
   ["INSERT INTO log (run, after, count, at, body, hash) VALUES (1, 3, 1, 0, 'x', 'x')"],
   ["INSERT INTO log (run, after, count, at, body, hash) VALUES (7, 0, 1, 0, 'x', 'x')"],
+  [
+    "UPDATE ends SET events = 0; INSERT OR REPLACE INTO log (run, after, count, at, body, hash) VALUES (1, 0, 1, 0, 'x', 'x')",
+  ],
+  ["INSERT INTO log (id, run, after, count, at, body, hash) VALUES (-1, 1, 3, 1, 0, 'x', 'x')"],
   [
     "INSERT INTO log (run, after, count, at, body, hash) VALUES (1, 0, 1, 0, 'x', 'x') ON CONFLICT (run, after) DO UPDATE SET body = 'x'",
   ],

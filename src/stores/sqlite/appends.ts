@@ -37,16 +37,18 @@ export class Appends {
 
   store(worker: WorkerId, appends: readonly Append[]): Stored[] {
     const owner = this.#connection.leases.get(worker) ?? this.#findLease(worker);
+    if (appends.some(({ entry }) => entry !== null && !isWorking(entry.status))) this.#connection.checkFile();
     return appends.map((append) => (owner === null ? 'stale' : this.#storeOne(owner, append)));
   }
 
   #storeOne(worker: number, append: Append): Stored {
     const { after, count, at, body, hash, entry, blobs, snapshot, checkpoint } = append;
-    const run = after === 0 ? this.#create(worker, append) : this.#advance(worker, append);
+    const run = after === 0 ? this.#create(worker, append) : this.#find(worker, append);
     if (run === undefined) return 'stale';
-    if (entry !== null && !isWorking(entry.status)) this.#connection.checkFile();
     const { findBlob, insertLog, insertBlob, putSnapshot, insertCheckpoint } = this.#writes;
     insertLog.get(run.id, after, count, at, body, hash);
+    // A trigger compares the append with the end before it.
+    if (after > 0) this.#advance(run, worker, append);
     for (const blob of blobs)
       if (findBlob.get(run.id, blob.hash) === undefined) insertBlob.get(run.id, blob.hash, blob.body);
     if (snapshot !== null) putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
@@ -59,18 +61,20 @@ export class Appends {
     return 'committed';
   }
 
-  #advance(worker: number, append: Append): KnownRun | undefined {
-    const { run: id, after, entry } = append;
+  #find(worker: number, { run: id, after }: Append): KnownRun | undefined {
     const run = this.#connection.known.get(id) ?? this.#findRun(id);
     if (run === undefined || run.end.events !== after) return undefined;
-    if (!mayAppend({ owner: run.owner, status: run.sealed.status }, worker)) return undefined;
+    return mayAppend({ owner: run.owner, status: run.sealed.status }, worker) ? run : undefined;
+  }
+
+  #advance(run: KnownRun, worker: number, append: Append): void {
+    const { entry } = append;
     run.end = endOf(append, run.end.signed);
     if (entry === null) this.#moveEnd(run);
     else {
       this.#changeListing(run, entry, append.at, worker);
       this.#dropEnd(run);
     }
-    return run;
   }
 
   #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, at: number, worker: number): void {

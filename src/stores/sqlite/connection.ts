@@ -47,6 +47,7 @@ export class Connection {
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
   readonly #file: Identity | null;
+  #reads: { readonly work: () => void; readonly reject: (error: unknown) => void }[] = [];
   #fileCheckedAt = -Infinity;
   #commits = 0;
   #seenVersion = -1;
@@ -95,6 +96,24 @@ export class Connection {
   /** Runs the work in one read transaction. */
   read<T>(work: () => T): T {
     return this.#within(this.#statements.beginRead, work);
+  }
+
+  /** Reads requested in the same turn of the event loop share one transaction. */
+  readTogether<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#reads.length === 0) queueMicrotask(() => this.#readAll());
+      this.#reads.push({ work: () => resolve(work()), reject });
+    });
+  }
+
+  #readAll(): void {
+    const reads = this.#reads;
+    this.#reads = [];
+    try {
+      this.read(() => reads.forEach(({ work }) => work()));
+    } catch (error) {
+      for (const { reject } of reads) reject(error);
+    }
   }
 
   /** Changes when another connection has written. Inside a transaction. */
@@ -188,11 +207,21 @@ function identityOf(path: string): Identity | null {
   }
 }
 
+/** Prepares each statement when it is first used: a short command needs few of them. */
 function prepareWith<Texts extends { readonly [name: string]: string }>(
   prepare: (sql: string) => StatementSync,
   texts: Texts,
 ): Statements<Texts> {
-  return Object.fromEntries(Object.entries(texts).map(([name, sql]) => [name, prepare(sql)])) as Statements<Texts>;
+  const statements = {};
+  for (const [name, sql] of Object.entries(texts)) {
+    const get = (): StatementSync => {
+      const value = prepare(sql);
+      Object.defineProperty(statements, name, { value });
+      return value;
+    };
+    Object.defineProperty(statements, name, { get, configurable: true });
+  }
+  return statements as Statements<Texts>;
 }
 
 export type Statements<Texts> = { readonly [Name in keyof Texts]: StatementSync };

@@ -39,7 +39,7 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
     flush,
     load: async (run, options) => load(run, options?.snapshot ?? true),
     page: createPage(connection),
-    broken: async (run) => connection.read(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
+    broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {

@@ -92,7 +92,7 @@ CREATE TRIGGER tombstones_delete BEFORE DELETE ON tombstones
 BEGIN SELECT RAISE(ABORT, 'tombstones are append-only'); END;
 
 CREATE TABLE log (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY CHECK (id > 0),
   run INTEGER NOT NULL,
   after INTEGER NOT NULL,
   count INTEGER NOT NULL CHECK (count > 0),
@@ -101,12 +101,15 @@ CREATE TABLE log (
   hash TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX log_by_run ON log (run, after);
--- Also serves as the foreign key: the first append of a run needs its row in runs.
+-- Also serves as the foreign key: the first append of a run needs its row in runs. A run that works has its end in ends, which is
+-- faster to find than the last row of the log. NEW.id is -1 if the statement names no id.
 CREATE TRIGGER log_insert BEFORE INSERT ON log
 WHEN NEW.after IS NOT coalesce(
+    (SELECT events FROM ends WHERE run = NEW.run),
     (SELECT after + count FROM log WHERE run = NEW.run ORDER BY after DESC LIMIT 1),
     (SELECT 0 FROM runs WHERE id = NEW.run))
-  OR EXISTS (SELECT 1 FROM log WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM log WHERE run = NEW.run AND after = NEW.after)
+  OR (NEW.id > 0 AND EXISTS (SELECT 1 FROM log WHERE id = NEW.id))
 BEGIN SELECT RAISE(ABORT, 'the log is append-only and has no gaps'); END;
 CREATE TRIGGER log_update BEFORE UPDATE ON log
 BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
@@ -202,7 +205,7 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
-const VERSION = 9;
+const VERSION = 10;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
