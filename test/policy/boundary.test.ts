@@ -85,6 +85,9 @@ describe('the manifest', () => {
 describe('mistakes', () => {
   test.each([
     [{ tools: { deny: ['mail.sned'] } }, 'unknown-tool', 'Did you mean `mail.send`?'],
+    [{ tools: { deny: ['mial.*'] } }, 'unknown-tool', 'Did you mean `mail.*`?'],
+    [{ state_writes: ['memroy.*'] }, 'unknown-tool', 'Did you mean `memory.*`?'],
+    [{ state_writes: ['memory.wirte'] }, 'unknown-tool', 'Did you mean `memory.write`?'],
     [{ fail_closed: [{ what: 'x', when: 'amount > 3' }] }, 'unknown-name', undefined],
     [{ fail_closed: [{ what: 'x', when: 'args.amount >' }] }, 'bad-expression', undefined],
     [{ escalation: { denied: 'shrug' } }, 'bad-value', undefined],
@@ -96,6 +99,18 @@ describe('mistakes', () => {
         each.help?.startsWith('Did you mean') === true ? each.help : undefined,
       ]),
     ).toEqual([[code, help]]);
+  });
+
+  test('a pattern that no tool fits is a warning, unless a server may offer such a tool', () => {
+    const found = (pattern: string, more: object = {}) =>
+      compile(document({ tools: { deny: [pattern] } }, {}, more))
+        .diagnostics.filter(({ code }) => code === 'unknown-tool')
+        .map(({ severity, message }) => `${severity}: ${message}`);
+    const at = 'boundary.tools.deny[0]: no tool fits';
+    expect(found('billing.*')).toEqual([`warning: ${at} \`billing.*\` in a boundary`]);
+    const mcp = { mcp: { desk: { command: 'desk-server' } } };
+    for (const pattern of ['desk.*', '*.delete', 'de*', 'desk.drop_*']) expect(found(pattern, mcp)).toEqual([]);
+    expect(found('dsek.*', mcp)).toEqual([`error: ${at} \`dsek.*\` in a boundary`]);
   });
 
   test('a condition that cannot be evaluated closes as well', async () => {

@@ -6,6 +6,7 @@ import { onlyReads } from '../../ir/effect-classes.ts';
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
+import { matches } from './names.ts';
 import { DECISIONS } from './schema/bounds.ts';
 import { MUTATING, PROFILES, speaksOf } from '../../catalog/profiles.ts';
 import type { Effect, Row } from '../../catalog/profiles.ts';
@@ -167,16 +168,6 @@ function isHandover({ def }: Granted): boolean {
 /** True for tools that write the state of this run or of later runs. */
 function writesState(name: string): boolean {
   return name === 'session_context_write' || /^memory[._]/.test(name);
-}
-
-/** `*` matches any text. */
-function matches(patterns: readonly string[] | undefined, name: string): boolean {
-  return (patterns ?? []).some((pattern) => {
-    const parts = pattern.toLowerCase().split('*');
-    return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`).test(
-      name.toLowerCase(),
-    );
-  });
 }
 
 type Decision = (typeof DECISIONS)[number];

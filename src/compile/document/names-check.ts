@@ -7,7 +7,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
-import { declareIds, serverPrefix, type Names, type SectionNames } from './names.ts';
+import { declareIds, matches, serverPrefix, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
 
@@ -34,8 +34,17 @@ export function toolNames(sections: Sections, { tools, servers }: SectionNames):
   const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES]);
   // The tools of a server are known only when it runs, so every name with its prefix counts.
   const isOfServer = (name: string): boolean => servers.poisoned || serverPrefix(name, servers.all) !== undefined;
+  const namespaces = [...declared].flatMap((name) =>
+    name.includes('.') ? [`${name.slice(0, name.lastIndexOf('.'))}.*`] : [],
+  );
   return {
     has: (name) => tools.has(name) || declared.has(name) || isOfServer(name) || serverAllows(sections, name),
+    fits: (pattern) =>
+      tools.poisoned ||
+      servers.poisoned ||
+      [...declared].some((name) => matches([pattern], name)) ||
+      [...servers.all].some((server) => mayMatchUnder(pattern, `${server}.`)),
+    patterns: [...new Set([...namespaces, ...[...servers.all].map((server) => `${server}.*`)])],
     help: (name, otherwise) =>
       servers.all.has(name)
         ? `\`${name}\` is a server: write \`${name}.*\`, or \`${name}.TOOL\` for one of its tools.`
@@ -43,7 +52,19 @@ export function toolNames(sections: Sections, { tools, servers }: SectionNames):
   };
 }
 
-export type KnownTools = Pick<Names, 'has' | 'help'>;
+export interface KnownTools extends Pick<Names, 'has' | 'help'> {
+  /** True where a tool fits the pattern, or a server may offer one that does. */
+  readonly fits: (pattern: string) => boolean;
+  /** One pattern for each group of tools. */
+  readonly patterns: readonly string[];
+}
+
+/** True where the pattern may match a name that starts with `prefix`. */
+function mayMatchUnder(pattern: string, prefix: string): boolean {
+  const fixed = pattern.slice(0, pattern.indexOf('*')).toLowerCase();
+  const start = prefix.toLowerCase();
+  return fixed.startsWith(start) || start.startsWith(fixed);
+}
 
 function serverAllows(sections: Sections, name: string): boolean {
   return Object.values(sections.mcp).some((server) => server.tools?.includes(name) ?? false);

@@ -78,6 +78,16 @@ export function serverPrefix(name: string, servers: Iterable<string>): string | 
   return [...servers].filter((server) => name.startsWith(`${server}.`)).sort((a, b) => b.length - a.length)[0];
 }
 
+/** `*` matches any text. */
+export function matches(patterns: readonly string[] | undefined, name: string): boolean {
+  return (patterns ?? []).some((pattern) => {
+    const parts = pattern.toLowerCase().split('*');
+    return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`).test(
+      name.toLowerCase(),
+    );
+  });
+}
+
 /** Reports an agent that is not declared. `where` is the key that names it. */
 export function checkAgent(agents: Names, id: string | undefined, where: string, at: Range, report: Report): boolean {
   if (id === undefined || agents.has(id)) return true;

@@ -46,18 +46,32 @@ function checkBoundaries({ sections, names }: ReadDocument, report: Report): voi
   function checkOne(boundary: Boundary | undefined, at: Path): void {
     if (boundary === undefined) return;
     for (const row of ['allow', 'approve', 'deny'] as const) checkNames(boundary.tools?.[row], [...at, 'tools', row]);
-    checkNames(boundary.observations, [...at, 'observations']);
+    for (const row of ['observations', 'state_writes'] as const) checkNames(boundary[row], [...at, row]);
     const guard = (index: number) => sections.located(...at, 'fail_closed', index, 'when');
     reportConditions(boundary.fail_closed, guard, GUARD_NAMES, report);
   }
 
   function checkNames(names: readonly string[] | undefined, at: Path): void {
     for (const [index, name] of (names ?? []).entries()) {
-      if (name.includes('*') || known.has(name)) continue;
-      report.error('unknown-tool', sections.at(...at, index), `unknown tool \`${name}\` in a boundary`, {
-        help: known.help(name, 'Declare it under `tools`, or use a pattern such as `mail.*`.'),
-      });
+      if (known.has(name)) continue;
+      if (name.includes('*')) checkPattern(name, [...at, index]);
+      else
+        report.error('unknown-tool', sections.at(...at, index), `unknown tool \`${name}\` in a boundary`, {
+          help: known.help(name, 'Declare it under `tools`, or use a pattern such as `mail.*`.'),
+        });
     }
+  }
+
+  /** A misspelt pattern is an error. A pattern that no tool fits yet may be meant for tools to come. */
+  function checkPattern(pattern: string, at: Path): void {
+    if (known.fits(pattern)) return;
+    const near = nearest(pattern, known.patterns);
+    const message = `no tool fits \`${pattern}\` in a boundary`;
+    if (near === undefined)
+      report.warning('unknown-tool', sections.at(...at), message, {
+        help: 'Declare the tools under `tools`, or remove the pattern.',
+      });
+    else report.error('unknown-tool', sections.at(...at), message, { help: `Did you mean \`${near}\`?` });
   }
 }
 

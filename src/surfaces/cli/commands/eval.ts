@@ -268,32 +268,54 @@ function deliver(cli: Cli, text: string, { out }: CaseOptions): void {
   }
 }
 
-/** The lines that differ, in order: `- ` of the first text, `+ ` of the second. Lines that both texts have are left out. */
+/**
+ * The lines that differ, in order: `- ` of the first text, `+ ` of the second. Lines that both texts have are left out. This is
+ * the algorithm of Myers: its cost grows with the number of differences, not with the product of the lengths. Texts with more
+ * than `MOST_EDITS` differences are listed in full, one after the other.
+ */
 function lineDiff(before: string, after: string): readonly string[] {
   const [a, b] = [before.split('\n'), after.split('\n')];
-  const common = commonLengths(a, b);
+  const rounds = furthest(a, b);
+  if (rounds === null) return [...a.map((line) => `- ${line}`), ...b.map((line) => `+ ${line}`)];
   const lines: string[] = [];
-  let [i, j] = [0, 0];
-  while (i < a.length || j < b.length) {
-    const isSame = i < a.length && j < b.length && a[i] === b[j];
-    const drops = j === b.length || (i < a.length && at(common, i + 1, j) >= at(common, i, j + 1));
-    if (!isSame) lines.push(drops ? `- ${a[i] ?? ''}` : `+ ${b[j] ?? ''}`);
-    if (isSame || drops) i++;
-    if (isSame || !drops) j++;
+  let [x, y] = [a.length, b.length];
+  for (let edits = rounds.length; edits > 0; edits--) {
+    const reached = rounds[edits - 1] as Reached;
+    const from = takesAdded(reached, x - y, edits) ? x - y + 1 : x - y - 1;
+    const isAdded = from > x - y;
+    x = reached.get(from) ?? 0;
+    y = x - from;
+    lines.push(isAdded ? `+ ${b[y] ?? ''}` : `- ${a[x] ?? ''}`);
   }
-  return lines;
+  return lines.reverse();
 }
 
-/** At `[i][j]`: the length of the longest common subsequence of the lines from `i` and from `j` on. */
-function commonLengths(a: readonly string[], b: readonly string[]): readonly Uint32Array[] {
-  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      (lengths[i] as Uint32Array)[j] =
-        a[i] === b[j] ? at(lengths, i + 1, j + 1) + 1 : Math.max(at(lengths, i + 1, j), at(lengths, i, j + 1));
-  return lengths;
+const MOST_EDITS = 2000;
+
+/** The furthest line of the first text on each diagonal (line of the first text less line of the second). */
+type Reached = ReadonlyMap<number, number>;
+
+/** What each round starts from. A round makes one more edit, and the round after the last one reaches both ends. */
+function furthest(a: readonly string[], b: readonly string[]): readonly Reached[] | null {
+  const rounds: Reached[] = [];
+  let reached: Reached = new Map();
+  for (let edits = 0; edits <= MOST_EDITS; edits++) {
+    const next = new Map<number, number>();
+    for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
+      const isAdded = takesAdded(reached, diagonal, edits);
+      let x = edits === 0 ? 0 : isAdded ? (reached.get(diagonal + 1) ?? 0) : (reached.get(diagonal - 1) ?? 0) + 1;
+      while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x++;
+      next.set(diagonal, x);
+      if (x >= a.length && x - diagonal >= b.length) return rounds;
+    }
+    reached = next;
+    rounds.push(reached);
+  }
+  return null;
 }
 
-function at(lengths: readonly Uint32Array[], i: number, j: number): number {
-  return lengths[i]?.[j] ?? 0;
+/** True where the way to this diagonal goes over an added line, not over a removed one. */
+function takesAdded(reached: Reached, diagonal: number, edits: number): boolean {
+  if (diagonal === -edits) return true;
+  return diagonal !== edits && (reached.get(diagonal - 1) ?? 0) < (reached.get(diagonal + 1) ?? 0);
 }
