@@ -306,6 +306,15 @@ describe('declared requests', () => {
     expect(seen).toEqual([]);
   });
 
+  test('a URL that starts with a template gets its scheme and host from there, and the host must be on the list', async () => {
+    const { port, seen } = await serve((_, response) => void response.end('ok'));
+    const { ask } = tools({ http: LOCAL });
+    const api = declared(port, { url: '{{base}}/users/{{id}}' });
+    expect(await ask('t', { base: `http://api.test:${port}`, id: 'a/b' }, api)).toMatchObject({ ok: true });
+    expect(await ask('t', { base: `http://other.test:${port}`, id: '1' }, api)).toMatchObject({ type: 'HostError' });
+    expect(seen.map(({ url }) => url)).toEqual(['/users/a%2Fb']);
+  });
+
   test.each([
     ['/users/{{v}}/echo', '..'],
     ['/users/{{v}}/echo', '.'],

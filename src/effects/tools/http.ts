@@ -172,6 +172,9 @@ function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: 
   };
 }
 
+/** A placeholder at the start of a URL is its scheme and host, as in `{{env.API_URL}}/orders`. It is not encoded. */
+const LEADING = /^\{\{[^{}]*\}\}/;
+
 /** An argument fills one segment of the path. It cannot make the segment `.` or `..`, which would lead elsewhere. */
 function urlOf(template: string, scope: Scope): string {
   const [path = ''] = template.split(/[?#]/, 1);
@@ -180,7 +183,8 @@ function urlOf(template: string, scope: Scope): string {
     if (expanded !== segment && /^(?:\.|%2e){1,2}$/i.test(expanded))
       throw fail('semantic', 'ArgumentError', `\`${segment}\` in the URL would become \`${expanded}\``);
   }
-  return expandText(template, scope, encodeURIComponent);
+  const [start = ''] = LEADING.exec(template) ?? [];
+  return expandText(start, scope) + expandText(template.slice(start.length), scope, encodeURIComponent);
 }
 
 /** The host in a template; null if the host itself contains a placeholder. */
