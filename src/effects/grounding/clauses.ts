@@ -3,8 +3,7 @@
  * is confirmed`), with or without an actor. Questions, offers, denials and conditions are left out.
  */
 import { agentlessIn, subjectIn, thingIn, type Agentless } from './agentless.ts';
-import { passiveClaimIn } from './foreign-passives.ts';
-import { foreignClaimsIn } from './foreign-verbs.ts';
+import { foreignClaimsIn, passiveClaimIn } from './foreign-claims.ts';
 import { ADVERBS, JOINED, isParticiple, stem } from './words.ts';
 
 export interface Clause {

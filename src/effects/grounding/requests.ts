@@ -3,7 +3,7 @@
  * languages. Conditions, denials and nouns (`the order`, `refund status`) ask for nothing.
  */
 import { thingIn } from './agentless.ts';
-import { requestedVerb } from './foreign-verbs.ts';
+import { requestedVerb } from './foreign-claims.ts';
 import { LOOKING, MAKING, isParticiple, stem, stemsIn } from './words.ts';
 
 export interface Request {
