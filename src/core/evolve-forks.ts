@@ -80,7 +80,7 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   enqueue(state, parent.id);
 }
 
-/** Of what the join gathers, what this branch has written. */
+/** The slots that the join gathers and that this branch has written. */
 function handedBack(slots: Slots, before: Slots, gather: ForkState['gather']): Slots {
   if (slots === before) return NOTHING;
   let handed: { [slot: string]: Json } | null = null;

@@ -26,24 +26,24 @@ interface NamedMeter {
   readonly meter: Meter;
 }
 
+/** The meters of a node, by the way in which it charges them. */
 export interface Charges {
-  /** Of a node's meters, those that a visit charges by one. */
+  /** A visit charges them by one. */
   readonly visits: readonly MeterId[] | undefined;
-  /** Of a node's meters, those that compare its effect with the latest ones. */
+  /** They compare the effect of the node with the latest ones. */
   readonly repeats: readonly MeterId[] | undefined;
-  /** Of a node's meters, those that compare the replies of agents. */
+  /** They compare the replies of agents. */
   readonly turns: readonly MeterId[] | undefined;
-  /** Of a node's meters, those that go by the clock. */
+  /** They go by the clock. */
   readonly clocks: readonly MeterId[] | undefined;
-  /** Of the meters that a visit charges, those with a limit. */
+  /** A visit charges them, and they have a limit. */
   readonly limited: readonly NamedMeter[] | undefined;
-  /** Of a node's meters, those for which amounts are reserved before a call. */
+  /** Amounts are reserved for them before a call. */
   readonly reserved: readonly NamedMeter[] | undefined;
-  /** Of a node's meters, those that limit the amount of the whole run. */
+  /** They limit the amount of the whole run. */
   readonly spendable: readonly NamedMeter[] | undefined;
 }
 
-/** Which meters a node charges in which way. */
 export function chargesOf(program: Program, node: Node): Charges {
   const meters = (node.charges ?? []).map((id) => ({ id, meter: meterAt(program, id) }));
   const some = (isWanted: (meter: Meter) => boolean): readonly NamedMeter[] | undefined => {

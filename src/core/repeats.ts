@@ -6,7 +6,7 @@
  * journal always decides the same.
  */
 import { onlyReads } from '../ir/effect-classes.ts';
-import type { Json } from '../expr/json.ts';
+import { mapTexts, type Json } from '../expr/json.ts';
 import type { EffectKey, EventBody, RecentCall, RunState, ThreadId } from '../ir/events.ts';
 import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
@@ -193,18 +193,12 @@ const NUMBER = /^-?\d{1,15}(\.\d{1,15})?$/;
 /** The value with each text of at least four different words as a list of its words. Null if it has no such text. */
 export function inWords(value: Json): Json | null {
   let found = false;
-  const reworded = (part: Json): Json => {
-    if (typeof part === 'string') {
-      const words = [...new Set(part.toLowerCase().match(WORD))].sort();
-      if (words.length < WORDS_MIN) return part;
-      found = true;
-      return words;
-    }
-    if (part === null || typeof part !== 'object') return part;
-    if (Array.isArray(part)) return part.map(reworded);
-    return Object.fromEntries(Object.entries(part).map(([key, each]) => [key, reworded(each)]));
-  };
-  const result = reworded(value);
+  const result = mapTexts(value, (text) => {
+    const words = [...new Set(text.toLowerCase().match(WORD))].sort();
+    if (words.length < WORDS_MIN) return text;
+    found = true;
+    return words;
+  });
   return found ? result : null;
 }
 const WORDS_MIN = 4;

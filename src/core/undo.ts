@@ -1,6 +1,6 @@
 /**
- * How a thread ends. One that failed or was cancelled first undoes what really ran, last in first out, each at most
- * once (L7); a compensation that fails is recorded, the rest still run, and the run asks for a review.
+ * The end of a thread. A thread that failed or was cancelled first undoes the calls that really ran, the last one first, each
+ * at most once (L7). If a compensation fails, that is recorded, the others still run, and the run asks for a review.
  */
 import type { Doing, Ending, EventBody, RunState, Thread, UndoEntry } from '../ir/events.ts';
 import type { LetNode } from '../ir/nodes.ts';

@@ -206,9 +206,9 @@ function join(env: Env, list: Value, separator: Value | undefined): Value {
  * phrase may contain them.
  */
 export const PHRASE_FUNCTIONS: FnTable = {
-  /** Of the phrases, those that are a whole line or begin one, before white space or punctuation; the longest of each line. */
+  /** The phrases that are a whole line, or that begin one and end before white space or punctuation. The longest of each line counts. */
   leading: phrases('leading', true),
-  /** Of the phrases, those that are a whole line. */
+  /** The phrases that are a whole line. */
   alone: phrases('alone', false),
   /** The last line that is not empty, trimmed; null if every line is empty. */
   lastLine: {

@@ -17,6 +17,20 @@ export function sortedText(value: Json): string {
   );
 }
 
+/** The value with every text changed. `rename` changes the names of its fields. */
+export function mapTexts(
+  value: Json,
+  change: (text: string) => Json,
+  rename: (field: string) => string = (field) => field,
+): Json {
+  if (typeof value === 'string') return change(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change, rename));
+  return Object.fromEntries(
+    Object.entries(value).map(([field, each]) => [rename(field), mapTexts(each, change, rename)]),
+  );
+}
+
 /** True for an object that is not a list. */
 export function isRecord(value: unknown): value is { [field: string]: Json } {
   return value !== null && typeof value === 'object' && !Array.isArray(value);

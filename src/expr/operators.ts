@@ -62,7 +62,7 @@ export function guardEquals(env: Env, a: Value, b: Value): boolean {
   return equals(env, x, y);
 }
 
-/** Where one is a number and the other a text that spells one: both as numbers, with a note of the change. */
+/** If one value is a number and the other a text that spells a number, both as numbers. The change is noted. */
 function asNumbers(env: Env, a: Value, b: Value): readonly [Value, Value] {
   if (typeof a === 'string' && isNumber(b)) return [numberIn(env, a), b];
   if (typeof b === 'string' && isNumber(a)) return [a, numberIn(env, b)];

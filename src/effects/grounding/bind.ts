@@ -2,7 +2,7 @@
  * `policy:bind`: fills in the references of an answer. `{{obs.2.total}}` is the field `total` of the second observation of the
  * run. Where values must be bound, a literal amount, date, identifier, name or number that no person gave is refused.
  */
-import { listOf, type Json } from '../../expr/json.ts';
+import { listOf, mapTexts, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
 import { valuesIn } from './read-values.ts';
@@ -43,17 +43,12 @@ type Read = (written: string, number: string, path: string) => Json;
 function fill(text: string, read: Read): string {
   const data = structured(text);
   if (typeof data === 'string') return filledText(text, read);
-  const walk = (value: Json): Json => {
-    if (typeof value === 'string') {
-      const [only] = [...value.matchAll(REFERENCE)];
-      if (only !== undefined && only[0] === value.trim()) return read(only[0], only[1] ?? '', only[2] ?? '');
-      return filledText(value, read);
-    }
-    if (Array.isArray(value)) return value.map(walk);
-    if (value === null || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each)]));
-  };
-  return JSON.stringify(walk(data));
+  const filled = mapTexts(data, (part) => {
+    const [only] = [...part.matchAll(REFERENCE)];
+    if (only !== undefined && only[0] === part.trim()) return read(only[0], only[1] ?? '', only[2] ?? '');
+    return filledText(part, read);
+  });
+  return JSON.stringify(filled);
 }
 
 function filledText(text: string, read: Read): string {

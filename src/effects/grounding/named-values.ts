@@ -93,7 +93,7 @@ function isOddDate(stated: Stated, { line, heading, below }: Line, arrives: bool
   );
 }
 
-/** The words before the value say that something was not found for it. */
+/** The words before the value say that nothing was found for it. */
 function isMissing({ text }: Stated, line: string): boolean {
   const before = line.slice(0, Math.max(0, line.indexOf(text)));
   return NOT_FOUND.test(before.split(/\b(?:but|however|aber)\b/iu).at(-1) ?? '');

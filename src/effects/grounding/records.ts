@@ -148,7 +148,7 @@ function sumsOf(things: readonly Numbers[]): readonly number[] {
   });
 }
 
-/** Of the objects that have all the names, those that have most of them in their own fields. */
+/** The objects that have all the names, and most of them in their own fields. */
 function bestOf(entries: readonly Entry[], names: readonly string[]): readonly Entry[] {
   const fitting = entries
     .filter(({ own, around, dates }) => dates.size > 0 && names.every((name) => own.has(name) || around.has(name)))

@@ -3,7 +3,7 @@
  * An entry needs successful observations that support it; text that outsiders could write keeps it in quarantine; the tenure
  * of its sources limits how long it lasts.
  */
-import { listOf, type Json } from '../../expr/json.ts';
+import { listOf, mapTexts, type Json } from '../../expr/json.ts';
 import type { Instant } from '../../ir/events.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { textOf, type MemoryEntry, type MemorySource } from '../../runtime/memory.ts';
@@ -11,7 +11,6 @@ import type { Observation } from '../grounding/detector.ts';
 import { observedId } from '../grounding/citations.ts';
 import { evidenceOf, judgeUtterance } from '../grounding/grounding.ts';
 import { toolWords } from '../grounding/tool-words.ts';
-import { mapTextsNow } from '../pii/pipeline.ts';
 import { TOKEN } from '../pii/vault.ts';
 import { untrustedInput, vouchingInput } from '../policy/input-trust.ts';
 
@@ -61,7 +60,8 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
 /** A token of personal data means nothing in another run, where the same number may stand for another person. */
 function withoutTokens(value: Json): Json {
   const typeOf = (token: string): string => `[${token.slice(5, token.lastIndexOf('_'))}]`;
-  return mapTextsNow(value, (text) => text.replace(TOKEN, typeOf));
+  const plain = (text: string): string => text.replace(TOKEN, typeOf);
+  return mapTexts(value, plain, plain);
 }
 
 interface Support {
@@ -98,7 +98,7 @@ function unshown({ command, flow }: Call, cited: readonly Observation[]): string
   const evidence = evidenceOf({
     observations: cited,
     told: [textOf(asked), ...(listOf(heard) as readonly Json[]).map(textOf)],
-    // Words of the tool's own description and of field names are no news of the answer.
+    // The description of the tool and the names of fields count as known words.
     given: cited.flatMap(({ tool, result = null }) => [
       flow.tools[tool]?.description ?? '',
       fieldsOf(result).join(' '),

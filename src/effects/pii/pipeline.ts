@@ -2,7 +2,7 @@
  * Replaces personal data by tokens in everything that enters the journal: the input of a run, results of tools, replies of models,
  * answers of people. Tools and agents that the document trusts receive the original values; nothing else does.
  */
-import type { Json } from '../../expr/json.ts';
+import { mapTexts, type Json } from '../../expr/json.ts';
 import type { Settled, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
@@ -159,7 +159,7 @@ class Pipeline {
     given: ReadonlySet<string> = NO_TOKENS,
   ): Promise<{ value: Json; blocked: string[] | null }> {
     const blocked: string[] = [];
-    const safe = await mapTexts(value, null, async (text, field) => {
+    const safe = await protectTexts(value, null, async (text, field) => {
       const found = await this.#find(text, field);
       if (this.policy.mode === 'block') {
         blocked.push(...found.map(({ type }) => type));
@@ -189,13 +189,13 @@ class Pipeline {
   }
 
   restore(run: RunId, value: Json): Json {
-    return mapTextsNow(value, (text) =>
+    const restored = (text: string): string =>
       text.replace(TOKEN, (token) => {
         const original = this.#vault.valueOf(run, token);
         if (original !== null) return original;
         throw fail('semantic', 'UnknownTokenError', `${token} stands for no value of this run`);
-      }),
-    );
+      });
+    return mapTexts(value, restored, restored);
   }
 
   release(run: RunId, value: unknown): void {
@@ -239,7 +239,7 @@ class Pipeline {
 /** Numbers of this length can be card numbers; a shorter one needs a field that says what it is. */
 const NUMBER_DIGITS_MIN = 8;
 
-async function mapTexts(
+async function protectTexts(
   value: Json,
   field: string | null,
   change: (text: string, field: string | null) => Promise<string>,
@@ -252,17 +252,9 @@ async function mapTexts(
     return changed === text ? value : changed;
   }
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return Promise.all(value.map((item) => mapTexts(item, field, change)));
+  if (Array.isArray(value)) return Promise.all(value.map((item) => protectTexts(item, field, change)));
   const entries: [string, Json][] = [];
   for (const [key, item] of Object.entries(value))
-    entries.push([await change(key, ''), await mapTexts(item, key, change)]);
+    entries.push([await change(key, ''), await protectTexts(item, key, change)]);
   return Object.fromEntries(entries);
-}
-
-/** Changes the texts of a value, also the names of its fields. */
-export function mapTextsNow(value: Json, change: (text: string) => string): Json {
-  if (typeof value === 'string') return change(value);
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((item) => mapTextsNow(item, change));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapTextsNow(item, change)]));
 }

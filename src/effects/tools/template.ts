@@ -4,7 +4,7 @@
  * one template keeps its type.
  */
 import { readPath } from '../../core/slots.ts';
-import type { Json } from '../../expr/json.ts';
+import { mapTexts, type Json } from '../../expr/json.ts';
 import { fail, failureOf, PerformError } from '../../runtime/failures.ts';
 import { keysIn } from '../../catalog/providers.ts';
 import type { HoldsSecret } from '../attachments/source.ts';
@@ -25,13 +25,10 @@ export function expandText(template: string, scope: Scope, escape: (text: string
 }
 
 export function expandValue(template: Json, scope: Scope): Json {
-  if (typeof template === 'string') {
-    const whole = /^\{\{\s*([\w.$-]+)\s*\}\}$/.exec(template);
-    return whole === null ? expandText(template, scope) : valueAt(whole[1] as string, scope);
-  }
-  if (template === null || typeof template !== 'object') return template;
-  if (Array.isArray(template)) return template.map((item) => expandValue(item, scope));
-  return Object.fromEntries(Object.entries(template).map(([key, item]) => [key, expandValue(item, scope)]));
+  return mapTexts(template, (text) => {
+    const whole = /^\{\{\s*([\w.$-]+)\s*\}\}$/.exec(text);
+    return whole === null ? expandText(text, scope) : valueAt(whole[1] as string, scope);
+  });
 }
 
 /** The names of all arguments that a template uses. */
