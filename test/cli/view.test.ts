@@ -5,7 +5,7 @@ import type { Event, EventBody } from '../../src/ir/events.ts';
 import { harmless, unpadded } from '../../src/surfaces/cli/code-points.ts';
 import { cut, framed, oneLine, shellWord, table, widthOf, wrap, wrapSentences } from '../../src/surfaces/cli/text.ts';
 import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
-import { lineOf } from '../../src/surfaces/cli/view/plain.ts';
+import { lineOf } from '../../src/surfaces/cli/view/notices.ts';
 import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
 import { createSpending } from '../../src/surfaces/cli/view/spending.ts';
 

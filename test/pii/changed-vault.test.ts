@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { createVault } from '../../src/effects/pii/vault.ts';
 import { openPiiStore } from '../../src/stores/sqlite/pii-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { vaultBeside } from '../../src/surfaces/vault.ts';
+import { vaultBeside } from '../../src/surfaces/world-beside.ts';
 import { folder } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
 

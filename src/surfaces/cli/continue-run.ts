@@ -85,8 +85,10 @@ export function acceptedCode(
   );
 }
 
-/** Throws if something is missing for the calls that follow on a fact. Used before the fact is recorded. */
-export async function requireNext({ store, world }: Session, run: RunId, fact: Fact): Promise<void> {
+/** Checks the code, and throws if something is missing for the calls that follow on a fact. Used before the fact is recorded. */
+export async function requireNext(session: Session, run: RunId, options: CodeOptions, fact: Fact): Promise<void> {
+  await checkCode(session, run, options);
+  const { store, world } = session;
   const read = await readRun(store.journal, run);
   const { functions = [] } = read.state.origin.pins ?? {};
   try {

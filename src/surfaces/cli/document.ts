@@ -3,26 +3,23 @@
  * Mistakes in the document are diagnostics; a file that cannot be read is an error.
  */
 import { present } from '../../expr/present.ts';
-import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { lockFileOf, readMcpLock, type McpLock } from '../../catalog/mcp-lock.ts';
 import { loadCode } from '../../effects/code/load.ts';
-import { priceOf } from '../../effects/models/prices.ts';
 import { requireModel } from '../../effects/models/packages.ts';
 import { targetOf } from '../../effects/models/target.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import { missingPrerequisites, missingServers, type RealCalls } from '../../effects/tools/prerequisites.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
-import { checkPolicy } from '../../effects/policy/cedar.ts';
-import { compile, type CompileResult } from '../../compile/compile.ts';
+import type { CompileResult } from '../../compile/compile.ts';
 import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { FlowTools } from '../../effects/functions/performer.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
 import { isDefinition, type AnyDefinition } from '../library/define/definition.ts';
-import { textReader } from '../library/compile.ts';
+import { compile } from '../library/compile.ts';
 import { readText } from './files.ts';
 
 export interface CompiledFile {
@@ -58,14 +55,7 @@ export function compileAs(
   model?: string,
   mcpLock: McpLock | null | undefined = readLock(file),
 ): CompileResult {
-  return compile(source, {
-    file,
-    hash: (text) => hash('sha256', text, 'hex'),
-    priceOf,
-    checkPolicy,
-    readText: textReader(dirname(file)),
-    ...present({ model, mcpLock: mcpLock ?? undefined }),
-  });
+  return compile(source, { file, ...present({ model, mcpLock: mcpLock ?? undefined }) });
 }
 
 /** The lock file beside the document. Undefined if the file does not exist. */

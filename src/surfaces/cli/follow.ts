@@ -10,15 +10,16 @@ import { askPerson, mayAnswerHere, personHere } from './ask-person.ts';
 import { statusOfRun, type Cli, type ExitStatus } from './context.ts';
 import { headOf } from './store.ts';
 import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from './report-text.ts';
+import type { Screen } from './screen.ts';
 import type { Session } from './session.ts';
 import { nowUnderWay } from './sudden-end.ts';
 import { harmless } from './code-points.ts';
 import { framed, shown } from './text.ts';
 import type { Json } from '../../expr/json.ts';
-import type { View } from './view/progress.ts';
+import { createProgress, type View } from './view/progress.ts';
+import { lineOf } from './view/notices.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createLiveView } from './view/live.ts';
-import { createPlainView } from './view/plain.ts';
 
 /** How often to try to take over a run whose owner died: the old lease must expire first. */
 const NUDGE_MS = 500;
@@ -131,4 +132,20 @@ function interrupted(run: RunId, flags: string): SluiceError {
 function createView(cli: Cli, run: string, flow: CompiledFlow, known: number): View {
   if (cli.quiet || cli.json) return SILENT;
   return cli.screen.live ? createLiveView(run, flow, cli.screen) : createPlainView(flow, known, cli.screen);
+}
+
+/** Progress as plain lines on standard error. */
+function createPlainView(flow: CompiledFlow, known: number, screen: Screen): View {
+  const progress = createProgress(flow);
+  let ended = false;
+  return {
+    take: (event) => {
+      if (ended) return;
+      const notices = progress.take(event);
+      if (event.seq > known) for (const notice of notices) screen.note(lineOf(notice));
+    },
+    hear: () => undefined,
+    pause: () => undefined,
+    end: () => void (ended = true),
+  };
 }

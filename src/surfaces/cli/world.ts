@@ -5,19 +5,11 @@ import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
 import type { ToolFunction } from '../../effects/functions/performer.ts';
 import { isScripted } from '../../effects/scripted/performer.ts';
-import {
-  callsOf,
-  createWorld as composeWorld,
-  type NeededCall,
-  type World as BaseWorld,
-  type WorldToolOptions,
-} from '../../effects/world.ts';
+import { callsOf, type NeededCall, type World as BaseWorld, type WorldToolOptions } from '../../effects/world.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
-import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
-import { vaultBeside } from '../vault.ts';
+import { worldBeside } from '../world-beside.ts';
 import type { Cli } from './context.ts';
 import type { ContinueOptions } from './command-table.ts';
 import { flagsOf } from './command-name.ts';
@@ -51,27 +43,17 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const model = defaultModel(options);
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
-  const vault = vaultBeside(cli.db, (message) => cli.screen.note(message));
-  const attachments = attachmentsBeside(cli.db);
-  const memory = memoryBeside(cli.db);
-  const world = composeWorld({
+  const { world, close } = worldBeside(cli.db, {
+    onNotice: (message) => cli.screen.note(message),
     onMissing,
-    vault,
-    attachments,
     flowTools: definitionTools,
     tools: options.functions ?? {},
-    toolOptions: { ...toolOptionsOf(options), memory },
+    toolOptions: toolOptionsOf(options),
     ...present({ script }),
     ...(script === undefined || options.model !== undefined ? { models: { ...present({ model }), stream } } : {}),
   });
   if (script !== undefined && options.model !== undefined && flow !== undefined)
     cli.hint(partsLine(script, flow, options.model));
-  const close = async (): Promise<void> => {
-    await world.close();
-    await vault.close();
-    attachments.close();
-    await memory.close();
-  };
   return { ...world, close, missing, flags: flagsOf(cli, options) };
 }
 

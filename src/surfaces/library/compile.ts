@@ -33,7 +33,7 @@ export function compile(source: string | object, options: CompileOptions = {}): 
 }
 
 /** Reads the files that a document names. The result is null for a file that cannot be read. */
-export function textReader(folder: string): (file: string) => string | null {
+function textReader(folder: string): (file: string) => string | null {
   return (file) => {
     try {
       return readFileSync(resolve(folder, file), 'utf8');

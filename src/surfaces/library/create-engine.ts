@@ -1,22 +1,19 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
-import { present } from '../../expr/present.ts';
 import { UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
 import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
 import type { RunInput } from '../../effects/attachments/input.ts';
 import type { Script } from '../../effects/scripted/script.ts';
-import { createWorld, type World, type WorldOptions } from '../../effects/world.ts';
+import type { World, WorldOptions } from '../../effects/world.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Origin, Pins, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { newRunId } from '../../runtime/engine/run-id.ts';
-import { attachmentsBeside } from '../../stores/sqlite/attachment-store.ts';
-import { memoryBeside } from '../../stores/sqlite/memory-store.ts';
 import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
 import { createSigner } from '../../runtime/journal/checkpoint.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { readRun } from '../../runtime/journal/read.ts';
-import type { AttachmentStore, Call, Store } from '../../runtime/ports.ts';
+import type { Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
 import { forTenant } from '../../stores/tenant.ts';
 import { compile } from './compile.ts';
@@ -29,7 +26,7 @@ import { migrate, type Migration } from '../migrate/migrate.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
 import { scriptPin } from './recorded-script.ts';
-import { vaultBeside } from '../vault.ts';
+import { worldBeside } from '../world-beside.ts';
 import { worstCases } from '../worst-case.ts';
 
 /**
@@ -209,28 +206,6 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
-}
-
-/** Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. */
-function worldBeside(
-  file: string | undefined,
-  options: WorldOptions & Pick<CreateEngineOptions, 'onNotice'>,
-): { readonly world: World; readonly attachments: AttachmentStore | undefined; close(): Promise<void> } {
-  const vault = file === undefined || options.vault !== undefined ? undefined : vaultBeside(file, options.onNotice);
-  const attachments = file === undefined || options.attachments !== undefined ? undefined : attachmentsBeside(file);
-  const memory = file === undefined || options.toolOptions?.memory !== undefined ? undefined : memoryBeside(file);
-  const world = createWorld({
-    ...options,
-    ...present({ vault, attachments }),
-    ...(memory === undefined ? {} : { toolOptions: { ...options.toolOptions, memory } }),
-  });
-  const close = async (): Promise<void> => {
-    await world.close();
-    await vault?.close();
-    attachments?.close();
-    await memory?.close();
-  };
-  return { world, attachments: options.attachments ?? attachments, close };
 }
 
 /** Compiles each definition once, and makes its functions known. */

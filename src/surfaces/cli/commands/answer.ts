@@ -7,9 +7,9 @@ import type { Store } from '../../../runtime/ports.ts';
 import { currentUser, personHere } from '../ask-person.ts';
 import type { Options } from '../command-table.ts';
 import { usage, type Cli, type ExitStatus } from '../context.ts';
-import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
+import { requireNext, withRunSession } from '../continue-run.ts';
 import { followToResult } from '../follow.ts';
-import { readKey } from '../keys.ts';
+import { readKey } from './keys.ts';
 import { readJson } from '../option-values.ts';
 import type { Session } from '../session.ts';
 import { demandDatabase, headOf } from '../store.ts';
@@ -30,8 +30,7 @@ export async function answerCommand(
     // Without `--as`, the person whose user this is; the user itself if the run has no people.
     const answer = options.as === undefined ? { ...given, by: personHere(flow.people) ?? given.by } : given;
     await demandContent(session, run, id, answer);
-    await checkCode(session, run, options);
-    await requireNext(session, run, { type: 'answer', id, answer });
+    await requireNext(session, run, options, { type: 'answer', id, answer });
     await session.engine.answer(id, answer);
     return followToResult(cli, session, run, seq);
   });

@@ -89,14 +89,7 @@ export async function verifyRunFile(
   return checked.ok ? OK : FAILED;
 }
 
-interface ComparedHeads {
-  readonly heads: string;
-  readonly at: string;
-  readonly runs: number;
-  readonly differences: readonly string[];
-}
-
-export async function comparedHeads(cli: Cli, path: string): Promise<ComparedHeads> {
+export async function comparedHeads(cli: Cli, path: string) {
   if (!existsSync(path)) throw usage(`there is no file \`${path}\``, 'Write one with `sluice audit heads --out FILE`.');
   const heads = readHeadsFile(readFileSync(path, 'utf8'));
   if (heads === null)
@@ -109,6 +102,8 @@ export async function comparedHeads(cli: Cli, path: string): Promise<ComparedHea
   const differences = await withStore(cli, (store) => compareHeads(store, heads));
   return { heads: path, at: iso(heads.at), runs: heads.runs.length, differences };
 }
+
+type ComparedHeads = Awaited<ReturnType<typeof comparedHeads>>;
 
 export function printHeads(cli: Cli, { heads, at, runs, differences }: ComparedHeads): void {
   for (const difference of differences) noteError(cli.screen, 'chain-broken', difference);

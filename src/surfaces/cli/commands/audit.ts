@@ -2,9 +2,9 @@
 import { audit, type Audit } from '../../../runtime/journal/audit.ts';
 import { withAttachments } from '../../../runtime/journal/audit-attachments.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
-import { auditTombstones, type TombstoneAudit } from '../../../runtime/journal/audit-entry.ts';
-import { auditShared, withCheckpoints, type SharedAudit } from '../../../runtime/journal/audit-checkpoints.ts';
-import { auditMemory, type MemoryAudit } from '../../../runtime/journal/audit-memory.ts';
+import { auditTombstones } from '../../../runtime/journal/audit-entry.ts';
+import { auditShared, withCheckpoints } from '../../../runtime/journal/audit-checkpoints.ts';
+import { auditMemory } from '../../../runtime/journal/audit-memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { publicKeyText } from '../../../runtime/journal/checkpoint.ts';
 import { streamRun } from '../../../runtime/journal/read.ts';
@@ -48,7 +48,7 @@ function isIntact({ runs, tombstones, shared, memory, store }: Audited): boolean
   return runs.every((each) => each.ok) && [tombstones, shared, memory, store].every((each) => each.ok);
 }
 
-async function auditAll(cli: Cli, given: string | undefined, trusted: string | null): Promise<Audited> {
+async function auditAll(cli: Cli, given: string | undefined, trusted: string | null) {
   return withStore(cli, async (store) => {
     const ids =
       given === undefined ? (await store.roster.list()).map(({ run }) => run) : [await findRun(cli, store, given)];
@@ -62,20 +62,10 @@ async function auditAll(cli: Cli, given: string | undefined, trusted: string | n
   });
 }
 
-interface Audited {
-  readonly runs: readonly Audit[];
-  readonly tombstones: TombstoneAudit;
-  readonly shared: SharedAudit;
-  readonly memory: MemoryAudit;
-  readonly store: StoreAudit;
-}
-/** The seals of the database: sums over its lists. */
-interface StoreAudit {
-  readonly ok: boolean;
-  readonly broken: string | null;
-}
+type Audited = Awaited<ReturnType<typeof auditAll>>;
 
-async function auditStore({ journal }: Store): Promise<StoreAudit> {
+/** The seals of the database: sums over its lists. */
+async function auditStore({ journal }: Store) {
   const broken = (await journal.broken?.()) ?? null;
   return { ok: broken === null, broken };
 }

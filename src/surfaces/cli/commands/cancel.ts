@@ -2,7 +2,7 @@
 import { currentUser } from '../ask-person.ts';
 import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
-import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
+import { requireNext, withRunSession } from '../continue-run.ts';
 import { follow } from '../follow.ts';
 import { failureLine, verdictLine } from '../report-text.ts';
 import { findWholeRun, headOf } from '../store.ts';
@@ -12,8 +12,7 @@ export async function cancelCommand(cli: Cli, given: string, options: Options<'c
   const { as: by = currentUser(), why = '' } = options;
   return withRunSession(cli, findWholeRun, given, options, async (session, run) => {
     const { seq } = await headOf(session.store, run);
-    await checkCode(session, run, options);
-    await requireNext(session, run, { type: 'cancel', by, why });
+    await requireNext(session, run, options, { type: 'cancel', by, why });
     await session.engine.cancel(run, by, options.why);
     const report = await follow(cli, session, run, seq);
     if (cli.json) cli.printJson(report);

@@ -9,12 +9,6 @@ import type { Cli } from '../context.ts';
 import { findRun, withStore } from '../store.ts';
 import { oneLine } from '../text.ts';
 
-interface Difference {
-  readonly what: string;
-  readonly a: unknown;
-  readonly b: unknown;
-}
-
 /** Exit 0 also where they differ: that is the result, not a failure. */
 export async function diffCommand(cli: Cli, first: string, second: string): Promise<void> {
   const [a, b] = await withStore(
@@ -71,7 +65,7 @@ function countsOf({ wallClockSeconds: _seconds, ...counts }: { readonly [dimensi
   return counts;
 }
 
-function differencesOf(a: RunFacts, b: RunFacts): Difference[] {
+function differencesOf(a: RunFacts, b: RunFacts) {
   const single = Object.keys(a.single).flatMap((what) =>
     isDeepStrictEqual(a.single[what], b.single[what]) ? [] : [{ what, a: a.single[what], b: b.single[what] }],
   );

@@ -53,13 +53,7 @@ export async function migrateCommand(
   });
 }
 
-interface Versions {
-  readonly run: RunId;
-  readonly from: string;
-  readonly to: string;
-}
-
-async function versionOf(cli: Cli, store: Store, given: string, { hash }: CompiledFlow): Promise<Versions> {
+async function versionOf(cli: Cli, store: Store, given: string, { hash }: CompiledFlow) {
   const run = await findRun(cli, store, given);
   const { state } = await readRun(store.journal, run);
   if (state.flow === hash)
@@ -67,7 +61,7 @@ async function versionOf(cli: Cli, store: Store, given: string, { hash }: Compil
   return { run, from: state.flow, to: hash };
 }
 
-function printFit(cli: Cli, versions: Versions, misfits: readonly Misfit[]): ExitStatus {
+function printFit(cli: Cli, versions: Awaited<ReturnType<typeof versionOf>>, misfits: readonly Misfit[]): ExitStatus {
   const fits = misfits.length === 0;
   const list = misfits.map(({ part, problem }) => `  ${part}: ${problem}`);
   cli.show({ ...versions, fits, misfits }, () =>

@@ -2,7 +2,7 @@
 import { currentUser } from '../ask-person.ts';
 import type { Options } from '../command-table.ts';
 import type { Cli, ExitStatus } from '../context.ts';
-import { checkCode, requireNext, withRunSession } from '../continue-run.ts';
+import { requireNext, withRunSession } from '../continue-run.ts';
 import { followToResult } from '../follow.ts';
 import { readJson } from '../option-values.ts';
 import { findRun, headOf } from '../store.ts';
@@ -16,9 +16,8 @@ export async function signalCommand(
   const data = readJson('--data', options.data) ?? null;
   const by = options.as ?? currentUser();
   return withRunSession(cli, findRun, given, options, async (session, run) => {
-    await checkCode(session, run, options);
     const { seq } = await headOf(session.store, run);
-    await requireNext(session, run, { type: 'signal', name, data, by });
+    await requireNext(session, run, options, { type: 'signal', name, data, by });
     await session.engine.signal(run, name, { data, by });
     return followToResult(cli, session, run, seq);
   });

@@ -22,8 +22,7 @@ import { printOutcome } from '../follow.ts';
 import { readWhole } from '../option-values.ts';
 import { onInterrupt } from '../session.ts';
 import { findRun, withRun, withStore } from '../store.ts';
-import { noticeOf } from '../view/notices.ts';
-import { lineOf } from '../view/plain.ts';
+import { lineOf, noticeOf } from '../view/notices.ts';
 
 export async function watchCommand(cli: Cli, given: string, options: Options<'watch'>): Promise<ExitStatus> {
   const after = readWhole('--after', options.after) ?? 0;

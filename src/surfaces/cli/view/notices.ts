@@ -3,23 +3,32 @@ import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine, plural, seconds } from '../text.ts';
 
 export interface Notice {
-  readonly kind:
-    | 'entered'
-    | 'ended'
-    | 'failed'
-    | 'waiting'
-    | 'answered'
-    | 'tool'
-    | 'refused'
-    | 'retry'
-    | 'trouble'
-    | 'undo'
-    | 'undone'
-    | 'stopped'
-    | 'skipped';
+  readonly kind: keyof typeof LABELS;
   readonly node: string;
   readonly text: string;
   readonly ms?: number;
+}
+
+/** The first word of the line of a notice. */
+const LABELS = {
+  entered: 'enter',
+  ended: 'done',
+  failed: 'failed',
+  waiting: 'waiting',
+  answered: 'answer',
+  tool: 'tool',
+  refused: 'refused',
+  retry: 'retry',
+  trouble: 'trouble',
+  undo: 'undo',
+  undone: 'undone',
+  stopped: 'stopped',
+  skipped: 'skipped',
+} as const;
+
+export function lineOf({ kind, node, text, ms }: Notice): string {
+  const detail = text === '' ? '' : `  ${oneLine(text, 300)}`;
+  return `${LABELS[kind].padEnd(8)}${node === '' ? '' : ` ${oneLine(node)}`}${detail}${ms === undefined ? '' : `  ${seconds(ms)}`}`;
 }
 
 type Of<Type extends StoryEvent['type']> = Extract<StoryEvent, { readonly type: Type }>;

@@ -2,29 +2,20 @@
  * A run as the detectors of pathologies see it: replies, tool calls, refusals, tripped limits, questions, plans, memory. It is
  * built from a journal; recorded agents of other systems can be brought into the same form.
  */
+import { authorOf } from '../../../core/failure.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
-import type { CompiledFlow, Meter, Node, ToolDef } from '../../../ir/nodes.ts';
-import type { Event } from '../../../ir/events.ts';
+import type { CompiledFlow, Node, ToolDef } from '../../../ir/nodes.ts';
 import type { MadeDecision } from '../../../runtime/report/decisions.ts';
 import { flat } from '../../../effects/policy/sources.ts';
 import type { Attempt, CallRecord, PlanVersion, RefusedCall, RunRecord } from '../journal/record.ts';
 
-export interface ToolStep {
-  /** The event that requested the call. */
-  readonly seq: number;
-  readonly at: number;
-  readonly agent: string | null;
-  readonly node: string;
+export interface ToolStep extends Pick<CallRecord, 'seq' | 'at' | 'agent' | 'node' | 'print' | 'proposed'> {
   readonly tool: string;
   readonly args: Json;
-  /** Tool and arguments as one text. */
-  readonly print: string;
   readonly effect: ToolDef['effect'];
   readonly idempotent: boolean;
   /** A call costs money. */
   readonly paid: boolean;
-  /** A model proposed the call. */
-  readonly proposed: boolean;
   readonly ok: boolean;
   readonly result: Json;
   readonly error: { readonly class: string; readonly type: string; readonly message: string } | null;
@@ -34,12 +25,9 @@ export interface ToolStep {
   /** The person who approved the call. */
   readonly approvedBy: string | null;
 }
-export interface ReplyStep {
-  readonly seq: number;
+export interface ReplyStep extends Pick<CallRecord, 'seq' | 'at' | 'node'> {
   readonly settled: number;
-  readonly at: number;
   readonly agent: string;
-  readonly node: string;
   readonly branch: string;
   readonly text: string;
   readonly proposes: readonly { readonly tool: string; readonly args: Json }[];
@@ -48,31 +36,6 @@ export interface ReplyStep {
   readonly reflection: boolean;
   /** Replies that were tried again or refused because of their form. */
   readonly invalid: readonly number[];
-}
-interface Trip {
-  readonly seq: number;
-  readonly unit: Meter['unit'];
-  readonly label: string;
-  readonly node: string;
-  readonly why: 'limit' | 'foreseen';
-  readonly noted: boolean;
-}
-interface QuestionStep {
-  readonly seq: number;
-  readonly at: number;
-  readonly node: string;
-  readonly about: string;
-  readonly answeredAt: number | null;
-  readonly expired: boolean;
-  readonly open: boolean;
-}
-interface MemoryStep {
-  readonly seq: number;
-  readonly kind: 'write' | 'read';
-  readonly stored: boolean;
-  readonly supported: boolean;
-  readonly reason: string;
-  readonly entries: readonly Json[];
 }
 export interface Trajectory {
   readonly run: string;
@@ -87,10 +50,10 @@ export interface Trajectory {
   readonly calls: readonly ToolStep[];
   readonly replies: readonly ReplyStep[];
   readonly refused: readonly RefusedCall[];
-  readonly trips: readonly Trip[];
-  readonly questions: readonly QuestionStep[];
+  readonly trips: ReturnType<typeof tripsIn>;
+  readonly questions: readonly ReturnType<typeof questionStep>[];
   readonly plans: readonly PlanVersion[];
-  readonly memory: readonly MemoryStep[];
+  readonly memory: ReturnType<typeof memoryStep>;
   /** Lists that a fork went over. */
   readonly forks: readonly { readonly seq: number; readonly node: string; readonly items: readonly Json[] }[];
   readonly lateJoins: readonly { readonly seq: number; readonly node: string }[];
@@ -128,7 +91,7 @@ export function trajectoryOf(record: RunRecord): Trajectory {
     replies: calls.filter(({ kind }) => kind === 'model').map((call) => replyStep(record, call)),
     refused,
     trips: tripsIn(record),
-    questions: calls.flatMap((call) => (call.question === null ? [] : [questionStep(call, read.events)])),
+    questions: calls.flatMap((call) => (call.question === null ? [] : [questionStep(call)])),
     plans,
     memory: calls.flatMap(memoryStep),
     // The calls of one reply are a list too, and not a list of tasks.
@@ -140,7 +103,7 @@ export function trajectoryOf(record: RunRecord): Trajectory {
     ),
     missing: read.events.flatMap((event) =>
       event.type === 'value.missing'
-        ? [{ seq: event.seq, node: nameAt(record, event.node), paths: event.paths.map((path) => path.join('.')) }]
+        ? [{ seq: event.seq, node: nameAt(flow.nodes, event.node), paths: event.paths.map((path) => path.join('.')) }]
         : [],
     ),
     failedChecks: calls.flatMap(failedCheck),
@@ -227,9 +190,9 @@ function contentOf(attempt: Attempt | undefined): Pick<ReplyStep, 'text' | 'prop
   };
 }
 
-function tripsIn(record: RunRecord): readonly Trip[] {
-  const { meters } = record.read.program.flow;
-  return record.read.events.flatMap((event) => {
+function tripsIn({ read }: RunRecord) {
+  const { meters, nodes } = read.program.flow;
+  return read.events.flatMap((event) => {
     if (event.type !== 'meter.tripped') return [];
     const meter = meters[event.meter];
     return [
@@ -237,7 +200,7 @@ function tripsIn(record: RunRecord): readonly Trip[] {
         seq: event.seq,
         unit: meter?.unit ?? ('visits' as const),
         label: meter?.label ?? event.meter,
-        node: nameAt(record, event.node),
+        node: nameAt(nodes, event.node),
         why: event.why,
         noted: event.noted === true,
       },
@@ -245,9 +208,8 @@ function tripsIn(record: RunRecord): readonly Trip[] {
   });
 }
 
-function questionStep({ seq, at, node, name, key, attempts }: CallRecord, events: readonly Event[]): QuestionStep {
+function questionStep({ seq, at, node, name, attempts, dropped }: CallRecord) {
   const answer = attempts.at(-1);
-  const dropped = events.some((event) => event.type === 'effect.dropped' && event.key === key);
   return {
     seq,
     at,
@@ -255,18 +217,18 @@ function questionStep({ seq, at, node, name, key, attempts }: CallRecord, events
     about: name,
     answeredAt: answer?.at ?? null,
     expired: isRecord(answer?.value) && answer.value['expired'] === true,
-    open: answer === undefined && !dropped,
+    open: answer === undefined && dropped === null,
   };
 }
 
-function memoryStep({ kind, name, attempts, seq, input }: CallRecord): readonly MemoryStep[] {
+function memoryStep({ kind, name, attempts, seq, input }: CallRecord) {
   if (kind !== 'check' || (name !== 'memory.write' && name !== 'memory.read')) return [];
   const value = isRecord(attempts.at(-1)?.value) ? (attempts.at(-1)?.value as { readonly [field: string]: Json }) : {};
   const cited = input['citations'];
   return [
     {
       seq,
-      kind: name === 'memory.write' ? 'write' : 'read',
+      kind: name === 'memory.write' ? ('write' as const) : ('read' as const),
       stored: value['ok'] === true,
       supported: isSupported(value, Array.isArray(cited) ? cited : []),
       reason: String(value['reason'] ?? ''),
@@ -291,7 +253,7 @@ function failedCheck({ kind, name, attempts, seq, verdict, input }: CallRecord):
   return [{ seq: verdict?.seq ?? seq, check, reason: String(value['reason'] ?? ''), grounding }];
 }
 
-function nameAt({ read }: RunRecord, id: string): string {
-  const node = read.program.flow.nodes[id];
-  return node === undefined ? id : (node.label.authored ?? node.label.name);
+function nameAt(nodes: CompiledFlow['nodes'], id: string): string {
+  const node = nodes[id];
+  return node === undefined ? id : authorOf(node);
 }

@@ -35,7 +35,7 @@ export function agentRunTrace(record: RunRecord) {
     tool_calls: tracedCalls(record),
     budget_vector: budgetVector(flow, report, read.state.raised ?? {}),
     validation_results: calls.flatMap(validationsOf),
-    escalation_events: calls.flatMap((call) => escalationsOf(call, read.events)),
+    escalation_events: calls.flatMap(escalationsOf),
     terminal_code: report.code,
   };
 }
@@ -155,12 +155,11 @@ function kindOf({ kind, name }: CallRecord): string | null {
   return name.startsWith('policy:') ? 'safety' : 'acceptance';
 }
 
-function escalationsOf({ question, seq, key, attempts }: CallRecord, events: readonly Event[]) {
+function escalationsOf({ question, seq, attempts, dropped }: CallRecord) {
   if (question === null) return [];
   const answer = attempts.at(-1);
   const fields = isRecord(answer?.value) ? answer.value : {};
-  const dropped = events.find((event) => event.type === 'effect.dropped' && event.key === key);
-  const outcome = answer === undefined ? (dropped === undefined ? 'open' : 'closed') : 'answered';
+  const outcome = answer === undefined ? (dropped === null ? 'open' : 'closed') : 'answered';
   return [
     {
       seq,
@@ -170,7 +169,7 @@ function escalationsOf({ question, seq, key, attempts }: CallRecord, events: rea
       requested_by: question.askedBy,
       decision: typeof fields['choice'] === 'string' ? fields['choice'] : null,
       decided_by: typeof fields['by'] === 'string' ? fields['by'] : null,
-      decided_at_seq: answer?.seq ?? dropped?.seq ?? null,
+      decided_at_seq: answer?.seq ?? dropped,
       outcome: fields['expired'] === true ? 'expired' : outcome,
     },
   ];

@@ -6,25 +6,12 @@ import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { agentRunTrace } from './art.ts';
 import type { RunRecord } from './record.ts';
 
-export interface Explanation {
-  readonly sentence: string;
-  readonly allowed: {
-    readonly tools: readonly string[];
-    readonly agents: readonly string[];
-    readonly limits: readonly string[];
-  };
-  readonly path: readonly string[];
-  readonly tools: {
-    readonly [tool: string]: { readonly calls: number; readonly failed: number; readonly refused: number };
-  };
-  readonly spent: readonly string[];
-  readonly state: { readonly updates: number; readonly verified: number };
-  readonly end: string;
-  /** The notable events, in order. */
-  readonly detail: readonly { readonly seq: number; readonly text: string }[];
+export function explain(record: RunRecord) {
+  const parts = partsOf(record);
+  return { sentence: sentenceOf(parts), ...parts, detail: detailOf(record) };
 }
 
-export function explain(record: RunRecord): Explanation {
+function partsOf(record: RunRecord) {
   const trace = agentRunTrace(record);
   const { report } = record;
   const tools: { [tool: string]: { calls: number; failed: number; refused: number } } = {};
@@ -34,7 +21,7 @@ export function explain(record: RunRecord): Explanation {
     else entry.calls += 1;
     if (status === 'failed') entry.failed += 1;
   }
-  const parts = {
+  return {
     allowed: allowedIn(record),
     path: report.path,
     tools,
@@ -45,10 +32,9 @@ export function explain(record: RunRecord): Explanation {
     },
     end: endOf(record),
   };
-  return { sentence: sentenceOf(parts), ...parts, detail: detailOf(record) };
 }
 
-function sentenceOf({ allowed, path, tools, spent, state, end }: Omit<Explanation, 'sentence' | 'detail'>): string {
+function sentenceOf({ allowed, path, tools, spent, state, end }: ReturnType<typeof partsOf>): string {
   const may = allowed.tools.length === 0 ? 'call no tools' : `call ${listed(allowed.tools)}`;
   const within = allowed.limits.length === 0 ? '' : ` within ${listed(allowed.limits)}`;
   const called = Object.entries(tools).map(([tool, { calls, refused }]) =>
@@ -74,7 +60,7 @@ function listed(names: readonly string[]): string {
 }
 
 /** Tools of agents, and tools that the author called in the flow. */
-function allowedIn({ read }: RunRecord): Explanation['allowed'] {
+function allowedIn({ read }: RunRecord) {
   const { flow } = read.program;
   const nodes = Object.values(flow.nodes).flatMap((node) =>
     node.op === 'do' && node.effect.kind === 'tool' ? [node.effect.tool] : [],
@@ -142,7 +128,8 @@ const TEXTS: Texts = {
   'run.ended': ({ code }) => `ended with ${code}`,
 };
 
-function detailOf({ read }: RunRecord): Explanation['detail'] {
+/** The notable events, in order. */
+function detailOf({ read }: RunRecord) {
   const narrate = createNarrator(read.program);
   return read.events.flatMap((event) =>
     narrate(event).flatMap((each) => {

@@ -46,6 +46,8 @@ export interface CallRecord {
   readonly attempts: Attempt[];
   readonly retries: { readonly seq: number; readonly error: ErrorRecord }[];
   verdict: { readonly seq: number; readonly accepted: boolean; readonly error: ErrorRecord | null } | null;
+  /** The event that closed a question without an answer. */
+  dropped: number | null;
 }
 /** A proposed call that a check held back. */
 export interface RefusedCall {
@@ -108,6 +110,9 @@ function enter(fold: Fold, state: RunState, event: Event): void {
     case 'effect.judged':
       judged(fold.calls.get(event.key), event);
       return;
+    case 'effect.dropped':
+      dropped(fold.calls.get(event.key), event);
+      return;
     case 'slots.written':
       written(fold, state, event);
       return;
@@ -151,7 +156,12 @@ function addCall(
     attempts: [],
     retries: [],
     verdict: null,
+    dropped: null,
   });
+}
+
+function dropped(call: CallRecord | undefined, { seq }: Of<'effect.dropped'>): void {
+  if (call !== undefined) call.dropped ??= seq;
 }
 
 /** Name and arguments as one text. The order of the fields does not matter. */

@@ -2,8 +2,7 @@
  * An agent as a judge. It sees the input, the output and the criteria, and replies `{ "pass": …, "reason": … }`. Under a script
  * it is the agent `judge`; otherwise `judge.model` names its model.
  */
-import { hash } from 'node:crypto';
-import { compile } from '../../../compile/compile.ts';
+import { compile } from '../../library/compile.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import type { PreparedCase } from './modes.ts';
@@ -45,5 +44,5 @@ export function judgeFlow(
     agents: [{ id: 'judge', instructions, output }],
     flow: { id, entry: 'judge', nodes: [{ id: 'judge', type: 'agent', agent: 'judge', input }] },
   };
-  return compile(document, { hash: (text) => hash('sha256', text, 'hex') }).flow as CompiledFlow;
+  return compile(document).flow as CompiledFlow;
 }

@@ -24,12 +24,7 @@ export interface PrepareOptions {
   readonly model?: string;
 }
 
-export interface PreparedSuite {
-  readonly flow: CompiledFlow;
-  readonly cases: readonly PreparedCase[];
-}
-
-export async function prepareSuite(options: PrepareOptions): Promise<PreparedSuite> {
+export async function prepareSuite(options: PrepareOptions) {
   const { suite, dir, tags } = options;
   const file = join(dir, suite.flow);
   const chosen = (suite.cases ?? []).filter(
