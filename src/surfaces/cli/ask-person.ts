@@ -36,15 +36,15 @@ export async function askPerson(
   const choice = typed === null ? undefined : chosen(typed, options);
   if (choice === undefined || choice === LATER) return null;
   const needs = question.needs[choice];
-  const said = needs === undefined ? '' : await content(question, needs, interrupted);
-  if (said === null) return null;
+  const added = needs === undefined ? '' : await content(question, needs, interrupted);
+  if (added === null) return null;
   return {
     id: question.id,
     answer: {
       choice,
       by,
       payload: question.payloadHash,
-      ...(needs === undefined ? {} : needs === 'edit' ? { edit: parsed(said) } : { text: said }),
+      ...(needs === undefined ? {} : needs === 'edit' ? { edit: parsed(added) } : { text: added }),
     },
   };
 }
@@ -97,7 +97,7 @@ export function chosen(typed: string, options: readonly string[]): string | unde
   return begun.length === 1 ? begun[0] : undefined;
 }
 
-/** Asks until `problemOf` finds none. Null on Ctrl-C, on Ctrl-D and when the command is interrupted. */
+/** Asks again until `problemOf` returns null. The result is null on Ctrl-C, on Ctrl-D and when the command is interrupted. */
 export function prompt(
   text: string,
   interrupted: Promise<unknown>,
@@ -144,7 +144,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** The id of the person whom the user of this process is, by `people`. Undefined if no person has this user. */
+/** The person in `people` whose user runs this process. Undefined if there is no such person. */
 export function personHere(people: PeopleDef | undefined): string | undefined {
   const user = currentUser();
   return Object.keys(people ?? {}).find(

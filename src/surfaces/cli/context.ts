@@ -25,7 +25,7 @@ export interface Cli extends GlobalOptions {
   printJson(value: unknown): void;
   /** Prints the JSON document with `--json`, and otherwise the text. */
   show(json: unknown, text: () => string): void;
-  /** Prints rows under their heads, or the hint `none` if there are none. */
+  /** Prints rows under their heads. Without rows, prints the hint `none`. */
   printTable(heads: readonly string[], rows: readonly (readonly string[])[], none: string): void;
 }
 
@@ -60,7 +60,7 @@ export const OK = 0 as const;
 export const FAILED = 1 as const;
 export const USAGE = 2 as const;
 const WAITING = 3 as const;
-/** A command that returns none has done its work. */
+/** A command that returns no status exits with 0. */
 export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING;
 
 export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus {

@@ -122,7 +122,7 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
 interface Log {
   /** The public events of a journal event. */
   events(event: ChainedEvent): readonly RunEvent[];
-  /** The same as lines for people; many events give none. */
+  /** The same as lines for people. Many events have no line. */
   lines(event: ChainedEvent): readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The line that a person sees for one public event. Many events give none. */
+/** The line that a person sees for one public event. Many events have no line. */
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine, plural, seconds } from '../text.ts';
 

@@ -7,7 +7,7 @@ export interface Comparison {
   readonly before: number;
   /** Null if the metric has no value any more. That counts as worse: nothing shows that it still holds. */
   readonly now: number | null;
-  /** The probability of such a change by chance; null where it cannot be told. */
+  /** The probability of such a change by chance; null if it cannot be computed. */
   readonly probability: number | null;
   readonly worse: boolean;
   readonly better: boolean;

@@ -83,7 +83,7 @@ export function meets(value: number, target: Target): boolean {
   return 'atLeast' in target ? value >= target.atLeast : value <= target.atMost;
 }
 
-/** The probability that both sets of runs have the same value; null where it cannot be told. */
+/** The probability that both sets of runs have the same value; null if it cannot be computed. */
 export function likelihoodOfEqual(id: MetricId, a: Figure, b: Figure): number | null {
   if (a.value === null || b.value === null) return null;
   const { kind } = metricOf(id);

@@ -78,14 +78,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   return tally.result();
 }
 
-interface Tally {
-  add(seed: number, driven: Driven): void;
-  /** Runs since something new was reached. */
-  quietFor(): number;
-  result(): Rehearsal;
-}
-
-function createTally({ flow, bounds, picture, seed }: RehearsalOptions): Tally {
+function createTally({ flow, bounds, picture, seed }: RehearsalOptions) {
   const coverage = createCoverage(flow, picture);
   const codes: { [code: string]: number } = {};
   const seen = new Map<Measure, number>();
@@ -96,7 +89,7 @@ function createTally({ flow, bounds, picture, seed }: RehearsalOptions): Tally {
   let crashes = 0;
   let lastNew = 0;
   return {
-    add: (runSeed, driven) => {
+    add: (runSeed: number, driven: Driven): void => {
       const usage = usageOf(flow, driven.state, driven.events);
       const code = codeOf(driven);
       const isNewCode = codes[code] === undefined;
@@ -117,8 +110,9 @@ function createTally({ flow, bounds, picture, seed }: RehearsalOptions): Tally {
         defects.set(`${defect.kind} ${defect.about}`, { ...(known ?? defect), runs: (known?.runs ?? 0) + 1 });
       }
     },
+    /** Runs since something new was reached. */
     quietFor: () => costUsd.length - lastNew,
-    result: () => ({
+    result: (): Rehearsal => ({
       flow: flow.id,
       runs: costUsd.length,
       seed,

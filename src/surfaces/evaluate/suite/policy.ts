@@ -13,7 +13,7 @@ export interface PolicyChange {
 }
 type Verdict = 'allowed' | 'asked' | 'denied';
 
-/** Every call, and what became of it. A call that is held less strictly than before fails, unless `allowed` names its tool. */
+/** Compares the verdict on each call. A verdict that is less strict than before fails, unless `allowed` names the tool. */
 export async function comparePolicies(
   prepared: PreparedCase,
   before: CaseRun,
