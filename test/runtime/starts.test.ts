@@ -38,6 +38,16 @@ test('what cannot be started is refused with the reason', async () => {
     await expect(engine.start(flow, { input: input as never })).rejects.toMatchObject({ code: 'bad-start' });
 });
 
+test('an id that a run of another tenant has is taken', async () => {
+  const journal = openMemory();
+  const tools = { 'a.b': () => null };
+  await using engine = createEngine({ journal, tools });
+  await using acme = createEngine({ journal, tools, tenant: 'acme' });
+  await engine.settled(await engine.start(flow, { run: 'one' }));
+  await expect(acme.start(flow, { run: 'one' })).rejects.toMatchObject({ code: 'run-exists' });
+  await acme.settled(await acme.start(flow, { run: 'two' }));
+});
+
 test('an input is taken as the journal will have it', async () => {
   const engine = open('memory', { 'a.b': () => null });
   const input = { when: new Date(0), gone: undefined };

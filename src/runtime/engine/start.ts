@@ -7,7 +7,7 @@ import { SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import { demandSealed } from '../journal/verify.ts';
 import { UNSPENT } from '../quotas/quotas.ts';
-import type { Host } from './host.ts';
+import { isTaken, type Host } from './host.ts';
 import { newRun } from './owned-run.ts';
 import type { Ownership } from './ownership.ts';
 import { plainJson } from './plain-json.ts';
@@ -67,10 +67,9 @@ export class Starter {
       await stored;
     } catch (error) {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
-      const isTaken = error instanceof SluiceError && error.code === 'lease-lost';
-      if (isTaken && (await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
-      if (isTaken) await this.#refuseRemoved(run);
-      throw error;
+      if (!isTaken(this.#host, error)) throw error;
+      if ((await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
+      throw await this.#hidden(run);
     } finally {
       this.#starting.delete(run);
     }
@@ -83,14 +82,12 @@ export class Starter {
     return people === undefined || this.#host.performer.answer === undefined ? {} : { scripted: true };
   }
 
-  async #refuseRemoved(run: RunId): Promise<void> {
+  /** The id is taken by a run that this engine cannot see: it was removed, or belongs to another tenant. */
+  async #hidden(run: RunId): Promise<SluiceError> {
     const { list } = await this.#host.store.roster.tombstones();
-    if (!list.some((tombstone) => tombstone.run === run)) return;
-    throw new SluiceError(
-      'run-exists',
-      `run \`${run}\` was removed by retention, and its id cannot be used again`,
-      'choose another run id',
-    );
+    const isRemoved = list.some((tombstone) => tombstone.run === run);
+    const why = isRemoved ? 'was removed by retention, and its id cannot be used again' : 'exists';
+    return new SluiceError('run-exists', `run \`${run}\` ${why}`, 'choose another run id');
   }
 
   async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
