@@ -45,16 +45,16 @@ export class Appends {
     const { after, count, at, body, hash, entry, blobs, snapshot, checkpoint } = append;
     const run = after === 0 ? this.#create(worker, append) : this.#find(worker, append);
     if (run === undefined) return 'stale';
-    const { findBlob, insertLog, insertBlob, putSnapshot, insertCheckpoint } = this.#writes;
-    insertLog.get(run.id, after, count, at, body, hash);
+    const writes = this.#writes;
+    writes.insertLog.get(run.id, after, count, at, body, hash);
     // A trigger compares the append with the end before it.
     if (after > 0) this.#advance(run, worker, append);
     for (const blob of blobs)
-      if (findBlob.get(run.id, blob.hash) === undefined) insertBlob.get(run.id, blob.hash, blob.body);
-    if (snapshot !== null) putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
+      if (writes.findBlob.get(run.id, blob.hash) === undefined) writes.insertBlob.get(run.id, blob.hash, blob.body);
+    if (snapshot !== null) writes.putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
     if (checkpoint !== undefined) {
       const { seq, head, at: signedAt, key, signature } = checkpoint;
-      insertCheckpoint.get(run.id, seq, head, signedAt, key, signature);
+      writes.insertCheckpoint.get(run.id, seq, head, signedAt, key, signature);
     }
     // Another connection may claim a run without an owner at any time.
     if (entry !== null && run.owner === null) this.#connection.known.delete(append.run);
