@@ -16,6 +16,19 @@ export function name() {
   return text({ min: 1, max: 1_000 });
 }
 
+declare const NAMES: unique symbol;
+/** A text that names an agent or a tool. The builders for TypeScript accept only declared names there. */
+export type AgentName = string & { readonly [NAMES]: 'agent' };
+export type ToolName = string & { readonly [NAMES]: 'tool' };
+
+export function agentName(): z.ZodType<string, AgentName> {
+  return name() as z.ZodType<string, string> as z.ZodType<string, AgentName>;
+}
+
+export function toolName(): z.ZodType<string, ToolName> {
+  return name() as z.ZodType<string, string> as z.ZodType<string, ToolName>;
+}
+
 /** A length of time, such as `30m`, `12h` or `90d`. */
 export function duration() {
   return name().regex(/^\d{1,6}[mhd]$/, { error: expects('a time such as `12h` or `30d`') });

@@ -1,4 +1,17 @@
-/** The sections of a document that no name in the notation refers to. */
+/** The types that the TypeScript builders of all notations share. */
+import type { AgentName, ToolName } from '../../document/shape/fields.ts';
+import type { Json } from '../../../expr/json.ts';
+
+/** A value as its schema takes it. `Agent` stands where an agent is named, and `Tool` where a tool is. */
+export type Written<Value, Agent = string, Tool = string> = [Json] extends [Value]
+  ? unknown
+  : Value extends AgentName
+    ? Agent
+    : Value extends ToolName
+      ? Tool
+      : Value extends object
+        ? { readonly [Key in keyof Value]: Written<Exclude<Value[Key], undefined>, Agent, Tool> }
+        : Value;
 
 export interface NamedAgent {
   readonly id?: string;
@@ -31,6 +44,7 @@ export interface ApproversFields extends ApproverNames {
   readonly escalate?: (ApproverNames & { readonly after: number }) | undefined;
 }
 
+/** The sections of a document that no name in the notation refers to. */
 export interface SharedSections {
   readonly sluice?: 1;
   readonly models?: { readonly [alias: string]: unknown };

@@ -1,6 +1,6 @@
 /** The schema of `loop`: one bounded agent, or a planner and an executor. Editors use it too. */
 import * as z from 'zod';
-import { bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
+import { agentName, bool, int, list, name, number, oneOf, record, text } from '../../document/shape/fields.ts';
 import { ON_VIOLATIONS, VALUES } from '../../lower/agent-turn/grounding.ts';
 import { memory } from '../../document/schema/agents.ts';
 import { PROFILES } from '../../document/schema/bounds.ts';
@@ -43,16 +43,16 @@ const escalation = record(() => ({
     .optional()
     .describe('False if no person can be asked: the run then ends where it would ask. Default true.'),
   timeout: number({ above: 0 }).optional().describe('Seconds until a question expires; by default it does not.'),
-  safer: name().optional().describe('The agent that judges a result with too low confidence before a person does.'),
+  safer: agentName().optional().describe('The agent that judges a result with too low confidence before a person does.'),
   expansions: int({ min: 0, max: 10 }).optional().describe('Questions for more budget at most; default 0.'),
 }));
 
 export const loopSchema = record(() => ({
   id: name().optional(),
   description: text().optional(),
-  agent: name().optional().describe('The agent that does the work.'),
-  planner: name().optional().describe('The agent that makes the plan.'),
-  executor: name().optional().describe('The agent that executes the plan, step by step.'),
+  agent: agentName().optional().describe('The agent that does the work.'),
+  planner: agentName().optional().describe('The agent that makes the plan.'),
+  executor: agentName().optional().describe('The agent that executes the plan, step by step.'),
   goal: text({ min: 1 })
     .optional()
     .describe('The goal; by default the input of the run. `{{input.order}}` in it is filled in.'),
@@ -82,7 +82,7 @@ export const loopSchema = record(() => ({
   validate: list(record({ when: when('`answer`, `goal` and `observations`'), reason: reason() }))
     .optional()
     .describe('Conditions on an answer.'),
-  verifier: name().optional().describe('The agent that judges an answer, with the observations, before it is given.'),
+  verifier: agentName().optional().describe('The agent that judges an answer, with the observations, before it is given.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence of an answer.'),
   conflict: when('`answer`, `goal` and `observations`')
     .optional()

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { budgets } from '../../document/schema/bounds.ts';
 import { approvers } from '../../document/schema/people.ts';
 import { protections } from '../../document/schema/protections.ts';
-import { bool, int, list, name, number, once, oneOf, record, text } from '../../document/shape/fields.ts';
+import { agentName, bool, int, list, name, number, once, oneOf, record, text, toolName } from '../../document/shape/fields.ts';
 import { jsonSchema } from '../../document/shape/schema-check.ts';
 import { TIERS } from '../../../ir/protections.ts';
 
@@ -34,7 +34,7 @@ const invariant = record(() => ({
   when: name()
     .optional()
     .describe('An expression over `aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input`.'),
-  tool: name()
+  tool: toolName()
     .optional()
     .describe(
       'A tool that reads, for example a function of a module. It gets `aggregate`, `plan`, `summaries` and `input`.',
@@ -66,49 +66,49 @@ const stageKeys = once(() => ({
   protections: protections.optional().describe('Protections of this stage that differ from the document.'),
   approvers: approvers.optional().describe('The people who may answer if the stage escalates.'),
 }));
-const agents = () => list(name(), { min: 1, max: 100 });
+const agents = () => list(agentName(), { min: 1, max: 100 });
 
 const plan = record(() => ({
-  agent: name().describe('The agent that replies with `{ "tasks": [ { "id", "brief" } ] }`.'),
-  critic: name()
+  agent: agentName().describe('The agent that replies with `{ "tasks": [ { "id", "brief" } ] }`.'),
+  critic: agentName()
     .optional()
     .describe('The agent that must accept the plan before work begins. It replies with `{ "ok", "problem" }`.'),
   ...stageKeys(),
 }));
 const workers = record(() => ({
-  agent: name().optional().describe('The agent that works on every task.'),
+  agent: agentName().optional().describe('The agent that works on every task.'),
   agents: agents().optional().describe('Several workers. A task may name its `worker`.'),
   max: int({ min: 1, max: 1000 }).optional().describe('How many workers run at once; default 4.'),
   ...stageKeys(),
 }));
 const aggregate = record(() => ({
-  agent: name().optional().describe('The agent that combines the summaries. Without it, the result is their list.'),
+  agent: agentName().optional().describe('The agent that combines the summaries. Without it, the result is their list.'),
   ...stageKeys(),
 }));
 const validate = record(() => ({
   review: bool().optional().describe('True if a person decides about every result, also a valid one.'),
-  agent: name().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
+  agent: agentName().optional().describe('The critic. It replies with `{ "ok", "confidence", "problem" }`.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('Below this confidence a person decides.'),
   invariants: list(invariant).optional().describe('Conditions that the result must satisfy.'),
   ...stageKeys(),
 }));
 const finalize = record(() => ({
-  agent: name().optional().describe('The agent that writes the output. Without it, the aggregate is the output.'),
+  agent: agentName().optional().describe('The agent that writes the output. Without it, the aggregate is the output.'),
   ...stageKeys(),
 }));
 
 const debate = record(() => ({
-  agents: list(name(), { min: 2, max: 100 }).describe('The agents that argue. Each sees the round before.'),
+  agents: list(agentName(), { min: 2, max: 100 }).describe('The agents that argue. Each sees the round before.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds of the debate; default 2.'),
-  judge: name().optional().describe('The agent that decides after the last round.'),
+  judge: agentName().optional().describe('The agent that decides after the last round.'),
   ...stageKeys(),
 }));
 const peers = record(() => ({
   agents: agents().describe('Agents that hand the task to each other.'),
-  start: name().optional().describe('The first agent; by default the first of the list.'),
+  start: agentName().optional().describe('The first agent; by default the first of the list.'),
   ...stageKeys(),
 }));
-const sop = list(record(() => ({ id: name(), agent: name(), ...stageKeys() })).describe('One step of the procedure.'), {
+const sop = list(record(() => ({ id: name(), agent: agentName(), ...stageKeys() })).describe('One step of the procedure.'), {
   min: 1,
   max: 100,
 });
@@ -118,7 +118,7 @@ const board = record(() => ({
   ...stageKeys(),
 }));
 const swarm = record(() => ({
-  agent: name().describe(
+  agent: agentName().describe(
     'The agent of every member. It replies with `{ "spawn": [ { "id", "brief" } ] }` or a summary.',
   ),
   depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first; default 2.'),
@@ -168,5 +168,7 @@ export type RawStaged = Fields & { readonly teams?: readonly RawTeam[] | undefin
 export type RawStage = {
   readonly [key in keyof ReturnType<typeof stageKeys>]?: z.output<ReturnType<typeof stageKeys>[key]>;
 };
+/** The section as an author writes it, without teams. */
+export type StagedInput = z.input<ReturnType<typeof record<ReturnType<typeof fields>>>>;
 export type RawInvariant = z.output<typeof invariant>;
 export type RawStep = z.output<typeof sop>[number];

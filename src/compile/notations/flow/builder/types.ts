@@ -1,8 +1,9 @@
 /** Types that follow a flow from node to node: which ids there are, whom a node may name, where a route may lead. */
-import type { ApproversFields } from '../../builder-types/sections.ts';
-import type { TerminalCode } from '../../../../ir/codes.ts';
+import type * as z from 'zod';
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
+import type { Written } from '../../builder-types/sections.ts';
 import type { Blank, OneOf, Trimmed } from '../../builder-types/verified.ts';
+import type { nodeSchemas } from '../nodes/registry.ts';
 
 export type IdsOf<Nodes extends readonly NodeInput[]> = Nodes[number]['id'];
 
@@ -20,30 +21,31 @@ export type CheckedNodes<Nodes extends readonly NodeInput[], Agents, Tools, Serv
 type CheckedNode<Node, Id extends string, Agent, Tool, Left> = Node extends {
   readonly type: infer Type extends NodeInput['type'];
 }
-  ? Checked<Node, Id, Agent, Tool, Left>[Type]
-  : DecisionNode<Id>;
+  ? NodeOf<Type, Id, At<OwnFields<Node, Id, Agent, Tool, Left>, Type>>
+  : NodeOf<'decision', Id>;
+type At<Fields, Type> = Type extends keyof Fields ? Fields[Type] : unknown;
 
-interface Checked<Node, Id extends string, Agent, Tool, Left> {
-  readonly agent: AgentNode<Id, Agent, CheckedField<Node, 'input', Left>>;
-  readonly tool: ToolNode<Id, Tool, CheckedField<Node, 'params', Left>>;
-  readonly parallel: ParallelNode<Id, CheckedBranches<Node, Id>>;
-  readonly approval: CheckedApproval<Node, Id, Left>;
-  readonly terminal: TerminalNode<Id, CheckedField<Node, 'output', Left>>;
-  readonly map: MapNode<Id, CheckedField<Node, 'over', Left>>;
-  readonly set: SetNode<Id, CheckedField<Node, 'values', Left>>;
-  readonly fail: FailNode<Id, CheckedField<Node, 'message', Left>>;
-  readonly wait: WaitNode<Id>;
-  readonly flow: SubFlowNode<Id, CheckedField<Node, 'input', Left>>;
-  readonly decision: DecisionNode<Id>;
+/** The fields of each type that name other nodes, agents or tools, or that contain templates. */
+interface OwnFields<Node, Id extends string, Agent, Tool, Left> {
+  readonly agent: { readonly agent: Agent; readonly input?: CheckedField<Node, 'input', Left> };
+  readonly tool: { readonly tool: Tool; readonly params?: CheckedField<Node, 'params', Left> };
+  readonly parallel: { readonly branches: CheckedBranches<Node, Id> };
+  readonly approval: { readonly message: CheckedField<Node, 'message', Left> } & CheckedChoices<Node>;
+  readonly terminal: { readonly output?: CheckedField<Node, 'output', Left> };
+  readonly map: { readonly over: CheckedField<Node, 'over', Left>; readonly do: Id };
+  readonly set: { readonly values: CheckedField<Node, 'values', Left> };
+  readonly fail: { readonly message?: CheckedField<Node, 'message', Left> };
+  readonly wait: { readonly on_timeout?: Id | 'end' };
+  readonly flow: { readonly input?: CheckedField<Node, 'input', Left> };
 }
 
 type CheckedBranches<Node, Id> = Node extends { readonly branches: infer Branches }
   ? AtLeastTwo<Branches, RouteInput<Id>>
   : readonly RouteInput<Id>[];
 
-type CheckedApproval<Node, Id extends string, Left> = Node extends { readonly choices: infer Choices }
-  ? ApprovalNode<Id, CheckedField<Node, 'message', Left>, AtLeastTwo<Choices, string>, ItemOf<Choices>>
-  : ApprovalNode<Id, CheckedField<Node, 'message', Left>, readonly string[], 'approve' | 'reject'>;
+type CheckedChoices<Node> = Node extends { readonly choices: infer Choices }
+  ? { readonly choices?: AtLeastTwo<Choices, string>; readonly on_timeout?: ItemOf<Choices> }
+  : { readonly choices?: readonly string[]; readonly on_timeout?: 'approve' | 'reject' };
 
 type CheckedField<Node, Field extends string, Left> = Node extends { readonly [Name in Field]: infer Value }
   ? CheckedTemplates<Value, Left>
@@ -164,118 +166,21 @@ type Opening =
   | 'enum'
   | 'patternProperties';
 
+/** Every node as its schema takes it. A new node type needs no types here. */
+export type NodeInput = Written<z.input<typeof nodeSchemas>[number]>;
+
 interface RouteInput<To> {
   readonly when?: string | number | boolean;
   readonly default?: boolean;
   readonly to: To;
 }
-interface ErrorRouteInput<To> {
-  readonly match?: string | null;
-  readonly default?: boolean;
-  readonly to: To;
-}
-interface RetryInput {
-  readonly max_attempts: number;
-  readonly backoff_ms?: number;
-  readonly multiplier?: number;
-  readonly max_backoff_ms?: number;
-  readonly match?: string;
-}
-interface CommonInput<Id> {
-  readonly id: string;
-  readonly description?: string | null;
+
+/** A node of one type that leads to the given ids, with fields that depend on the rest of the flow. */
+type NodeOf<Type extends NodeInput['type'], Id, Own = unknown> = Omit<
+  Extract<NodeInput, { readonly type: Type }>,
+  'routes' | 'on_error' | 'on_exhausted' | keyof Own
+> & {
   readonly routes?: readonly RouteInput<Id | 'end'>[];
-  readonly on_error?: readonly ErrorRouteInput<Id | 'end'>[];
-  readonly timeout?: number;
-  readonly retry?: RetryInput;
-  readonly max_visits?: number;
+  readonly on_error?: readonly { readonly match?: string | null; readonly default?: boolean; readonly to: Id | 'end' }[];
   readonly on_exhausted?: Id | 'end';
-}
-type Values = { readonly [field: string]: unknown };
-
-interface AgentNode<Id = string, Agent = string, Input = Values> extends CommonInput<Id> {
-  readonly type: 'agent';
-  readonly agent: Agent;
-  readonly input?: Input;
-}
-interface ToolNode<Id = string, Tool = string, Params = Values> extends CommonInput<Id> {
-  readonly type: 'tool';
-  readonly tool: Tool;
-  readonly params?: Params;
-}
-interface ParallelNode<Id = string, Branches = readonly RouteInput<Id>[]> extends CommonInput<Id> {
-  readonly type: 'parallel';
-  readonly branches: Branches;
-  readonly join?: {
-    readonly type?: 'all' | 'any' | 'first' | 'count';
-    readonly count?: number;
-    readonly timeout?: number;
-  };
-}
-interface ApprovalNode<
-  Id = string,
-  Message = string,
-  Choices = readonly string[],
-  Choice = string,
-> extends CommonInput<Id> {
-  readonly type: 'approval';
-  readonly message: Message;
-  readonly choices?: Choices;
-  readonly timeout?: number;
-  readonly on_timeout?: Choice;
-  readonly approvers?: ApproversFields;
-}
-interface DecisionNode<Id = string> extends CommonInput<Id> {
-  readonly type: 'decision';
-  readonly expr: string;
-}
-interface TerminalNode<Id = string, Output = unknown> extends CommonInput<Id> {
-  readonly type: 'terminal';
-  readonly output?: Output;
-}
-
-interface MapNode<Id = string, Over = unknown> extends CommonInput<Id> {
-  readonly type: 'map';
-  readonly over: Over;
-  readonly as?: string;
-  readonly do: Id;
-  readonly width?: number;
-  readonly max_items?: number;
-  readonly on_item_error?: 'fail' | 'skip' | 'collect';
-}
-interface SetNode<Id = string, Given = Values> extends CommonInput<Id> {
-  readonly type: 'set';
-  readonly values: Given;
-}
-interface FailNode<Id = string, Message = string> extends CommonInput<Id> {
-  readonly type: 'fail';
-  readonly code?: FailCode;
-  readonly message?: Message;
-}
-interface WaitNode<Id = string> extends CommonInput<Id> {
-  readonly type: 'wait';
-  readonly for?: number | string;
-  readonly until?: string;
-  readonly signal?: string;
-  readonly on_timeout?: Id | 'end';
-}
-interface SubFlowNode<Id = string, Input = Values> extends CommonInput<Id> {
-  readonly type: 'flow';
-  readonly flow: string;
-  readonly input?: Input;
-  readonly budget?: { readonly [dimension: string]: number };
-}
-type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
-
-export type NodeInput =
-  | AgentNode
-  | ToolNode
-  | ParallelNode
-  | ApprovalNode
-  | DecisionNode
-  | TerminalNode
-  | MapNode
-  | SetNode
-  | FailNode
-  | WaitNode
-  | SubFlowNode;
+} & Own;
