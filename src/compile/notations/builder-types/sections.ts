@@ -1,4 +1,6 @@
 /** The types that the TypeScript builders of all notations share. */
+import type * as z from 'zod';
+import type { approvers } from '../../document/schema/people.ts';
 import type { AgentName, ToolName } from '../../document/shape/fields.ts';
 import type { Json } from '../../../expr/json.ts';
 
@@ -31,18 +33,8 @@ type Fields = { readonly [field: string]: unknown };
 export type NamedTools = { readonly [name: string]: Fields };
 export type NamedServers = { readonly [server: string]: unknown };
 
-interface ApproverNames {
-  readonly roles?: readonly string[] | undefined;
-  readonly people?: readonly string[] | undefined;
-}
-
 /** The people who may answer. */
-export interface ApproversFields extends ApproverNames {
-  /** How many different people must agree. Default: 1. */
-  readonly quorum?: number | undefined;
-  /** More people who may answer after so many seconds. */
-  readonly escalate?: (ApproverNames & { readonly after: number }) | undefined;
-}
+export type ApproversFields = Written<z.input<typeof approvers>>;
 
 /** The sections of a document that no name in the notation refers to. */
 export interface SharedSections {

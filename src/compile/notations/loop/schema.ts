@@ -43,7 +43,9 @@ const escalation = record(() => ({
     .optional()
     .describe('False if no person can be asked: the run then ends where it would ask. Default true.'),
   timeout: number({ above: 0 }).optional().describe('Seconds until a question expires; by default it does not.'),
-  safer: agentName().optional().describe('The agent that judges a result with too low confidence before a person does.'),
+  safer: agentName()
+    .optional()
+    .describe('The agent that judges a result with too low confidence before a person does.'),
   expansions: int({ min: 0, max: 10 }).optional().describe('Questions for more budget at most; default 0.'),
 }));
 
@@ -82,7 +84,9 @@ export const loopSchema = record(() => ({
   validate: list(record({ when: when('`answer`, `goal` and `observations`'), reason: reason() }))
     .optional()
     .describe('Conditions on an answer.'),
-  verifier: agentName().optional().describe('The agent that judges an answer, with the observations, before it is given.'),
+  verifier: agentName()
+    .optional()
+    .describe('The agent that judges an answer, with the observations, before it is given.'),
   confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence of an answer.'),
   conflict: when('`answer`, `goal` and `observations`')
     .optional()

@@ -3,7 +3,19 @@ import type * as z from 'zod';
 import { budgets } from '../../document/schema/bounds.ts';
 import { approvers } from '../../document/schema/people.ts';
 import { protections } from '../../document/schema/protections.ts';
-import { agentName, bool, int, list, name, number, once, oneOf, record, text, toolName } from '../../document/shape/fields.ts';
+import {
+  agentName,
+  bool,
+  int,
+  list,
+  name,
+  number,
+  once,
+  oneOf,
+  record,
+  text,
+  toolName,
+} from '../../document/shape/fields.ts';
 import { jsonSchema } from '../../document/shape/schema-check.ts';
 import { TIERS } from '../../../ir/protections.ts';
 
@@ -82,7 +94,9 @@ const workers = record(() => ({
   ...stageKeys(),
 }));
 const aggregate = record(() => ({
-  agent: agentName().optional().describe('The agent that combines the summaries. Without it, the result is their list.'),
+  agent: agentName()
+    .optional()
+    .describe('The agent that combines the summaries. Without it, the result is their list.'),
   ...stageKeys(),
 }));
 const validate = record(() => ({
@@ -108,10 +122,13 @@ const peers = record(() => ({
   start: agentName().optional().describe('The first agent; by default the first of the list.'),
   ...stageKeys(),
 }));
-const sop = list(record(() => ({ id: name(), agent: agentName(), ...stageKeys() })).describe('One step of the procedure.'), {
-  min: 1,
-  max: 100,
-});
+const sop = list(
+  record(() => ({ id: name(), agent: agentName(), ...stageKeys() })).describe('One step of the procedure.'),
+  {
+    min: 1,
+    max: 100,
+  },
+);
 const board = record(() => ({
   agents: agents().describe('Agents that read and write the board in turn.'),
   rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn; default 4.'),

@@ -181,6 +181,10 @@ type NodeOf<Type extends NodeInput['type'], Id, Own = unknown> = Omit<
   'routes' | 'on_error' | 'on_exhausted' | keyof Own
 > & {
   readonly routes?: readonly RouteInput<Id | 'end'>[];
-  readonly on_error?: readonly { readonly match?: string | null; readonly default?: boolean; readonly to: Id | 'end' }[];
+  readonly on_error?: readonly {
+    readonly match?: string | null;
+    readonly default?: boolean;
+    readonly to: Id | 'end';
+  }[];
   readonly on_exhausted?: Id | 'end';
 } & Own;
