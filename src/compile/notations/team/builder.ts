@@ -2,7 +2,11 @@
  * A team in TypeScript: the document that YAML would give, with its names checked while it is written. A route to an agent
  * that the team does not have is a type error, and so is a transition to a state that the machine does not have.
  */
-import type { NamedServers, SharedSections } from '../builder-types/sections.ts';
+import type * as z from 'zod';
+import type { NamedServers, SharedSections, Written } from '../builder-types/sections.ts';
+import type { terminationFields } from './schema/sections.ts';
+import type { STRATEGIES } from './strategies/registry.ts';
+import type { Strategy } from './strategies/strategy.ts';
 
 export interface TeamAgent {
   readonly Name: string;
@@ -13,14 +17,9 @@ export interface TeamAgent {
   readonly [field: string]: unknown;
 }
 
-export interface TeamTermination {
-  readonly Type?: 'regex' | 'maxiterations' | 'composite';
-  readonly Pattern?: string;
-  readonly AgentNames?: readonly string[];
-  readonly MaxIterations?: number;
+export type TeamTermination = Written<z.input<z.ZodObject<ReturnType<typeof terminationFields>>>> & {
   readonly Strategies?: readonly TeamTermination[];
-  readonly [field: string]: unknown;
-}
+};
 
 interface Rest {
   readonly [field: string]: unknown;
@@ -48,56 +47,20 @@ interface MachineOf<Agent extends string, State extends string> {
 
 /** The fields of each strategy. Names of agents are those of the team. */
 export type TeamSelection<Agent extends string, Place extends string> =
-  | { readonly Type: 'sequential' | 'roundrobin' }
-  | {
-      readonly Type: 'keyword';
-      readonly DefaultAgent?: Agent;
-      readonly Routes: readonly ({
-        readonly Keyword: string;
-        readonly Agent: Agent;
-        readonly SourceAgents?: readonly Agent[];
-        readonly RecoveryAgent?: Agent;
-      } & Rest)[];
-    }
-  | {
-      readonly Type: 'structured';
-      readonly DefaultAgent?: Agent;
-      readonly StructuredRoutes: readonly {
-        readonly Agent: Agent;
-        readonly SourceAgents?: readonly Agent[];
-        readonly Condition: {
-          readonly Field: string;
-          readonly Is?: string;
-          readonly IsNot?: string;
-          readonly Contains?: string;
-          readonly Exists?: boolean;
-        };
-      }[];
-    }
   | { readonly Type: 'statemachine'; readonly StateMachine: MachineOf<Agent, Place> }
   | { readonly Type: 'graph'; readonly Graph: GraphOf<Agent, Place> }
-  | {
-      readonly Type: 'scattergather';
-      readonly ScatterGather: {
-        readonly Participants: readonly Agent[];
-        readonly Synthesizer: Agent;
-        readonly MaxConcurrency?: number;
-      };
-    }
-  | {
-      readonly Type: 'mapreduce';
-      readonly MapReduce: { readonly Splitter: Agent; readonly Mapper: Agent; readonly Reducer: Agent } & Rest;
-    }
-  | { readonly Type: 'llm'; readonly Model: string | Rest; readonly Prompt?: string }
-  | { readonly Type: 'magentic'; readonly Magentic: { readonly Model: string | Rest } & Rest }
-  | {
-      readonly Type: 'adversarial';
-      readonly Adversarial: {
-        readonly Stages: readonly { readonly Generator: Agent; readonly Critic: Agent; readonly Label?: string }[];
-        readonly Rounds?: number;
-        readonly PassKeyword?: string;
-      };
-    };
+  | SelectionBy<Exclude<(typeof STRATEGIES)[number], { readonly type: 'statemachine' | 'graph' }>, Agent>;
+
+type SelectionBy<Each, Agent> =
+  Each extends Strategy<infer Type, infer Fields>
+    ? { readonly Type: Type } & ([keyof Fields] extends [never]
+        ? unknown
+        : Needed<Written<z.input<z.ZodObject<Fields>>, Agent>>)
+    : never;
+
+/** The schema of `Selection` has the keys of all strategies, so all are optional there. The chosen strategy needs its own. */
+type Needed<Fields> = Required<Omit<Fields, 'DefaultAgent' | 'Prompt'>> &
+  Pick<Fields, keyof Fields & ('DefaultAgent' | 'Prompt')>;
 
 export interface TeamInput<Agents extends readonly TeamAgent[], Place extends string> extends Rest {
   readonly Name?: string;

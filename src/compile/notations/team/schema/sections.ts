@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { PREDICATES, type PredicateName } from '../../../../catalog/validators.ts';
-import { bool, fault, headers, int, json, list, map, name, number, once, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
+import { agentName, bool, fault, headers, int, json, list, map, name, number, once, phrase, record, ruled, some, text } from '../../../document/shape/fields.ts';
 import { condition, plainText } from './conditions.ts';
 import { spelt, speltAs } from '../spelling.ts';
 import { agents, models } from './agents.ts';
@@ -23,12 +23,12 @@ const evidenceFields = once(() => ({
 export const gateFields = once(() => ({
   ...evidenceFields(),
   RequireHumanApproval: bool().default(false).describe('Ask a person before the route is taken.'),
-  RecoveryAgent: name().optional().describe('Gets one turn, once, after the validators failed twice in a row.'),
+  RecoveryAgent: agentName().optional().describe('Gets one turn, once, after the validators failed twice in a row.'),
 }));
 export type RawEvidence = z.output<z.ZodObject<ReturnType<typeof evidenceFields>>>;
 
 const TERMINATIONS = ['regex', 'structured', 'tokenbudget', 'maxiterations', 'composite'] as const;
-const terminationFields = () => ({
+export const terminationFields = () => ({
   Type: speltAs('Type', TERMINATIONS).optional(),
   Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
   Condition: condition.optional().describe('Of the type structured: a field of the JSON in a message that ends the session.'),

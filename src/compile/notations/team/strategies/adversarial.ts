@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { fault, int, list, name, phrase, record } from '../../../document/shape/fields.ts';
+import { agentName, fault, int, list, name, phrase, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { isPoison } from '../../../document/shape/poison.ts';
 import type { Path } from '../../../source/located.ts';
@@ -20,7 +20,7 @@ import { lacking, strategy } from './strategy.ts';
 const ARTIFACT = 'artifact';
 const NOTES = 'notes';
 
-const stage = record(() => ({ Generator: name(), Critic: name(), Label: name().optional() }));
+const stage = record(() => ({ Generator: agentName(), Critic: agentName(), Label: name().optional() }));
 const schema = record(() => ({
   Stages: list(stage, { min: 1, few: fault('bad-value', 'an adversarial team needs at least one stage') }),
   Rounds: int({ min: 1 }).default(3).describe('The most critiques of each artifact.'),

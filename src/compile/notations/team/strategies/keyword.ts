@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { list, name, once, phrase, record, some } from '../../../document/shape/fields.ts';
+import { agentName, list, name, once, phrase, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
@@ -24,15 +24,15 @@ import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSi
 import { lackingEntries, strategy } from './strategy.ts';
 
 export const defaultAgent = once(() =>
-  name()
+  agentName()
     .optional()
     .describe('The agent of the first turn, and of the turn after one without a route; the first agent when absent.'),
 );
 
 const route = record(() => ({
   Keyword: phrase().describe('Alone on a line, or at the start of one; letter case does not matter.'),
-  Agent: name().describe('The agent of the next turn. If it is one of the SourceAgents, the session ends.'),
-  SourceAgents: some(name()).describe('Only these agents may take the route.'),
+  Agent: agentName().describe('The agent of the next turn. If it is one of the SourceAgents, the session ends.'),
+  SourceAgents: some(agentName()).describe('Only these agents may take the route.'),
   Contract: name().optional().describe('A contract that must hold.'),
   Contracts: some(name()).describe('Contracts that must all hold.'),
   ...gateFields(),

@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import type { MeterId, NodeId } from '../../../../ir/nodes.ts';
-import { int, name, record } from '../../../document/shape/fields.ts';
+import { agentName, int, name, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, edgeShape } from '../../../picture/picture.ts';
@@ -25,9 +25,9 @@ const TRIES = 'tries';
 const ITEMS_MAX = 10_000;
 
 export const mapReduceSchema = record(() => ({
-  Splitter: name(),
-  Mapper: name(),
-  Reducer: name(),
+  Splitter: agentName(),
+  Mapper: agentName(),
+  Reducer: agentName(),
   ItemsJsonPath: name().default('items').describe("Where the list is in the splitter's JSON; dots lead into objects."),
   MaxConcurrency: int({ min: 0 }).default(0).describe('How many items are worked on at once; 0 for all.'),
   MaxSplitterRetries: int({ min: 1 }).default(3),

@@ -11,7 +11,7 @@ import { stateMachine } from './statemachine/statemachine.ts';
 import type { Strategy } from './strategy.ts';
 import { structured } from './structured.ts';
 
-export const STRATEGIES: readonly Strategy[] = [
+export const STRATEGIES = [
   sequential,
   roundRobin,
   keyword,
@@ -23,4 +23,4 @@ export const STRATEGIES: readonly Strategy[] = [
   llm,
   magentic,
   adversarial,
-];
+] as const satisfies readonly Strategy[];

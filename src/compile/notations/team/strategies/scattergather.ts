@@ -1,7 +1,7 @@
 /** `scattergather`: all participants get the task at the same time, without seeing each other, and one agent sums up. */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { fault, int, list, name, record } from '../../../document/shape/fields.ts';
+import { agentName, fault, int, list, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { END, START, edgeShape } from '../../../picture/picture.ts';
@@ -15,8 +15,8 @@ import { addFork, lastSaid } from './fan-out.ts';
 import { lacking, strategy } from './strategy.ts';
 
 export const scatterGatherSchema = record(() => ({
-  Participants: list(name(), { min: 1, few: fault('bad-value', 'a scatter needs at least one participant') }),
-  Synthesizer: name(),
+  Participants: list(agentName(), { min: 1, few: fault('bad-value', 'a scatter needs at least one participant') }),
+  Synthesizer: agentName(),
   MaxConcurrency: int({ min: 0 }).default(0).describe('How many run at once; 0 for all.'),
 }));
 export type RawScatterGather = z.output<typeof scatterGatherSchema>;

@@ -1,6 +1,6 @@
 /**
  * A selection strategy in one object: the keys of `Selection` that it reads, and how it reads, checks, lowers and draws
- * them. To add a strategy, write one, list it in `registry.ts`, and give it a type in `../builder.ts`.
+ * them. To add a strategy, write one and list it in `registry.ts`.
  */
 import type * as z from 'zod';
 import type { AgentDef, NodeId, ToolDef } from '../../../../ir/nodes.ts';
@@ -8,8 +8,8 @@ import type { Drawing } from '../drawing.ts';
 import type { Gated, Lowering } from '../lowering.ts';
 import type { Reading, Team } from '../model.ts';
 
-export interface StrategyParts<Fields extends z.ZodRawShape, Model> {
-  readonly type: string;
+export interface StrategyParts<Type extends string, Fields extends z.ZodRawShape, Model> {
+  readonly type: Type;
   /** The keys of `Selection` beside `Type`. All are optional there; `read` reports one that is missing. */
   fields(): Fields;
   /** True if the strategy ends the session by its own rules and ignores `Termination`. */
@@ -33,9 +33,9 @@ interface Asked {
 }
 
 /** A strategy whose model type is hidden, so that all strategies fit in one list. */
-export interface Strategy {
-  readonly type: string;
-  fields(): z.ZodRawShape;
+export interface Strategy<Type extends string = string, Fields extends z.ZodRawShape = z.ZodRawShape> {
+  readonly type: Type;
+  fields(): Fields;
   readonly endsItself: boolean;
   plan(selection: unknown, reading: Reading, team: Team): Plan | null;
 }
@@ -50,7 +50,9 @@ export interface Plan {
   lower(l: Lowering): NodeId;
 }
 
-export function strategy<const Fields extends z.ZodRawShape, Model>(parts: StrategyParts<Fields, Model>): Strategy {
+export function strategy<const Type extends string, const Fields extends z.ZodRawShape, Model>(
+  parts: StrategyParts<Type, Fields, Model>,
+): Strategy<Type, Fields> {
   const { type, endsItself = false } = parts;
   return {
     type,

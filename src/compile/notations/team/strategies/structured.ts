@@ -1,7 +1,7 @@
 /** `structured`: fields of the JSON in an agent's reply decide who is next. */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { list, name, record, some } from '../../../document/shape/fields.ts';
+import { agentName, list, record, some } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { checkCondition, conditionOf, replyFor, wordsOf } from '../conditions.ts';
 import { condition } from '../schema/conditions.ts';
@@ -18,7 +18,7 @@ import { defaultAgent } from './keyword.ts';
 import { firstOf, mayTake, speakersFrom, warnOfSilent } from './routing.ts';
 import { lackingEntries, strategy } from './strategy.ts';
 
-const route = record(() => ({ Agent: name(), Condition: condition, SourceAgents: some(name()) }));
+const route = record(() => ({ Agent: agentName(), Condition: condition, SourceAgents: some(agentName()) }));
 
 type RawRoute = z.output<typeof route>;
 
