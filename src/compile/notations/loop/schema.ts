@@ -49,6 +49,12 @@ const escalation = record(() => ({
   expansions: int({ min: 0, max: 10 }).optional().describe('Questions for more budget at most; default 0.'),
 }));
 
+const guard = record(() => ({
+  when: when('`goal`'),
+  code: oneOf(['UNSAFE_DETECTION', 'PERMISSION_DENIED', 'IMPOSSIBLE']).optional(),
+  reason: reason(),
+}));
+
 export const loopSchema = record(() => ({
   id: name().optional(),
   description: text().optional(),
@@ -71,15 +77,7 @@ export const loopSchema = record(() => ({
   intents: list(record({ id: name(), when: when('`goal`'), description: text().optional() }), { min: 2 })
     .optional()
     .describe('Possible meanings of a goal. If several match, a person chooses.'),
-  guards: list(
-    record({
-      when: when('`goal`'),
-      code: oneOf(['UNSAFE_DETECTION', 'PERMISSION_DENIED', 'IMPOSSIBLE']).optional(),
-      reason: reason(),
-    }),
-  )
-    .optional()
-    .describe('Goals that are rejected before anything is done.'),
+  guards: list(guard).optional().describe('Goals that are rejected before anything is done.'),
   plan: plan.optional(),
   validate: list(record({ when: when('`answer`, `goal` and `observations`'), reason: reason() }))
     .optional()
