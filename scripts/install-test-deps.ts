@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { root, run } from './tool.ts';
+import { root, run, start } from './tool.ts';
 import type { Ran } from './tool.ts';
 
 /** A command that a test calls, and the Debian package that brings it. */
@@ -18,19 +18,20 @@ const NEEDS: readonly Need[] = [
   { command: 'bwrap', debian: 'bubblewrap' },
 ];
 
-export function installTestDeps(): Ran {
-  const node = installNode22();
-  return node.ok ? installPrograms() : node;
+/** Both wait for the network, so they run at once. */
+export async function installTestDeps(): Promise<Ran> {
+  const done = await Promise.all([installNode22(), installPrograms()]);
+  return done.find(({ ok }) => !ok) ?? { ok: true, output: '' };
 }
 
 /** The package is also tested on Node 22. */
-function installNode22(): Ran {
+async function installNode22(): Promise<Ran> {
   const dir = join(root, 'test/package/node22');
   if (existsSync(join(dir, 'node_modules/node/bin/node'))) return { ok: true, output: '' };
-  return run('npm', ['ci', '--prefix', dir, '--no-audit', '--no-fund']);
+  return start('npm', ['ci', '--prefix', dir, '--no-audit', '--no-fund']);
 }
 
-function installPrograms(): Ran {
+async function installPrograms(): Promise<Ran> {
   const missing = NEEDS.filter(({ command }) => !run('sh', ['-c', `command -v ${command}`]).ok);
   if (missing.length === 0) return { ok: true, output: '' };
   const packages = missing.map(({ debian }) => debian);
@@ -40,7 +41,7 @@ function installPrograms(): Ran {
     ['update', '-qq'],
     ['install', '-y', '-qq', '--no-install-recommends', ...packages],
   ]) {
-    const done = run(command, [...first, ...args]);
+    const done = await start(command, [...first, ...args]);
     if (!done.ok)
       return {
         ok: false,

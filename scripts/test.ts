@@ -23,8 +23,9 @@ let passed = 0;
 let failed = 0;
 const complaints: string[] = [];
 
-await check('test dependencies', installTestDeps);
+// The installation waits for the network, and only the tests need it.
 await Promise.all([
+  check('test dependencies', installTestDeps),
   buildAndReference(),
   check('lint, and types of tests and scripts', () => start('oxlint', ['--type-check'])),
   check('format', () => start('oxfmt', ['--check'])),
