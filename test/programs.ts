@@ -18,6 +18,9 @@ const PROGRAMS = [
   'crash/worker.ts',
   'journals/child.ts',
   'memory/killed-writer.ts',
+  'tools/mcp-bad-server.ts',
+  'tools/mcp-good-server.ts',
+  'tools/mcp-telling-server.ts',
   'tools/run-program.ts',
   'tools/run-shell.ts',
 ] as const;
@@ -51,7 +54,7 @@ async function build(): Promise<void> {
   const bundling = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((name) => [entry(name), join(root, 'test', name)])),
     platform: 'node',
-    external: /^(?!\.|\/|zod|yaml|ajv|re2js)/,
+    external: /^(?!\.|\/|zod|yaml|ajv|re2js|@modelcontextprotocol)/,
     plugins: [{ name: 'folders', transform: withFolder }],
   });
   mkdirSync(OUT, { recursive: true });

@@ -2,15 +2,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folder, json, root, sluice as spawned } from './cli.ts';
+import { folder, json } from './cli.ts';
 import { sluice } from './in-process.ts';
+import { mcpProgram, type McpProgram } from '../tools/mcp-program.ts';
 
-const SERVER = join(root, 'test/tools/mcp-bad-server.ts');
+const saying = (description: string): McpProgram => mcpProgram('mcp-bad-server.ts', ['serve', description]);
 
-function flow(description: string, more = ''): string {
-  const args = JSON.stringify(['--disable-warning=ExperimentalWarning', SERVER, 'serve', description]);
+function flow(description: string, more = '', server = saying(description)): string {
   return `mcp:
-  s: { command: ${JSON.stringify(process.execPath)}, args: ${args}, trusted: true }
+  s: ${JSON.stringify({ ...server, trusted: true })}
 ${more}flow:
   id: demo
   entry: call
@@ -42,11 +42,8 @@ describe('sluice mcp lock', () => {
   });
 
   test('prints one line for each change, also if a name of a tool has control characters', async () => {
-    const file = join(root, 'test/tools/mcp-telling-server.ts');
     const written = (name: string): string =>
-      flow('')
-        .replace(/args: \[.*?\]/, `args: ${JSON.stringify(['--disable-warning=ExperimentalWarning', file, name])}`)
-        .replaceAll('s.ok', 's.tell');
+      flow('', '', mcpProgram('mcp-telling-server.ts', [name])).replaceAll('s.ok', 's.tell');
     const cwd = folder({ 'a.flow.yaml': written('plain') });
     expect((await sluice(['mcp', 'lock', 'a.flow.yaml'], { cwd })).stdout).toBe(
       'a.flow.yaml.mcp-lock.json: s (2 tools)\n',
@@ -63,8 +60,8 @@ describe('sluice mcp lock', () => {
   });
 
   test('finds the servers that a team declares', async () => {
-    const args = JSON.stringify(['--disable-warning=ExperimentalWarning', SERVER, 'serve', 'Says its process id.']);
-    const server = `{ Name: s, Command: ${JSON.stringify(process.execPath)}, Args: ${args} }`;
+    const { command, args } = saying('Says its process id.');
+    const server = JSON.stringify({ Name: 's', Command: command, Args: args });
     const team = `Orchestration:\n  McpServers: [${server}]\n  Agents: [{ Name: A, Plugins: [s] }]\n`;
     const cwd = folder({ 'a.team.yaml': team });
     const before = await sluice(['check', 'a.team.yaml'], { cwd });
@@ -144,19 +141,18 @@ flow:
 
   test('check warns, run refuses with status 2, and doctor fails', async () => {
     const cwd = folder({ 'a.flow.yaml': document });
-    // In processes of their own: bubblewrap that was found once stays found.
     const env = { PATH: '/nonexistent' };
-    const checked = await spawned(['check', 'a.flow.yaml', '--json'], { cwd, env });
+    const checked = await sluice(['check', 'a.flow.yaml', '--json'], { cwd, env });
     expect(checked.status).toBe(0);
     const { diagnostics } = json(checked) as { diagnostics: { code: string; severity: string; message: string }[] };
     const missing = diagnostics.filter(({ code }) => code === 'missing-prerequisite');
     expect(missing.map(({ severity }) => severity)).toEqual(['warning', 'warning', 'warning']);
-    const ran = await spawned(['run', 'a.flow.yaml'], { cwd, env });
+    const ran = await sluice(['run', 'a.flow.yaml'], { cwd, env });
     expect(ran.status).toBe(2);
     for (const text of ['missing.ts', 'SLUICE_NO_SUCH_KEY', 'apt-get install bubblewrap', '`shell_run` needs it'])
       expect(ran.stderr).toContain(text);
     expect(existsSync(join(cwd, '.sluice'))).toBe(false);
-    const doctor = await spawned(['doctor', 'a.flow.yaml'], { cwd, env });
+    const doctor = await sluice(['doctor', 'a.flow.yaml'], { cwd, env });
     expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('SLUICE_NO_SUCH_KEY')]);
   });
 
@@ -212,7 +208,7 @@ flow:
 `,
       's.yaml': `agents: { Planner: [READY], Doer: [DONE] }\n`,
     });
-    const ran = await spawned(['run', 'a.team.yaml', '--script', 's.yaml'], { cwd, env: { PATH: '/nonexistent' } });
+    const ran = await sluice(['run', 'a.team.yaml', '--script', 's.yaml'], { cwd, env: { PATH: '/nonexistent' } });
     expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('apt-get install bubblewrap')]);
   });
 
@@ -229,7 +225,7 @@ flow:
       'quiet.yaml': 'agents: { Coder: [ done ] }\n',
     });
     const env = { PATH: '/nonexistent' };
-    const run = (script: string) => spawned(['run', 'a.team.yaml', '--script', script], { cwd, env });
+    const run = (script: string) => sluice(['run', 'a.team.yaml', '--script', script], { cwd, env });
     const refused = await run('calls.yaml');
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('apt-get install bubblewrap')]);
     expect((await run('replaced.yaml')).status).toBe(0);

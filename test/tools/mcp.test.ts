@@ -8,10 +8,10 @@ import type { Json } from '../../src/expr/json.ts';
 import { tools } from './call.ts';
 import type { Asking } from './call.ts';
 import { DATA, goodServer } from './mcp-good-server.ts';
-import { mcpProgram } from './mcp-program.ts';
+import { mcpProgram, type McpServerFile } from './mcp-program.ts';
 
 const DATA_SHA256 = hash('sha256', DATA, 'hex');
-const program = (file: string, mode: string, env: { readonly [name: string]: string } = {}): Json =>
+const program = (file: McpServerFile, mode: string, env: { readonly [name: string]: string } = {}): Json =>
   mcpProgram(file, [mode], env);
 const of = (server: Json, tool: string, timeoutMs = 10_000): Asking => ({
   tool: { implementation: { mcp: `s/${tool}`, server }, timeoutMs },

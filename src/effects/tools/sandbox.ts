@@ -110,21 +110,10 @@ export function shellRunner(options: ShellOptions = {}): ShellRunner {
   };
 }
 
-const found = new Map<string, Promise<Bubblewrap>>();
+const probed = new Map<string, Promise<Bubblewrap>>();
 
 /** Finds bubblewrap and the options that work on this machine. Throws a `SandboxError` that says how to install it. */
-export function findBubblewrap(name = 'bwrap'): Promise<Bubblewrap> {
-  let known = found.get(name);
-  if (known === undefined) {
-    known = probe(name);
-    found.set(name, known);
-    // A later call finds a program that was installed in the meantime.
-    known.catch(() => found.delete(name));
-  }
-  return known;
-}
-
-async function probe(name: string): Promise<Bubblewrap> {
+export async function findBubblewrap(name = 'bwrap'): Promise<Bubblewrap> {
   const path = await findProgram(name);
   if (path === null)
     throw fail(
@@ -132,6 +121,12 @@ async function probe(name: string): Promise<Bubblewrap> {
       'SandboxError',
       `commands run in bubblewrap, and \`${name}\` is not installed; ${INSTALL_BUBBLEWRAP}`,
     );
+  const known = probed.get(path) ?? probe(path);
+  probed.set(path, known);
+  return known;
+}
+
+async function probe(path: string): Promise<Bubblewrap> {
   const works = (args: readonly string[]): Promise<boolean> =>
     new Promise((resolve) => {
       const all = [...args, '--ro-bind', '/', '/', SHELL, '-c', ':'];
