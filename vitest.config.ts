@@ -1,7 +1,7 @@
 /** How tests run, here and in CI. Tests that start processes of their own need longer than the default. */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { CODE_CACHE } from './test/bundle.ts';
+import { CODE_CACHE } from './scripts/tool.ts';
 import { SlowestFirst } from './test/slowest-first.ts';
 
 export default defineConfig({

@@ -1,9 +1,13 @@
 /** Runs a command from the project's root, with the project's own tools and its pinned Node first in the path. */
 import { spawn, spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { delimiter, join } from 'node:path';
 
 export const root: string = join(import.meta.dirname, '..');
+
+/** Node keeps compiled code here, as `bin/sluice.js` does: the build and the simulation load sources that the tests load again. */
+export const CODE_CACHE: string = join(tmpdir(), 'node-compile-cache');
 
 export interface Ran {
   readonly ok: boolean;
@@ -39,5 +43,5 @@ export async function start(command: string, args: readonly string[]): Promise<R
 function environment(): NodeJS.ProcessEnv {
   const PATH = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
   // The compiler and the linter are Go programs. With more room they collect less garbage, a tenth of their time.
-  return { GOGC: '400', ...process.env, PATH };
+  return { GOGC: '400', NODE_COMPILE_CACHE: CODE_CACHE, ...process.env, PATH };
 }

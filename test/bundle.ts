@@ -1,12 +1,8 @@
 /** Before the tests: bundles the sources if they have changed, so that commands and programs which the tests start run the current code quickly. */
 import { chmodSync, mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { bundle, isBundled } from '../scripts/bundle.ts';
+import { CODE_CACHE } from '../scripts/tool.ts';
 import { buildPrograms } from './programs.ts';
-
-/** Processes that the tests start keep compiled code here, as `bin/sluice.js` does. */
-export const CODE_CACHE: string = join(tmpdir(), 'node-compile-cache');
 
 export async function setup(): Promise<void> {
   if (!isBundled()) await bundle({ tidy: false });

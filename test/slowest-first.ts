@@ -41,6 +41,17 @@ const SLOWEST = [
   'cli/mcp',
   'cli/memory',
   'journals/read-only',
+  'evaluate/rehearse',
+  'tools/sandbox',
+  'tools/shell',
+  'package/start',
+  'cli/fork',
+  'cli/pseudo-terminal',
+  'crash/grace',
+  'dialects/team-examples',
+  'bench/faults',
+  'loop/overspend',
+  'protections/hostile',
 ].map((name) => `/test/${name}.test.ts`);
 
 export class SlowestFirst extends BaseSequencer {
