@@ -1,4 +1,5 @@
 /** Reads the values of a text: identifiers, dates, times, amounts of money and other numbers, each in one normal form. */
+import { lately } from './lately.ts';
 import { monthOf } from './months.ts';
 import { MAGNITUDE, NUMBER, decimalsOf, factorOf, readingsOf } from './numbers.ts';
 
@@ -16,24 +17,7 @@ export interface Stated {
   readonly within?: number;
 }
 
-/** The values of texts that were read lately: a check reads the same observations and instructions several times. */
-const lately = new Map<string, readonly Stated[]>();
-let latelyChars = 0;
-const LATELY_CHARS_MAX = 1_000_000;
-
-export function valuesIn(text: string): readonly Stated[] {
-  const known = lately.get(text);
-  if (known !== undefined) return known;
-  const found = readValues(text);
-  lately.set(text, found);
-  latelyChars += text.length;
-  for (const [oldest] of lately) {
-    if (latelyChars <= LATELY_CHARS_MAX) break;
-    lately.delete(oldest);
-    latelyChars -= oldest.length;
-  }
-  return found;
-}
+export const valuesIn: (text: string) => readonly Stated[] = lately(readValues);
 
 function readValues(text: string): readonly Stated[] {
   const found: Stated[] = [];

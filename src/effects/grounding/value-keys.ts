@@ -1,4 +1,5 @@
 /** The keys under which values are compared: the keys that a text makes known, and the keys of a value that is looked for. */
+import { lately } from './lately.ts';
 import { numberKey } from './numbers.ts';
 import { valuesIn, type Stated } from './read-values.ts';
 
@@ -7,9 +8,10 @@ export type Keys = ReadonlySet<string>;
 /** Characters of one text that are read. */
 export const READ_MAX = 500_000;
 
-export function keysIn(text: string): readonly string[] {
-  return valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy);
-}
+/** The keys that a text makes known, each once. */
+export const keysIn: (text: string) => readonly string[] = lately((text) => [
+  ...new Set(valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy)),
+]);
 
 export function isKnown(stated: Stated, keys: ReadonlySet<string>): boolean {
   if (stated.kind === 'date' && stated.year !== undefined) {

@@ -5,6 +5,7 @@
 import type { Json } from '../../expr/json.ts';
 import { even, flat, hasToken, structured } from '../policy/sources.ts';
 import type { Detector, Evidence, Finding, Known, Line, Observation } from './detector.ts';
+import { lately } from './lately.ts';
 import { linesFrom } from './named-values.ts';
 import { valuesIn, type Stated } from './read-values.ts';
 import { calculatedIn, listTotals, shownSums, wrongResults } from './sums.ts';
@@ -112,7 +113,7 @@ function isJudged(stated: Stated, strictness: 'names' | 'all'): boolean {
 /** An answer of which half the words are unknown. */
 function words(answer: string, evidence: Evidence): readonly Finding[] {
   const { known } = evidence;
-  const all = [...new Set(wordsIn(answer))].filter((word) => !isCommon(word) && !/^\d$/.test(word));
+  const all = [...wordsIn(answer)].filter((word) => !isCommon(word) && !/^\d$/.test(word));
   const unknown = all.filter((word) => !known.hasWord(word) && !known.has({ kind: 'number', key: word, text: word }));
   return unknown.length * 2 >= all.length ? unsupported('says', unknown, ' ', evidence) : [];
 }
@@ -242,16 +243,15 @@ function centsIn(value: Json): readonly string[] {
   );
 }
 
-/** The words of a text in the form in which they are compared. */
-function wordsIn(text: string): readonly string[] {
-  return (
-    even(text)
-      .normalize('NFKD')
-      .replace(/\p{M}/gu, '')
-      .replace(/(\d),(?=\d{3})/g, '$1')
-      .match(/[\p{L}\d]+(?:\.\d+)?/gu) ?? []
-  );
-}
+/** The words of a text, each once, in the form in which they are compared. */
+const wordsIn: (text: string) => ReadonlySet<string> = lately((text) => {
+  const words = even(text)
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/(\d),(?=\d{3})/g, '$1')
+    .match(/[\p{L}\d]+(?:\.\d+)?/gu);
+  return new Set(words ?? []);
+});
 
 const SMALL_MAX = 12;
 
