@@ -89,11 +89,22 @@ export function compileCase(folder: URL): CompileResult {
 }
 
 const compiled = new Map<string, CompileResult>();
+/** By the text of the document, if it uses no other file: many cases differ in their scripts alone. */
+const compiledTexts = new Map<string, CompileResult>();
 
 function compileNew(folder: URL): CompileResult {
   const file = existsSync(new URL('flow.json', folder)) ? 'flow.json' : 'flow.yaml';
-  const readText = (name: string): string | null => (existsSync(new URL(name, folder)) ? read(folder, name) : null);
-  return compile(read(folder, file), { file, readText, hash: (text) => hash('sha256', text, 'hex') });
+  const text = read(folder, file);
+  const known = compiledTexts.get(`${file}\n${text}`);
+  if (known !== undefined) return known;
+  let isAlone = true;
+  const readText = (name: string): string | null => {
+    isAlone = false;
+    return existsSync(new URL(name, folder)) ? read(folder, name) : null;
+  };
+  const result = compile(text, { file, readText, hash: (each) => hash('sha256', each, 'hex') });
+  if (isAlone) compiledTexts.set(`${file}\n${text}`, result);
+  return result;
 }
 
 /** The user messages that each agent received. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Report } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
 import { EVAL_DATA } from '../eval-data.ts';
@@ -26,14 +27,14 @@ interface Call {
 
 /** Runs one agent that makes the recorded calls and gets the recorded results. */
 async function rerun(calls: readonly Call[], loop: object, writes: ReadonlySet<string>): Promise<Report> {
-  const names = [...new Set(calls.map(({ name }) => name))];
+  const names = [...new Set(calls.map(({ name }) => name))].sort();
   const tools = Object.fromEntries(
     names.map((name) => [
       name,
       { description: name, input: { type: 'object' }, effect: writes.has(name) ? 'write' : 'read' },
     ]),
   );
-  const { flow, diagnostics } = compile({
+  const flow = compiled({
     agents: [{ id: 'bot', name: 'bot', instructions: 'Answer.', tools: names }],
     tools,
     boundary: { tools: { allow: ['*'] } },
@@ -41,7 +42,6 @@ async function rerun(calls: readonly Call[], loop: object, writes: ReadonlySet<s
     protections: { loop },
     flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot', routes: [{ to: 'end' }] }] },
   });
-  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   const script: Script = {
     agents: {
       bot: [...calls.map(({ name, args }) => ({ text: '', tools: [{ name, args }] })), { text: 'done' }],
@@ -57,9 +57,22 @@ async function rerun(calls: readonly Call[], loop: object, writes: ReadonlySet<s
     approvals: Object.fromEntries(names.map((name) => [name, 'approve'])),
   };
   const engine = createEngine({ journal: openMemory(), script });
-  const report = await engine.settled(await engine.start(flow as NonNullable<typeof flow>, { input: 'Answer.' }));
+  const report = await engine.settled(await engine.start(flow, { input: 'Answer.' }));
   await engine.close();
   return report;
+}
+
+const flows = new Map<string, CompiledFlow>();
+
+/** Many agents have the same tools. */
+function compiled(document: object): CompiledFlow {
+  const key = JSON.stringify(document);
+  const known = flows.get(key);
+  if (known !== undefined) return known;
+  const { flow, diagnostics } = compile(document);
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  flows.set(key, flow as CompiledFlow);
+  return flow as CompiledFlow;
 }
 
 interface Seen {
