@@ -214,7 +214,7 @@ test.each([
 });
 
 test('the same seed gives the same results', { timeout: 60_000 }, async () => {
-  const modes = 'modes: [golden, faults, budgets, escalations]\nrepeat: 3\nmatrix: { seeds: [4, 9] }';
+  const modes = 'modes: [golden, faults, budgets, escalations]\nrepeat: 2\nmatrix: { seeds: [4, 9] }';
   const cwd = files(suiteOf('{ code: SUCCESS }', modes));
   const [first, second] = [await run(cwd), await run(cwd)];
   expect(first.result.cases.length).toBeGreaterThan(20);
