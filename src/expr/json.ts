@@ -26,9 +26,18 @@ export function mapTexts(
   if (typeof value === 'string') return change(value);
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map((each) => mapTexts(each, change, rename));
-  return Object.fromEntries(
-    Object.entries(value).map(([field, each]) => [rename(field), mapTexts(each, change, rename)]),
-  );
+  return withAllFields(Object.entries(value).map(([field, each]) => [rename(field), mapTexts(each, change, rename)]));
+}
+
+/** An object of these fields. Two names may have become the same: the later ones get a number, so that no field is lost. */
+export function withAllFields(entries: readonly (readonly [string, Json])[]): Json {
+  const fields = new Map<string, Json>();
+  for (const [key, value] of entries) {
+    let name = key;
+    for (let count = 2; fields.has(name); count++) name = `${key} (${count})`;
+    fields.set(name, value);
+  }
+  return Object.fromEntries(fields);
 }
 
 /** True for an object that is not a list. */

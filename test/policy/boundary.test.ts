@@ -82,6 +82,31 @@ describe('the manifest', () => {
   });
 });
 
+describe('the boundary of an agent cannot loosen that of the document', () => {
+  const both = (outer: object, inner: object) =>
+    compile(document(outer, { boundary: inner })).flow?.boundaries?.['bot'];
+  test('lists of what may be read and written hold both', () => {
+    expect(both({ observations: ['wiki.*'] }, { observations: ['*'] })?.tools.deny).toEqual(['crm.read']);
+    expect(both({ observations: ['wiki.*'] }, { observations: ['crm.*'] })?.tools.deny).toEqual([
+      'wiki.read',
+      'crm.read',
+    ]);
+    expect(both({ state_writes: [] }, { state_writes: ['*'] })?.tools.deny).toEqual(['memory.write']);
+  });
+  test('effects that need approval, arguments from outside, refusals and the time of a question', () => {
+    expect(both({ approve_effects: ['communication'] }, { approve_effects: [] })?.tools.approve).toEqual(['mail.send']);
+    expect(both({ untrusted: 'deny' }, { untrusted: 'off' })?.untrusted).toBe('deny');
+    expect(both({ untrusted: 'off' }, { untrusted: 'deny' })?.untrusted).toBe('deny');
+    expect(
+      both({ escalation: { denied: 'fail' } }, { escalation: { denied: 'tell', rate: 'ask' } })?.escalation,
+    ).toEqual({
+      denied: 'fail',
+      rate: 'ask',
+    });
+    expect(both({ approval_timeout: 60 }, { approval_timeout: 900 })?.approvalTimeoutMs).toBe(60_000);
+  });
+});
+
 describe('mistakes', () => {
   test.each([
     [{ tools: { deny: ['mail.sned'] } }, 'unknown-tool', 'Did you mean `mail.send`?'],

@@ -10,12 +10,13 @@ const NODES = [
   { id: 'a', type: 'agent', agent: 'bot', max_visits: 10, on_exhausted: 'done', routes: [{ to: 'a' }] },
   { id: 'done', type: 'terminal', output: 'done' },
 ];
-const flowWith = (velocity: object | false) =>
+const flowWith = (velocity: object | false, more: object = {}) =>
   flowOf({
     ...AGENTS,
     agents: [{ id: 'bot', model: 'main', instructions: 'Answer.', max_output_tokens: 100 }],
     flow: { id: 'many', entry: 'a', nodes: NODES },
     protections: { velocity },
+    ...more,
   });
 const steady: Provider = async ({ clock }) => {
   await clock.sleep(1000);
@@ -57,6 +58,12 @@ describe('trips', () => {
     expect(one.sent.at(-1)?.model).toBe('cheap');
     await one.events(report.run);
     await one.close();
+  });
+
+  test('escalate: a question without an answer expires as `approval_timeout` says', () => {
+    const flow = flowWith({ tokens_per_minute: 1000, on_trip: 'escalate' }, { boundary: { approval_timeout: 90 } });
+    const questions = Object.values(flow.nodes).filter((node) => node.op === 'do' && node.effect.kind === 'ask');
+    expect(questions.map((node) => node.op === 'do' && node.timeoutMs)).toEqual([90_000]);
   });
 
   test('escalate: a person lets the run go on, or stops it', async () => {

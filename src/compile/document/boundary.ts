@@ -51,9 +51,11 @@ export function boundaryOf(
   return { version: given.version ?? version(content as unknown as Json), ...content };
 }
 
-/** Null if a question about a call stays open. */
-export function approvalTimeoutMs(boundary: Pick<Boundary, 'approval_timeout'> | undefined): number | null {
-  const seconds = boundary?.approval_timeout;
+/** Null if a question about a call stays open. The shortest time of the boundaries counts. */
+export function approvalTimeoutMs(
+  ...boundaries: readonly (Pick<Boundary, 'approval_timeout'> | undefined)[]
+): number | null {
+  const seconds = boundaries.map((each) => each?.approval_timeout).reduce(least);
   return seconds === undefined ? null : Math.ceil(seconds * 1000);
 }
 
@@ -88,9 +90,12 @@ export function consequenceOf(
   return isGrave || trouble === 'malformed' ? 'fail' : 'tell';
 }
 
-type Written = Partial<BoundaryFields>;
+interface Written extends Partial<BoundaryFields> {
+  /** The boundary around this one. Its lists of what may be read and written hold too. */
+  readonly outer?: Written;
+}
 
-/** The inner boundary overrides the outer one, but cannot remove its denials, approvals or fail-closed conditions. */
+/** The inner boundary overrides the outer one, but cannot loosen what the outer one denies, asks about or fails closed on. */
 function narrowed(outer: Written, inner: Written): Written {
   const both = (row: 'approve' | 'deny'): string[] => [...(outer.tools?.[row] ?? []), ...(inner.tools?.[row] ?? [])];
   const allow = inner.tools?.allow ?? outer.tools?.allow;
@@ -101,9 +106,39 @@ function narrowed(outer: Written, inner: Written): Written {
     ...(outer.decisions === undefined || inner.decisions === undefined
       ? {}
       : { decisions: inner.decisions.filter((right) => outer.decisions?.includes(right)) }),
-    escalation: { ...outer.escalation, ...inner.escalation },
+    ...present({
+      untrusted: stricter(UNTRUSTED, outer.untrusted, inner.untrusted),
+      approve_effects: union(outer.approve_effects, inner.approve_effects),
+      approval_timeout: least(outer.approval_timeout, inner.approval_timeout),
+    }),
+    escalation: strictest(outer.escalation ?? {}, inner.escalation ?? {}),
     fail_closed: [...(outer.fail_closed ?? []), ...(inner.fail_closed ?? [])],
+    outer,
   };
+}
+
+/** From loose to strict. */
+const UNTRUSTED = ['off', 'ask', 'deny'] as const;
+const CONSEQUENCES = ['tell', 'ask', 'fail'] as const;
+
+function stricter<T>(order: readonly T[], one: T | undefined, other: T | undefined): T | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return order.indexOf(one) > order.indexOf(other) ? one : other;
+}
+
+function strictest(outer: Escalation, inner: Escalation): Escalation {
+  const troubles = Object.keys({ ...outer, ...inner }) as (keyof Escalation)[];
+  return Object.fromEntries(troubles.map((each) => [each, stricter(CONSEQUENCES, outer[each], inner[each])]));
+}
+
+type Escalation = NonNullable<BoundaryFields['escalation']>;
+
+function union<T>(one: readonly T[] | undefined, other: readonly T[] | undefined): T[] | undefined {
+  return one === undefined && other === undefined ? undefined : [...new Set([...(one ?? []), ...(other ?? [])])];
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 type Permission = 'allow' | 'approve' | 'deny';
@@ -123,7 +158,9 @@ function writtenPermission(name: string, tool: Granted, given: Written): Permiss
 }
 
 /** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
-function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Written): boolean {
+function isWithheld(name: string, tool: Granted, given: Written): boolean {
+  const { observations, state_writes: writes, outer } = given;
+  if (outer !== undefined && isWithheld(name, tool, outer)) return true;
   if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, name);
   return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, name);
 }

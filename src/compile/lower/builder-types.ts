@@ -75,4 +75,6 @@ export interface Effects {
   hasPolicies(): boolean;
   /** The boundary of an agent with these tools. It becomes part of the flow. */
   boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
+  /** How long a question about this agent waits. Null: until it is answered. */
+  approvalTimeoutMs(agent: string): number | null;
 }

@@ -18,7 +18,8 @@ import type {
 } from '../../ir/nodes.ts';
 import { present } from '../../expr/present.ts';
 import { decisionOf } from '../../catalog/failures.ts';
-import { boundaryOf } from '../document/boundary.ts';
+import { approvalTimeoutMs, boundaryOf } from '../document/boundary.ts';
+import type { Boundary } from '../document/schema/bounds.ts';
 import { CLOCK, commonMeters, shareOf, type BudgetShare, type CommonMeters } from './budget-meters.ts';
 import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object, quote } from '../expressions/cel-text.ts';
@@ -250,6 +251,11 @@ interface CollectedEffects extends Effects {
   definitionsUsed(): UsedDefinitions;
 }
 
+/** The boundary of the document, and that of the agent. */
+function boundariesOf({ boundary, agentBoundaries }: Definitions, agent: string): readonly (Boundary | undefined)[] {
+  return [boundary, Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined];
+}
+
 /** The effects that nodes ask for, and the definitions that the flow needs for them. */
 function createEffects(definitions: Definitions): CollectedEffects {
   const agents: { [id: string]: AgentDef } = { ...definitions.agents };
@@ -285,17 +291,17 @@ function createEffects(definitions: Definitions): CollectedEffects {
     }),
     toolDef,
     hasPolicies,
+    approvalTimeoutMs: (agent) => approvalTimeoutMs(...boundariesOf(definitions, agent)),
     boundary(agent, names, mode) {
-      const { toolCosts, toolApprovals, agentBoundaries } = definitions;
+      const { toolCosts, toolApprovals } = definitions;
       const granted = Object.fromEntries(
         names.map((name) => [
           name,
           { def: toolDef(name), cost: toolCosts[name] ?? 0, approval: toolApprovals.has(name) },
         ]),
       );
-      const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
       const versionOf = (content: Parameters<Definitions['versionOf']>[0]) => definitions.versionOf(content);
-      const boundary = boundaryOf([definitions.boundary, own], granted, mode, versionOf);
+      const boundary = boundaryOf(boundariesOf(definitions, agent), granted, mode, versionOf);
       boundaries[agent] = boundary;
       return boundary;
     },

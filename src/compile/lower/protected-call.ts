@@ -174,6 +174,7 @@ export function addQuestion(id: NodeId, node: DoNode, kit: Kit, question: Questi
   const { about, decision, stop, ...asked } = question;
   const [again, onExpiry] = asked.choices;
   const { name, authored = name } = node.label;
+  const askedBy = node.effect.kind === 'model' ? node.effect.agent : name;
   const step = (what: string): Step => ({ hint: `${id}.${about}${what}`, origin: name, authored });
   const meter = kit.visits(`${about}:${id}`, ANSWERS_MAX, stop, `answers about ${about} at ${name}`);
   const repeated = kit.set({ ...step('.again'), charges: [meter] }, [set('error', 'null')], id);
@@ -185,8 +186,9 @@ export function addQuestion(id: NodeId, node: DoNode, kit: Kit, question: Questi
       onExpiry,
       code: 'REVIEW_REQUIRED',
       purpose: about === 'velocity' ? 'budget' : 'escalation',
-      askedBy: node.effect.kind === 'model' ? node.effect.agent : name,
+      askedBy,
       into: ANSWER,
+      timeoutMs: kit.builder.approvalTimeoutMs(askedBy),
       next: kit.decide(step('.decided'), ANSWER, { [again]: repeated }, stop),
       fail: stop,
     },

@@ -2,7 +2,7 @@
  * Replaces personal data by tokens in everything that enters the journal: the input of a run, results of tools, replies of models,
  * answers of people. Tools and agents that the document trusts receive the original values; nothing else does.
  */
-import { mapTexts, type Json } from '../../expr/json.ts';
+import { mapTexts, withAllFields, type Json } from '../../expr/json.ts';
 import type { Settled, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
@@ -256,5 +256,5 @@ async function protectTexts(
   const entries: [string, Json][] = [];
   for (const [key, item] of Object.entries(value))
     entries.push([await change(key, ''), await protectTexts(item, key, change)]);
-  return Object.fromEntries(entries);
+  return withAllFields(entries);
 }

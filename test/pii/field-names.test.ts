@@ -1,0 +1,14 @@
+/** Fields whose names become the same keep their values. */
+import { expect, test } from 'vitest';
+import { mapTexts } from '../../src/expr/json.ts';
+
+test('two names that become the same are numbered, and no field is lost', () => {
+  const typeOnly = (text: string): string => text.replace(/\[PII_EMAIL_\d+\]/, '[EMAIL]');
+  expect(
+    mapTexts(
+      { '[PII_EMAIL_001]': 'paid', '[PII_EMAIL_002]': 'open', total: 2, list: [{ '[PII_EMAIL_001]': 1 }] },
+      typeOnly,
+      typeOnly,
+    ),
+  ).toEqual({ '[EMAIL]': 'paid', '[EMAIL] (2)': 'open', total: 2, list: [{ '[EMAIL]': 1 }] });
+});
