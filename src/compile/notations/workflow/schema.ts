@@ -13,9 +13,9 @@ export type ErrorMode = (typeof ERROR_MODES)[number];
 export const DEFAULTS = { timeoutSecs: 120, retries: 3, iterations: 5, prompt: '{{input}}' } as const;
 
 const retries = () =>
-  int({ min: 0 }).describe(`How often a failed attempt is repeated, at once; ${DEFAULTS.retries} unless told.`);
+  int({ min: 0 }).describe(`How often a failed attempt is repeated, at once. Default: ${DEFAULTS.retries}.`);
 const iterations = () =>
-  int({ min: 1 }).describe(`How often the step runs at most; ${DEFAULTS.iterations} unless told.`);
+  int({ min: 1 }).describe(`How often the step runs at most. Default: ${DEFAULTS.iterations}.`);
 const until = () => text().describe('The loop ends when the output contains this text, in any case.');
 const condition = () => text().describe('The step runs only if the output before it contains this text, in any case.');
 
@@ -30,7 +30,7 @@ const agent = () =>
         id: name().optional(),
       }),
     ])
-    .describe('Who does the step.');
+    .describe('The agent of the step.');
 
 const mode = () => {
   const conditional = record(() => ({ condition: condition().optional() })).optional();
@@ -47,20 +47,20 @@ const errorMode = () => {
 };
 
 const step = record(() => ({
-  name: name().optional().describe('What `path` and `results` call the step.'),
+  name: name().optional().describe('The name of the step in `path` and `results`.'),
   agent: agent().optional(),
   agent_name: name().optional().describe('The first agent of that name.'),
   agent_id: name().optional().describe('The agent with that id.'),
-  prompt: text().optional().describe('What the agent is told; `{{input}}` and `{{variable}}` are filled in.'),
+  prompt: text().optional().describe('The prompt of the agent; `{{input}}` and `{{variable}}` are filled in.'),
   prompt_template: text().optional().describe('Another name of `prompt`.'),
-  mode: mode().optional().describe('How the step runs; sequential unless told.'),
+  mode: mode().optional().describe('How the step runs. Default: sequential.'),
   condition: condition().optional(),
   max_iterations: iterations().optional(),
   until: until().optional(),
   timeout_secs: int({ min: 1, max: 3600 })
     .optional()
-    .describe(`Seconds that one attempt may take; ${DEFAULTS.timeoutSecs} unless told.`),
-  error_mode: errorMode().optional().describe('What a failure or a timeout does; the run fails unless told.'),
+    .describe(`Seconds that one attempt may take. Default: ${DEFAULTS.timeoutSecs}.`),
+  error_mode: errorMode().optional().describe('What happens after a failure or a timeout. Default: the run fails.'),
   max_retries: retries().optional(),
   output_var: name().nullable().optional().describe('The variable that keeps the output for later prompts.'),
 }));
