@@ -14,10 +14,10 @@ export const DEFAULTS = { timeoutSecs: 120, retries: 3, iterations: 5, prompt: '
 
 const retries = () =>
   int({ min: 0 }).describe(`How often a failed attempt is repeated, at once. Default: ${DEFAULTS.retries}.`);
-const iterations = () =>
-  int({ min: 1 }).describe(`How often the step runs at most. Default: ${DEFAULTS.iterations}.`);
+const iterations = () => int({ min: 1 }).describe(`How often the step runs at most. Default: ${DEFAULTS.iterations}.`);
 const until = () => text().describe('The loop ends when the output contains this text. Case does not matter.');
-const condition = () => text().describe('The step runs only if the output before it contains this text. Case does not matter.');
+const condition = () =>
+  text().describe('The step runs only if the output before it contains this text. Case does not matter.');
 
 const agent = () =>
   z
