@@ -32,9 +32,12 @@ export function mapTexts(
 /** An object of these fields. Two names may have become the same: the later ones get a number, so that no field is lost. */
 export function withAllFields(entries: readonly (readonly [string, Json])[]): Json {
   const fields = new Map<string, Json>();
+  const counts = new Map<string, number>();
   for (const [key, value] of entries) {
     let name = key;
-    for (let count = 2; fields.has(name); count++) name = `${key} (${count})`;
+    let count = counts.get(key) ?? 1;
+    while (fields.has(name)) name = `${key} (${++count})`;
+    counts.set(key, count);
     fields.set(name, value);
   }
   return Object.fromEntries(fields);

@@ -142,6 +142,23 @@ describe.each(['deleted', 'replaced'])('a database that is %s under a running pr
   });
 });
 
+test('a database that is deleted while a commit stores many runs lets none of them end', async () => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  onTestFinished(() => store.close());
+  const [one, two] = [new Chain('r1'), new Chain('r2')];
+  await started(store, 'w1', one, two);
+  const last = two.next({ entry: ENDED });
+  const get = (): string => {
+    rmSync(path, { force: true });
+    return last.body;
+  };
+  const deleting = Object.defineProperty({ ...last }, 'body', { get });
+  await expect(store.journal.commit('w1', [one.next({ entry: ENDED }), deleting])).rejects.toMatchObject({
+    code: 'journal-replaced',
+  });
+});
+
 test('permissions that let other users in are announced', async () => {
   const path = freshPath();
   const notices: string[] = [];

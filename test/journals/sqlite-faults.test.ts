@@ -4,7 +4,8 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import { Connection } from '../../src/stores/sqlite/connection.ts';
+import { connect, openSqlite } from '../../src/stores/sqlite/open.ts';
 import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
 
@@ -70,6 +71,32 @@ test('pages that are broken further in are damaged when they are read', async ()
   const again = openSqlite(path);
   await expect(again.journal.load('r1')).rejects.toMatchObject({ code: 'journal-damaged' });
   await again.close();
+});
+
+test('a read that fails concerns no other read of the same turn', async () => {
+  const path = freshPath();
+  const connection = new Connection(connect(path, 100), path);
+  const damage = new Error('damaged');
+  const failing = (): never => {
+    throw damage;
+  };
+  const reads = [() => 1, failing, () => 2].map((work) => connection.readTogether<number>(work));
+  expect(await Promise.allSettled(reads)).toEqual([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: damage },
+    { status: 'fulfilled', value: 2 },
+  ]);
+  connection.close();
+});
+
+test('a journal that was closed before its first use says so', async () => {
+  const { journal, roster, close } = openSqlite(freshPath());
+  await close();
+  const closed = { code: 'engine-closed' };
+  await expect(roster.renew('w1', 0, 1)).rejects.toMatchObject(closed);
+  await expect(roster.claim('w1', 0, { run: 'r1' })).rejects.toMatchObject(closed);
+  await expect(journal.commit('w1', [])).rejects.toMatchObject(closed);
+  await expect(journal.load('r1')).rejects.toMatchObject(closed);
 });
 
 test('a path that leads nowhere cannot be reached', () => {

@@ -126,6 +126,19 @@ test('a second start under the same id returns the first run, with any owner', a
   await second.close();
 });
 
+test('a process that has lost its lease says so when it starts a run, and not that the id is taken', async () => {
+  const [here, there] = [openSqlite(join(dir, 'fenced.db')), openSqlite(join(dir, 'fenced.db'))];
+  const performer = functionPerformer({ tools: { nap: () => new Promise(() => undefined) } });
+  const engine = createRuntime({ store: here, performer, pickUp: false });
+  const run = await engine.start(chain('call'));
+  const later = Date.now() + 3_600_000;
+  await there.roster.renew('other', later, later + 1);
+  expect(await there.roster.claim('other', later, { run })).toEqual([run]);
+  await expect(engine.start(chain('call'), { run: 'new' })).rejects.toMatchObject({ code: 'lease-lost' });
+  await engine.close();
+  await there.close();
+});
+
 function seedWithWaitAbove(share: number): number {
   let seed = 0;
   while (draw(seed, '0#0 1') < share) seed += 1;

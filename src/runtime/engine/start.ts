@@ -52,7 +52,7 @@ export class Starter {
 
   async #startReserved(flow: CompiledFlow, run: RunId, options: StartOptions): Promise<RunId> {
     const { seed = Number.parseInt(randomHex(), 16), origin = {}, input = null } = options;
-    const { worker, programOf, store } = this.#host;
+    const { worker, programOf, store, lease } = this.#host;
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);
@@ -69,7 +69,8 @@ export class Starter {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
       if (!isTaken(this.#host, error)) throw error;
       if ((await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
-      throw await this.#hidden(run);
+      // A process that was suspended may have lost its lease. It then stores nothing, whatever the id.
+      throw (await lease.renew()) ? await this.#hidden(run) : error;
     } finally {
       this.#starting.delete(run);
     }

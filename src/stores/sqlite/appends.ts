@@ -37,8 +37,10 @@ export class Appends {
 
   store(worker: WorkerId, appends: readonly Append[]): Stored[] {
     const owner = this.#connection.leases.get(worker) ?? this.#findLease(worker);
+    const stored = appends.map((append) => (owner === null ? 'stale' : this.#storeOne(owner, append)));
+    // After the last append: the file may be deleted while many are stored.
     if (appends.some(({ entry }) => entry !== null && !isWorking(entry.status))) this.#connection.checkFile();
-    return appends.map((append) => (owner === null ? 'stale' : this.#storeOne(owner, append)));
+    return stored;
   }
 
   #storeOne(worker: number, append: Append): Stored {

@@ -47,7 +47,7 @@ export class Connection {
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
   readonly #file: Identity | null;
-  #reads: { readonly work: () => void; readonly reject: (error: unknown) => void }[] = [];
+  #reads: Read[] = [];
   #fileCheckedAt = -Infinity;
   #commits = 0;
   #seenVersion = -1;
@@ -83,7 +83,7 @@ export class Connection {
   /** Runs the work in one transaction, durable on return. */
   write<T>(work: () => T): T {
     if (performance.now() - this.#fileCheckedAt >= CHECK_FILE_MS) this.checkFile();
-    const result = this.#within(this.#statements.beginWrite, () => {
+    const result = this.#within('beginWrite', () => {
       this.#clearCacheIfChanged();
       const done = work();
       this.beforeCommit();
@@ -95,10 +95,10 @@ export class Connection {
 
   /** Runs the work in one read transaction. */
   read<T>(work: () => T): T {
-    return this.#within(this.#statements.beginRead, work);
+    return this.#within('beginRead', work);
   }
 
-  /** Reads requested in the same turn of the event loop share one transaction. */
+  /** Reads requested in the same turn of the event loop share one transaction. If it fails, each gets a transaction of its own. */
   readTogether<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#reads.length === 0) queueMicrotask(() => this.#readAll());
@@ -109,10 +109,15 @@ export class Connection {
   #readAll(): void {
     const reads = this.#reads;
     this.#reads = [];
+    this.#settle(reads);
+  }
+
+  #settle(reads: readonly Read[]): void {
     try {
       this.read(() => reads.forEach(({ work }) => work()));
     } catch (error) {
-      for (const { reject } of reads) reject(error);
+      if (reads.length > 1) for (const read of reads) this.#settle([read]);
+      else for (const { reject } of reads) reject(error);
     }
   }
 
@@ -156,9 +161,9 @@ export class Connection {
     );
   }
 
-  #within<T>(begin: StatementSync, work: () => T): T {
+  #within<T>(begin: 'beginRead' | 'beginWrite', work: () => T): T {
     try {
-      begin.get();
+      this.#statements[begin].get();
       const result = work();
       this.#statements.commit.get();
       return result;
@@ -195,6 +200,11 @@ export class Connection {
       // The commit holds. The log stays longer until the next checkpoint.
     }
   }
+}
+
+interface Read {
+  readonly work: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 type Identity = Pick<Stats, 'dev' | 'ino'>;
