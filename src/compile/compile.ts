@@ -120,13 +120,13 @@ function compileDocument(
   );
   const graph = { ...(picture === null ? {} : { graph: picture }), servers };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
-  verify(lowered, report);
+  const proved = verify(lowered, report);
   if (lowered.unwatched === true) warnAboutMonitor(document, report);
   checkPrices(lowered, document, report);
   checkCompensations(lowered, document, report);
   checkPolicies(policies, lowered.body, document, report, options);
   if (report.failed()) return { ok: false, ...graph };
-  const { bounds, least } = boundsOf(lowered.body, lowered.shares);
+  const { bounds, least } = boundsOf(proved);
   warnAboutCost(bounds, lowered.body, document.at, report);
   if (notation.boundedByTurns !== true) warnAboutCounts(bounds, document.at, report);
   warnAboutBudgets(bounds, lowered.body, document, report);

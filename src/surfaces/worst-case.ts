@@ -1,5 +1,6 @@
 /** The most that a run of a flow can spend, by its certificate: the amount that it reserves in the quota of its tenant. */
 import { boundsOf } from '../compile/certificate/certificate.ts';
+import { graphOf } from '../compile/verify/graph.ts';
 import type { CompiledFlow } from '../ir/nodes.ts';
 import type { WorstCase } from '../runtime/quotas/quota.ts';
 
@@ -16,6 +17,6 @@ export function worstCases(): (flow: CompiledFlow) => WorstCase {
 }
 
 function worstCaseOf(flow: CompiledFlow): WorstCase {
-  const { tokens, costUsd } = boundsOf(flow).bounds.flow;
+  const { tokens, costUsd } = boundsOf(graphOf(flow)).bounds.flow;
   return { tokens: tokens.most, costMicros: costUsd.most === null ? null : Math.ceil(costUsd.most * MICROS) };
 }

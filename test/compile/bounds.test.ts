@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { boundsOf } from '../../src/compile/certificate/certificate.ts';
+import { graphOf } from '../../src/compile/verify/graph.ts';
 import type { FlowBody } from '../../src/ir/nodes.ts';
 import { compileText } from './compile-text.ts';
 import { TOO_MANY, outcomesFrom, randomFlow } from './random-flow.ts';
@@ -34,7 +35,7 @@ test('a fork that is entered again from its own branch goes on after each join',
       },
     },
   } as unknown as FlowBody;
-  expect(boundsOf(body).bounds.flow.modelCalls.most).toBe(2);
+  expect(boundsOf(graphOf(body)).bounds.flow.modelCalls.most).toBe(2);
 });
 
 describe('the certificate against every way through random small flows', () => {
@@ -45,7 +46,7 @@ describe('the certificate against every way through random small flows', () => {
         const budget = { spent: 0 };
         const outcomes = outcomesFrom(body, 'n0', body.meters['max']?.max ?? Infinity, budget);
         fc.pre(budget.spent <= TOO_MANY);
-        const { flow } = boundsOf(body).bounds;
+        const { flow } = boundsOf(graphOf(body)).bounds;
         const good = outcomes.filter(({ end, cut }) => end === 'good' && !cut);
         const counted = [
           [flow.steps, 'steps', 'steps'],
@@ -81,7 +82,7 @@ describe('the certificate against every way through random small flows', () => {
         const budget = { spent: 0 };
         const good = outcomesFrom(body, 'n0', Infinity, budget).filter(({ end }) => end === 'good');
         fc.pre(budget.spent <= TOO_MANY && good.length > 0);
-        const { flow } = boundsOf(body).bounds;
+        const { flow } = boundsOf(graphOf(body)).bounds;
         expect(flow.steps.least).toBe(Math.min(...good.map(({ steps }) => steps)));
         expect(flow.modelCalls.least).toBe(Math.min(...good.map(({ calls }) => calls)));
         expect(flow.outputTokens.least).toBe(Math.min(...good.map(({ peak }) => peak)));

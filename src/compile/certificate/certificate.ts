@@ -13,8 +13,7 @@ import type { Least } from './least.ts';
 import { mostWithin, undoneMost } from './limits.ts';
 import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';
-import { graphOf } from '../verify/graph.ts';
-import type { Share } from '../verify/graph.ts';
+import type { Graph } from '../verify/graph.ts';
 
 export interface Bound {
   readonly least: number;
@@ -33,11 +32,8 @@ export interface Bounds {
   readonly concurrent: readonly Concurrency[];
 }
 
-export function boundsOf(
-  body: FlowBody,
-  shares?: readonly Share[],
-): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
-  const graph = graphOf(body, shares);
+export function boundsOf(graph: Graph): { readonly bounds: Bounds; readonly least: FlowBody['least'] } {
+  const { body } = graph;
   const first = atFirst(graph);
   const table = BUDGET_DIMENSIONS.map((dimension) => ({
     dimension,

@@ -12,17 +12,19 @@ import { edgesOf, graphOf } from './graph.ts';
 import type { Graph } from './graph.ts';
 import { START } from '../source/range.ts';
 
-export function verify({ body, places }: Lowered, report: Report): void {
-  const graph = graphOf(body);
+/** Returns the graph, which the certificate walks too. */
+export function verify({ body, places, shares }: Lowered, report: Report): Graph {
+  const graph = graphOf(body, shares);
   const say = (code: DiagnosticCode, id: NodeId, message: string): void => {
     const origin = body.nodes[id]?.label.name ?? id;
     report.error(code, places.get(id) ?? places.get(origin) ?? START, message);
   };
-  if (!checkTargets(graph, say)) return;
+  if (!checkTargets(graph, say)) return graph;
   checkReached(graph, say);
   checkCycles(graph, say);
   checkEnds(graph, say);
   for (const id of graph.ids) checkTool(graph, id, say);
+  return graph;
 }
 
 type Say = (code: DiagnosticCode, id: NodeId, message: string) => void;
@@ -52,8 +54,9 @@ function checkTargets({ body, ids }: Graph, say: Say): boolean {
   return whole;
 }
 
-function checkReached({ body, ids, targets, node }: Graph, say: Say): void {
-  const reached = reachableFrom([body.entry], targets);
+function checkReached(graph: Graph, say: Say): void {
+  const { ids, node } = graph;
+  const reached = graph.reached();
   for (const id of ids)
     if (node(id).label.enters !== undefined && !reached.has(id))
       say('unreachable-node', id, `\`${node(id).label.name}\` is never reached`);
