@@ -89,21 +89,25 @@ export function compileCase(folder: URL): CompileResult {
 }
 
 const compiled = new Map<string, CompileResult>();
-/** By the text of the document, if it uses no other file: many cases differ in their scripts alone. */
-const compiledTexts = new Map<string, CompileResult>();
+/** By the text of the document: many cases differ in their scripts alone. */
+const compiledTexts = new Map<string, { readonly files: ReadonlyMap<string, string | null>; result: CompileResult }>();
 
+/** A case shares the flow of another with the same document, if the files that it uses are the same too. */
 function compileNew(folder: URL): CompileResult {
   const file = existsSync(new URL('flow.json', folder)) ? 'flow.json' : 'flow.yaml';
+  const readText = (name: string): string | null => (existsSync(new URL(name, folder)) ? read(folder, name) : null);
   const text = read(folder, file);
   const known = compiledTexts.get(`${file}\n${text}`);
-  if (known !== undefined) return known;
-  let isAlone = true;
-  const readText = (name: string): string | null => {
-    isAlone = false;
-    return existsSync(new URL(name, folder)) ? read(folder, name) : null;
+  if (known !== undefined && [...known.files].every(([name, content]) => readText(name) === content))
+    return known.result;
+  const files = new Map<string, string | null>();
+  const noting = (name: string): string | null => {
+    const content = readText(name);
+    files.set(name, content);
+    return content;
   };
-  const result = compile(text, { file, readText, hash: (each) => hash('sha256', each, 'hex') });
-  if (isAlone) compiledTexts.set(`${file}\n${text}`, result);
+  const result = compile(text, { file, readText: noting, hash: (each) => hash('sha256', each, 'hex') });
+  compiledTexts.set(`${file}\n${text}`, { files, result });
   return result;
 }
 
