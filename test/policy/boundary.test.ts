@@ -1,6 +1,7 @@
 /** The autonomy boundary, dimension by dimension: what may be seen, written, called, decided, spent, and who takes over. */
 import { describe, expect, test } from 'vitest';
 import { boundaryOf } from '../../src/compile/document/boundary.ts';
+import { memoryOfAgent } from '../../src/compile/document/memory.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { play } from './play.ts';
 
@@ -104,6 +105,38 @@ describe('the boundary of an agent cannot loosen that of the document', () => {
       rate: 'ask',
     });
     expect(both({ approval_timeout: 60 }, { approval_timeout: 900 })?.approvalTimeoutMs).toBe(60_000);
+  });
+  test('the rows, refusals and conditions of both profiles count', () => {
+    const alone = compile(document('sre')).flow?.boundaries?.['bot'];
+    const inner = both({ profile: 'sre' }, { profile: 'research' });
+    expect(inner?.escalation).toEqual({ rejected: 'fail', denied: 'fail', ungrounded: 'fail' });
+    expect(inner?.failClosed).toEqual(expect.arrayContaining([...(alone?.failClosed ?? [])]));
+    expect(inner?.failClosed.length).toBeGreaterThan(alone?.failClosed.length ?? 0);
+    expect(both({ profile: 'sre' }, { profile: 'sre' })?.failClosed).toEqual(alone?.failClosed);
+    const draft = { tools: { 'draft.note': { effect: 'write' } } };
+    const asked = document('research', { tools: ['draft.note'], boundary: 'support' }, draft);
+    expect(compile(asked).flow?.boundaries?.['bot']?.tools.approve).toEqual(['draft.note']);
+  });
+  test('a tool that the document asks about is not allowed by the name that the agent gives', () => {
+    const allow = { tools: { allow: ['mail.*'] } };
+    expect(both({ profile: 'support' }, allow)?.tools.approve).toContain('mail.send');
+    expect(both({ approve_effects: ['communication'] }, allow)?.tools.approve).toContain('mail.send');
+    expect(both({}, allow)?.tools.allow).toContain('mail.send');
+    expect(both(allow, { profile: 'support' })?.tools.approve).toContain('mail.send');
+  });
+  test('fields of the input that others wrote', () => {
+    expect(both({ untrusted_input: true }, { untrusted_input: false })?.untrustedInput).toBe(true);
+    expect(both({ untrusted_input: ['mail'] }, { untrusted_input: ['page'] })?.untrustedInput).toEqual([
+      'mail',
+      'page',
+    ]);
+  });
+  test('memory waits for a person under either research profile', () => {
+    const quarantine = (outer: 'research' | 'coding', inner: 'research' | 'coding') =>
+      memoryOfAgent({ instructions: '', tools: [], memory: true, boundary: { profile: inner } }, { profile: outer })
+        ?.quarantine;
+    expect([quarantine('research', 'coding'), quarantine('coding', 'research')]).toEqual(['all', 'all']);
+    expect(quarantine('coding', 'coding')).toBe('untrusted');
   });
 });
 

@@ -27,55 +27,65 @@ export interface Granted {
 /** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
 export type GateMode = 'eligible' | 'granted';
 
+/** `written`: the boundary of the document, then that of the agent. The stricter one counts, and a default only if both are silent. */
 export function boundaryOf(
   written: readonly (Boundary | undefined)[],
   tools: { readonly [name: string]: Granted },
   mode: GateMode,
   version: (content: Json) => string,
 ): BoundaryDef {
-  const given = written.reduce<Written>((all, each) => (each === undefined ? all : narrowed(all, each)), {});
+  const levels = written.filter((each) => each !== undefined);
+  const innermost = <Field extends keyof BoundaryFields>(field: Field): BoundaryFields[Field] | undefined =>
+    levels.findLast((each) => each[field] !== undefined)?.[field];
   const byPermission = (wanted: Permission): readonly string[] =>
-    Object.entries(tools).flatMap(([name, tool]) => (permissionOf(name, tool, given, mode) === wanted ? [name] : []));
+    Object.entries(tools).flatMap(([name, tool]) => (permissionOf(name, tool, levels, mode) === wanted ? [name] : []));
   const content = {
-    profile: given.profile ?? null,
-    observations: given.observations ?? null,
-    stateWrites: given.state_writes ?? null,
-    decisions: given.decisions ?? [...DECISIONS],
+    profile: innermost('profile') ?? null,
+    observations: innermost('observations') ?? null,
+    stateWrites: innermost('state_writes') ?? null,
+    decisions: (innermost('decisions') ?? DECISIONS).filter((right) => levels.every((each) => decides(each, right))),
     tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
-    approveEffects: approvedEffects(given, mode),
-    untrusted: given.untrusted ?? 'ask',
-    ...untrustedInput(given),
-    ...consequences(given, mode),
-    approvalTimeoutMs: approvalTimeoutMs(given),
+    approveEffects: approvedEffects(levels, mode),
+    untrusted: levels.map(({ untrusted }) => untrusted).reduce(stricterTrust, undefined) ?? 'ask',
+    ...untrustedInput(levels),
+    ...consequences(levels, mode),
+    approvalTimeoutMs: approvalTimeoutMs(...levels),
   } as const;
-  return { version: given.version ?? version(content as unknown as Json), ...content };
+  return { version: innermost('version') ?? version(content as unknown as Json), ...content };
 }
 
 /** Null if a question about a call stays open. The shortest time of the boundaries counts. */
 export function approvalTimeoutMs(
   ...boundaries: readonly (Pick<Boundary, 'approval_timeout'> | undefined)[]
 ): number | null {
-  const seconds = boundaries.map((each) => each?.approval_timeout).reduce(least);
+  const seconds = boundaries.map((each) => each?.approval_timeout).reduce(least, undefined);
   return seconds === undefined ? null : Math.ceil(seconds * 1000);
 }
 
-/** False, or an empty list, is the same as nothing. */
-function untrustedInput({ untrusted_input: given }: Written): Pick<BoundaryDef, 'untrustedInput'> {
-  if (given === undefined || given === false) return {};
-  return given === true || given.length > 0 ? { untrustedInput: given } : {};
+/** Fields of the input that any boundary names. False, or an empty list, is the same as nothing. */
+function untrustedInput(levels: Levels): Pick<BoundaryDef, 'untrustedInput'> {
+  const given = levels.map((each) => each.untrusted_input ?? false);
+  if (given.includes(true)) return { untrustedInput: true };
+  const fields = new Set(given.flatMap((each) => (typeof each === 'boolean' ? [] : each)));
+  return fields.size > 0 ? { untrustedInput: [...fields] } : {};
 }
 
-function consequences(given: Written, mode: GateMode): Pick<BoundaryDef, 'escalation' | 'failClosed'> {
-  const profile = given.profile === undefined ? null : PROFILES[given.profile];
+function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escalation' | 'failClosed'> {
   // An agent that the author has granted its tools may correct an invalid call.
   const lenient: { [trouble: string]: Consequence } = mode === 'granted' ? { malformed: 'tell' } : {};
-  const conditions = (profile?.failClosed ?? []).flatMap((each) =>
-    'when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [],
+  const profiles = [...new Set(levels.flatMap(({ profile }) => (profile === undefined ? [] : [PROFILES[profile]])))];
+  const conditions = profiles.flatMap(({ failClosed }) =>
+    failClosed.flatMap((each) => ('when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [])),
   );
   return {
-    escalation: { ...lenient, ...profile?.escalation, ...present(given.escalation ?? {}) },
-    failClosed: [...conditions, ...(given.fail_closed ?? [])],
+    escalation: { ...lenient, ...levels.map(escalationOf).reduce(strictest, {}) },
+    failClosed: [...conditions, ...levels.flatMap((each) => each.fail_closed ?? [])],
   };
+}
+
+/** The author's rules come before the profile's. */
+function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
+  return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
 }
 
 /** The consequence of a refusal: from the boundary, else `fail` (the run ends) for grave ones, else `tell` (the agent). */
@@ -90,99 +100,98 @@ export function consequenceOf(
   return isGrave || trouble === 'malformed' ? 'fail' : 'tell';
 }
 
-interface Written extends Partial<BoundaryFields> {
-  /** The boundary around this one. Its lists of what may be read and written hold too. */
-  readonly outer?: Written;
-}
-
-/** The inner boundary overrides the outer one, but cannot loosen what the outer one denies, asks about or fails closed on. */
-function narrowed(outer: Written, inner: Written): Written {
-  const both = (row: 'approve' | 'deny'): string[] => [...(outer.tools?.[row] ?? []), ...(inner.tools?.[row] ?? [])];
-  const allow = inner.tools?.allow ?? outer.tools?.allow;
-  return {
-    ...outer,
-    ...(present(inner) as Written),
-    tools: { approve: both('approve'), deny: both('deny'), ...(allow === undefined ? {} : { allow }) },
-    ...(outer.decisions === undefined || inner.decisions === undefined
-      ? {}
-      : { decisions: inner.decisions.filter((right) => outer.decisions?.includes(right)) }),
-    ...present({
-      untrusted: stricter(UNTRUSTED, outer.untrusted, inner.untrusted),
-      approve_effects: union(outer.approve_effects, inner.approve_effects),
-      approval_timeout: least(outer.approval_timeout, inner.approval_timeout),
-    }),
-    escalation: strictest(outer.escalation ?? {}, inner.escalation ?? {}),
-    fail_closed: [...(outer.fail_closed ?? []), ...(inner.fail_closed ?? [])],
-    outer,
-  };
-}
+type Levels = readonly Boundary[];
 
 /** From loose to strict. */
 const UNTRUSTED = ['off', 'ask', 'deny'] as const;
 const CONSEQUENCES = ['tell', 'ask', 'fail'] as const;
+const PERMISSIONS = ['allow', 'approve', 'deny'] as const;
 
 function stricter<T>(order: readonly T[], one: T | undefined, other: T | undefined): T | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return order.indexOf(one) > order.indexOf(other) ? one : other;
 }
 
+function stricterTrust(one: Boundary['untrusted'], other: Boundary['untrusted']): Boundary['untrusted'] {
+  return stricter(UNTRUSTED, one, other);
+}
+
+export function stricterConsequence(
+  one: Consequence | undefined,
+  other: Consequence | undefined,
+): Consequence | undefined {
+  return stricter(CONSEQUENCES, one, other);
+}
+
 function strictest(outer: Escalation, inner: Escalation): Escalation {
-  const troubles = Object.keys({ ...outer, ...inner }) as (keyof Escalation)[];
-  return Object.fromEntries(troubles.map((each) => [each, stricter(CONSEQUENCES, outer[each], inner[each])]));
+  const stricterOnes = Object.entries(inner).map(([trouble, own]) => [
+    trouble,
+    stricterConsequence(outer[trouble], own) ?? own,
+  ]);
+  return { ...outer, ...Object.fromEntries(stricterOnes) };
 }
 
-type Escalation = NonNullable<BoundaryFields['escalation']>;
-
-function union<T>(one: readonly T[] | undefined, other: readonly T[] | undefined): T[] | undefined {
-  return one === undefined && other === undefined ? undefined : [...new Set([...(one ?? []), ...(other ?? [])])];
-}
+type Escalation = { readonly [trouble: string]: Consequence };
 
 function least(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-type Permission = 'allow' | 'approve' | 'deny';
+type Permission = (typeof PERMISSIONS)[number];
 
-/** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
-function permissionOf(name: string, tool: Granted, given: Written, mode: GateMode): Permission {
-  return writtenPermission(name, tool, given) ?? profilePermission(name, tool, given) ?? byEffect(tool, given, mode);
+/** The strictest permission of the boundaries, otherwise the default of the tool's effect. */
+function permissionOf(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
+  const given = levels
+    .map((each) => permissionAt(name, tool, each))
+    .reduce((all, each) => stricter(PERMISSIONS, all, each), undefined);
+  if (tool.approval && given !== 'deny') return 'approve';
+  return given ?? byEffect(tool, approvedEffects(levels, mode));
 }
 
-function writtenPermission(name: string, tool: Granted, given: Written): Permission | null {
-  const { allow, approve, deny } = given.tools ?? {};
-  const decides = given.decisions ?? DECISIONS;
-  if (matches(deny, name) || !decides.includes('tools') || isWithheld(name, tool, given)) return 'deny';
-  if (isHandover(tool) && !decides.includes('escalate')) return 'deny';
-  if (tool.approval || matches(approve, name) || !decides.includes('arguments')) return 'approve';
-  return matches(allow, name) ? 'allow' : null;
+/** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
+function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+  const effects = level.approve_effects;
+  return (
+    writtenPermission(name, tool, level) ??
+    profilePermission(name, tool, level) ??
+    (effects === undefined ? undefined : byEffect(tool, effects))
+  );
+}
+
+function writtenPermission(name: string, tool: Granted, level: Boundary): Permission | undefined {
+  const { allow, approve, deny } = level.tools ?? {};
+  if (matches(deny, name) || !decides(level, 'tools') || isWithheld(name, tool, level)) return 'deny';
+  if (isHandover(tool) && !decides(level, 'escalate')) return 'deny';
+  if (matches(approve, name) || !decides(level, 'arguments')) return 'approve';
+  return matches(allow, name) ? 'allow' : undefined;
 }
 
 /** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
-function isWithheld(name: string, tool: Granted, given: Written): boolean {
-  const { observations, state_writes: writes, outer } = given;
-  if (outer !== undefined && isWithheld(name, tool, outer)) return true;
+function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Boundary): boolean {
   if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, name);
   return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, name);
 }
 
-function profilePermission(name: string, tool: Granted, given: Written): Permission | null {
-  const profile = given.profile === undefined ? null : PROFILES[given.profile];
-  if (profile === null) return null;
+function profilePermission(name: string, tool: Granted, { profile: of }: Boundary): Permission | undefined {
+  if (of === undefined) return undefined;
+  const { approval, allowed } = PROFILES[of];
   const fits = (row: Row): boolean => fitsRow(row, name, tool);
   const isNamed = ({ words, paid }: Row): boolean => words !== undefined || paid === true;
-  if (profile.approval.some((row) => isNamed(row) && fits(row))) return 'approve';
-  if (profile.allowed.some(fits)) return 'allow';
-  return profile.approval.some(fits) ? 'approve' : null;
+  if (approval.some((row) => isNamed(row) && fits(row))) return 'approve';
+  if (allowed.some(fits)) return 'allow';
+  return approval.some(fits) ? 'approve' : undefined;
 }
 
-function byEffect(tool: Granted, given: Written, mode: GateMode): Permission {
+function byEffect(tool: Granted, approved: readonly Effect[]): Permission {
   const effect = effectOf(tool);
   if (isHandover(tool) && effect === 'write') return 'allow';
-  return approvedEffects(given, mode).includes(effect) ? 'approve' : 'allow';
+  return approved.includes(effect) ? 'approve' : 'allow';
 }
 
-function approvedEffects(given: Written, mode: GateMode): readonly Effect[] {
-  return given.approve_effects ?? (mode === 'eligible' ? MUTATING : []);
+function approvedEffects(levels: Levels, mode: GateMode): readonly Effect[] {
+  const given = levels.flatMap(({ approve_effects: effects }) => (effects === undefined ? [] : [effects]));
+  if (given.length > 0) return [...new Set(given.flat())];
+  return mode === 'eligible' ? MUTATING : [];
 }
 
 function effectOf({ def }: Granted): Effect {
@@ -209,13 +218,17 @@ function writesState(name: string): boolean {
 
 type Decision = (typeof DECISIONS)[number];
 
+function decides({ decisions }: Boundary, right: Decision): boolean {
+  return decisions?.includes(right) ?? true;
+}
+
 export function mayDecide(
   { boundary, agentBoundaries }: Pick<Definitions, 'boundary' | 'agentBoundaries'>,
   agent: string,
   right: Decision,
 ): boolean {
   const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
-  return [boundary, own].every((each) => each?.decisions === undefined || each.decisions.includes(right));
+  return [boundary, own].every((each) => each === undefined || decides(each, right));
 }
 
 /** An agent may ask a person only if it has both the right to clarify and the right to escalate. */

@@ -24,22 +24,25 @@ const LIFETIME = '90d';
 const RECALL = 5;
 
 /** Null if the agent has no memory. */
-export function memoryOf(memory: boolean | RawMemory | undefined, profile: string | undefined): MemoryDef | null {
+export function memoryOf(
+  memory: boolean | RawMemory | undefined,
+  ...profiles: readonly (string | undefined)[]
+): MemoryDef | null {
   if (memory === undefined || memory === false) return null;
   const { recall = RECALL, expires = LIFETIME, quarantine, validate = [], share } = memory === true ? {} : memory;
   return {
     recall,
     lifetimeMs: durationMs(expires),
     // The research profile lets no agent write memory without a person.
-    quarantine: quarantine ?? (profile === 'research' ? 'all' : 'untrusted'),
+    quarantine: quarantine ?? (profiles.includes('research') ? 'all' : 'untrusted'),
     validate,
     share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },
   };
 }
 
-/** The memory of an agent of the document. Its own profile counts before that of the document. */
+/** The memory of an agent of the document, under its own profile and that of the document. */
 export function memoryOfAgent({ memory, boundary }: Agent, common: Boundary | undefined): MemoryDef | undefined {
-  return memoryOf(memory, boundary?.profile ?? common?.profile) ?? undefined;
+  return memoryOf(memory, boundary?.profile, common?.profile) ?? undefined;
 }
 
 /** Reports conditions of agents that cannot be read. */

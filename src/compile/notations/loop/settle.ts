@@ -2,6 +2,7 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Consequence, Expr } from '../../../ir/nodes.ts';
 import { replySettings } from '../../document/reply-settings.ts';
+import { stricterConsequence } from '../../document/boundary.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Budgets, PROFILES as PROFILE_NAMES } from '../../document/schema/bounds.ts';
 import { memoryOf } from '../../document/memory.ts';
@@ -126,11 +127,11 @@ interface Violated {
 function violationDefault(definitions: Definitions, executor: string): Violated {
   const { agents, agentBoundaries, tools, boundary } = definitions;
   const written = [agentBoundaries[executor], boundary];
-  const profile = written.find((each) => each?.profile !== undefined)?.profile;
-  const consequence = written.find((each) => each?.escalation?.ungrounded !== undefined)?.escalation?.ungrounded;
+  const hasProfile = written.some((each) => each?.profile !== undefined);
+  const consequence = written.map((each) => each?.escalation?.ungrounded).reduce(stricterConsequence);
   if (consequence !== undefined) return { onViolation: ON_VIOLATION[consequence], thenEscalate: false };
   const effects = (agents[executor]?.tools ?? []).map((name) => tools[name]?.effect ?? 'write');
-  const matters = effects.some((effect) => (profile === undefined ? GRAVE.has(effect) : !onlyReads(effect)));
+  const matters = effects.some((effect) => (hasProfile ? !onlyReads(effect) : GRAVE.has(effect)));
   return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
 }
 
