@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
+import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { FUNCTION_NAMES } from '../../src/expr/functions.ts';
 import { createProgram } from '../../src/surfaces/cli/program.ts';
 import { createScreen } from '../../src/surfaces/cli/screen.ts';
@@ -41,6 +42,23 @@ test('the page of expressions names every function, and its document compiles', 
   expect(FUNCTION_NAMES.filter((name) => !new RegExp(`[\`.]${name}[\`(]`).test(page))).toEqual([]);
   const [, document = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   expect(compile(document).diagnostics).toEqual([]);
+});
+
+test('the page of the document has every shared key, every field of an agent and every budget', () => {
+  const page = read('docs/dialects/README.md');
+  const fields = (heading: string): string[] => {
+    const section = page.split(/^## /m).find((each) => each.startsWith(heading)) ?? '';
+    const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell);
+    return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)).toSorted();
+  };
+  const shapes = documentSchema([]) as { $defs: { [name: string]: Shape } } & Shape;
+  const shape = (given: Shape = {}): Shape =>
+    given.$ref === undefined ? given : shape(shapes.$defs[given.$ref.replace('#/$defs/', '')]);
+  const shared = shape(shapes).properties ?? {};
+  const keys = (given: Shape | undefined): string[] => Object.keys(shape(given).properties ?? {}).toSorted();
+  expect(fields('Shared keys')).toEqual(Object.keys(shared).toSorted());
+  expect(fields('An agent')).toEqual(keys(shape(shared['agents']).items));
+  expect(fields('Budgets')).toEqual(keys(shared['budgets']));
 });
 
 test('the page of the command line has every command, and every option of `run`, `answer` and `trace`', () => {
@@ -88,6 +106,12 @@ describe('the README', () => {
 test('AGENTS.md has fewer than 300 words', () => {
   expect(read('AGENTS.md').split(/\s+/).length).toBeLessThan(300);
 });
+
+interface Shape {
+  readonly $ref?: string;
+  readonly items?: Shape;
+  readonly properties?: { readonly [name: string]: Shape };
+}
 
 function linksIn(page: string): string[] {
   const prose = page.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '');
