@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { FUNCTION_NAMES } from '../../src/expr/functions.ts';
+import { COMMANDS } from '../../src/surfaces/cli/command-table.ts';
 import { createProgram } from '../../src/surfaces/cli/program.ts';
 import { createScreen } from '../../src/surfaces/cli/screen.ts';
 import { pathsIn, read, root } from './tree.ts';
@@ -61,19 +62,23 @@ test('the page of the document has every shared key, every field of an agent and
   expect(fields('Budgets')).toEqual(keys(shared['budgets']));
 });
 
-test('the page of the command line has every command, and every option of `run`, `answer` and `trace`', () => {
-  const page = read('docs/guide/cli.md');
-  const { commands, options } = createProgram(createScreen(), () => undefined);
-  const named = (text: string): boolean => page.includes(`\`${text}\``) || page.includes(`\`${text} `);
-  expect(
-    commands
-      .map((command) => command.name())
-      .filter((name) => !page.includes(`### \`sluice ${name}`) && !page.includes(`, \`sluice ${name}`)),
-  ).toEqual([]);
-  const described = ['run', 'answer', 'trace'].flatMap(
-    (name) => commands.find((each) => each.name() === name)?.options ?? [],
-  );
-  expect([...options, ...described].map(({ long }) => long ?? '').filter((long) => !named(long))).toEqual([]);
+test('the page of the command line has every command with all its options', () => {
+  const sections = read('docs/guide/cli.md').split(/^##+ /m);
+  const { options } = createProgram(createScreen(), () => undefined);
+  const section = (heading: string): string =>
+    sections.filter((each) => new RegExp(`^.*${heading}(?![a-z])`).test(each)).join('');
+  const everywhere = section('Options of every command');
+  expect(options.flatMap(({ long }) => (everywhere.includes(`\`${long}`) ? [] : [long]))).toEqual([]);
+  // `cancel` explains the options of all commands that continue a run.
+  const missing = Object.entries(COMMANDS).flatMap(([path, spec]) => {
+    const own = section(`\`sluice ${path.split(' ')[0]}`);
+    const text = '--accept-changed-code' in spec ? own + section('`sluice cancel') : own;
+    const names = Object.keys(spec).flatMap((part) => /--[a-z-]+/.exec(part) ?? []);
+    return [...(own === '' ? [''] : []), ...names.filter((name) => !new RegExp(`${name}(?![a-z-])`).test(text))].map(
+      (name) => `${path} ${name}`,
+    );
+  });
+  expect(missing).toEqual([]);
 });
 
 describe('the README', () => {
