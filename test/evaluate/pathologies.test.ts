@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { diagnose, PATHOLOGIES } from '../../src/surfaces/evaluate/diagnose/diagnose.ts';
 import type { Diagnosis } from '../../src/surfaces/evaluate/diagnose/diagnose.ts';
+import type { Json } from '../../src/expr/json.ts';
 import type { Peers } from '../../src/surfaces/evaluate/diagnose/detector.ts';
-import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
+import { isSupportedWrite, recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import { bot, call, loop, steps } from './planted-kit.ts';
 import type { Given, Planted } from './planted-kit.ts';
@@ -80,5 +81,28 @@ describe('pathologies', () => {
     expect(failure).toMatchObject({ agent: 'b', node: 'two', why: 'broken' });
     const { failure: none } = await diagnosed({ document: two, script: { agents: { a: ['fine'], b: ['fine too'] } } });
     expect(none).toBeNull();
+  });
+
+  test('a memory write without the decision of the gate is supported by successful observations only', () => {
+    const write = (citations: string[], value: Json) =>
+      isSupportedWrite({
+        input: {
+          citations,
+          observations: [
+            { id: 'o1', ok: true },
+            { id: 'o2', ok: false },
+          ],
+        },
+        attempts: [{ seq: 1, at: 0, ok: true, value, error: null, used: {} }],
+      });
+    const stored = { ok: true, state: 'active' };
+    expect([write(['o1'], stored), write(['o2'], stored), write(['o9'], stored), write([], stored)]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(write(['o2'], { ...stored, supported: true })).toBe(true);
+    expect(write([], { ok: false, state: 'refused' })).toBe(true);
   });
 });

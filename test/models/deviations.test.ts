@@ -60,7 +60,7 @@ describe.each(PROVIDERS)('%s', (provider) => {
     test('a page for people', async () => {
       const settled = await ask(provider, text(200, '<html>Log in</html>', { 'content-type': 'text/html' }), stream);
       const message = expect.stringContaining('it is text/html and not JSON; check the `base_url`') as string;
-      expect(settled).toMatchObject({ ok: false, error: { class: 'transient', message } });
+      expect(settled).toMatchObject({ ok: false, error: { class: 'fatal', type: 'RequestError', message } });
       expect(settled.used).toBeUndefined();
     });
 

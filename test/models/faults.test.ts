@@ -38,7 +38,7 @@ const FAULTS: readonly Fault[] = [
   [
     'a page of another content type',
     text(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
-    'TransientError',
+    'RequestError',
     'UNAVAILABLE_DEP',
   ],
   ['invalid JSON', text(200, '{"id": "c", "choices": [}'), 'TransientError', 'UNAVAILABLE_DEP'],

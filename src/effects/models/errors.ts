@@ -24,6 +24,8 @@ const RULES: readonly (readonly [type: string, when: (facts: ErrorFacts) => bool
   ['AuthenticationError', ({ status, labels }) => status === 401 || status === 403 || NO_ACCESS.test(labels)],
   ['RateLimitError', ({ status, labels }) => status === 429 || TOO_FAST.test(labels)],
   ['TransientError', ({ status }) => status >= 500 || status === 408 || status === 409 || status === 425],
+  // A page for people: the address is wrong, so a retry does not help.
+  ['RequestError', ({ malformed, headers }) => malformed && PAGE.test(headers['content-type'] ?? '')],
   ['TransientError', ({ disconnected, malformed, status }) => disconnected || malformed || isSuccess(status)],
   ['ModelNotFoundError', ({ status, labels }) => status === 404 || NOT_FOUND.test(labels)],
   ['RequestError', ({ status }) => status >= 300],
@@ -46,6 +48,7 @@ const NO_ACCESS =
   /authentication_error|permission_error|permission_denied|unauthenticated|invalid_api_key|api_key_invalid|unauthorized/;
 const TOO_FAST = /rate_limit|resource_exhausted|too_many_requests/;
 const NOT_FOUND = /model_not_found|not_found_error/;
+const PAGE = /\bx?html\b/i;
 const BUSY = /overloaded|server_error|api_error|internal|unavailable|timeout/;
 
 export function classify(error: unknown, target: Target, now: Instant): Failure {

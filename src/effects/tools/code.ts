@@ -16,7 +16,6 @@ import { SHELL, findBubblewrap, sandboxArgs, sandboxed } from './sandbox.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { CodeOptions, ToolCall, ToolKind, ToolOptions } from './tool.ts';
 
-const TIMEOUT_MS = 5_000;
 const MEMORY_MAX = 64 * 1024 * 1024;
 /** Memory of the process without the code: Node.js and the interpreter. */
 const PROCESS_MEMORY = 128 * 1024 * 1024;
@@ -53,7 +52,7 @@ class Interpreter {
     const request: CodeRequest = {
       source,
       args,
-      timeoutMs: Math.min(timeoutMs, this.#options.timeoutMs ?? TIMEOUT_MS),
+      timeoutMs: Math.min(timeoutMs, this.#options.timeoutMs ?? Infinity),
       memoryMax: this.#options.memoryMax ?? MEMORY_MAX,
     };
     return this.#inTurn(() => this.#evaluate(request, signal));

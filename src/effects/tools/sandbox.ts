@@ -99,7 +99,7 @@ export function shellRunner(options: ShellOptions = {}): ShellRunner {
     const result = await runProcess({
       ...sandboxed(bubblewrap, sandboxArgs(bubblewrap, request, options, limits), limited(SHELL, limits, argv)),
       ...(request.stdin === undefined ? {} : { stdin: request.stdin }),
-      timeoutMs: Math.min(request.timeoutMs ?? Infinity, options.timeoutMs ?? TIMEOUT_MS),
+      timeoutMs: Math.min(request.timeoutMs ?? TIMEOUT_MS, options.timeoutMs ?? Infinity),
       outputMax: options.outputMax ?? OUTPUT_MAX,
       limits,
       watchedDir: request.workDir,

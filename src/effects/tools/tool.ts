@@ -47,6 +47,7 @@ export interface HttpOptions {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 export interface ShellOptions {
+  /** The longest time of a command, also if its tool declares more. Default: the time of the tool. */
   readonly timeoutMs?: number;
   /** Bytes kept of each output stream. */
   readonly outputMax?: number;
@@ -72,6 +73,7 @@ export interface ResourceLimits {
   readonly diskMax?: number;
 }
 export interface CodeOptions {
+  /** The longest time of a call, also if its tool declares more. Default: the time of the tool. */
   readonly timeoutMs?: number;
   /** Bytes that the code may allocate. Default 64 MiB. */
   readonly memoryMax?: number;

@@ -7,7 +7,14 @@ import { isRecord, type Json } from '../../../expr/json.ts';
 import type { CompiledFlow, Node, ToolDef } from '../../../ir/nodes.ts';
 import type { MadeDecision } from '../../../runtime/report/decisions.ts';
 import { flat } from '../../../effects/policy/sources.ts';
-import type { Attempt, CallRecord, PlanVersion, RefusedCall, RunRecord } from '../journal/record.ts';
+import {
+  isSupportedWrite,
+  type Attempt,
+  type CallRecord,
+  type PlanVersion,
+  type RefusedCall,
+  type RunRecord,
+} from '../journal/record.ts';
 
 export interface ToolStep extends Pick<CallRecord, 'seq' | 'at' | 'agent' | 'node' | 'print' | 'proposed'> {
   readonly tool: string;
@@ -221,26 +228,20 @@ function questionStep({ seq, at, node, name, attempts, dropped }: CallRecord) {
   };
 }
 
-function memoryStep({ kind, name, attempts, seq, input }: CallRecord) {
+function memoryStep(call: CallRecord) {
+  const { kind, name, attempts, seq } = call;
   if (kind !== 'check' || (name !== 'memory.write' && name !== 'memory.read')) return [];
   const value = isRecord(attempts.at(-1)?.value) ? (attempts.at(-1)?.value as { readonly [field: string]: Json }) : {};
-  const cited = input['citations'];
   return [
     {
       seq,
       kind: name === 'memory.write' ? ('write' as const) : ('read' as const),
       stored: value['ok'] === true,
-      supported: isSupported(value, Array.isArray(cited) ? cited : []),
+      supported: isSupportedWrite(call),
       reason: String(value['reason'] ?? ''),
       entries: Array.isArray(value['entries']) ? value['entries'] : [],
     },
   ];
-}
-
-/** The gate's own word, if the journal has it. A refused write made no entry. */
-function isSupported(value: { readonly [field: string]: Json }, cited: readonly Json[]): boolean {
-  if (value['state'] === 'refused') return true;
-  return typeof value['supported'] === 'boolean' ? value['supported'] : cited.length > 0 && value['ok'] === true;
 }
 
 function failedCheck({ kind, name, attempts, seq, verdict, input }: CallRecord): Trajectory['failedChecks'] {

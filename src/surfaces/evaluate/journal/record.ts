@@ -244,3 +244,16 @@ export interface Measured extends RunRecord {
 export function hasEnded({ report }: RunRecord): boolean {
   return report.state === 'completed' || report.state === 'failed' || report.state === 'cancelled';
 }
+
+/** As the write gate decided, if the journal has it; otherwise every citation must be a successful observation. A refused write made no entry. */
+export function isSupportedWrite({ input, attempts }: Pick<CallRecord, 'input' | 'attempts'>): boolean {
+  const value = attempts.at(-1)?.value;
+  if (isRecord(value) && value['state'] === 'refused') return true;
+  if (isRecord(value) && typeof value['supported'] === 'boolean') return value['supported'];
+  const { citations, observations } = input;
+  if (!Array.isArray(citations) || citations.length === 0 || !Array.isArray(observations)) return false;
+  const good = new Set(
+    observations.flatMap((each) => (isRecord(each) && each['ok'] === true ? [String(each['id'])] : [])),
+  );
+  return citations.every((id) => good.has(String(id)));
+}

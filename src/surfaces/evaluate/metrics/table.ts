@@ -8,7 +8,7 @@ import type { Node } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import { agentRunTrace } from '../journal/art.ts';
 import { isRecord } from '../../../expr/json.ts';
-import { hasEnded, type CallRecord, type Measured } from '../journal/record.ts';
+import { hasEnded, isSupportedWrite, type CallRecord, type Measured } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
 
 export interface Sample {
@@ -223,7 +223,7 @@ const ROWS = [
     formula: 'stored memory entries that name at least one supporting observation / stored memory entries',
     detects: 'Memory poisoning and unsupported long-term facts.',
     target: { atLeast: 1 },
-    sample: ({ calls }) => counted(calls.filter(isStoredMemory).map(isSupported)),
+    sample: ({ calls }) => counted(calls.filter(isStoredMemory).map(isSupportedWrite)),
   },
   {
     id: 'humanOverrideRate',
@@ -335,17 +335,6 @@ function isStoredMemory({ kind, name, attempts }: CallRecord): boolean {
   const value = attempts.at(-1)?.value;
   if (kind !== 'check' || name !== 'memory.write' || !isRecord(value)) return false;
   return value['ok'] === true || value['state'] === 'quarantined';
-}
-
-function isSupported({ input, attempts }: CallRecord): boolean {
-  const value = attempts.at(-1)?.value;
-  if (isRecord(value) && typeof value['supported'] === 'boolean') return value['supported'];
-  const { citations, observations } = input;
-  if (!Array.isArray(citations) || citations.length === 0 || !Array.isArray(observations)) return false;
-  const good = new Set(
-    observations.flatMap((each) => (isRecord(each) && each['ok'] === true ? [String(each['id'])] : [])),
-  );
-  return citations.every((id) => good.has(String(id)));
 }
 
 /** Expired questions were not answered. A request for information has nothing to approve. */
