@@ -83,9 +83,12 @@ describe('a run that stopped in the middle of its work', () => {
     ['its end is deleted', [NO_END]],
     ['its end is deleted with the events', [CUT_TO_LISTING(), NO_END]],
     ['all ends are deleted', [CUT_TO_LISTING(), 'DELETE FROM ends']],
-    ['the ends are emptied', [CUT_TO_LISTING(), 'DELETE FROM ends WHERE run <> 0', "UPDATE ends SET seal = '0'"]],
-    ['the sum is changed', ["UPDATE ends SET seal = '1' WHERE run = 0"]],
-    ['an end is added', ["INSERT INTO ends VALUES (99, 1, 'x', 0, 'x')"]],
+    ['the ends are emptied', [CUT_TO_LISTING(), 'DELETE FROM ends WHERE run <> 0', "UPDATE ends SET head = '0'"]],
+    ['the sum is changed', ["UPDATE ends SET head = '1' WHERE run = 0"]],
+    ['its count of signatures is changed', [`UPDATE ends SET signed = 1 WHERE run = ${ROW}`]],
+    ['an end is added', ["INSERT INTO ends VALUES (99, 1, 'x', 0)"]],
+    ['an end without a run is added', ['INSERT INTO ends SELECT 99, events, head, signed FROM ends WHERE run <> 0 LIMIT 1']],
+    ['its head is no hash', [`UPDATE ends SET head = '' WHERE run = ${ROW}`]],
   ])('%s: it is refused, and the audit finds it', async (_, statements) => {
     const path = await stopped();
     change(path, ...statements);
@@ -112,7 +115,7 @@ describe('a run that stopped in the middle of its work', () => {
       expect(await store.journal.broken?.('other')).toBeNull();
       return store;
     }
-    const ADDED = "INSERT INTO ends VALUES (99, 1, 'x', 0, 'x')";
+    const ADDED = "INSERT INTO ends VALUES (99, 1, 'x', 0)";
 
     test('the ends are not read again for it, and a second check reads them', async () => {
       const path = await stopped();
@@ -151,7 +154,7 @@ describe('a run that stopped in the middle of its work', () => {
   test('an end of a run that has ended is found', async () => {
     const path = await stopped();
     expect(await resume(path, 'r')).toBe('SUCCESS');
-    change(path, `INSERT INTO ends VALUES (${ROW}, 1, 'x', 0, 'x')`);
+    change(path, `INSERT INTO ends VALUES (${ROW}, 1, 'x', 0)`);
     expect(await findings(path)).not.toEqual([]);
     const store = openSqlite(path);
     expect(await store.roster.remove(['r'])).toEqual([]);

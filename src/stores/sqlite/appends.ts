@@ -7,15 +7,13 @@ import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
 import {
-  hexNumber,
   isIntact,
   isWorking,
-  numberIn,
   readRow,
   sealOf,
-  sealOfEnd,
   SELECT_SEALED,
   weightOf,
+  weightOfEnd,
 } from './sealed-run.ts';
 import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
@@ -92,9 +90,8 @@ export class Appends {
 
   #moveEnd(run: KnownRun): void {
     const { events, head, signed } = run.end;
-    const seal = sealOfEnd(this.#seals.store, run.sealed.run, run.end);
-    this.#writes.putEnd.get(run.id, events, head, signed, seal);
-    const weight = hexNumber(seal);
+    this.#writes.putEnd.get(run.id, events, head, signed);
+    const weight = weightOfEnd(run.sealed.run, run.end);
     this.#seals.changeEnd(run.id, weight - run.endWeight);
     run.endWeight = weight;
   }
@@ -151,8 +148,8 @@ export class Appends {
     if (row === undefined) return undefined;
     const read = readRow(row);
     if (!isIntact(this.#seals.store, read)) return undefined;
-    const { id: rowid, owner, sealed, seal, end, endSeal } = read;
-    const endWeight = endSeal === null ? 0n : numberIn(endSeal);
+    const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
+    const endWeight = hasEnd ? weightOfEnd(id, end) : 0n;
     const run: KnownRun = { id: rowid, owner, sealed, weight: weightOf('run', seal), end, endWeight };
     if (owner !== null) this.#connection.known.set(id, run);
     return run;
@@ -187,7 +184,7 @@ const WRITES = {
   findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
   updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
      WHERE id = ?`,
-  putEnd: 'INSERT OR REPLACE INTO ends VALUES (?, ?, ?, ?, ?)',
+  putEnd: 'INSERT OR REPLACE INTO ends VALUES (?, ?, ?, ?)',
   deleteEnd: 'DELETE FROM ends WHERE run = ?',
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',

@@ -195,17 +195,16 @@ CREATE TABLE seals (
   sum TEXT NOT NULL
 ) STRICT;
 
--- The ends of runs that work, so that an append changes no row of runs. Row 0 has the sum over the seals of the others.
+-- The ends of runs that work, so that an append changes no row of runs. Row 0 has the sum over the others as its head.
 CREATE TABLE ends (
   run INTEGER PRIMARY KEY,
   events INTEGER NOT NULL,
   head TEXT NOT NULL,
-  signed INTEGER NOT NULL,
-  seal TEXT NOT NULL
+  signed INTEGER NOT NULL
 ) STRICT;
 `;
 
-const VERSION = 10;
+const VERSION = 11;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

@@ -55,11 +55,6 @@ export function sealOf(store: string, sealed: SealedRun): string {
   return hash('sha256', text, 'base64url');
 }
 
-/** Of a row in `ends`. It is written with every append, so one hash is both its seal and its weight. */
-export function sealOfEnd(store: string, run: RunId, { events, head, signed }: RunEnd): string {
-  return hash('sha256', `${store}\n${run}\n${events} ${signed}\n${head}`);
-}
-
 /** A number of 256 bits. Sums of them are taken modulo 2^256. */
 export type Weight = bigint;
 
@@ -67,11 +62,17 @@ export function weightOf(kind: Kind, text: string): Weight {
   return hexNumber(hash('sha256', `${kind}\n${text}`));
 }
 
-/** The text must be a hexadecimal number. */
-export function hexNumber(text: string): Weight {
-  return BigInt(`0x${text}`);
+/** The text must be a hexadecimal number, or empty. */
+function hexNumber(text: string): Weight {
+  return BigInt(`0x0${text}`);
 }
-type Kind = 'run' | 'ends' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
+type Kind = 'run' | 'ends' | 'signed' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
+
+/** Of a row in `ends`. It changes with every append. The head is a hash of the run and all its events, so it is not hashed again. */
+export function weightOfEnd(run: RunId, { events, head, signed }: RunEnd): Weight {
+  const weight = hexNumber(Buffer.from(head, 'base64url').toString('hex')) + BigInt(events);
+  return signed === 0 ? weight : weight + weightOf('signed', `${run}\n${signed}`);
+}
 
 export function weightOfTombstone([id, link]: readonly [number, string]): Weight {
   return weightOf('tombstone', `${id}\n${link}`);
@@ -116,27 +117,20 @@ export function numberIn(text: string | undefined): Weight {
 export const ENDS_SUM = 0;
 
 /** The sum of an empty list depends on the store, so that it cannot be written without a computation. */
-export function sumOfEnds(store: string, seals: readonly string[]): string {
-  return textOf(sumOf([weightOf('ends', store), ...seals.map(numberIn)]));
+export function sumOfEnds(store: string, weights: readonly Weight[]): string {
+  return textOf(sumOf([weightOf('ends', store), ...weights]));
 }
 
 /** The rows of `ends`, with the names of their runs. A sum whose other fields were changed counts as deleted. */
 export const SELECT_ENDS = `
-  SELECT ends.run, runs.run, ends.events, ends.head, ends.signed, ends.seal FROM ends LEFT JOIN runs ON runs.id = ends.run
-  WHERE ends.run <> ${ENDS_SUM} OR (ends.events = 0 AND ends.head = '' AND ends.signed = 0)`;
+  SELECT ends.run, runs.run, ends.events, ends.head, ends.signed FROM ends LEFT JOIN runs ON runs.id = ends.run
+  WHERE ends.run <> ${ENDS_SUM} OR (ends.events = 0 AND ends.signed = 0)`;
 
-export type EndRow = readonly [
-  id: number,
-  run: RunId | null,
-  events: number,
-  head: string,
-  signed: number,
-  seal: string,
-];
+export type EndRow = readonly [id: number, run: RunId | null, events: number, head: string, signed: number];
 
-/** The seal of a row; null if it has no run. */
-export function sealOfRow(store: string, [, run, events, head, signed]: EndRow): string | null {
-  return run === null ? null : sealOfEnd(store, run, { events, head, signed });
+/** Null if the row has no run, or its head is no hash. */
+export function weightOfRow([, run, events, head, signed]: EndRow): Weight | null {
+  return run === null || !/^[\w-]{43}$/.test(head) ? null : weightOfEnd(run, { events, head, signed });
 }
 
 export const SHARED_BUCKET = 256;
@@ -155,7 +149,7 @@ export const SELECT_SEALED = `
     runs.started_at, runs.updated_at, runs.due, runs.tenant, runs.user, runs.parent, runs.events, runs.head, runs.signed,
     (SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1),
     (SELECT hash FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1),
-    ends.events, ends.head, ends.signed, ends.seal
+    ends.events, ends.head, ends.signed
   FROM runs LEFT JOIN flows ON flows.id = runs.graph LEFT JOIN ends ON ends.run = runs.id`;
 
 export type SealedRow = readonly [
@@ -182,7 +176,6 @@ export type SealedRow = readonly [
   endEvents: number | null,
   endHead: string | null,
   endSigned: number | null,
-  endSeal: string | null,
 ];
 
 export interface ReadRow {
@@ -192,8 +185,8 @@ export interface ReadRow {
   readonly sealed: SealedRun;
   /** The end of the run: that in `ends` if there is one, else that of the listing. */
   readonly end: RunEnd;
-  /** The seal of the row in `ends`, or null. */
-  readonly endSeal: string | null;
+  /** True if it has a row in `ends`. */
+  readonly hasEnd: boolean;
   /** The end of the log. */
   readonly stored: { readonly events: number; readonly head: string };
 }
@@ -203,9 +196,10 @@ export function readRow(row: SealedRow): ReadRow {
   const [tenant, user, parent, events, head, signed, storedEvents, storedHead, ...ending] = rest;
   const about = { run, graph, flow, notation, status, code, startedAt, updatedAt, due };
   const sealed = { ...about, tenant, user, parent, events, head, signed };
-  const [endEvents, endHead, endSigned, endSeal] = ending;
-  const end = endSeal === null ? sealed : { events: endEvents ?? 0, head: endHead ?? '', signed: endSigned ?? 0 };
-  return { id, owner, seal, sealed, end, endSeal, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
+  const [endEvents, endHead, endSigned] = ending;
+  const hasEnd = endHead !== null;
+  const end = hasEnd ? { events: endEvents ?? 0, head: endHead, signed: endSigned ?? 0 } : sealed;
+  return { id, owner, seal, sealed, end, hasEnd, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
 }
 
 /** True when the row is what the store wrote, and the log ends where the row says. */
@@ -214,10 +208,9 @@ export function isIntact(store: string, row: ReadRow): boolean {
   return isListingIntact(store, row) && stored.events === end.events && stored.head === end.head;
 }
 
-/** True when the listing has its seal, and so has the end. Only a run that works has an end of its own. */
-export function isListingIntact(store: string, { seal, sealed, end, endSeal }: ReadRow): boolean {
-  if (sealOf(store, sealed) !== seal) return false;
-  return endSeal === null || (isWorking(sealed.status) && sealOfEnd(store, sealed.run, end) === endSeal);
+/** True when the listing has its seal. Only a run that works has an end of its own. */
+export function isListingIntact(store: string, { seal, sealed, hasEnd }: ReadRow): boolean {
+  return sealOf(store, sealed) === seal && (!hasEnd || isWorking(sealed.status));
 }
 
 export function isWorking(status: RunStatus): boolean {
@@ -254,5 +247,5 @@ export function sealAll(db: DatabaseSync): void {
 /** The seal of a database in which no run works. Inside the transaction that creates its tables. */
 export function sealNoEnds(db: DatabaseSync): void {
   const { id: store } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
-  db.prepare("INSERT INTO ends VALUES (?, 0, '', 0, ?)").run(ENDS_SUM, sumOfEnds(store, []));
+  db.prepare("INSERT INTO ends VALUES (?, 0, ?, 0)").run(ENDS_SUM, sumOfEnds(store, []));
 }

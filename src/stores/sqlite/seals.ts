@@ -22,7 +22,6 @@ import {
   modulo,
   numberIn,
   readRow,
-  sealOfRow,
   SELECT_ENDS,
   SELECT_SEALED,
   SHARED_BUCKET,
@@ -31,11 +30,12 @@ import {
   textOf,
   weightOf,
   weightOfBucket,
+  weightOfRow,
   weightOfShared,
   weightOfStore,
   weightOfTombstone,
 } from './sealed-run.ts';
-import type { EndRow, ReadRow, SealedRow, StoreRow, Weight } from './sealed-run.ts';
+import type { EndRow, ReadRow, RunEnd, SealedRow, StoreRow, Weight } from './sealed-run.ts';
 
 export class Seals {
   /** The id of the store. */
@@ -179,11 +179,10 @@ export class Seals {
   #brokenEnds(): string | null {
     if (this.#intact.has(ENDS)) return null;
     const rows = this.#statements.ends.all() as unknown as EndRow[];
-    const sum = rows.find(([id]) => id === ENDS_SUM)?.[5];
-    const ends = rows.filter(([id]) => id !== ENDS_SUM);
-    const areOwn = ends.every((row) => sealOfRow(this.store, row) === row[5]);
-    const seals = ends.map(([, , , , , seal]) => seal);
-    if (!areOwn || sum !== sumOfEnds(this.store, seals))
+    const sum = rows.find(([id]) => id === ENDS_SUM)?.[3];
+    const weights = rows.filter(([id]) => id !== ENDS_SUM).map(weightOfRow);
+    const known = weights.filter((weight) => weight !== null);
+    if (known.length < weights.length || sum !== sumOfEnds(this.store, known))
       return 'the ends of running runs do not add up: one was changed, added or deleted';
     this.#intact.add(ENDS);
     return null;
@@ -217,8 +216,8 @@ export class Seals {
    * A worker claims runs in batches, and no other process extends them after that. One pass over the ends therefore holds for every
    * run of the batch that has not changed since, also if other processes write in between.
    */
-  #brokenEnd({ id, owner, seal, endSeal }: ReadRow): string | null {
-    const isCovered = owner !== null && this.#covered.get(id) === stateOf(owner, seal, endSeal);
+  #brokenEnd({ id, owner, seal, end }: ReadRow): string | null {
+    const isCovered = owner !== null && this.#covered.get(id) === stateOf(owner, seal, end);
     this.#covered.delete(id);
     if (isCovered) return null;
     const isNew = !this.#intact.has(ENDS);
@@ -229,8 +228,8 @@ export class Seals {
 
   #coverRunsOf(owner: number, except: number): void {
     this.#covered.clear();
-    const rows = this.#statements.owned.all(owner, except) as unknown as [number, string, string | null][];
-    for (const [id, seal, endSeal] of rows) this.#covered.set(id, stateOf(owner, seal, endSeal));
+    const rows = this.#statements.owned.all(owner, except) as unknown as [number, string, string, number][];
+    for (const [id, seal, head, signed] of rows) this.#covered.set(id, stateOf(owner, seal, { head, signed }));
   }
 
   #add(bucket: number, difference: Weight): void {
@@ -290,8 +289,8 @@ export class Seals {
   }
 }
 
-function stateOf(owner: number, seal: string, endSeal: string | null): string {
-  return `${owner} ${seal} ${endSeal}`;
+function stateOf(owner: number, seal: string, { head, signed }: Pick<RunEnd, 'head' | 'signed'>): string {
+  return `${owner} ${seal} ${head} ${signed}`;
 }
 
 const NO_IDS: ReadonlySet<number> = new Set();
@@ -303,9 +302,9 @@ const SQL = {
   tombstones: 'UPDATE store SET tombstones = ?',
   acts: 'UPDATE store SET acts = ?',
   ends: SELECT_ENDS,
-  owned: `SELECT runs.id, runs.seal, ends.seal FROM runs LEFT JOIN ends ON ends.run = runs.id
+  owned: `SELECT runs.id, runs.seal, coalesce(ends.head, runs.head), coalesce(ends.signed, runs.signed) FROM runs LEFT JOIN ends ON ends.run = runs.id
      WHERE runs.owner = ? AND runs.id <> ?`,
-  endsSum: `SELECT seal FROM ends WHERE run = ${ENDS_SUM}`,
+  endsSum: `SELECT head FROM ends WHERE run = ${ENDS_SUM}`,
   sum: 'SELECT sum FROM seals WHERE bucket = ?',
   sums: 'SELECT bucket, sum FROM seals',
   mail: 'SELECT id, hash FROM mail ORDER BY id',
@@ -323,6 +322,6 @@ const SQL = {
 
 const WRITES = {
   setSeal: 'UPDATE store SET seal = ?',
-  setEndsSum: `UPDATE ends SET seal = ? WHERE run = ${ENDS_SUM}`,
+  setEndsSum: `UPDATE ends SET head = ? WHERE run = ${ENDS_SUM}`,
   setSum: 'INSERT INTO seals VALUES (?, ?) ON CONFLICT (bucket) DO UPDATE SET sum = excluded.sum',
 } as const;
