@@ -87,7 +87,10 @@ describe('a run that stopped in the middle of its work', () => {
     ['the sum is changed', ["UPDATE ends SET head = '1' WHERE run = 0"]],
     ['its count of signatures is changed', [`UPDATE ends SET signed = 1 WHERE run = ${ROW}`]],
     ['an end is added', ["INSERT INTO ends VALUES (99, 1, 'x', 0)"]],
-    ['an end without a run is added', ['INSERT INTO ends SELECT 99, events, head, signed FROM ends WHERE run <> 0 LIMIT 1']],
+    [
+      'an end without a run is added',
+      ['INSERT INTO ends SELECT 99, events, head, signed FROM ends WHERE run <> 0 LIMIT 1'],
+    ],
     ['its head is no hash', [`UPDATE ends SET head = '' WHERE run = ${ROW}`]],
   ])('%s: it is refused, and the audit finds it', async (_, statements) => {
     const path = await stopped();

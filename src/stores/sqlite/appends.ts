@@ -6,15 +6,7 @@ import type { RunId } from '../../ir/events.ts';
 import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import {
-  isIntact,
-  isWorking,
-  readRow,
-  sealOf,
-  SELECT_SEALED,
-  weightOf,
-  weightOfEnd,
-} from './sealed-run.ts';
+import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOf, weightOfEnd } from './sealed-run.ts';
 import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 

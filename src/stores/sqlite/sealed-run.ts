@@ -247,5 +247,5 @@ export function sealAll(db: DatabaseSync): void {
 /** The seal of a database in which no run works. Inside the transaction that creates its tables. */
 export function sealNoEnds(db: DatabaseSync): void {
   const { id: store } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
-  db.prepare("INSERT INTO ends VALUES (?, 0, ?, 0)").run(ENDS_SUM, sumOfEnds(store, []));
+  db.prepare('INSERT INTO ends VALUES (?, 0, ?, 0)').run(ENDS_SUM, sumOfEnds(store, []));
 }
