@@ -80,6 +80,9 @@ test.each([
   [
     "UPDATE ends SET events = 0; INSERT OR REPLACE INTO log (run, after, count, at, body, hash) VALUES (1, 0, 1, 0, 'x', 'x')",
   ],
+  [
+    "UPDATE ends SET events = 9 WHERE run = 1; INSERT INTO log (run, after, count, at, body, hash) VALUES (1, 9, 1, 0, 'x', 'x')",
+  ],
   ["INSERT INTO log (id, run, after, count, at, body, hash) VALUES (-1, 1, 3, 1, 0, 'x', 'x')"],
   [
     "INSERT INTO log (run, after, count, at, body, hash) VALUES (1, 0, 1, 0, 'x', 'x') ON CONFLICT (run, after) DO UPDATE SET body = 'x'",

@@ -39,7 +39,6 @@ export class Appends {
     if (run === undefined) return 'stale';
     const writes = this.#writes;
     writes.insertLog.get(run.id, after, count, at, body, hash);
-    // A trigger compares the append with the end before it.
     if (after > 0) this.#advance(run, worker, append);
     for (const blob of blobs)
       if (writes.findBlob.get(run.id, blob.hash) === undefined) writes.insertBlob.get(run.id, blob.hash, blob.body);

@@ -101,14 +101,11 @@ CREATE TABLE log (
   hash TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX log_by_run ON log (run, after);
--- Also serves as the foreign key: the first append of a run needs its row in runs. A run that works has its end in ends, which is
--- faster to find than the last row of the log. NEW.id is -1 if the statement names no id.
+-- Also serves as the foreign key: the first append of a run needs its row in runs. NEW.id is -1 if the statement names no id.
 CREATE TRIGGER log_insert BEFORE INSERT ON log
 WHEN NEW.after IS NOT coalesce(
-    (SELECT events FROM ends WHERE run = NEW.run),
     (SELECT after + count FROM log WHERE run = NEW.run ORDER BY after DESC LIMIT 1),
     (SELECT 0 FROM runs WHERE id = NEW.run))
-  OR EXISTS (SELECT 1 FROM log WHERE run = NEW.run AND after = NEW.after)
   OR (NEW.id > 0 AND EXISTS (SELECT 1 FROM log WHERE id = NEW.id))
 BEGIN SELECT RAISE(ABORT, 'the log is append-only and has no gaps'); END;
 CREATE TRIGGER log_update BEFORE UPDATE ON log
