@@ -43,23 +43,24 @@ export function airlinePage(outcomes: readonly Outcome[]): string {
   });
   return `# The airline runs
 
-${outcomes.length} recorded conversations of a booking clerk with its customers, played through the bounded loop: the recorded model, the
-recorded tools, customers who say what they said, and a supervisor who approves. \`node scripts/airline.ts\` writes this page, and
-a test holds it against the runs where they are at hand.
+${outcomes.length} recorded conversations of a booking clerk with its customers, played through the bounded loop. Model, tools and customers
+answer as recorded, and a supervisor approves. \`node scripts/airline.ts\` writes this page. A test compares it with the runs if the data is
+[beside the project](TESTING.md#figures-over-evaluation-data).
 
 | | |
 |---|---|
-| go exactly as recorded and end \`SUCCESS\` | ${outcomes.length - off.length} of ${outcomes.length} |
-| calls of tools | ${sum(({ dispatched }) => dispatched.length)} |
+| runs that go exactly as recorded and end \`SUCCESS\` | ${outcomes.length - off.length} of ${outcomes.length} |
+| tool calls | ${sum(({ dispatched }) => dispatched.length)} |
 | calls that change something, each approved before it was made | ${sum(({ approved }) => approved)} |
 | calls that change something without an approval | ${sum(({ unasked }) => unasked.length)} |
 | calls made twice | ${sum(({ keys }) => keys.length - new Set(keys).size)} |
-| journals that are decided again alike | ${outcomes.filter(({ full }) => full.difference === null).length} of ${outcomes.length} |
-| with fewer tool calls than it needs, stops before exactly the first that is not covered | ${stopped('calls')} |
-| with fewer steps than it needs, stops before exactly the first turn that is not covered | ${stopped('steps')} |
+| journals whose replay gives the same events | ${outcomes.filter(({ full }) => full.difference === null).length} of ${outcomes.length} |
+| runs with too small a budget of tool calls that stop exactly before the first call above it | ${stopped('calls')} |
+| runs with too small a budget of steps that stop exactly before the first turn above it | ${stopped('steps')} |
 
-The limits are drawn for each run between nothing and one less than what it needs. A run that calls no tool has no such limit. What
-answers claim in words is not judged here, since a recording cannot mend its words; that is measured by itself.
+The small budgets are chosen at random for each run, between zero and one less than it needs. A run without tool calls has no such budget for
+them. The text of answers is not checked here, because a recorded agent cannot repair it; it is
+[measured separately](dialects/loop.md#how-well-it-works).
 
 ## Not as recorded
 
@@ -67,7 +68,6 @@ answers claim in words is not judged here, since a recording cannot mend its wor
 |---|---|---|---|
 ${rows.join('\n')}
 
-These are rules of the loop, and right to apply: the recorded model went on where a bounded one is stopped. The calls that were made
-are recorded ones, in their order.
+Here the loop applied its rules: it stopped the agent where the recorded one continued. All calls that were made are recorded ones, in their order.
 `;
 }
