@@ -94,7 +94,7 @@ function compileDocument(
 ): Compiled {
   const policies = readPolicies(document, report, options);
   const people = readPeople(document, report, options.readText);
-  checkRules(document, { ...options, people }, report);
+  checkRules(document, { ...options, people }, report, notation.servers?.(document.body));
   const { retain } = document.sections.value;
   if (retain !== undefined && retain.runs === undefined && retain.days === undefined)
     report.error('missing-field', document.sections.key('retain'), '`retain` needs `runs` or `days`', {

@@ -171,6 +171,17 @@ describe('mistakes', () => {
     expect(found('dsek.*', mcp)).toEqual([`error: ${at} \`dsek.*\` in a boundary`]);
   });
 
+  test('a tool that a server lists under its bare name, and the servers of a team, can be named', () => {
+    const unknown = (written: object) => compile(written).diagnostics.filter(({ code }) => code === 'unknown-tool');
+    const boundary = { tools: { deny: ['http_*'], approve: ['http_fetch', 'desk.*', 'desk.drop'] } };
+    const tools = ['http_fetch'];
+    expect(unknown(document(boundary, { tools }, { mcp: { desk: { command: 'desk-server', tools } } }))).toEqual([]);
+    const server = { Name: 'desk', Command: 'desk-server', Tools: tools };
+    const team = { McpServers: [server], Agents: [{ Name: 'Bot', Plugins: tools }] };
+    expect(unknown({ boundary, Orchestration: team })).toEqual([]);
+    expect(unknown({ boundary, ...team })).toEqual([]);
+  });
+
   test('a condition that cannot be evaluated closes as well', async () => {
     const boundary = { fail_closed: [{ what: 'too much', when: 'int(args.amount) > 3' }] };
     const { report } = await play(document(boundary), {

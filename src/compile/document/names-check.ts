@@ -7,7 +7,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
-import { declareIds, matches, serverPrefix, type Names, type SectionNames } from './names.ts';
+import { declareIds, matches, namesOf, serverPrefix, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
 
@@ -30,15 +30,18 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
 }
 
 /** Every tool that a document may name: declared, built in, or offered by an MCP server. */
-export function toolNames(sections: Sections, { tools, servers }: SectionNames): KnownTools {
-  const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES]);
+export function toolNames(sections: Sections, names: SectionNames, more: ListedTools = {}): KnownTools {
+  const { tools } = names;
+  const servers = namesOf([...names.servers.all, ...Object.keys(more)], names.servers.poisoned);
+  const listed = Object.values(sections.mcp).flatMap((server) => server.tools ?? []);
+  const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES, ...listed, ...Object.values(more).flat()]);
   // The tools of a server are known only when it runs, so every name with its prefix counts.
   const isOfServer = (name: string): boolean => servers.poisoned || serverPrefix(name, servers.all) !== undefined;
   const namespaces = [...declared].flatMap((name) =>
     name.includes('.') ? [`${name.slice(0, name.lastIndexOf('.'))}.*`] : [],
   );
   return {
-    has: (name) => tools.has(name) || declared.has(name) || isOfServer(name) || serverAllows(sections, name),
+    has: (name) => tools.has(name) || declared.has(name) || isOfServer(name),
     fits: (pattern) =>
       tools.poisoned ||
       servers.poisoned ||
@@ -52,6 +55,9 @@ export function toolNames(sections: Sections, { tools, servers }: SectionNames):
   };
 }
 
+/** MCP servers, each with the tools that the document lists for it. */
+export type ListedTools = { readonly [server: string]: readonly string[] };
+
 export interface KnownTools extends Pick<Names, 'has' | 'help'> {
   /** True where a tool fits the pattern, or a server may offer one that does. */
   readonly fits: (pattern: string) => boolean;
@@ -64,10 +70,6 @@ function mayMatchUnder(pattern: string, prefix: string): boolean {
   const fixed = pattern.slice(0, pattern.indexOf('*')).toLowerCase();
   const start = prefix.toLowerCase();
   return fixed.startsWith(start) || start.startsWith(fixed);
-}
-
-function serverAllows(sections: Sections, name: string): boolean {
-  return Object.values(sections.mcp).some((server) => server.tools?.includes(name) ?? false);
 }
 
 function checkModels(sections: Shaped<Sections>, models: Names, report: Report): void {

@@ -5,6 +5,7 @@ import { teamExcess } from '../../advise/excess.ts';
 import { createKit } from '../../lower/kit.ts';
 import type { Notation } from '../notation.ts';
 import { drawTeam } from './drawing.ts';
+import { listedTools } from './mcp-servers.ts';
 import { exhausted, TURNS_DEFAULT, type Corrections, type Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
@@ -20,6 +21,7 @@ export const teamNotation: Notation = {
   limits: ['depth', 'spawn'],
   bare: () => teamSchema.shape,
   boundedByTurns: true,
+  servers: listedTools,
   lower(document, definitions, report) {
     const read = readTeam(document, definitions, report);
     if (read === null) return { lowered: null, picture: null };
