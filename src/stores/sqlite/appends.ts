@@ -6,7 +6,7 @@ import type { RunId } from '../../ir/events.ts';
 import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOf, weightOfEnd } from './sealed-run.ts';
+import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfEnd, weightOfHash } from './sealed-run.ts';
 import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
@@ -74,7 +74,7 @@ export class Appends {
     run.owner = ownerAfter(status, worker);
     const { events, head, signed } = run.end;
     this.#writes.updateRun.get(status, code, at, due, run.owner, events, head, signed, seal, run.id);
-    const weight = weightOf('run', seal);
+    const weight = weightOfHash(seal);
     this.#seals.change(run.sealed.run, weight - run.weight);
     run.weight = weight;
   }
@@ -108,7 +108,7 @@ export class Appends {
     const owner = ownerAfter(status, worker);
     const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
     if (rowid === null) return undefined;
-    const weight = weightOf('run', seal);
+    const weight = weightOfHash(seal);
     this.#seals.change(id, weight);
     const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, endWeight: 0n };
     known.set(id, run);
@@ -141,7 +141,7 @@ export class Appends {
     if (!isIntact(this.#seals.store, read)) return undefined;
     const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
     const endWeight = hasEnd ? weightOfEnd(id, end) : 0n;
-    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOf('run', seal), end, endWeight };
+    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, endWeight };
     if (owner !== null) this.#connection.known.set(id, run);
     return run;
   }

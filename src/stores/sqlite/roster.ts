@@ -5,7 +5,7 @@ import type { Mail, Roster, RunEntry, Tombstone } from '../../runtime/ports.ts';
 import { linkTombstone } from '../../runtime/journal/chain.ts';
 import { hashMail, readMail } from '../mail.ts';
 import type { Connection } from './connection.ts';
-import { isIntact, readRow, SELECT_SEALED, weightOf, weightOfTombstone } from './sealed-run.ts';
+import { isIntact, readRow, SELECT_SEALED, weightOf, weightOfHash, weightOfTombstone } from './sealed-run.ts';
 import type { SealedRow } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
@@ -142,7 +142,7 @@ function createRemove(connection: Connection, seals: Seals): (runs: readonly Run
     const link = linkTombstone(head, tombstone);
     insert.run(id, run, events, hash, tombstone.at, tenant, file, link);
     seals.setLink('tombstones', link);
-    seals.change(run, weightOfTombstone([id, link]) - weightOf('run', seal));
+    seals.change(run, weightOfTombstone([id, link]) - weightOfHash(seal));
     for (const [, hashed] of mailOf.all(id) as unknown as [number, string][])
       seals.changeMail(-weightOf('mail', hashed));
     for (const removal of removals) removal.run(id);

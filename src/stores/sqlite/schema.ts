@@ -201,7 +201,7 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
-const VERSION = 11;
+const VERSION = 12;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

@@ -62,15 +62,21 @@ export function weightOf(kind: Kind, text: string): Weight {
   return hexNumber(hash('sha256', `${kind}\n${text}`));
 }
 
-/** The text must be a hexadecimal number, or empty. */
+/** The text must be a hexadecimal number. */
 function hexNumber(text: string): Weight {
-  return BigInt(`0x0${text}`);
+  return BigInt(`0x${text}`);
 }
-type Kind = 'run' | 'ends' | 'signed' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
+type Kind = 'text' | 'ends' | 'signed' | 'tombstone' | 'mail' | 'shared' | 'bucket' | 'store';
 
-/** Of a row in `ends`. It changes with every append. The head is a hash of the run and all its events, so it is not hashed again. */
+/** A hash is a weight already, and is not hashed again. Another text, which comes from outside, is. */
+export function weightOfHash(text: string): Weight {
+  return HASH.test(text) ? hexNumber(Buffer.from(text, 'base64url').toString('hex')) : weightOf('text', text);
+}
+const HASH = /^[\w-]{43}$/;
+
+/** Of a row in `ends`, which changes with every append. The head covers the run and all its events. */
 export function weightOfEnd(run: RunId, { events, head, signed }: RunEnd): Weight {
-  const weight = hexNumber(Buffer.from(head, 'base64url').toString('hex')) + BigInt(events);
+  const weight = weightOfHash(head) + BigInt(events);
   return signed === 0 ? weight : weight + weightOf('signed', `${run}\n${signed}`);
 }
 
@@ -128,9 +134,9 @@ export const SELECT_ENDS = `
 
 export type EndRow = readonly [id: number, run: RunId | null, events: number, head: string, signed: number];
 
-/** Null if the row has no run, or its head is no hash. */
+/** Null if the row has no run. */
 export function weightOfRow([, run, events, head, signed]: EndRow): Weight | null {
-  return run === null || !/^[\w-]{43}$/.test(head) ? null : weightOfEnd(run, { events, head, signed });
+  return run === null ? null : weightOfEnd(run, { events, head, signed });
 }
 
 export const SHARED_BUCKET = 256;
@@ -229,7 +235,7 @@ export function sealAll(db: DatabaseSync): void {
     const { id, sealed } = readRow(row);
     const seal = sealOf(store.id, sealed);
     setSeal.run(seal, id);
-    add(bucketOf(sealed.run), weightOf('run', seal));
+    add(bucketOf(sealed.run), weightOfHash(seal));
   }
   for (const { id, run, link } of db.prepare('SELECT id, run, link FROM tombstones').all())
     add(bucketOf(String(run)), weightOfTombstone([Number(id), String(link)]));

@@ -30,6 +30,7 @@ import {
   textOf,
   weightOf,
   weightOfBucket,
+  weightOfHash,
   weightOfRow,
   weightOfShared,
   weightOfStore,
@@ -169,7 +170,7 @@ export class Seals {
     if (this.#intact.has(bucket)) return null;
     const runs = this.#statements.runsIn.all(bucket) as unknown as [string][];
     const tombstones = this.#statements.tombstonesIn.all(bucket) as unknown as [number, string][];
-    const weights = [...runs.map(([seal]) => weightOf('run', seal)), ...tombstones.map(weightOfTombstone)];
+    const weights = [...runs.map(([seal]) => weightOfHash(seal)), ...tombstones.map(weightOfTombstone)];
     if (sumOf(weights) !== this.#sumIn(bucket))
       return 'the list of runs does not add up: a run or the tombstone of one was changed, added or deleted';
     this.#intact.add(bucket);
