@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
 import type { Written } from '../../builder-types/sections.ts';
 import type { Blank, OneOf, Trimmed } from '../../builder-types/verified.ts';
-import type { nodeSchemas } from '../nodes/registry.ts';
+import type { flowSchema } from '../schema.ts';
 
 export type IdsOf<Nodes extends readonly NodeInput[]> = Nodes[number]['id'];
 
@@ -167,7 +167,7 @@ type Opening =
   | 'patternProperties';
 
 /** Every node as its schema takes it. A new node type needs no types here. */
-export type NodeInput = Written<z.input<typeof nodeSchemas>[number]>;
+export type NodeInput = Written<z.input<typeof flowSchema>['nodes'][number]>;
 
 interface RouteInput<To> {
   readonly when?: string | number | boolean;
