@@ -3,7 +3,7 @@
  */
 import type { CompiledFlow, FlowBody, Retention } from '../ir/nodes.ts';
 import type { Sections } from './document/schema/schema.ts';
-import { checkCompensations, checkPrices, checkRules } from './document/rules-check.ts';
+import { checkBoundaries, checkCompensations, checkPrices, checkRules } from './document/rules-check.ts';
 import { warnAboutBudgets, warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
 import { boundsOf } from './certificate/certificate.ts';
 import type { Bounds } from './certificate/certificate.ts';
@@ -94,7 +94,7 @@ function compileDocument(
 ): Compiled {
   const policies = readPolicies(document, report, options);
   const people = readPeople(document, report, options.readText);
-  checkRules(document, { ...options, people }, report, notation.servers?.(document.body));
+  checkRules(document, { ...options, people }, report);
   const { retain } = document.sections.value;
   if (retain !== undefined && retain.runs === undefined && retain.days === undefined)
     report.error('missing-field', document.sections.key('retain'), '`retain` needs `runs` or `days`', {
@@ -109,6 +109,7 @@ function compileDocument(
     lowered,
     picture,
     servers,
+    known,
     excess = [],
   } = notation.lower(
     document,
@@ -118,6 +119,7 @@ function compileDocument(
     }),
     report,
   );
+  checkBoundaries(document, report, known);
   const graph = { ...(picture === null ? {} : { graph: picture }), servers };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   const proved = verify(lowered, report);

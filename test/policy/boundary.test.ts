@@ -1,5 +1,6 @@
 /** The autonomy boundary, dimension by dimension: what may be seen, written, called, decided, spent, and who takes over. */
 import { describe, expect, test } from 'vitest';
+import { compile as compileSource } from '../../src/compile/compile.ts';
 import { boundaryOf } from '../../src/compile/document/boundary.ts';
 import { memoryOfAgent } from '../../src/compile/document/memory.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
@@ -180,6 +181,25 @@ describe('mistakes', () => {
     const team = { McpServers: [server], Agents: [{ Name: 'Bot', Plugins: tools }] };
     expect(unknown({ boundary, Orchestration: team })).toEqual([]);
     expect(unknown({ boundary, ...team })).toEqual([]);
+  });
+
+  test('the tools of a sub-flow can be named, because a sub-flow has no boundary of its own', () => {
+    const main = (pattern: string) => ({
+      boundary: { tools: { deny: [pattern] } },
+      tools: { 'mall.read': { effect: 'read' } },
+      flow: { id: 'main', entry: 'a', nodes: [{ id: 'a', type: 'flow', flow: './inner.flow.yaml' }] },
+    });
+    const deny = (pattern: string) => {
+      const { flow, diagnostics } = compileSource(main(pattern), {
+        hash: () => 'h',
+        readText: (file) => (file === 'inner.flow.yaml' ? JSON.stringify(document(undefined)) : null),
+      });
+      const unknown = diagnostics.filter(({ code }) => code === 'unknown-tool');
+      return [flow?.boundaries?.['bot']?.tools.deny, unknown.map(({ message }) => message)];
+    };
+    expect(deny('mail.*')).toEqual([['mail.send'], []]);
+    expect(deny('mail.send')).toEqual([['mail.send'], []]);
+    expect(deny('mial.*')).toEqual([undefined, ['boundary.tools.deny[0]: no tool fits `mial.*` in a boundary']]);
   });
 
   test('a condition that cannot be evaluated closes as well', async () => {

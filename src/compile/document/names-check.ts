@@ -7,6 +7,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
+import type { Definitions } from './definitions.ts';
 import { declareIds, matches, namesOf, serverPrefix, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
@@ -30,11 +31,11 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
 }
 
 /** Every tool that a document may name: declared, built in, or offered by an MCP server. */
-export function toolNames(sections: Sections, names: SectionNames, more: ListedTools = {}): KnownTools {
-  const { tools } = names;
-  const servers = namesOf([...names.servers.all, ...Object.keys(more)], names.servers.poisoned);
-  const listed = Object.values(sections.mcp).flatMap((server) => server.tools ?? []);
-  const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES, ...listed, ...Object.values(more).flat()]);
+export function toolNames({ mcp }: Sections, names: SectionNames, more: Partial<MoreTools> = {}): KnownTools {
+  const tools = namesOf([...names.tools.all, ...Object.keys(more.tools ?? {})], names.tools.poisoned);
+  const servers = namesOf([...names.servers.all, ...Object.keys(more.servers ?? {})], names.servers.poisoned);
+  const listed = Object.values({ ...mcp, ...more.servers }).flatMap((server) => server.tools ?? []);
+  const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES, ...listed]);
   // The tools of a server are known only when it runs, so every name with its prefix counts.
   const isOfServer = (name: string): boolean => servers.poisoned || serverPrefix(name, servers.all) !== undefined;
   const namespaces = [...declared].flatMap((name) =>
@@ -55,8 +56,8 @@ export function toolNames(sections: Sections, names: SectionNames, more: ListedT
   };
 }
 
-/** MCP servers, each with the tools that the document lists for it. */
-export type ListedTools = { readonly [server: string]: readonly string[] };
+/** Tools and servers that the notation or a sub-flow declares. */
+export type MoreTools = Pick<Definitions, 'tools' | 'servers'>;
 
 export interface KnownTools extends Pick<Names, 'has' | 'help'> {
   /** True where a tool fits the pattern, or a server may offer one that does. */

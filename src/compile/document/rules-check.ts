@@ -14,7 +14,7 @@ import type { ReadDocument } from './document.ts';
 import { reportConditions, reportExpression } from '../expressions/expression.ts';
 import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
-import { toolNames, type ListedTools } from './names-check.ts';
+import { toolNames, type MoreTools } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';
 import type { Sections } from './schema/schema.ts';
 import { isVelocity } from '../../ir/meters.ts';
@@ -24,22 +24,20 @@ import type { Lowered } from '../lower/builder-types.ts';
 import { START } from '../source/range.ts';
 import type { Range } from '../source/range.ts';
 
-/** The checks of the sections that a document and each file of a sub-flow get. `servers` are those of the notation. */
+/** The checks of the sections that a document and each file of a sub-flow get. */
 export function checkRules(
   document: ReadDocument,
   { people, mcpLock }: Pick<DefinitionOptions, 'people' | 'mcpLock'>,
   report: Report,
-  servers?: ListedTools,
 ): void {
   checkToolApprovers(document, people, report);
-  checkBoundaries(document, report, servers);
   checkMemory(document, report);
   checkVerifications(document, mcpLock, report);
   checkServerTools(document, mcpLock, report);
 }
 
-function checkBoundaries({ sections, names }: ReadDocument, report: Report, servers?: ListedTools): void {
-  const known = toolNames(sections.value, names, servers);
+export function checkBoundaries({ sections, names }: ReadDocument, report: Report, more?: MoreTools): void {
+  const known = toolNames(sections.value, names, more);
   checkOne(sections.value.boundary, ['boundary']);
   for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
     checkOne(boundary, ['agents', index, 'boundary']);

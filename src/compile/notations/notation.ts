@@ -5,7 +5,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import type { Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { ReadDocument } from '../document/document.ts';
-import type { ListedTools } from '../document/names-check.ts';
+import type { MoreTools } from '../document/names-check.ts';
 import type { NotationKeys } from '../document/notation.ts';
 import type { McpServers } from '../document/schema/tools.ts';
 import type { Located } from '../source/located.ts';
@@ -21,6 +21,8 @@ export interface LoweredDocument {
   readonly picture: Picture | null;
   /** The MCP servers, if the notation declares some beside those of `mcp`. */
   readonly servers?: McpServers | undefined;
+  /** The tools and servers of the notation and of all sub-flows. A boundary can name them. */
+  readonly known?: MoreTools;
 }
 
 export interface Notation extends NotationKeys {
@@ -30,8 +32,6 @@ export interface Notation extends NotationKeys {
   readonly schema?: z.ZodType;
   /** The fields of a bare document. */
   readonly bare?: () => z.ZodRawShape;
-  /** The MCP servers that the notation declares beside those of `mcp`. */
-  readonly servers?: (body: Located) => ListedTools;
   /** Reads, checks, draws and lowers a document. Problems go to the report. */
   readonly lower: (document: ReadDocument, definitions: Definitions, report: Report) => LoweredDocument;
   /** True if the notation bounds runs by turns and has no key for other counts: then there is no warning about them. */

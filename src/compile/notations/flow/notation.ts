@@ -30,7 +30,8 @@ function lowerFlow(document: ReadDocument, definitions: Definitions, report: Rep
   checkUncalled(flow, standing);
   const { picture } = flow;
   const merged = mergeDefinitions(flow);
-  if (report.failed()) return { lowered: null, picture };
+  const known = merged.definitions;
+  if (report.failed()) return { lowered: null, picture, known };
   const lowered = lowerGraph(flow, merged);
-  return { lowered, picture, excess: flowExcess(lowered.body, flow.flow) };
+  return { lowered, picture, known, excess: flowExcess(lowered.body, flow.flow) };
 }

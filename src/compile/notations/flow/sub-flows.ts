@@ -6,7 +6,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { readDocument } from '../../document/document.ts';
-import { checkRules } from '../../document/rules-check.ts';
+import { checkBoundaries, checkRules } from '../../document/rules-check.ts';
 import { childOf, entryOf } from '../../source/located.ts';
 import { parseSource } from '../../source/source.ts';
 import { adaptDocument } from './adapt.ts';
@@ -92,6 +92,7 @@ function readFile(node: FlowNode, path: string, standing: Standing): Standing | 
   if (document === null) return null;
   reportOuterOnly(document, parsed.report);
   checkRules(document, definitions, parsed.report);
+  checkBoundaries(document, parsed.report);
   return {
     ...standing,
     document,

@@ -1,9 +1,7 @@
 /** `McpServers` of a team as the servers of `mcp:`. */
 import type { Report } from '../../diagnose/diagnostics.ts';
-import type { ListedTools } from '../../document/names-check.ts';
 import type { Shaped } from '../../document/shape/shape.ts';
 import type { McpServers } from '../../document/schema/tools.ts';
-import { childOf, itemsOf, textOf, type Located } from '../../source/located.ts';
 import type { RawServer, RawTeam } from './schema/sections.ts';
 
 /** `declared` are the servers of `mcp:`. */
@@ -32,16 +30,6 @@ export function serversOf(body: Shaped<RawTeam>, declared: McpServers, report: R
     servers[Name] = serverOf(server);
   }
   return servers;
-}
-
-/** The servers with the tools that `Tools` lists. */
-export function listedTools(body: Located): ListedTools {
-  return Object.fromEntries(
-    itemsOf(childOf(body, 'McpServers')).map((server) => [
-      textOf(childOf(server, 'Name')) ?? '',
-      itemsOf(childOf(server, 'Tools')).flatMap((tool) => textOf(tool) ?? []),
-    ]),
-  );
 }
 
 function serverOf({ Command, Args, Env, WorkingDirectory, Url, Headers, TimeoutSeconds, Tools }: RawServer) {

@@ -5,7 +5,6 @@ import { teamExcess } from '../../advise/excess.ts';
 import { createKit } from '../../lower/kit.ts';
 import type { Notation } from '../notation.ts';
 import { drawTeam } from './drawing.ts';
-import { listedTools } from './mcp-servers.ts';
 import { exhausted, TURNS_DEFAULT, type Corrections, type Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
 import { readTeam } from './read.ts';
@@ -21,17 +20,16 @@ export const teamNotation: Notation = {
   limits: ['depth', 'spawn'],
   bare: () => teamSchema.shape,
   boundedByTurns: true,
-  servers: listedTools,
   lower(document, definitions, report) {
     const read = readTeam(document, definitions, report);
     if (read === null) return { lowered: null, picture: null };
     const { team, reading, plan } = read;
     const { servers } = team.definitions;
-    if (plan === null) return { lowered: null, picture: null, servers };
+    if (plan === null) return { lowered: null, picture: null, servers, known: team.definitions };
     const picture = drawTeam(team, plan.drawing);
     const sound = reading.body.sound && document.sections.sound && !report.failed();
     const excess = teamExcess(document.body);
-    return { lowered: sound ? lower(team, reading, plan) : null, picture, servers, excess };
+    return { lowered: sound ? lower(team, reading, plan) : null, picture, servers, known: team.definitions, excess };
   },
 };
 
