@@ -7,9 +7,9 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
-import type { Definitions } from './definitions.ts';
 import { declareIds, matches, namesOf, serverPrefix, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
+import type { McpServers } from './schema/tools.ts';
 import type { Shaped } from './shape/shape.ts';
 
 export function checkSections(sections: Shaped<Sections>, doc: Located, names: SectionNames, report: Report): void {
@@ -57,7 +57,10 @@ export function toolNames({ mcp }: Sections, names: SectionNames, more: Partial<
 }
 
 /** Tools and servers that the notation or a sub-flow declares. */
-export type MoreTools = Pick<Definitions, 'tools' | 'servers'>;
+export interface MoreTools {
+  readonly tools: { readonly [name: string]: unknown };
+  readonly servers: McpServers;
+}
 
 export interface KnownTools extends Pick<Names, 'has' | 'help'> {
   /** True where a tool fits the pattern, or a server may offer one that does. */
