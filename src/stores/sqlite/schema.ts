@@ -39,14 +39,15 @@ CREATE TABLE workers (
 
 -- AUTOINCREMENT: an id that was used again would match a tombstone. Tenant, user and parent may be null. The end of the chain
 -- (events, head) and the number of checkpoints (signed) are kept apart from their tables; seal is a hash of the row without
--- its owner.
+-- its owner. The check of the status uses OR, because SQLite builds a table for the list of an IN with every statement.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run TEXT NOT NULL UNIQUE,
   graph INTEGER NOT NULL REFERENCES flows (id),
   flow TEXT NOT NULL,
   notation TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'suspended', 'completed', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status = 'pending' OR status = 'running' OR status = 'suspended' OR status = 'completed'
+    OR status = 'failed' OR status = 'cancelled'),
   code TEXT,
   started_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
