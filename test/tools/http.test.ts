@@ -256,6 +256,30 @@ describe('limits', () => {
       type: 'ConnectionError',
     });
   });
+
+  test('a request with effects that was sent and got no whole answer may have happened, as after a timeout', async () => {
+    const { port } = await serve((request, response) => {
+      if (request.url === '/cut')
+        response.writeHead(200, { 'content-length': '100' }).write('half', () => request.socket.destroy());
+      else request.socket.destroy();
+    });
+    const { ask } = tools({ http: LOCAL });
+    const lost = { ok: false, class: 'timeout', type: 'ConnectionError' };
+    for (const path of ['cut', 'drop'])
+      expect(await ask('http.post', { url: `http://api.test:${port}/${path}` })).toMatchObject(lost);
+    const http = { method: 'POST', url: `http://127.0.0.1:${port}/drop` };
+    expect(await ask('pay', {}, { tool: { effect: 'financial', implementation: { http } } })).toMatchObject({
+      ...lost,
+      message: expect.stringContaining('closed the connection without an answer'),
+    });
+    expect(await ask('find', {}, { tool: { effect: 'read', implementation: { http } } })).toMatchObject({
+      class: 'transient',
+    });
+    expect(await ask('http.post', { url: 'http://api.test:1/' })).toMatchObject({
+      class: 'transient',
+      message: expect.stringContaining('cannot be reached'),
+    });
+  });
 });
 
 describe('declared requests', () => {

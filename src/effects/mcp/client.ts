@@ -6,7 +6,7 @@ import { changedParts, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail } from '../../runtime/failures.ts';
 import { createFolder } from '../create-folder.ts';
-import type { McpServer, ToolCall, ToolKind, ToolOptions } from '../tools/tool.ts';
+import { classUnanswered, type McpServer, type ToolCall, type ToolKind, type ToolOptions } from '../tools/tool.ts';
 import {
   LIST_RESOURCES,
   READ_RESOURCE,
@@ -79,7 +79,12 @@ class McpServers {
       const hangs = isTimeout(error) && !(await answersPing(connection));
       if (hangs || isClosed(error)) await this.#drop(key);
       const stderr = connection?.stderr() ?? '';
-      throw failureOfServer(server, tool, error, { timeoutMs, stderr, fault: connection?.fault ?? null });
+      throw failureOfServer(server, tool, error, {
+        timeoutMs,
+        stderr,
+        fault: connection?.fault ?? null,
+        unanswered: connection === undefined ? 'transient' : classUnanswered(call),
+      });
     } finally {
       open.calls -= 1;
       if (open.calls === 0) open.idle = setTimeout(() => void this.#drop(key), IDLE_MS).unref();

@@ -1,4 +1,5 @@
 /** Failures of MCP servers as typed failures that error routes can match. */
+import type { FailureClass } from '../../ir/codes.ts';
 import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
 import { isProtocolError, isSdkError } from './sdk.ts';
 
@@ -7,13 +8,15 @@ interface Circumstances {
   readonly stderr: string;
   /** The last error that the transport reported. */
   readonly fault: Error | null;
+  /** The class of a call that was sent and got no answer. */
+  readonly unanswered: FailureClass;
 }
 
 export function failureOfServer(
   server: string,
   tool: string,
   error: unknown,
-  { timeoutMs, stderr, fault }: Circumstances,
+  { timeoutMs, stderr, fault, unanswered }: Circumstances,
 ): Error {
   const cause = rootOf(error);
   if (cause instanceof PerformError) return cause;
@@ -28,12 +31,14 @@ export function failureOfServer(
     return fail('semantic', 'TooLargeError', `${name} sent a message that is too large: ${reasonOf(tooLarge)}`);
   if (isClosed(error))
     return fail(
-      'transient',
+      isUnsent(error) ? 'transient' : unanswered,
       'McpClosedError',
       `${name} ended during the call${stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`}`,
     );
   return (
-    protocolFailure(name, tool, error) ?? fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`)
+    protocolFailure(name, tool, error) ??
+    (isCut(cause) ? fail(unanswered, 'McpClosedError', `${name} closed the connection: ${fullReason(error)}`) : null) ??
+    fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`)
   );
 }
 
@@ -48,6 +53,16 @@ export function isClosed(error: unknown): boolean {
     NotConnected,
     SendFailed,
   ]);
+}
+
+function isUnsent(error: unknown): boolean {
+  return isSdkError(error, ({ NotConnected, SendFailed }) => [NotConnected, SendFailed]);
+}
+
+/** True for a connection that broke after it was open. */
+function isCut(cause: unknown): boolean {
+  const { code } = (cause instanceof Error ? cause : {}) as { readonly code?: unknown };
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 }
 
 function protocolFailure(name: string, tool: string, error: unknown): Error | null {

@@ -46,11 +46,13 @@ interface SendOptions extends HttpOptions {
   readonly signal: AbortSignal;
   /** Removes secrets from the text of an error. */
   readonly clean?: ToolCall['clean'];
+  /** The class of a request that was sent and got no whole answer. Default: `transient`. */
+  readonly unanswered?: FailureClass;
 }
 
 export async function send(first: HttpRequest, allowed: Allowed, options: SendOptions): Promise<HttpResponse> {
   return follow(first, allowed, options, async (url, response) => {
-    const { data, truncated } = await bytesOf(response, options.responseMax ?? RESPONSE_MAX);
+    const { data, truncated } = await bytesOf(response, options);
     const body = decode(truncated ? wholeCharacters(data) : data).text;
     return checked(url, response, { body, truncated }, options);
   });
@@ -59,7 +61,7 @@ export async function send(first: HttpRequest, allowed: Allowed, options: SendOp
 /** The bytes of a file. A longer one is cut at `responseMax`. */
 export async function download(url: string, allowed: Allowed, options: SendOptions): Promise<Buffer> {
   return follow({ method: 'GET', url, headers: {}, body: null }, allowed, options, async (final, response) => {
-    const { data, truncated } = await bytesOf(response, options.responseMax ?? RESPONSE_MAX);
+    const { data, truncated } = await bytesOf(response, options);
     const isFound = (response.statusCode ?? 0) >= 200 && (response.statusCode ?? 0) < 300;
     if (!isFound) checked(final, response, { body: decode(data).text, truncated }, options);
     return data;
@@ -81,7 +83,7 @@ async function follow<Result>(
     for (let hops = 0; ; hops += 1) {
       const url = parse(request.url);
       const addresses = await addressesOf(url, allowed, options.resolve);
-      const response = await exchange(url, request, addresses, signal);
+      const response = await exchange(url, request, addresses, { ...options, signal });
       const to = location(response);
       if (to === null) return await read(url, response);
       response.destroy();
@@ -99,7 +101,7 @@ function exchange(
   url: URL,
   { method, headers, body }: HttpRequest,
   addresses: readonly string[],
-  signal: AbortSignal,
+  { signal, unanswered = 'transient' }: SendOptions,
 ): Promise<IncomingMessage> {
   const pinned: LookupFunction = (_host, { all }, done) => {
     const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
@@ -119,11 +121,18 @@ function exchange(
     },
   };
   return new Promise((resolve, reject) => {
-    const failed = (error: Error): void =>
-      reject(fail('transient', 'ConnectionError', `\`${url.origin}\` cannot be reached: ${codeOf(error)}`));
+    const isSecure = url.protocol === 'https:';
+    let isOpen = false;
+    const failed = (error: Error): void => {
+      const [kind, what] = isOpen
+        ? ([unanswered, 'closed the connection without an answer'] as const)
+        : (['transient', 'cannot be reached'] as const);
+      reject(fail(kind, 'ConnectionError', `\`${url.origin}\` ${what}: ${codeOf(error)}`));
+    };
     try {
-      const sent = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, settings, resolve);
+      const sent = (isSecure ? secureRequest : plainRequest)(url, settings, resolve);
       sent.on('error', failed);
+      sent.on('socket', (socket) => socket.once(isSecure ? 'secureConnect' : 'connect', () => (isOpen = true)));
       sent.end(body ?? undefined);
     } catch (error) {
       reject(fail('semantic', 'ArgumentError', `the request cannot be sent: ${reasonOf(error)}`));
@@ -131,7 +140,10 @@ function exchange(
   });
 }
 
-async function bytesOf(response: IncomingMessage, max: number): Promise<{ data: Buffer; truncated: boolean }> {
+async function bytesOf(
+  response: IncomingMessage,
+  { responseMax: max = RESPONSE_MAX, unanswered = 'transient' }: SendOptions,
+): Promise<{ data: Buffer; truncated: boolean }> {
   const kept: Buffer[] = [];
   let size = 0;
   try {
@@ -142,7 +154,7 @@ async function bytesOf(response: IncomingMessage, max: number): Promise<{ data: 
       if (part.length < chunk.length) return { data: Buffer.concat(kept), truncated: true };
     }
   } catch (error) {
-    throw fail('transient', 'ConnectionError', `the response broke off: ${codeOf(error as Error)}`);
+    throw fail(unanswered, 'ConnectionError', `the response broke off: ${codeOf(error as Error)}`);
   } finally {
     response.destroy();
   }

@@ -6,7 +6,7 @@ import { addressIn, hostOf } from './hosts.ts';
 import { send, type HttpResponse } from './http-client.ts';
 import { argumentsIn, expandText, expandValue, type Scope } from './template.ts';
 import { fail } from '../../runtime/failures.ts';
-import { deadlineText } from './tool.ts';
+import { classUnanswered, deadlineText } from './tool.ts';
 import type { HttpOptions, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredHttp {
@@ -243,8 +243,15 @@ function hasHeader(headers: Headers, name: string): boolean {
   return Object.keys(headers).some((each) => each.toLowerCase() === name);
 }
 
-function limits({ signal, timeoutMs, clean }: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
-  return { ...http, timeoutMs: Math.min(timeoutMs, http.timeoutMs ?? Infinity), signal, clean };
+function limits(call: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
+  const { signal, timeoutMs, clean } = call;
+  return {
+    ...http,
+    timeoutMs: Math.min(timeoutMs, http.timeoutMs ?? Infinity),
+    signal,
+    clean,
+    unanswered: classUnanswered(call),
+  };
 }
 
 function bodyOf({ headers, body, truncated }: HttpResponse): Json {

@@ -1,4 +1,7 @@
 /** Types that all kinds of tools share: the options of a set of tools, one call, and one kind of implementation. */
+import { builtinTool } from '../../catalog/builtin-tools.ts';
+import type { FailureClass } from '../../ir/codes.ts';
+import { onlyReads } from '../../ir/effect-classes.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
@@ -134,4 +137,10 @@ export interface ToolKind {
   readonly declared?: (definition: Json, implementation: { readonly [key: string]: Json }) => ToolWork;
   /** Ends every process and thread that this kind has started. */
   readonly close?: () => Promise<void>;
+}
+
+/** The class of a call that was sent and got no answer. It may have happened, as after a timeout, unless the tool only reads. */
+export function classUnanswered({ name, call }: ToolCall): FailureClass {
+  const { effect = 'write' } = call.flow.tools[name] ?? builtinTool(name) ?? {};
+  return onlyReads(effect) ? 'transient' : 'timeout';
 }
