@@ -16,7 +16,7 @@ import {
   type ConnectOptions,
 } from './connect.ts';
 import { Elicitations } from './elicit.ts';
-import { failureOfServer, isClosed, isTimeout } from './failure.ts';
+import { failureOfServer, isClosed, isTimeout, type Circumstances } from './failure.ts';
 import { resourceValue, valueOf } from './result.ts';
 
 interface Open {
@@ -78,13 +78,7 @@ class McpServers {
     } catch (error) {
       const hangs = isTimeout(error) && !(await answersPing(connection));
       if (hangs || isClosed(error)) await this.#drop(key);
-      const stderr = connection?.stderr() ?? '';
-      throw failureOfServer(server, tool, error, {
-        timeoutMs,
-        stderr,
-        fault: connection?.fault ?? null,
-        unanswered: connection === undefined ? 'transient' : classUnanswered(call),
-      });
+      throw failureOfServer(server, tool, error, circumstancesOf(connection, call, timeoutMs));
     } finally {
       open.calls -= 1;
       if (open.calls === 0) open.idle = setTimeout(() => void this.#drop(key), IDLE_MS).unref();
@@ -128,6 +122,12 @@ class McpServers {
     clearTimeout(open?.idle);
     await open?.connection.then(({ client }) => client.close()).catch(() => undefined);
   }
+}
+
+/** Without a connection, nothing was sent. */
+function circumstancesOf(connection: Connection | undefined, call: ToolCall, timeoutMs: number): Circumstances {
+  if (connection === undefined) return { timeoutMs, stderr: '', fault: null, unanswered: 'transient' };
+  return { timeoutMs, stderr: connection.stderr(), fault: connection.fault, unanswered: classUnanswered(call) };
 }
 
 /** Throws if the server has no such tool, or if the tool differs from the one that the run was compiled with. */

@@ -3,7 +3,7 @@ import type { FailureClass } from '../../ir/codes.ts';
 import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
 import { isProtocolError, isSdkError } from './sdk.ts';
 
-interface Circumstances {
+export interface Circumstances {
   readonly timeoutMs: number;
   readonly stderr: string;
   /** The last error that the transport reported. */
