@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { compile, createEngine } from '../../src/index.ts';
-import { Chain, started } from '../../src/surfaces/testing/suite/sample.ts';
+import { Chain, ENDED, started } from '../../src/surfaces/testing/suite/sample.ts';
 import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
@@ -79,6 +79,22 @@ test('what a store knows by heart is not trusted over the file, even for a worke
   await two.roster.claim('w2', 1, { run: 'lost' });
   expect(await one.journal.commit('w1', [taken, lost.next(), moved.next()])).toEqual(['stale', 'stale', 'committed']);
   await Promise.all([one.close(), two.close()]);
+});
+
+test('a run whose signed checkpoint was deleted, with its number, is not extended', async () => {
+  const path = freshPath();
+  const store = openSqlite(path);
+  const chain = new Chain('r1');
+  await started(store, 'w1', chain);
+  const append = chain.next();
+  const checkpoint = { seq: chain.seq, head: chain.head, at: 1, key: 'k', signature: 's' };
+  await store.journal.commit('w1', [{ ...append, checkpoint }]);
+  const other = new DatabaseSync(path);
+  other.exec('DROP TRIGGER checkpoints_delete; DELETE FROM checkpoints; UPDATE ends SET signed = 0');
+  other.close();
+  expect(await store.journal.commit('w1', [chain.next({ entry: ENDED })])).toEqual(['stale']);
+  expect(await store.journal.broken?.('r1')).not.toBeNull();
+  await store.close();
 });
 
 test('snapshots may be deleted at any time, and one that does not fit the log is not used', async () => {

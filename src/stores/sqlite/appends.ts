@@ -17,6 +17,8 @@ export class Appends {
   readonly #seals: Seals;
   readonly #statements: Statements<typeof SQL>;
   readonly #writes: Statements<typeof WRITES>;
+  /** Ends with signed checkpoints, as this connection stored them last. The log shows a changed head, but not a changed number. */
+  readonly #signed = new Map<RunId, RunEnd>();
 
   constructor(connection: Connection, seals: Seals) {
     this.#connection = connection;
@@ -82,6 +84,7 @@ export class Appends {
   #moveEnd(run: KnownRun): void {
     const { events, head, signed } = run.end;
     this.#writes.putEnd.get(run.id, events, head, signed);
+    if (signed > 0) this.#signed.set(run.sealed.run, run.end);
     const weight = weightOfEnd(run.sealed.run, run.end);
     this.#seals.changeEnd(run.id, weight - run.endWeight);
     run.endWeight = weight;
@@ -91,6 +94,7 @@ export class Appends {
   #dropEnd(run: KnownRun): void {
     if (run.endWeight === 0n) return;
     this.#writes.deleteEnd.get(run.id);
+    this.#signed.delete(run.sealed.run);
     this.#seals.changeEnd(run.id, -run.endWeight);
     run.endWeight = 0n;
   }
@@ -139,6 +143,8 @@ export class Appends {
     if (row === undefined) return undefined;
     const read = readRow(row);
     if (!isIntact(this.#seals.store, read)) return undefined;
+    const stored = this.#signed.get(id);
+    if (stored?.head === read.end.head && stored.signed !== read.end.signed) return undefined;
     const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
     const endWeight = hasEnd ? weightOfEnd(id, end) : 0n;
     const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, endWeight };
