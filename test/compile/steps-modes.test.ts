@@ -136,7 +136,7 @@ describe('Loop', () => {
     expect(run.events.filter(({ type }) => type === 'meter.tripped')).toHaveLength(1);
   });
 
-  test('runs five times unless told', () => {
+  test('runs five times by default', () => {
     expect(drive(loop(''), { a: () => 'x', b: echo('b') }).path).toHaveLength(6);
   });
 

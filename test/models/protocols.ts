@@ -5,7 +5,7 @@ import type { Asked } from './serve.ts';
 interface Reply {
   readonly text: string;
   readonly call?: { readonly id: string; readonly name: string; readonly args: string };
-  /** Why it stopped, in the provider's own word; the ordinary one unless told. */
+  /** The stop reason, as the provider writes it. By default its usual one. */
   readonly stop?: string;
 }
 export interface ProtocolMock {
