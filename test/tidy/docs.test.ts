@@ -52,7 +52,7 @@ test('the page of the document has every shared key, every field of an agent and
     const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell);
     return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)).toSorted();
   };
-  const shapes = documentSchema([]) as { $defs: { [name: string]: Shape } } & Shape;
+  const shapes = documentSchema([]) as unknown as { $defs: { [name: string]: Shape } } & Shape;
   const shape = (given: Shape = {}): Shape =>
     given.$ref === undefined ? given : shape(shapes.$defs[given.$ref.replace('#/$defs/', '')]);
   const shared = shape(shapes).properties ?? {};
