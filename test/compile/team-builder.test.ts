@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { team } from '../../src/compile/notations/team/builder.ts';
 import type { TeamDocument } from '../../src/compile/notations/team/builder.ts';
 import { compile } from '../../src/compile/compile.ts';
-import { exampleNames } from '../dialects/team-examples.ts';
+import { exampleNames } from '../dialects/team-example-files.ts';
 
 const compiled = (document: object | string) => compile(document, { hash: (text) => hash('sha256', text, 'hex') });
 const read = (name: string): string =>

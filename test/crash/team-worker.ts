@@ -2,17 +2,20 @@
  * A process that plays all examples of teams at once, until they have ended or until it is killed. Each reply takes a
  * moment, so that a kill falls into the middle of a turn, of a tool call, of a check.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import type { ModelEntry, Script } from '../../src/effects/scripted/script.ts';
 import { realClock } from '../../src/runtime/engine/clock.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Clock, Performer } from '../../src/runtime/ports.ts';
-import { world } from '../dialects/team-case.ts';
-import { INPUT, compileExample, exampleNames, exampleScript, layOut } from '../dialects/team-examples.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { INPUT, exampleNames, exampleScript, layOut } from '../dialects/team-example-files.ts';
+import { world } from '../dialects/team-world.ts';
 
 const [db = '', root = '', life = '0'] = process.argv.slice(2);
+/** Compiled by the test, so that no process compiles them again. */
+const flows = JSON.parse(readFileSync(join(root, 'flows.json'), 'utf8')) as { readonly [name: string]: CompiledFlow };
 const REPLY_MS = 12;
 const LEASE_MS = 400;
 const EPOCH = 1_800_000_000_000;
@@ -61,7 +64,7 @@ const engine = createRuntime({
 
 if (life === '0') for (const name of performers.keys()) layOut(name, join(root, name));
 const started = await Promise.all(
-  [...performers.keys()].map((name) => engine.start(compileExample(name).flow, { run: name, input: INPUT, seed: 1 })),
+  [...performers.keys()].map((name) => engine.start(flows[name] as CompiledFlow, { run: name, input: INPUT, seed: 1 })),
 );
 process.stdout.write('ready\n');
 for (const run of started) await engine.wait(run);

@@ -1,17 +1,19 @@
 /** L8 for teams: all strategies run at once in a process that is killed several times, and end as if it had not been killed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
+import { CODE_CACHE } from '../../scripts/tool.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { replay } from '../../src/runtime/journal/audit.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
 import { reportOf } from '../../src/runtime/report/report.ts';
 import { program } from '../programs.ts';
-import { compileExample, exampleNames, playExample } from '../dialects/team-examples.ts';
+import { exampleNames } from '../dialects/team-example-files.ts';
+import { compileExample, playExample } from '../dialects/team-examples.ts';
 
 const KILLS = 3;
 const SEED = Number(process.env['SEED'] ?? 7);
@@ -19,6 +21,8 @@ const SEED = Number(process.env['SEED'] ?? 7);
 test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout: 240_000 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'sluice-teams-'));
   const db = join(root, 'teams.db');
+  const flows = exampleNames().map((name) => [name, compileExample(name).flow] as const);
+  writeFileSync(join(root, 'flows.json'), JSON.stringify(Object.fromEntries(flows)));
   let chance = SEED;
   try {
     for (let kill = 0; kill < KILLS; kill++) {
@@ -27,9 +31,9 @@ test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout
     }
     expect(await work(db, root, KILLS, null)).toBe('done');
     const store = openSqlite(db);
-    for (const name of exampleNames()) {
+    for (const [name, flow] of flows) {
       const run = reportOf(await readRun(store.journal, name));
-      const { report } = await playExample(name, compileExample(name).flow);
+      const { report } = await playExample(name, flow);
       expect({ name, code: run.code, path: run.path, output: run.output }).toEqual({
         name,
         code: report.code,
@@ -48,7 +52,7 @@ test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout
 async function work(db: string, root: string, life: number, killAfterMs: number | null): Promise<string> {
   const child = spawn(process.execPath, [program('crash/team-worker.ts'), db, root, String(life)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
+    env: { ...process.env, NODE_COMPILE_CACHE: CODE_CACHE },
   });
   let last = '';
   const exit = once(child, 'exit');

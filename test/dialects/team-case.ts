@@ -9,12 +9,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
-import { evidencePerformer } from '../../src/effects/evidence/performer.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
-import { isPolicyCheck, policyPerformer } from '../../src/effects/policy/performer.ts';
-import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
-import { toolPerformer } from '../../src/effects/tools/performer.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { replay } from '../../src/runtime/journal/audit.ts';
@@ -24,6 +20,7 @@ import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Performer } from '../../src/runtime/ports.ts';
 import { promptOf, promptText } from '../../src/effects/prompt/prompt.ts';
 import { compileCase } from './run-case.ts';
+import { world } from './team-world.ts';
 
 interface ExpectedDiagnostic {
   readonly severity?: 'error' | 'warning';
@@ -164,21 +161,6 @@ async function play(
     await engine.close();
     rmSync(workDir, { recursive: true, force: true });
   }
-}
-
-/** Models and people by script; plugins and checks for real, where the script does not stand in for them. */
-export function world(script: Script, workDir: string): Performer {
-  const tools = toolPerformer({ workDir });
-  // The folder of a case, as for the compiler.
-  const evidence = evidencePerformer({
-    workDir,
-    documentDir: join(import.meta.dirname, 'team', 'validator-of-your-own'),
-  });
-  const policy = policyPerformer();
-  return scriptedPerformer(script, {
-    perform: (call) =>
-      (isPolicyCheck(call.command) ? policy : call.command.kind === 'check' ? evidence : tools).perform(call),
-  });
 }
 
 function noting(prompts: Map<string, string[]>, performer: Performer): Performer {

@@ -1,6 +1,7 @@
 /** Every example of a team runs to a good end with its script, and warns about nothing. */
 import { describe, expect, test } from 'vitest';
-import { compileExample, exampleNames, playExample } from './team-examples.ts';
+import { exampleNames } from './team-example-files.ts';
+import { compileExample, playExample } from './team-examples.ts';
 
 const STRATEGIES =
   'sequential roundrobin keyword structured statemachine graph scattergather mapreduce llm magentic adversarial';

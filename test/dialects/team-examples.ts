@@ -1,11 +1,9 @@
 /** The examples of teams: compiled as they are, and played with their scripts in a fresh work directory. */
 import { hash } from 'node:crypto';
-import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { openMemory } from '../../src/stores/memory/open.ts';
-import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/compile/compile.ts';
 import type { Diagnostic } from '../../src/compile/diagnose/diagnostics.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
@@ -15,37 +13,16 @@ import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
 import type { Report } from '../../src/runtime/engine/types.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Store } from '../../src/runtime/ports.ts';
-import { world } from './team-case.ts';
-
-const root = join(import.meta.dirname, '../../examples');
-export const INPUT = 'Do it well.';
-
-export function exampleNames(): string[] {
-  return readdirSync(root).flatMap((file) =>
-    file.endsWith('.team.yaml') ? [file.slice(0, -'.team.yaml'.length)] : [],
-  );
-}
+import { INPUT, exampleDocument, exampleScript, layOut } from './team-example-files.ts';
+import { world } from './team-world.ts';
 
 export function compileExample(name: string): {
   readonly flow: CompiledFlow;
   readonly diagnostics: readonly Diagnostic[];
 } {
-  const file = `${name}.team.yaml`;
-  const { flow, diagnostics } = compile(readFileSync(join(root, file), 'utf8'), {
-    file,
-    hash: (text) => hash('sha256', text, 'hex'),
-  });
+  const { file, text } = exampleDocument(name);
+  const { flow, diagnostics } = compile(text, { file, hash: (part) => hash('sha256', part, 'hex') });
   return { flow: flow as CompiledFlow, diagnostics };
-}
-
-export function exampleScript(name: string): Script {
-  return parse(readFileSync(join(root, `${name}.script.yaml`), 'utf8')) as Script;
-}
-
-/** Where an example works: a copy of its repository, where it has one. */
-export function layOut(name: string, workDir: string): void {
-  const repository = join(root, `${name}-repo`);
-  if (existsSync(repository)) cpSync(repository, workDir, { recursive: true });
 }
 
 export interface Played {
