@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     // Mutation testing tries each change against a few of them only.
     include: (process.env['SLUICE_TESTS'] ?? 'test/**/*.test.ts').split(' '),
-    globalSetup: 'test/bundle.ts',
+    globalSetup: ['test/bundle.ts', 'test/memory-folder.ts'],
     pool: 'forks',
     // A larger young generation: far fewer collections, a tenth less processor time in all.
     execArgv: ['--max-semi-space-size=64'],

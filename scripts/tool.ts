@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 export const root: string = join(import.meta.dirname, '..');
 
 /** Node keeps compiled code here, as `bin/sluice.js` does: the build and the simulation load sources that the tests load again. */
-export const CODE_CACHE: string = join(tmpdir(), 'node-compile-cache');
+export const CODE_CACHE: string = process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache');
 
 export interface Ran {
   readonly ok: boolean;

@@ -2,9 +2,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { CODE_CACHE } from '../../scripts/tool.ts';
 import { program } from '../programs.ts';
 
 export interface WorkerOrders {
@@ -39,7 +38,7 @@ export function startWorker(orders: WorkerOrders): WorkerProcess {
     orders.openFiles === undefined ? command : ['prlimit', `--nofile=${orders.openFiles}`, ...command];
   const child = spawn(executable, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-crash-cache') },
+    env: { ...process.env, NODE_COMPILE_CACHE: CODE_CACHE },
   });
   const exit = once(child, 'exit');
   let last: Said = 'gone';
