@@ -47,7 +47,7 @@ async function strand(args: readonly string[]): Promise<number> {
 test('a stopped program outlives its engine, and the next engine ends it', async () => {
   const engine = await strand([PROGRAM, '/bin/sleep', '600']);
   const [left = 0] = childrenOf(engine);
-  expect(stateOf(left)).toBe('T');
+  await expect.poll(() => stateOf(left)).toBe('T');
   process.kill(left, 'SIGTERM');
   expect(childrenOf(engine)).toEqual([left]);
   spawnSync(process.execPath, [PROGRAM, '/bin/true']);
