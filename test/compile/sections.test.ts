@@ -45,7 +45,6 @@ mcp:
 budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`);
     expect(said).toEqual([]);
     expect(document?.sections.value.tools['db.wipe']).toMatchObject({
-      effect: 'write',
       shell: { command: 'rm -r data' },
     });
     expect(document?.sections.value.agents?.[1]).toEqual({

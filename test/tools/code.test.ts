@@ -185,8 +185,11 @@ describe('the process of the code', () => {
   test('has limits that the operating system keeps', async () => {
     const { ask } = tools({ code: { timeoutMs: 3_000 } });
     const done = ask('code_run', { code: 'while (true) {}' });
-    const pid = await vi.waitUntil(() => codeProcesses()[0], { timeout: 4_000, interval: 20 });
-    const data = /^Max data size +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1];
+    // The process has its name before it has its limits.
+    const data = await vi.waitUntil(() => codeProcesses().map(dataLimit).find(Number), {
+      timeout: 4_000,
+      interval: 20,
+    });
     expect(Number(data)).toBeLessThan(1024 ** 3);
     expect(await done).toMatchObject({ ok: false, type: 'TimeoutError' });
   });
@@ -208,6 +211,11 @@ describe('the process of the code', () => {
     );
   });
 });
+
+/** In bytes, as text; undefined if there is none. */
+function dataLimit(pid: string): string | undefined {
+  return /^Max data size +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1];
+}
 
 /** Processes that run the interpreter for this test process. */
 function codeProcesses(): string[] {

@@ -2,8 +2,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { builtinTool } from '../../src/catalog/builtin-tools.ts';
 import type { Json } from '../../src/expr/json.ts';
 import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { compile } from '../../src/surfaces/library/compile.ts';
 import { callOf, tools } from './call.ts';
 import type { Asking } from './call.ts';
 import { stopped } from './own-tools.ts';
@@ -174,5 +176,28 @@ describe('arguments', () => {
   test('go to the document’s tool where it has the name of a built-in one', async () => {
     const { ask } = tools();
     expect(await ask('read_file', { path: 'x' }, shell('echo mine'))).toEqual({ ok: true, value: 'mine' });
+  });
+});
+
+describe('a declaration under the name of a built-in tool', () => {
+  const declared = (tool: object) =>
+    compile({
+      tools: { read_file: tool },
+      flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'tool', tool: 'read_file', params: { path: 'a' } }] },
+    }).flow?.tools['read_file'];
+
+  test('changes only what it names: the schema, the effect and the time stay', () => {
+    const builtin = builtinTool('read_file');
+    expect(declared({ approval: true })).toEqual(builtin);
+    expect(declared({ description: 'Reads it.', timeout: 2, category: 'retrieval' })).toEqual({
+      ...builtin,
+      description: 'Reads it.',
+      timeoutMs: 2_000,
+      category: 'retrieval',
+    });
+  });
+
+  test('is a tool of its own if it has an implementation', () => {
+    expect(declared({ code: '1' })).toMatchObject({ description: '', input: true, effect: 'write', timeoutMs: 30_000 });
   });
 });

@@ -3,7 +3,7 @@
  * may do is in the compiled flow and nowhere else.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
-import { isBuiltinTool } from '../../catalog/builtin-tools.ts';
+import { builtinTool, isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import { callAmounts } from '../../ir/dimensions.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
@@ -286,20 +286,39 @@ function agentDef(agent: Agent, { sections, table, limits }: AgentContext, mcpLo
   };
 }
 
-function toolDef(permission: string, tool: Partial<Tool>, known: ServerTools): ToolDef {
+function toolDef(permission: string, declared: Partial<Tool>, known: ServerTools): ToolDef {
+  const builtin = builtinUnder(permission, declared);
+  const tool = overBuiltin(builtin, declared);
   const { server, locked } = mcpOf(tool, known);
   return {
     description: tool.description ?? locked?.description ?? '',
     input: tool.input === undefined ? usableSchema(locked?.input ?? true) : clean(tool.input),
     output: tool.output === undefined ? true : clean(tool.output),
-    effect: tool.effect ?? 'write',
-    implementation: implementationOf(tool, server, locked),
+    effect: effectOfTool(permission, declared),
+    implementation: implementationOf(tool, { server, locked, builtin }),
     timeoutMs: milliseconds(tool.timeout ?? server?.timeout),
     permission: tool.permission ?? permission,
     idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
     ...optionalFields(tool),
   };
+}
+
+/** The built-in tool that a declaration without an implementation changes. */
+function builtinUnder(name: string, declared: Partial<Tool>): ToolDef | undefined {
+  return IMPLEMENTATIONS.some((each) => declared[each] !== undefined) ? undefined : builtinTool(name);
+}
+
+export function effectOfTool(name: string, declared: Partial<Tool>): ToolDef['effect'] {
+  return declared.effect ?? builtinUnder(name, declared)?.effect ?? 'write';
+}
+
+/** A declaration under the name of a built-in tool changes the fields that it names. The rest stays as built in. */
+function overBuiltin(builtin: ToolDef | undefined, declared: Partial<Tool>): Partial<Tool> {
+  if (builtin === undefined) return declared;
+  const { description, input, effect, idempotent, timeoutMs, category, resource, trust } = builtin;
+  const asDeclared = { description, input, effect, idempotent, timeout: timeoutMs / 1000, category, resource, trust };
+  return { ...(present(asDeclared) as Partial<Tool>), ...present(declared) };
 }
 
 /** The MCP server of a tool, and the tool as the lock has it. */
@@ -324,13 +343,15 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
   };
 }
 
-function implementationOf(
-  tool: Partial<Tool>,
-  server: McpServers[string] | undefined,
-  locked: McpTool | undefined,
-): ToolDef['implementation'] {
+interface Origin {
+  readonly server: McpServers[string] | undefined;
+  readonly locked: McpTool | undefined;
+  readonly builtin: ToolDef | undefined;
+}
+
+function implementationOf(tool: Partial<Tool>, { server, locked, builtin }: Origin): ToolDef['implementation'] {
   const how = IMPLEMENTATIONS.find((each) => tool[each] !== undefined);
-  return how === undefined ? null : clean({ [how]: tool[how], server, locked });
+  return how === undefined ? (builtin?.implementation ?? null) : clean({ [how]: tool[how], server, locked });
 }
 
 function milliseconds(seconds: number | undefined): number {

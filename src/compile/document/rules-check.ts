@@ -1,10 +1,10 @@
 /** Checks that rules name existing tools and readable conditions: a rule that matches nothing protects nothing. */
-import { BUILTIN_TOOL_NAMES, builtinTool } from '../../catalog/builtin-tools.ts';
+import { BUILTIN_TOOL_NAMES, isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { EffectClass } from '../../ir/effect-classes.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
-import { isTool, ownerOf, serverTool } from './definitions.ts';
+import { effectOfTool, isTool, ownerOf, serverTool } from './definitions.ts';
 import type { DefinitionOptions } from './definitions.ts';
 import { checkMemory } from './memory.ts';
 import { checkToolApprovers } from './people.ts';
@@ -104,8 +104,8 @@ function isMisspeltTool(verify: string, known: readonly string[]): boolean {
 
 /** The tools of a trusted server without a lock are known only when it runs. */
 function lookupEffect(tool: string, { tools, mcp }: Sections, lock: McpLock | undefined): EffectClass {
-  const declared = Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool);
-  if (declared !== undefined) return declared.effect;
+  const declared = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
+  if (declared !== undefined || isBuiltinTool(tool)) return effectOfTool(tool, declared ?? {});
   const server = ownerOf(tool, mcp)?.owner ?? '';
   const isUnknown = mcp[server]?.trusted === true && lock?.servers[server] === undefined;
   return isUnknown ? 'read' : (serverTool(tool, { servers: mcp, mcpLock: lock })?.effect ?? 'write');

@@ -82,7 +82,9 @@ export const tools = map(
     description: text().optional(),
     input: jsonSchema().optional(),
     output: jsonSchema().optional(),
-    effect: oneOf(EFFECT_CLASSES).default('write').describe('What a call does to the world.'),
+    effect: oneOf(EFFECT_CLASSES)
+      .optional()
+      .describe('What a call does to the world. Default: that of the built-in tool, otherwise `write`.'),
     http: http.optional(),
     shell: shell.optional(),
     module: name()
@@ -105,9 +107,9 @@ export const tools = map(
       .optional()
       .describe('Calls of one reply that use the same resource run one after another; reads of it run at once.'),
     trust: oneOf(['trusted', 'neutral', 'untrusted'])
-      .default('untrusted')
+      .optional()
       .describe(
-        '`trusted` if outsiders cannot write any of its result; `neutral` if the result only follows from the arguments.',
+        '`trusted` if outsiders cannot write any of its result; `neutral` if the result only follows from the arguments. Default: `untrusted`.',
       ),
     trusted_fields: list(name())
       .optional()

@@ -67,7 +67,7 @@ function checkTool(node: FlowNode<Value>, { flow, document, tools, report }: Che
   const { sections } = document;
   const declared = Object.hasOwn(sections.value.tools, tool) ? sections.value.tools[tool] : undefined;
   const first = [...flow.nodes.values()].find(({ value, facts }) => facts.tool?.(value) === tool)?.id === node.id;
-  if (declared === undefined || !first || !RISKY.has(declared.effect) || declared.input !== undefined) return;
+  if (declared?.effect === undefined || !first || !RISKY.has(declared.effect) || declared.input !== undefined) return;
   report.warning(
     'incomplete-tool',
     sections.key('tools', tool),
