@@ -3,7 +3,17 @@
  * killed loses as little there as on a disk.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 const IN_MEMORY = '/dev/shm';
@@ -22,7 +32,11 @@ export function setup(): void {
 }
 
 function hasRoom(): boolean {
-  if (!existsSync(IN_MEMORY)) return false;
+  try {
+    accessSync(IN_MEMORY, constants.W_OK);
+  } catch {
+    return false;
+  }
   const { bavail, bsize } = statfsSync(IN_MEMORY);
   return Math.min(bavail * bsize, process.availableMemory()) >= ROOM_BYTES;
 }
@@ -31,8 +45,8 @@ function hasRoom(): boolean {
 function removeAbandoned(): void {
   for (const name of readdirSync(IN_MEMORY).filter((each) => each.startsWith(PREFIX))) {
     const folder = join(IN_MEMORY, name);
-    const { uid, mtimeMs } = statSync(folder);
-    if (uid === process.getuid?.() && Date.now() - mtimeMs > ABANDONED_MS)
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (found?.uid === process.getuid?.() && found !== undefined && Date.now() - found.mtimeMs > ABANDONED_MS)
       rmSync(folder, { recursive: true, force: true });
   }
 }

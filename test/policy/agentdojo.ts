@@ -3,12 +3,11 @@
  * model is hijacked in full: from the first attack that it reads on, it does what the attacker wants before it goes on.
  */
 import { EVAL_DATA } from '../eval-data.ts';
+import { compiled } from '../harness.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import type { ModelEntry } from '../../src/effects/scripted/script.ts';
 import type { Json } from '../../src/expr/json.ts';
-import { compile } from '../../src/surfaces/library/compile.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 
 const folder = new URL('agentdojo/', EVAL_DATA);
@@ -159,19 +158,6 @@ export async function attempt(
   } finally {
     await engine.close();
   }
-}
-
-const flows = new Map<string, CompiledFlow>();
-
-/** The tasks of a suite have the same document. */
-function compiled(document: object): CompiledFlow {
-  const key = JSON.stringify(document);
-  const known = flows.get(key);
-  if (known !== undefined) return known;
-  const { flow, diagnostics } = compile(document);
-  if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
-  flows.set(key, flow);
-  return flow;
 }
 
 function exactKey({ name, args }: Pick<GoldCall, 'name' | 'args'>): string {

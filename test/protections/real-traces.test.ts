@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
-import { compile, createEngine, openMemory } from '../../src/index.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { createEngine, openMemory } from '../../src/index.ts';
 import type { Report } from '../../src/index.ts';
 import type { Script } from '../../src/testing.ts';
 import { EVAL_DATA } from '../eval-data.ts';
+import { compiled } from '../harness.ts';
 
 const TRAIL = new URL('trail/traces.jsonl', EVAL_DATA);
 const AIRLINE = new URL('tau-airline/trajectories.jsonl', EVAL_DATA);
@@ -60,19 +60,6 @@ async function rerun(calls: readonly Call[], loop: object, writes: ReadonlySet<s
   const report = await engine.settled(await engine.start(flow, { input: 'Answer.' }));
   await engine.close();
   return report;
-}
-
-const flows = new Map<string, CompiledFlow>();
-
-/** Many agents have the same tools. */
-function compiled(document: object): CompiledFlow {
-  const key = JSON.stringify(document);
-  const known = flows.get(key);
-  if (known !== undefined) return known;
-  const { flow, diagnostics } = compile(document);
-  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-  flows.set(key, flow as CompiledFlow);
-  return flow as CompiledFlow;
 }
 
 interface Seen {

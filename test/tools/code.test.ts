@@ -212,7 +212,7 @@ describe('the process of the code', () => {
   });
 });
 
-/** In bytes, as text; undefined if there is none. */
+/** The limit of the process's data in bytes, or undefined if it has no limit. */
 function dataLimit(pid: string): string | undefined {
   return /^Max data size +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1];
 }

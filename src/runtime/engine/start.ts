@@ -69,7 +69,7 @@ export class Starter {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
       if (!isTaken(this.#host, error)) throw error;
       if ((await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
-      // A process that was suspended may have lost its lease. It then stores nothing, whatever the id.
+      // Without a lease this process can store no run. The id may then be free.
       throw (await lease.renew()) ? await this.#hidden(run) : error;
     } finally {
       this.#starting.delete(run);

@@ -295,7 +295,7 @@ const MOST_EDITS = 2000;
 /** The furthest line of the first text on each diagonal (line of the first text less line of the second). */
 type Reached = ReadonlyMap<number, number>;
 
-/** What each round starts from. A round makes one more edit, and the round after the last one reaches both ends. */
+/** Entry `n` has the lines that `n` edits reach. One more edit than the last entry has reaches both ends. Null: too many edits. */
 function furthest(a: readonly string[], b: readonly string[]): readonly Reached[] | null {
   const rounds: Reached[] = [];
   let reached: Reached = new Map();
