@@ -12,6 +12,8 @@ export interface Cell {
   target: number;
   ok: boolean;
   rounds: number;
+  /** The time as a multiple of that of the other checkout in the same round: the median over the rounds. */
+  timeToBefore?: number;
 }
 
 export function cells(shapes: readonly Shape[], samples: readonly Sample[]): Cell[] {
@@ -32,7 +34,22 @@ function cell(shape: string, metric: Metric, contestant: string, samples: readon
   if (values.length === 0) return [];
   const middle = median(values);
   const { measure, target } = metric;
-  return [{ shape, measure, contestant, value: middle, target, ok: middle <= target, rounds: values.length }];
+  const pairs = measure === 'ms' && contestant === 'sluice' ? timesToBefore(samples) : [];
+  const compared = pairs.length === 0 ? {} : { timeToBefore: median(pairs) };
+  return [
+    { shape, measure, contestant, value: middle, target, ok: middle <= target, rounds: values.length, ...compared },
+  ];
+}
+
+/** Of each round that both played. The bare loop may take so little time that ratios to it vary more than the times do. */
+function timesToBefore(samples: readonly Sample[]): number[] {
+  const before = samples.filter(({ contestant }) => contestant === BEFORE);
+  return samples
+    .filter(({ contestant }) => contestant === 'sluice')
+    .flatMap(({ measurement, bare }) => {
+      const other = before.find((sample) => sample.bare === bare)?.measurement.ms;
+      return measurement.ms === undefined || other === undefined ? [] : [measurement.ms / other];
+    });
 }
 
 function value(measure: Measure, { measurement, bare }: Sample): number | undefined {
@@ -70,10 +87,11 @@ export function grid(shapes: readonly Shape[], all: readonly Cell[], contestants
 
 /** Sluice now and before. Exponents are not compared: they say how a time grows and not how long it is. */
 function ratio(measure: Measure, row: readonly Cell[]): string {
-  const valueOf = (name: string): number | undefined => row.find(({ contestant }) => contestant === name)?.value;
-  const [now, before] = [valueOf('sluice'), valueOf(BEFORE)];
+  const now = row.find(({ contestant }) => contestant === 'sluice');
+  const before = row.find(({ contestant }) => contestant === BEFORE)?.value;
+  if (measure === 'ms') return now?.timeToBefore?.toFixed(2) ?? '-';
   const isKnown = now !== undefined && before !== undefined && before > 0 && !measure.startsWith('exponent');
-  return isKnown ? (now / before).toFixed(2) : '-';
+  return isKnown ? (now.value / before).toFixed(2) : '-';
 }
 
 const LABELS: { [measure in Measure]: string } = {

@@ -37,6 +37,17 @@ describe('grid', () => {
       ['a chain', 'time, as a multiple of bare', 'at most 1.50', '-', '1.20 ok'],
     ]);
   });
+
+  test('another checkout is compared round by round, because the bare loop may vary more than both', () => {
+    const bares = [{ ms: 1 }, { ms: 5 }, { ms: 2 }];
+    const now = [30, 20, 40].map((ms, round) => sample({ ms }, bares[round]));
+    const before = [20, 20, 20].map((ms, round) => ({ ...sample({ ms }, bares[round]), contestant: 'before' }));
+    const all = cells(
+      [timedShape],
+      [...now, ...before.slice(0, 2), { ...sample({ ms: 1 }, { ms: 1 }), contestant: 'before' }],
+    );
+    expect(grid([timedShape], all, ['sluice', 'before']).map((row) => row.at(-1))).toEqual(['now / before', '1.25']);
+  });
 });
 
 function sample(measurement: Measurement, bare: Measurement | undefined): Sample {
