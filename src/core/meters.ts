@@ -80,9 +80,11 @@ export function reserve(visit: Visit, { reserved }: Charges, amounts: Amounts): 
   return holds.length === 0 ? undefined : holds;
 }
 
+/** A velocity counts only what was spent: other calls under way may reserve far more than they use. */
 function remaining(state: RunState, id: MeterId, meter: Meter): number {
-  const spent = isVelocity(meter) ? rolled(state, id, meter) : (state.spent[id] ?? 0);
-  return limitOf(state, id, meter) - spent - (state.held[id] ?? 0);
+  const limit = limitOf(state, id, meter);
+  if (isVelocity(meter)) return limit - rolled(state, id, meter);
+  return limit - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
 }
 
 /** The amount of the latest stretch of time. */

@@ -132,6 +132,19 @@ describe('by agent and by stage', () => {
     await one.close();
   });
 
+  test('calls that run at the same time do not count before they have spent anything', async () => {
+    const one = lab(fast);
+    // Each worker reserves over 600 tokens and uses 200.
+    const together = flowOf({
+      ...AGENTS,
+      agents: ['planner', 'worker'].map((id) => ({ id, model: 'main', max_output_tokens: 600 })),
+      protections: { velocity: { tokens_per_minute: 1000, on_trip: 'stop' } },
+      staged: { plan: { agent: 'planner' }, workers: { agent: 'worker', max: 2 } },
+    });
+    expect(await one.run(together)).toMatchObject({ state: 'completed', usage: { modelCalls: 3, tokens: 600 } });
+    await one.close();
+  });
+
   test('an agent that spends too fast is stopped, although the run does not', async () => {
     const one = lab(fast);
     const report = await one.run(
