@@ -1,6 +1,5 @@
 /** Says so where a budget is smaller than what the shortest good run has to reserve: such a run ends before it gets anywhere. */
-import { BUDGET_ROWS, shownAmount } from '../../ir/dimensions.ts';
-import type { Dimension } from '../../ir/dimensions.ts';
+import { BUDGET_ROWS, shownAmount, type Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody } from '../../ir/nodes.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 import type { Bounds } from '../certificate/certificate.ts';

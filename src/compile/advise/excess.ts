@@ -3,13 +3,10 @@
  * finding has the tier that is used, the lower tier that is enough, and the reason.
  */
 import type { FlowBody } from '../../ir/nodes.ts';
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
-import { isCatchAll } from '../notations/flow/model.ts';
-import type { Flow, FlowNode, RouteValue } from '../notations/flow/model.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
+import { isCatchAll, type Flow, type FlowNode, type RouteValue } from '../notations/flow/model.ts';
 import type { Step, Workflow } from '../notations/workflow/model.ts';
-import { plain } from '../source/located.ts';
-import type { Located } from '../source/located.ts';
+import { plain, type Located } from '../source/located.ts';
 
 /** At most one finding: the lowest tier that is enough. */
 export function loopExcess(body: FlowBody): readonly Excess[] {

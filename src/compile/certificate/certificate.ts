@@ -2,16 +2,13 @@
  * The certificate: what a flow can cost before it runs, from the compiled graph alone. For every dimension the least that any
  * good path needs and the most that the caps allow; which cap ends each cycle; how a run can end; what runs at once.
  */
-import { BUDGET_DIMENSIONS, dimensionRow } from '../../ir/dimensions.ts';
-import type { Amounts, Dimension, Measure } from '../../ir/dimensions.ts';
+import { BUDGET_DIMENSIONS, dimensionRow, type Amounts, type Dimension, type Measure } from '../../ir/dimensions.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
 import type { FlowBody, NodeId } from '../../ir/nodes.ts';
-import { codesOf, concurrencyOf, cyclesOf } from './shape.ts';
+import { codesOf, concurrencyOf, cyclesOf, type Concurrency, type Cycle } from './shape.ts';
 import { atFirst } from './first.ts';
-import { leastFrom } from './least.ts';
-import type { Least } from './least.ts';
+import { leastFrom, type Least } from './least.ts';
 import { mostWithin, undoneMost } from './limits.ts';
-import type { Concurrency, Cycle } from './shape.ts';
 import { leastUnderCaps } from './walk.ts';
 import type { Graph } from '../verify/graph.ts';
 

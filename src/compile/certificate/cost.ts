@@ -1,9 +1,7 @@
 /** The least and the most that one visit of a node uses. */
-import { dimensionRow } from '../../ir/dimensions.ts';
-import type { Amounts, Dimension } from '../../ir/dimensions.ts';
+import { dimensionRow, type Amounts, type Dimension } from '../../ir/dimensions.ts';
 import type { DoNode, FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
-import { DEFAULT_MODEL, highestFactor } from '../../ir/estimate.ts';
-import type { Price } from '../../ir/estimate.ts';
+import { DEFAULT_MODEL, highestFactor, type Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 
 /** The amount that a visit reserves, and that must be free before it. */

@@ -7,8 +7,7 @@
  */
 import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
-import { edgesOf, graphFrom } from '../verify/graph.ts';
-import type { Edge, Graph } from '../verify/graph.ts';
+import { edgesOf, graphFrom, type Edge, type Graph } from '../verify/graph.ts';
 
 /** The entry keeps its id; a node of the second copy has another. */
 export function atFirst(graph: Graph): Graph {

@@ -6,14 +6,12 @@
  * The algorithm is Knuth's generalisation of Dijkstra's shortest paths: a fork costs the branches that its join needs plus
  * the path after the join, which is never less than one of its parts.
  */
-import type { Dimension } from '../../ir/dimensions.ts';
+import { isMeasured, type Dimension } from '../../ir/dimensions.ts';
 import type { DoNode, Expr, ForkNode, Node, NodeId } from '../../ir/nodes.ts';
 import { needOf } from './cost.ts';
 import type { Edge, Graph } from '../verify/graph.ts';
-import { isMeasured } from '../../ir/dimensions.ts';
 import { childrenOf } from '../../expr/ast.ts';
-import { parseExpr } from '../../expr/parse.ts';
-import type { Ast } from '../../expr/parse.ts';
+import { parseExpr, type Ast } from '../../expr/parse.ts';
 
 /** By node; undefined for a node that leads to no end. Empty if no node uses the dimension. */
 export type Least = Pick<ReadonlyMap<NodeId, number>, 'get' | 'size'>;

@@ -4,16 +4,13 @@
  * visits that charge it. A run that is refused by a meter has not visited the node, so a question and the way back to the
  * refused call cost nothing.
  */
-import { dimensionRow } from '../../ir/dimensions.ts';
-import type { Dimension } from '../../ir/dimensions.ts';
+import { dimensionRow, type Dimension } from '../../ir/dimensions.ts';
 import { isCounted } from '../../ir/meters.ts';
 import type { ForkNode, Meter, MeterId, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Edge, Graph, Share } from '../verify/graph.ts';
-import { needOf, repeatedIn } from './cost.ts';
-import type { Repeated } from './cost.ts';
-import { maximise } from './linear.ts';
-import type { Row } from './linear.ts';
+import { needOf, repeatedIn, type Repeated } from './cost.ts';
+import { maximise, type Row } from './linear.ts';
 
 /** The most of a whole run, given the most of one visit of each node that costs anything. */
 export function mostOfRun(graph: Graph, dimension: Dimension, costs: ReadonlyMap<NodeId, number>): number {

@@ -2,8 +2,7 @@
 import type { Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Graph } from '../verify/graph.ts';
-import { TERMINAL_CODES } from '../../ir/codes.ts';
-import type { TerminalCode } from '../../ir/codes.ts';
+import { TERMINAL_CODES, type TerminalCode } from '../../ir/codes.ts';
 import { quote } from '../expressions/cel-text.ts';
 
 export interface Cycle {

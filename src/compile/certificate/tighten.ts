@@ -1,6 +1,5 @@
 /** The keys of a document that would bound a measure without a bound, or lower a bound that is far above the least. */
-import { BUDGET_ROWS } from '../../ir/dimensions.ts';
-import type { BudgetRow, Measure } from '../../ir/dimensions.ts';
+import { BUDGET_ROWS, type BudgetRow, type Measure } from '../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 import type { Bounds } from './certificate.ts';

@@ -7,10 +7,8 @@ import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
 import { matches } from './names.ts';
-import { DECISIONS } from './schema/bounds.ts';
-import { MUTATING, PROFILES, speaksOf } from '../../catalog/profiles.ts';
-import type { Effect, Row } from '../../catalog/profiles.ts';
-import type { Boundary, BoundaryFields } from './schema/bounds.ts';
+import { DECISIONS, type Boundary, type BoundaryFields } from './schema/bounds.ts';
+import { MUTATING, PROFILES, speaksOf, type Effect, type Row } from '../../catalog/profiles.ts';
 import type { Definitions } from './definitions.ts';
 
 /** Reasons to refuse a proposed tool call or its result. Each has a consequence. */

@@ -4,33 +4,26 @@
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { builtinTool, isBuiltinTool } from '../../catalog/builtin-tools.ts';
-import { callAmounts } from '../../ir/dimensions.ts';
-import type { Amounts } from '../../ir/dimensions.ts';
+import { callAmounts, type Amounts } from '../../ir/dimensions.ts';
 import type { AgentDef, ToolDef } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
-import { lockedTool, usableSchema } from '../../catalog/mcp-lock.ts';
-import type { McpLock, McpTool } from '../../catalog/mcp-lock.ts';
-import { modelTable } from './model-table.ts';
+import { lockedTool, usableSchema, type McpLock, type McpTool } from '../../catalog/mcp-lock.ts';
+import { modelTable, type ModelOptions, type ModelTable } from './model-table.ts';
 import type { People, ToolApprovers } from './people.ts';
-import { reviewOf } from './notify.ts';
-import type { Review } from './notify.ts';
+import { reviewOf, type Review } from './notify.ts';
 import { piiOf } from './pii.ts';
-import { protectionsOf } from './protections.ts';
-import type { Protections } from './protections.ts';
+import { protectionsOf, type Protections } from './protections.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
-import type { ModelOptions, ModelTable } from './model-table.ts';
-import { memoryOfAgent } from './memory.ts';
+import { memoryOfAgent, type MemoryDef } from './memory.ts';
 import { serverPrefix } from './names.ts';
-import type { MemoryDef } from './memory.ts';
 import { durationMs } from './shape/fields.ts';
 import type { Agent } from './schema/agents.ts';
 import type { Boundary, Budgets } from './schema/bounds.ts';
 import { replyShare } from './inner-budgets.ts';
 import { replySettings, settingsOf } from './reply-settings.ts';
 import type { Sections } from './schema/schema.ts';
-import { IMPLEMENTATIONS } from './schema/tools.ts';
-import type { McpServers, Tool } from './schema/tools.ts';
+import { IMPLEMENTATIONS, type McpServers, type Tool } from './schema/tools.ts';
 
 const TOOL_TIMEOUT_MS = 30_000;
 export interface Definitions {

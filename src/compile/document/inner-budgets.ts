@@ -2,8 +2,7 @@
  * The tightest budgets of the parts of a flow, such as stages and sub-flows. A call inside of a part reserves its budget, so a
  * budget for tokens or money needs a limit for each reply there too.
  */
-import { childOf } from '../source/located.ts';
-import type { Located } from '../source/located.ts';
+import { childOf, type Located } from '../source/located.ts';
 import type { ReadDocument } from './document.ts';
 import type { Budgets } from './schema/bounds.ts';
 

@@ -7,8 +7,7 @@ import type { AgentDef, Node } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import { readModelRef } from '../../catalog/providers.ts';
 import { keepsForHour } from '../../catalog/provider-options.ts';
-import { DEFAULT_MODEL, hourPrice } from '../../ir/estimate.ts';
-import type { Price } from '../../ir/estimate.ts';
+import { DEFAULT_MODEL, hourPrice, type Price } from '../../ir/estimate.ts';
 
 /** US dollars per million tokens; null if unknown. Pure: the same arguments give the same price. */
 export type PriceLookup = (provider: string, model: string) => Price | null;

@@ -3,8 +3,7 @@
  * name that no tool has is an error at its place.
  */
 import type { FlowBody } from '../../ir/nodes.ts';
-import { policySchema, stagesIn } from '../../catalog/policy-schema.ts';
-import type { PolicyChecker, PolicyProblem } from '../../catalog/policy-schema.ts';
+import { policySchema, stagesIn, type PolicyChecker, type PolicyProblem } from '../../catalog/policy-schema.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { ReadDocument } from './document.ts';
 import { rangeWithin } from '../source/scalar-range.ts';

@@ -1,11 +1,9 @@
 /** Checks that rules name existing tools and readable conditions: a rule that matches nothing protects nothing. */
 import { BUILTIN_TOOL_NAMES, isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
-import { onlyReads } from '../../ir/effect-classes.ts';
-import type { EffectClass } from '../../ir/effect-classes.ts';
+import { onlyReads, type EffectClass } from '../../ir/effect-classes.ts';
 import { didYouMean, nearest } from '../diagnose/nearest.ts';
-import { effectOfTool, isTool, ownerOf, serverTool } from './definitions.ts';
-import type { DefinitionOptions } from './definitions.ts';
+import { effectOfTool, isTool, ownerOf, serverTool, type DefinitionOptions } from './definitions.ts';
 import { checkMemory } from './memory.ts';
 import { checkToolApprovers } from './people.ts';
 import { checkServerTools } from './server-tools-check.ts';
@@ -21,8 +19,7 @@ import { isVelocity } from '../../ir/meters.ts';
 import type { FlowBody, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
 import type { Lowered } from '../lower/builder-types.ts';
-import { START } from '../source/range.ts';
-import type { Range } from '../source/range.ts';
+import { START, type Range } from '../source/range.ts';
 
 /** The checks of the sections that a document and each file of a sub-flow get. */
 export function checkRules(

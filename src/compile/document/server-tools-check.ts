@@ -1,6 +1,5 @@
 /** Checks the tools of MCP servers that agents are granted: they are known, and their effect is declared. */
-import { lockedTool } from '../../catalog/mcp-lock.ts';
-import type { McpLock } from '../../catalog/mcp-lock.ts';
+import { lockedTool, type McpLock } from '../../catalog/mcp-lock.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { didYouMean } from '../diagnose/nearest.ts';
 import type { Path } from '../source/located.ts';

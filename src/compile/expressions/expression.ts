@@ -2,20 +2,16 @@
  * Checks an expression before anything runs. All problems are reported at once, each with its range in the source text.
  * Check the text as the author wrote it, then rewrite names: the ranges belong to the author's text.
  */
-import type { Expr } from '../../expr/evaluate.ts';
-import { compileAst } from '../../expr/evaluate.ts';
+import { compileAst, type Expr } from '../../expr/evaluate.ts';
 import { EvalError } from '../../expr/error.ts';
 import type { Kind } from '../../expr/function.ts';
-import { parseExpr } from '../../expr/parse.ts';
-import type { Ast } from '../../expr/parse.ts';
+import { parseExpr, type Ast } from '../../expr/parse.ts';
 import type { Json } from '../../expr/json.ts';
 import { infer } from './infer.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Located } from '../source/located.ts';
-import { problem, reportProblems, severityOf } from './problem.ts';
-import type { Problem } from './problem.ts';
-import { readsOf } from './reads.ts';
-import type { Path } from './reads.ts';
+import { problem, reportProblems, severityOf, type Problem } from './problem.ts';
+import { readsOf, type Path } from './reads.ts';
 import { typeFromSchema } from './type.ts';
 
 export interface ExprContext {

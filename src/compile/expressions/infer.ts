@@ -2,15 +2,12 @@
  * Infers the type of an expression and reports what can be proved wrong. Null passes every check, because any field may be
  * missing at run time.
  */
-import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
-import type { ListMacro } from '../../expr/ast.ts';
+import { bindOf, childrenOf, fieldOf, listMacroOf, type ListMacro } from '../../expr/ast.ts';
 import type { Ast } from '../../expr/parse.ts';
 import { checkArithmetic, checkEquality, checkMembership, checkOrder, inferCall } from './operations.ts';
-import { problem } from './problem.ts';
-import type { Problem } from './problem.ts';
+import { problem, type Problem } from './problem.ts';
 import { isTypeName } from './reads.ts';
-import { ANY, BOOL, NUMBER, STRING, literalType, unify } from './type.ts';
-import type { Type } from './type.ts';
+import { ANY, BOOL, NUMBER, STRING, literalType, unify, type Type } from './type.ts';
 import { didYouMean, quoted } from '../diagnose/nearest.ts';
 
 export interface Known {

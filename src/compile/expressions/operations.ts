@@ -2,10 +2,8 @@
 import type { Json } from '../../expr/json.ts';
 import type { Kind } from '../../expr/function.ts';
 import type { Ast } from '../../expr/parse.ts';
-import { problem } from './problem.ts';
-import type { Problem } from './problem.ts';
-import { ANY, BOOL, STRING, literalType } from './type.ts';
-import type { Type } from './type.ts';
+import { problem, type Problem } from './problem.ts';
+import { ANY, BOOL, STRING, literalType, type Type } from './type.ts';
 import { didYouMean, quoted } from '../diagnose/nearest.ts';
 import { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from '../../expr/functions.ts';
 import { patternProblem } from '../../expr/text-search.ts';

@@ -4,8 +4,7 @@
  */
 import { TYPE_NAMES } from '../../expr/value.ts';
 import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
-import type { Ast } from '../../expr/parse.ts';
-import { parseExpr } from '../../expr/parse.ts';
+import { parseExpr, type Ast } from '../../expr/parse.ts';
 import type { Expr } from '../../ir/nodes.ts';
 
 /** `start` is where the root name begins, so the root spans `path[0].length` characters from there. */

@@ -3,8 +3,7 @@
  * is concluded about them.
  */
 import { pathOfAst } from '../../expr/ast.ts';
-import { parseExpr } from '../../expr/parse.ts';
-import type { Ast } from '../../expr/parse.ts';
+import { parseExpr, type Ast } from '../../expr/parse.ts';
 
 type Literal = string | number | boolean;
 type Values =

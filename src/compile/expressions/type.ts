@@ -3,8 +3,7 @@
  * values. A part that the schema leaves open has the type `any`, which passes every check.
  */
 import type { Kind } from '../../expr/function.ts';
-import { isRecord } from '../../expr/json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 
 export interface Type {
   readonly kind: Kind;

@@ -35,9 +35,8 @@ import { protectCall, type StageProtections } from './protected-call.ts';
 import type { Builder, Effects } from './builder-types.ts';
 import { createKit, type Kit } from './kit.ts';
 import { addMarkedEnds } from './marked-ends.ts';
-import type { Draft } from './reached.ts';
+import { prune, type Draft } from './reached.ts';
 import { addMemory } from './memory/memory.ts';
-import { prune } from './reached.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../verify/graph.ts';
 

@@ -1,6 +1,5 @@
 /** Frames: graphs that run inside a node are drawn around it. */
-import { END, START, shape } from './picture.ts';
-import type { Picture, PictureNode } from './picture.ts';
+import { END, START, shape, type Picture, type PictureNode } from './picture.ts';
 
 type Drawn = Pick<Picture, 'nodes' | 'edges' | 'cycles'>;
 

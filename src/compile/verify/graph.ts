@@ -2,8 +2,7 @@
 import { isMeasured } from '../../ir/dimensions.ts';
 import { countsVisits, isCounted, wayOver } from '../../ir/meters.ts';
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
-import { componentsOf, reachableFrom } from './components.ts';
-import type { Component } from './components.ts';
+import { componentsOf, reachableFrom, type Component } from './components.ts';
 
 /**
  * A limit that the expressions of the flow keep: some nodes are visited at most `max` times after each visit of one of the

@@ -8,8 +8,7 @@ import type { Lowered } from '../lower/builder-types.ts';
 import type { DiagnosticCode } from '../diagnose/codes.ts';
 import { componentsOf, reachableFrom } from './components.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { edgesOf, graphOf } from './graph.ts';
-import type { Graph } from './graph.ts';
+import { edgesOf, graphOf, type Graph } from './graph.ts';
 import { START } from '../source/range.ts';
 
 /** Returns the graph, which the certificate walks too. */

@@ -3,8 +3,7 @@ import { PHONE_REGIONS, PII_TYPES } from '../../../catalog/pii.ts';
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
 import { EFFECT_CLASSES } from '../../../ir/effect-classes.ts';
-import { BUDGET_ROWS } from '../../../ir/dimensions.ts';
-import type { BudgetKey } from '../../../ir/dimensions.ts';
+import { BUDGET_ROWS, type BudgetKey } from '../../../ir/dimensions.ts';
 import { bool, fault, int, list, map, name, number, oneOf, record, text } from '../shape/fields.ts';
 
 /** Decisions that a model may make by itself within a turn. */

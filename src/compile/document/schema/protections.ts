@@ -1,7 +1,6 @@
 /** The section `protections`: limits on runaway behaviour that hold in every notation. `false` switches one off. */
 import * as z from 'zod';
-import { FAILURE_KINDS, TIERS } from '../../../ir/protections.ts';
-import type { FailureKind } from '../../../ir/protections.ts';
+import { FAILURE_KINDS, TIERS, type FailureKind } from '../../../ir/protections.ts';
 import { bool, int, list, map, name, number, once, oneOf, record, text } from '../shape/fields.ts';
 
 const seconds = () => number({ above: 0 });

@@ -3,8 +3,7 @@
  * Formats are checked only at run time.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Path } from '../../source/located.ts';

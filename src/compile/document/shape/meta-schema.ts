@@ -2,8 +2,7 @@
  * The meta-schema of JSON Schema 2020-12 as a table: the kind of value that each keyword takes. A library would compile the
  * meta-schema at every start, which takes longer than the rest of a small document.
  */
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { Path, Segment } from '../../source/located.ts';
 
 /** A value that its keyword does not take. */

@@ -3,8 +3,7 @@
  * somewhere inside it, its patterns can be read, and no keyword is misspelt. Unknown keywords that resemble none are
  * annotations, which JSON Schema allows.
  */
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import { schemaPattern } from '../../../expr/text-search.ts';
 import { listed } from './fault-words.ts';
 import type { Path } from '../../source/located.ts';

@@ -5,8 +5,7 @@
 import { isBuiltinTool } from '../../../catalog/builtin-tools.ts';
 import { unknownKeyHelp } from '../../document/shape/fault-words.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { childOf, entryOf, itemsOf, textOf } from '../../source/located.ts';
-import type { Entry, Located, LocatedMap } from '../../source/located.ts';
+import { childOf, entryOf, itemsOf, textOf, type Entry, type Located, type LocatedMap } from '../../source/located.ts';
 
 /** Keys of the whole document that only that system reads, each with what to write here instead. */
 const TOP_LEVEL: { readonly [key: string]: string | undefined } = {

@@ -5,11 +5,9 @@ import { listed } from '../../document/shape/fault-words.ts';
 import { didYouMean } from '../../diagnose/nearest.ts';
 import { patternProblem } from '../../../expr/text-search.ts';
 import { toolNames } from '../../document/names-check.ts';
-import { writtenGraph } from './edges.ts';
-import type { WrittenGraph } from './edges.ts';
+import { writtenGraph, type WrittenGraph } from './edges.ts';
 import type { FlowGraph } from './graph.ts';
-import { END, RESERVED } from './model.ts';
-import type { Flow, FlowNode } from './model.ts';
+import { END, RESERVED, type Flow, type FlowNode } from './model.ts';
 import { nodeTypeOf } from './nodes/registry.ts';
 
 const ITERATIONS_HUGE = 100_000;

@@ -3,12 +3,10 @@
  * neither makes its neighbours unreachable nor hides a cycle.
  */
 import { nearest } from '../../diagnose/nearest.ts';
-import { childOf, entryMeant, itemsOf, textOf } from '../../source/located.ts';
-import type { Located } from '../../source/located.ts';
+import { childOf, entryMeant, itemsOf, textOf, type Located } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import { cyclesIn, reachableFrom } from '../../verify/components.ts';
-import { END, isCatchAll } from './model.ts';
-import type { EdgeField, FlowEdge } from './model.ts';
+import { END, isCatchAll, type EdgeField, type FlowEdge } from './model.ts';
 import { NODE_TYPES } from './nodes/registry.ts';
 import { FIELDS } from './schema.ts';
 

@@ -7,13 +7,10 @@ import { parseExpr } from '../../../expr/parse.ts';
 import { pathOf } from '../../../expr/evaluate.ts';
 import { TYPE_NAMES } from '../../../expr/value.ts';
 import type { Expr } from '../../../ir/nodes.ts';
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
-import type { Problem } from '../../expressions/problem.ts';
-import { readsOf } from '../../expressions/reads.ts';
-import type { Path } from '../../expressions/reads.ts';
+import { expressionsIn, reportProblems, type Problem } from '../../expressions/problem.ts';
+import { readsOf, type Path } from '../../expressions/reads.ts';
 import { checkExpression } from '../../expressions/expression.ts';
 import type { Located, LocatedScalar } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
@@ -22,8 +19,7 @@ import { rangeWithin } from '../../source/scalar-range.ts';
 import { parseTemplate, templateToExpr } from '../../expressions/template.ts';
 import type { FlowGraph } from './graph.ts';
 import type { Meaning, Names, Recent, Recents } from './names.ts';
-import { SLOT } from './slots.ts';
-import type { Slots } from './slots.ts';
+import { SLOT, type Slots } from './slots.ts';
 
 interface Checked {
   readonly source: Expr;

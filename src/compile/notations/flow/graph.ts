@@ -1,7 +1,6 @@
 /** The authored graph: who leads where, which nodes belong to a branch, and what can have happened before what. */
 import { componentsOf, cyclesIn, reachableFrom } from '../../verify/components.ts';
-import { END } from './model.ts';
-import type { Flow, FlowEdge } from './model.ts';
+import { END, type Flow, type FlowEdge } from './model.ts';
 
 export interface FlowGraph {
   readonly edges: ReadonlyMap<string, readonly FlowEdge[]>;

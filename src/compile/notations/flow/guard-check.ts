@@ -10,8 +10,7 @@ import { textOf } from '../../source/located.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
 import type { Expressions } from './expressions.ts';
-import { isCatchAll } from './model.ts';
-import type { Flow, FlowNode } from './model.ts';
+import { isCatchAll, type Flow, type FlowNode } from './model.ts';
 
 interface Guarded {
   readonly flow: Flow;

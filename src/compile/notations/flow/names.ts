@@ -1,12 +1,10 @@
 /** Resolves the names in a flow's expressions, and knows their types. */
-import { isRecord } from '../../../expr/json.ts';
-import type { Json } from '../../../expr/json.ts';
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { Path } from '../../expressions/reads.ts';
 import { didYouMean, quoted } from '../../diagnose/nearest.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Flow } from './model.ts';
-import { itemSlot } from './slots.ts';
-import type { Slots } from './slots.ts';
+import { itemSlot, type Slots } from './slots.ts';
 import type { FlowGraph } from './graph.ts';
 
 export type Meaning =

@@ -1,11 +1,9 @@
 /** A flow as something to draw: the nodes as they were written, the join of a parallel node beside it, one `end` where paths stop. */
-import { END as STOP, START, shape } from '../../picture/picture.ts';
-import type { Picture, PictureEdge, PictureNode } from '../../picture/picture.ts';
+import { END as STOP, START, shape, type Picture, type PictureEdge, type PictureNode } from '../../picture/picture.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
 import { isPoison } from '../../document/shape/poison.ts';
-import { END } from './model.ts';
-import type { Flow, FlowEdge, FlowNode } from './model.ts';
+import { END, type Flow, type FlowEdge, type FlowNode } from './model.ts';
 
 /** `toolsOf` gives the tools of an agent. */
 export function drawFlow(flow: Flow, graph: FlowGraph, toolsOf: (agent: string) => readonly string[]): Picture {

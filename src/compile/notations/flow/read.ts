@@ -3,13 +3,11 @@ import { declareIds, namesOf } from '../../document/names.ts';
 import { POISON } from '../../document/shape/poison.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
-import { childOf, entryMeant, itemsOf, textOf } from '../../source/located.ts';
-import type { Path } from '../../source/located.ts';
+import { childOf, entryMeant, itemsOf, textOf, type Path } from '../../source/located.ts';
 import type { Json } from '../../../expr/json.ts';
 import { readShape } from '../../document/shape/shape.ts';
 import { edgesOf } from './edges.ts';
-import { RESERVED } from './model.ts';
-import type { CommonValue, Flow, FlowNode } from './model.ts';
+import { RESERVED, type CommonValue, type Flow, type FlowNode } from './model.ts';
 import { NODE_TYPES, nodeTypeOf } from './nodes/registry.ts';
 import { FIELDS, flowSchema } from './schema.ts';
 

@@ -3,11 +3,9 @@ import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Range } from '../../source/range.ts';
-import { isEmpty, overlap, regionOf, within } from '../../expressions/region.ts';
-import type { Region } from '../../expressions/region.ts';
+import { isEmpty, overlap, regionOf, within, type Region } from '../../expressions/region.ts';
 import type { Expressions } from './expressions.ts';
-import { isCatchAll } from './model.ts';
-import type { FlowNode, RouteValue } from './model.ts';
+import { isCatchAll, type FlowNode, type RouteValue } from './model.ts';
 
 /** A checked condition and where it stands. */
 interface Guard {

@@ -1,8 +1,7 @@
 /** Warnings about graphs that are legal but seldom do what their author wants. */
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { FlowGraph } from './graph.ts';
-import { END } from './model.ts';
-import type { Flow, FlowNode } from './model.ts';
+import { END, type Flow, type FlowNode } from './model.ts';
 import type { Nested } from './node-type.ts';
 
 export function warnOfTraps(nested: Nested, graph: FlowGraph, report: Report): void {

@@ -1,6 +1,5 @@
 /** The size and the text of each node. */
-import { toolsLine } from '../picture.ts';
-import type { Direction, PictureNode, ShapeKind } from '../picture.ts';
+import { toolsLine, type Direction, type PictureNode, type ShapeKind } from '../picture.ts';
 import { measure, wrap } from './text.ts';
 
 export const LABEL_SIZE = 14;

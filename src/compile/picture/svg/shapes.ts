@@ -1,7 +1,6 @@
 /** The outline of each kind of node, and where on it an edge may touch. */
 import type { Direction, ShapeKind } from '../picture.ts';
-import { extentOf } from './boxes.ts';
-import type { Box } from './boxes.ts';
+import { extentOf, type Box } from './boxes.ts';
 
 /** The body of a node around its centre (0, 0). */
 export function outlineOf({ node: { kind }, width, height }: Box): string {

@@ -11,11 +11,9 @@ import { path } from '../../../expressions/cel-text.ts';
 import { rowOfTool } from '../../../lower/escalation-packet.ts';
 import { setField } from '../../../lower/kit.ts';
 import { asText } from '../expressions.ts';
-import { SECONDS_MAX, nodeSchema } from '../model.ts';
-import type { FlowNode } from '../model.ts';
-import { nodeType } from '../node-type.ts';
+import { SECONDS_MAX, nodeSchema, type FlowNode } from '../model.ts';
+import { nodeType, type Checking, type Lowering, type Prepared } from '../node-type.ts';
 import type { Path } from '../../../source/located.ts';
-import type { Checking, Lowering, Prepared } from '../node-type.ts';
 import type * as z from 'zod';
 
 const REJECT = 'reject';

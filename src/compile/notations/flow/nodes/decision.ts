@@ -4,10 +4,8 @@ import { text } from '../../../document/shape/fields.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { path } from '../../../expressions/cel-text.ts';
 import { setField } from '../../../lower/kit.ts';
-import { nodeSchema } from '../model.ts';
-import type { FlowNode } from '../model.ts';
-import { nodeType } from '../node-type.ts';
-import type { Checking, Lowering, Prepared } from '../node-type.ts';
+import { nodeSchema, type FlowNode } from '../model.ts';
+import { nodeType, type Checking, type Lowering, type Prepared } from '../node-type.ts';
 import { decisionRoutes, guarded } from '../routes.ts';
 import type * as z from 'zod';
 

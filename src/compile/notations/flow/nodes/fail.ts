@@ -1,7 +1,6 @@
 /** A fail node: ends the run failed, or the branch, item or sub-flow that it is in. */
 import type { Expr } from '../../../../ir/nodes.ts';
-import { TERMINAL_CODES } from '../../../../ir/codes.ts';
-import type { TerminalCode } from '../../../../ir/codes.ts';
+import { TERMINAL_CODES, type TerminalCode } from '../../../../ir/codes.ts';
 import { name, oneOf } from '../../../document/shape/fields.ts';
 import { asText } from '../expressions.ts';
 import { nodeSchema } from '../model.ts';

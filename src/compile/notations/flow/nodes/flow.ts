@@ -5,12 +5,10 @@ import { jsonMap, name } from '../../../document/shape/fields.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { path } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
-import { set, setField } from '../../../lower/kit.ts';
-import type { Step } from '../../../lower/kit.ts';
+import { set, setField, type Step } from '../../../lower/kit.ts';
 import { nodeSchema } from '../model.ts';
-import { nodeType } from '../node-type.ts';
+import { nodeType, type Lowering, type Prepared } from '../node-type.ts';
 import { vouchingInput } from '../provenance.ts';
-import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
 

@@ -4,12 +4,9 @@ import { int, json, name, oneOf } from '../../../document/shape/fields.ts';
 import { POISON, isPoison } from '../../../document/shape/poison.ts';
 import { isIdentifier, path } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
-import { set, setField } from '../../../lower/kit.ts';
-import type { Step } from '../../../lower/kit.ts';
-import { END, nodeSchema } from '../model.ts';
-import type { FlowNode, Items } from '../model.ts';
-import { nodeType } from '../node-type.ts';
-import type { Checking, Lowering, Prepared } from '../node-type.ts';
+import { set, setField, type Step } from '../../../lower/kit.ts';
+import { END, nodeSchema, type FlowNode, type Items } from '../model.ts';
+import { nodeType, type Checking, type Lowering, type Prepared } from '../node-type.ts';
 import { CONTEXT_NAMES, SLOT, itemSlot } from '../slots.ts';
 import type * as z from 'zod';
 

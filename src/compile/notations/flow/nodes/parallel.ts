@@ -6,14 +6,10 @@ import { fault, int, list, number, oneOf, record } from '../../../document/shape
 import { POISON } from '../../../document/shape/poison.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
-import { set, setField } from '../../../lower/kit.ts';
-import type { Step } from '../../../lower/kit.ts';
-import { END, SECONDS_MAX, nodeSchema, route } from '../model.ts';
-import type { Flow, FlowNode } from '../model.ts';
-import { nodeType } from '../node-type.ts';
-import type { Checking, ErrorWays, Lowering, Prepared } from '../node-type.ts';
-import { guardedRoutes } from '../routes.ts';
-import type { Route } from '../routes.ts';
+import { set, setField, type Step } from '../../../lower/kit.ts';
+import { END, SECONDS_MAX, nodeSchema, route, type Flow, type FlowNode } from '../model.ts';
+import { nodeType, type Checking, type ErrorWays, type Lowering, type Prepared } from '../node-type.ts';
+import { guardedRoutes, type Route } from '../routes.ts';
 import { SLOT } from '../slots.ts';
 import type * as z from 'zod';
 

@@ -1,14 +1,12 @@
 /** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
-import { isRecord } from '../../../../expr/json.ts';
-import type { Json } from '../../../../expr/json.ts';
+import { isRecord, type Json } from '../../../../expr/json.ts';
 import { argumentProblems, typePhrase } from '../../../document/shape/argument-check.ts';
 import { builtinTool } from '../../../../catalog/builtin-tools.ts';
 import type { Definitions } from '../../../document/definitions.ts';
 import type { Report } from '../../../diagnose/diagnostics.ts';
 import { typeFromSchema } from '../../../expressions/type.ts';
 import { describe } from '../../../document/shape/fault-words.ts';
-import { childOf } from '../../../source/located.ts';
-import type { Path } from '../../../source/located.ts';
+import { childOf, type Path } from '../../../source/located.ts';
 import { nearest, suggestion } from '../../../diagnose/nearest.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import type { Expressions } from '../expressions.ts';

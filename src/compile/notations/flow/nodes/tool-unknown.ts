@@ -6,8 +6,7 @@
 import type { Expr, Input, NodeId } from '../../../../ir/nodes.ts';
 import { isIdentifier, object, quote } from '../../../expressions/cel-text.ts';
 import { ABSENT, LOOKUP } from '../../../lower/agent-turn/unknown.ts';
-import { append, set } from '../../../lower/kit.ts';
-import type { Call, Step } from '../../../lower/kit.ts';
+import { append, set, type Call, type Step } from '../../../lower/kit.ts';
 import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
 

@@ -6,10 +6,8 @@ import { name, number, text } from '../../../document/shape/fields.ts';
 import { path, quote } from '../../../expressions/cel-text.ts';
 import { setField } from '../../../lower/kit.ts';
 import { asText } from '../expressions.ts';
-import { SECONDS_MAX, nodeSchema } from '../model.ts';
-import type { FlowNode } from '../model.ts';
-import { nodeType } from '../node-type.ts';
-import type { Checking, ErrorWays, Lowering, Prepared } from '../node-type.ts';
+import { SECONDS_MAX, nodeSchema, type FlowNode } from '../model.ts';
+import { nodeType, type Checking, type ErrorWays, type Lowering, type Prepared } from '../node-type.ts';
 
 const KINDS = ['for', 'until', 'signal'] as const;
 
