@@ -61,6 +61,9 @@ describe('audit heads', () => {
     const cwd = await ran({ r1: 'x' });
     const db = join(cwd, '.sluice/sluice.db');
     copyFileSync(db, join(cwd, 'old.db'));
+    await sluice(['audit', 'heads', '--out', 'one.json'], { cwd });
+    const one = await sluice(['audit', 'verify', '--heads', 'one.json'], { cwd });
+    expect(one.stdout).toMatch(/^1 head of \S+ holds\n/);
     await start(cwd, 'r2', 'y');
     await sluice(['audit', 'heads', '--out', 'h.json'], { cwd });
     const verify = () => sluice(['audit', 'verify', '--heads', 'h.json', '--json'], { cwd });

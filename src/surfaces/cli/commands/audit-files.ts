@@ -107,7 +107,7 @@ type ComparedHeads = Awaited<ReturnType<typeof comparedHeads>>;
 
 export function printHeads(cli: Cli, { heads, at, runs, differences }: ComparedHeads): void {
   for (const difference of differences) noteError(cli.screen, 'chain-broken', difference);
-  if (differences.length === 0) cli.screen.print(`${plural(runs, 'head')} of ${at} hold`);
+  if (differences.length === 0) cli.screen.print(`${plural(runs, 'head')} of ${at} ${runs === 1 ? 'holds' : 'hold'}`);
   else cli.screen.print(`the database differs from ${heads} of ${at} in ${plural(differences.length, 'place')}`);
 }
 
