@@ -5,6 +5,8 @@ import { onTestFinished } from 'vitest';
 
 interface Served {
   readonly port: number;
+  /** Refuses all later connections, and cuts the open ones. */
+  readonly stop: () => void;
   readonly seen: {
     readonly method: string;
     readonly url: string;
@@ -23,12 +25,13 @@ export async function serve(answer: (request: IncomingMessage, response: ServerR
       answer(request, response);
     });
   }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
+  const stop = (): void => {
     server.closeAllConnections();
     server.close();
-  });
+  };
+  onTestFinished(stop);
   await new Promise((resolve) => server.once('listening', resolve));
-  return { port: (server.address() as { port: number }).port, seen };
+  return { port: (server.address() as { port: number }).port, seen, stop };
 }
 
 export const json = (response: ServerResponse, value: unknown): void =>

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/effects/tools/hosts.ts';
 import type { HttpOptions } from '../../src/effects/tools/tool.ts';
-import { tools } from './call.ts';
+import { callOf, tools } from './call.ts';
 import { json, serve } from './http-server.ts';
 
 /** Every name leads to this machine, and only `api.test` may. */
@@ -236,6 +236,24 @@ describe('limits', () => {
       type,
       message: expect.stringMatching(new RegExp(`answered ${status} \\(retry after 7\\): why`)),
     });
+  });
+
+  test.each([
+    ['7', 7_000],
+    [new Date(Date.now() + 20_000).toUTCString(), expect.toSatisfy((ms: number) => ms > 0 && ms <= 20_000)],
+    ['soon', undefined],
+  ])('`Retry-After: %s` is the least time before a retry', async (after, retryAfterMs) => {
+    const { port } = await serve((_, response) => void response.writeHead(429, { 'retry-after': after }).end());
+    const { performer } = tools({ http: LOCAL });
+    const asked = performer.perform(callOf('http.get', { url: `http://api.test:${port}/` }, {}));
+    await expect(asked).rejects.toMatchObject({ class: 'rate_limit', retryAfterMs });
+  });
+
+  test('a gateway that lost the server does not say whether a request with effects happened', async () => {
+    const { port } = await serve((_, response) => void response.writeHead(502).end());
+    const { ask } = tools({ http: LOCAL });
+    expect(await ask('http.get', { url: `http://api.test:${port}/` })).toMatchObject({ class: 'transient' });
+    expect(await ask('http.post', { url: `http://api.test:${port}/` })).toMatchObject({ class: 'timeout' });
   });
 
   test('a connection that breaks, or is refused, is transient', async () => {

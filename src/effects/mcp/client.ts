@@ -16,7 +16,7 @@ import {
   type ConnectOptions,
 } from './connect.ts';
 import { Elicitations } from './elicit.ts';
-import { failureOfServer, isClosed, isTimeout, type Circumstances } from './failure.ts';
+import { failureOfServer, isClosed, isSessionLost, isTimeout, type Circumstances } from './failure.ts';
 import { resourceValue, valueOf } from './result.ts';
 
 interface Open {
@@ -77,16 +77,16 @@ class McpServers {
       return await open.elicitations.during(target, call, () => perform(target, opened, call, timeoutMs));
     } catch (error) {
       const hangs = isTimeout(error) && !(await answersPing(connection));
-      if (hangs || isClosed(error)) await this.#drop(key);
+      if (hangs || isClosed(error) || isSessionLost(error)) await this.#drop(key, open);
       throw failureOfServer(server, tool, error, circumstancesOf(connection, call, timeoutMs));
     } finally {
       open.calls -= 1;
-      if (open.calls === 0) open.idle = setTimeout(() => void this.#drop(key), IDLE_MS).unref();
+      if (open.calls === 0) open.idle = setTimeout(() => void this.#drop(key, open), IDLE_MS).unref();
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#open.keys()].map((key) => this.#drop(key)));
+    await Promise.all([...this.#open].map(([key, open]) => this.#drop(key, open)));
   }
 
   #opened(
@@ -98,7 +98,7 @@ class McpServers {
     const known = this.#open.get(key);
     if (known !== undefined) return known;
     const elicitations = new Elicitations();
-    const forget = (): void => void this.#open.delete(key);
+    const forget = (): void => this.#forget(key, open);
     const connected = async (): Promise<Connection> => {
       createFolder(folders.workDir);
       return connect(config, {
@@ -109,25 +109,30 @@ class McpServers {
         onElicit: (request) => elicitations.answer(request),
       });
     };
-    const connection = connected();
-    connection.catch(forget);
-    const open: Open = { connection, elicitations, calls: 0 };
+    const open: Open = { connection: connected(), elicitations, calls: 0 };
+    open.connection.catch(forget);
     this.#open.set(key, open);
     return open;
   }
 
-  async #drop(key: string): Promise<void> {
-    const open = this.#open.get(key);
-    this.#open.delete(key);
-    clearTimeout(open?.idle);
-    await open?.connection.then(({ client }) => client.close()).catch(() => undefined);
+  async #drop(key: string, open: Open): Promise<void> {
+    this.#forget(key, open);
+    clearTimeout(open.idle);
+    await open.connection.then(({ client }) => client.close()).catch(() => undefined);
+  }
+
+  /** A newer connection stays. */
+  #forget(key: string, open: Open): void {
+    if (this.#open.get(key) === open) this.#open.delete(key);
   }
 }
 
 /** Without a connection, nothing was sent. */
 function circumstancesOf(connection: Connection | undefined, call: ToolCall, timeoutMs: number): Circumstances {
-  if (connection === undefined) return { timeoutMs, stderr: '', fault: null, unanswered: 'transient' };
-  return { timeoutMs, stderr: connection.stderr(), fault: connection.fault, unanswered: classUnanswered(call) };
+  const { clean } = call;
+  if (connection === undefined) return { timeoutMs, stderr: '', fault: null, unanswered: null, clean };
+  const { fault } = connection;
+  return { timeoutMs, stderr: connection.stderr(), fault, unanswered: classUnanswered(call), clean };
 }
 
 /** Throws if the server has no such tool, or if the tool differs from the one that the run was compiled with. */

@@ -77,7 +77,13 @@ async function toolsOf(server: string, config: McpServer, options: DiscoverOptio
     return [...tools.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     const { message } = failureOf(
-      failureOfServer(server, '', error, { timeoutMs, stderr: '', fault: null, unanswered: 'transient' }),
+      failureOfServer(server, '', error, {
+        timeoutMs,
+        stderr: '',
+        fault: null,
+        unanswered: null,
+        clean: (text) => text,
+      }),
     );
     const start = config.url === undefined ? `\`${[config.command, ...(config.args ?? [])].join(' ')}\`` : config.url;
     const missing = await serverProgram(config);

@@ -1,45 +1,37 @@
 /** Failures of MCP servers as typed failures that error routes can match. */
 import type { FailureClass } from '../../ir/codes.ts';
 import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
-import { isProtocolError, isSdkError } from './sdk.ts';
+import { classOfStatus } from '../tools/http-client.ts';
+import { isLogin, isProtocolError, isSdkError, statusOf } from './sdk.ts';
 
 export interface Circumstances {
   readonly timeoutMs: number;
   readonly stderr: string;
   /** The last error that the transport reported. */
   readonly fault: Error | null;
-  /** The class of a call that was sent and got no answer. */
-  readonly unanswered: FailureClass;
+  /** The class of a call that was sent and got no answer. Null without a connection: nothing was sent. */
+  readonly unanswered: FailureClass | null;
+  /** Removes secrets. A text is cut after this. */
+  readonly clean: (text: string) => string;
 }
 
-export function failureOfServer(
-  server: string,
-  tool: string,
-  error: unknown,
-  { timeoutMs, stderr, fault, unanswered }: Circumstances,
-): Error {
+export function failureOfServer(server: string, tool: string, error: unknown, circumstances: Circumstances): Error {
+  const { timeoutMs, unanswered } = circumstances;
   const cause = rootOf(error);
   if (cause instanceof PerformError) return cause;
   const name = `the MCP server \`${server}\``;
   if (cause instanceof Error && (cause.name === 'AbortError' || cause.name === 'DOMException'))
     return fail('timeout', 'AbortError', `the call of \`${tool}\` was stopped`);
   if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${name} did not answer within ${timeoutMs} ms`);
-  const tooLarge = [isClosed(error) ? fault : error, cause].find(
-    (each) => each instanceof Error && /exceed/i.test(each.message),
-  );
-  if (tooLarge !== undefined)
-    return fail('semantic', 'TooLargeError', `${name} sent a message that is too large: ${reasonOf(tooLarge)}`);
-  if (isClosed(error))
-    return fail(
-      isUnsent(error) ? 'transient' : unanswered,
-      'McpClosedError',
-      `${name} ended during the call${stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`}`,
-    );
-  return (
+  const known =
     protocolFailure(name, tool, error) ??
-    (isCut(cause) ? fail(unanswered, 'McpClosedError', `${name} closed the connection: ${fullReason(error)}`) : null) ??
-    fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`)
-  );
+    statusFailure(name, error, circumstances) ??
+    tooLargeFailure(name, error, circumstances) ??
+    closedFailure(name, error, circumstances);
+  if (known !== null) return known;
+  if (unanswered === null || isUnopened(cause) || isLogin(cause))
+    return fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`);
+  return fail(unanswered, 'McpClosedError', `${name} gave no usable answer: ${fullReason(error)}`);
 }
 
 export function isTimeout(error: unknown): boolean {
@@ -55,14 +47,56 @@ export function isClosed(error: unknown): boolean {
   ]);
 }
 
+/** True if the server started again and does not know the session. It has not made the call. */
+export function isSessionLost(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 404 || (status === 400 && /session/i.test((error as Error).message));
+}
+
 function isUnsent(error: unknown): boolean {
   return isSdkError(error, ({ NotConnected, SendFailed }) => [NotConnected, SendFailed]);
 }
 
-/** True for a connection that broke after it was open. */
-function isCut(cause: unknown): boolean {
+/** True for a connection that could not be opened. One that breaks later has another code. */
+function isUnopened(cause: unknown): boolean {
   const { code } = (cause instanceof Error ? cause : {}) as { readonly code?: unknown };
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
+  return typeof code === 'string' && UNOPENED.test(code);
+}
+
+const UNOPENED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+function closedFailure(name: string, error: unknown, { stderr, unanswered }: Circumstances): Error | null {
+  if (!isClosed(error)) return null;
+  const output = stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`;
+  const kind = isUnsent(error) ? 'transient' : (unanswered ?? 'transient');
+  return fail(kind, 'McpClosedError', `${name} ended during the call${output}`);
+}
+
+function tooLargeFailure(name: string, error: unknown, { fault }: Circumstances): Error | null {
+  const reported = isClosed(error) ? fault : error;
+  const tooLarge = [reported, rootOf(error)].find(isTooLarge);
+  if (tooLarge === undefined) return null;
+  return fail('semantic', 'TooLargeError', `${name} sent a message that is too large: ${reasonOf(tooLarge)}`);
+}
+
+function isTooLarge(error: unknown): boolean {
+  if (isSdkError(error, ({ ListPaginationExceeded }) => [ListPaginationExceeded])) return true;
+  return error instanceof Error && TOO_LARGE.test(error.message);
+}
+
+/** The messages of `cappedFetch` and of the library. */
+const TOO_LARGE = /exceed(s|ed maximum size of) \d+ bytes$/;
+
+/** A response to a call with a status that is not 2xx. */
+function statusFailure(name: string, error: unknown, { unanswered, clean }: Circumstances): Error | null {
+  const status = statusOf(error);
+  if (status === undefined || unanswered === null) return null;
+  if (isSessionLost(error))
+    return fail('transient', 'McpClosedError', `${name} no longer knows the session; the next call opens a new one`);
+  const text = clean((error as Error).message).replace(/^Error POSTing to endpoint: /, '');
+  const type = status === 502 ? 'McpClosedError' : 'McpError';
+  return fail(classOfStatus(status, unanswered), type, `${name} answered ${status}: ${text.slice(0, 300)}`);
 }
 
 function protocolFailure(name: string, tool: string, error: unknown): Error | null {

@@ -34,3 +34,15 @@ export function isSdkError(error: unknown, codes: (all: Sdk['SdkErrorCode']) => 
 export function isProtocolError(error: unknown): error is Error {
   return loaded !== null && error instanceof loaded.ProtocolError;
 }
+
+/** The HTTP status of an error of the library. */
+export function statusOf(error: unknown): number | undefined {
+  return loaded !== null && error instanceof loaded.SdkHttpError ? error.status : undefined;
+}
+
+/** True for an error of the login, which comes before the call. */
+export function isLogin(error: unknown): boolean {
+  if (loaded === null) return false;
+  const { UnauthorizedError, OAuthError, OAuthClientFlowError } = loaded;
+  return [UnauthorizedError, OAuthError, OAuthClientFlowError].some((kind) => error instanceof kind);
+}

@@ -7,11 +7,11 @@ import { parsedJson } from '../../core/reply.ts';
 import type { Failure, Instant } from '../../ir/events.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { redactText } from '../redact.ts';
+import { boundedWait, retryAfterMs, type ResponseHeaders } from '../retry-after.ts';
 import { StreamError, tokenUsage } from './reply.ts';
 import type { Target } from './target.ts';
 
 const MESSAGE_MAX = 500;
-const WAIT_MAX_MS = 3_600_000;
 const CAUSES_MAX = 8;
 
 /** The type of a failure, by the first rule that matches. */
@@ -61,7 +61,7 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
   const hint = hintOf(facts, type, target);
   const failure: Failure = { class: kind, type, message: `${messageOf(lead, facts, target)}${hint}` };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
-  const wait = retryAfterMs(facts, now);
+  const wait = waitOf(facts, now);
   const reached = !facts.disconnected && !facts.reported && (facts.malformed || isSuccess(facts.status));
   return {
     ...failure,
@@ -148,24 +148,9 @@ function keyRefused({ provider, name, keyFrom }: Target): string {
 }
 
 /** How long the provider asks to wait: from the headers, or from `"retryDelay": "34.5s"` in the body. */
-function retryAfterMs({ headers, body }: ErrorFacts, now: Instant): number | undefined {
+function waitOf({ headers, body }: ErrorFacts, now: Instant): number | undefined {
   const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
-  const asked =
-    numberIn(headers['retry-after-ms']) ??
-    fromSecondsOrDate(headers['retry-after'], now) ??
-    (delay === undefined ? undefined : Number(delay) * 1000);
-  return asked === undefined ? undefined : Math.min(WAIT_MAX_MS, Math.max(0, Math.ceil(asked)));
-}
-
-function fromSecondsOrDate(value: string | undefined, now: Instant): number | undefined {
-  const seconds = numberIn(value);
-  if (seconds !== undefined) return seconds * 1000;
-  const date = value === undefined ? Number.NaN : Date.parse(value);
-  return Number.isNaN(date) ? undefined : date - now;
-}
-
-function numberIn(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
+  return retryAfterMs(headers, now) ?? (delay === undefined ? undefined : boundedWait(Number(delay) * 1000));
 }
 
 /** The facts of an error, collected from its causes, its response body and the provider's own error object. */
@@ -173,7 +158,7 @@ interface ErrorFacts {
   readonly name: string;
   /** The HTTP status, or 0. */
   readonly status: number;
-  readonly headers: { readonly [name: string]: string | undefined };
+  readonly headers: ResponseHeaders;
   readonly body: string;
   /** The provider's own message if there is one. */
   readonly message: string;

@@ -10,7 +10,9 @@ import type { Readable } from 'node:stream';
 import type { FailureClass } from '../../ir/codes.ts';
 import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import type { Instant } from '../../ir/events.ts';
+import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
+import { retryAfterMs } from '../retry-after.ts';
 import { addressesOf, type Allowed } from './hosts.ts';
 
 export interface HttpRequest {
@@ -42,12 +44,20 @@ const STATUS_CLASSES: { readonly [status: number]: FailureClass } = {
   504: 'timeout',
 };
 
+/** `unanswered`: the class of a call without an answer. A gateway that lost the server (502) has none. */
+export function classOfStatus(status: number, unanswered: FailureClass): FailureClass {
+  if (status === 502) return unanswered;
+  return STATUS_CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal');
+}
+
 interface SendOptions extends HttpOptions {
   readonly signal: AbortSignal;
   /** Removes secrets from the text of an error. */
   readonly clean?: ToolCall['clean'];
   /** The class of a request that was sent and got no whole answer. Default: `transient`. */
   readonly unanswered?: FailureClass;
+  /** For a `Retry-After` that is a date. Default: the time of the machine. */
+  readonly now?: () => Instant;
 }
 
 export async function send(first: HttpRequest, allowed: Allowed, options: SendOptions): Promise<HttpResponse> {
@@ -176,7 +186,7 @@ function checked(
   url: URL,
   response: IncomingMessage,
   { body, truncated }: { body: string; truncated: boolean },
-  { clean = (text) => text }: SendOptions,
+  { clean = (text) => text, unanswered = 'transient', now = Date.now }: SendOptions,
 ): HttpResponse {
   const status = response.statusCode ?? 0;
   const headers = Object.fromEntries(
@@ -187,11 +197,13 @@ function checked(
   if (status >= 200 && status < 300) return { status, url: url.href, headers, body, truncated };
   const wait = headers['retry-after'] === undefined ? '' : ` (retry after ${headers['retry-after']})`;
   const excerpt = clean(body).trim().slice(0, 300);
-  throw fail(
-    STATUS_CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal'),
-    status === 429 ? 'RateLimitError' : 'HttpError',
-    `${url.origin}${url.pathname} answered ${status}${wait}${excerpt === '' ? '' : `: ${excerpt}`}`,
-  );
+  const asked = retryAfterMs(headers, now());
+  throw new PerformError({
+    class: classOfStatus(status, unanswered),
+    type: status === 429 ? 'RateLimitError' : 'HttpError',
+    message: `${url.origin}${url.pathname} answered ${status}${wait}${excerpt === '' ? '' : `: ${excerpt}`}`,
+    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+  });
 }
 
 function location({ statusCode, headers }: IncomingMessage): string | null {

@@ -251,6 +251,7 @@ function limits(call: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
     signal,
     clean,
     unanswered: classUnanswered(call),
+    now: () => call.call.clock.now(),
   };
 }
 
