@@ -3,6 +3,7 @@
  */
 import type { CompiledFlow, FlowBody, Retention } from '../ir/nodes.ts';
 import type { Sections } from './document/schema/schema.ts';
+import { checkNarrower } from './document/narrower.ts';
 import { checkBoundaries, checkCompensations, checkPrices, checkRules } from './document/rules-check.ts';
 import { warnAboutBudgets, warnAboutCost, warnAboutCounts } from './advise/budgets.ts';
 import { boundsOf, type Bounds } from './certificate/certificate.ts';
@@ -101,21 +102,14 @@ function compileDocument(
       help: 'Only `flow` nodes of a `flow:` run them.',
     });
   checkLimits(document, notation, report);
-  const {
-    lowered,
-    picture,
-    servers,
-    known,
-    excess = [],
-  } = notation.lower(
-    document,
-    definitionsOf(document.sections.value, {
-      ...{ ...options, policies, people, protections: notation.protections },
-      innerBudgets: innerBudgets(document),
-    }),
-    report,
-  );
+  const definitions = definitionsOf(document.sections.value, {
+    ...{ ...options, policies, people, protections: notation.protections },
+    innerBudgets: innerBudgets(document),
+  });
+  const { lowered, picture, servers, known, boundary, excess = [] } = notation.lower(document, definitions, report);
   checkBoundaries(document, report, known);
+  const outer = boundary === undefined ? definitions : { ...definitions, boundary };
+  checkNarrower({ sections: document.sections, own: outer, outer, report });
   const graph = { ...(picture === null ? {} : { graph: picture }), servers };
   if (lowered === null || report.failed()) return { ok: false, ...graph };
   const proved = verify(lowered, report);

@@ -87,25 +87,199 @@ describe('the manifest', () => {
 describe('the boundary of an agent cannot loosen that of the document', () => {
   const both = (outer: object, inner: object) =>
     compile(document(outer, { boundary: inner })).flow?.boundaries?.['bot'];
-  test('lists of what may be read and written hold both', () => {
-    expect(both({ observations: ['wiki.*'] }, { observations: ['*'] })?.tools.deny).toEqual(['crm.read']);
-    expect(both({ observations: ['wiki.*'] }, { observations: ['crm.*'] })?.tools.deny).toEqual([
-      'wiki.read',
-      'crm.read',
-    ]);
-    expect(both({ state_writes: [] }, { state_writes: ['*'] })?.tools.deny).toEqual(['memory.write']);
+  const found = (outer: object | string, inner: object) =>
+    compile(document(outer, { boundary: inner })).diagnostics.flatMap(({ code, severity, message }) =>
+      code === 'looser-boundary' ? [`${severity}: ${message.replace('agents[0].boundary.', '')}`] : [],
+    );
+
+  test.each([
+    [
+      { approval_timeout: 60 },
+      { approval_timeout: 900 },
+      'approval_timeout',
+      'is `900`, looser than `60` of the document',
+    ],
+    [{ untrusted: 'deny' }, { untrusted: 'off' }, 'untrusted', 'is `off`, looser than `deny` of the document'],
+    [
+      { untrusted_input: true },
+      { untrusted_input: false },
+      'untrusted_input',
+      'is `false`, looser than `true` of the document',
+    ],
+    [
+      { untrusted_input: ['mail'] },
+      { untrusted_input: ['page'] },
+      'untrusted_input',
+      'is `page`, looser than `mail` of the document',
+    ],
+    [
+      { approve_effects: ['communication'] },
+      { approve_effects: [] },
+      'approve_effects',
+      'is an empty list, looser than `communication` of the document',
+    ],
+    [
+      { escalation: { denied: 'fail' } },
+      { escalation: { denied: 'tell', rate: 'ask' } },
+      'escalation.denied',
+      'is `tell`, looser than `fail` of the document',
+    ],
+    [
+      'sre',
+      { escalation: { ungrounded: 'tell' } },
+      'escalation.ungrounded',
+      'is `tell`, looser than `fail` of the document',
+    ],
+  ])('%j and %j: one error with both values', (outer, inner, field, says) => {
+    expect(found(outer, inner)).toEqual([`error: ${field}: \`${field}\` of agent \`bot\` ${says}`]);
   });
-  test('effects that need approval, arguments from outside, refusals and the time of a question', () => {
-    expect(both({ approve_effects: ['communication'] }, { approve_effects: [] })?.tools.approve).toEqual(['mail.send']);
-    expect(both({ untrusted: 'deny' }, { untrusted: 'off' })?.untrusted).toBe('deny');
-    expect(both({ untrusted: 'off' }, { untrusted: 'deny' })?.untrusted).toBe('deny');
-    expect(
-      both({ escalation: { denied: 'fail' } }, { escalation: { denied: 'tell', rate: 'ask' } })?.escalation,
-    ).toEqual({
-      denied: 'fail',
-      rate: 'ask',
+
+  test.each([
+    [
+      { decisions: ['tools', 'repair'] },
+      { decisions: ['tools', 'plan'] },
+      'decisions[1]',
+      '`decisions` of agent `bot` grants `plan`, but the document grants `tools`, `repair`',
+    ],
+    [
+      { observations: ['wiki.*'] },
+      { observations: ['crm.*'] },
+      'observations[0]',
+      '`observations` of agent `bot` has `crm.*`, but the document does not list `crm.read`',
+    ],
+    [
+      { state_writes: [] },
+      { state_writes: ['*'] },
+      'state_writes[0]',
+      '`state_writes` of agent `bot` has `*`, but the document does not list `memory.write`',
+    ],
+    [
+      { tools: { deny: ['mail.*'] } },
+      { tools: { allow: ['wiki.*', 'mail.send'] } },
+      'tools.allow[1]',
+      '`tools.allow` of agent `bot` has `mail.send`, but the document denies `mail.send`',
+    ],
+    [
+      { tools: { deny: ['mail.*'] } },
+      { tools: { approve: ['mail.*'] } },
+      'tools.approve[0]',
+      '`tools.approve` of agent `bot` has `mail.*`, but the document denies `mail.send`',
+    ],
+    [
+      'support',
+      { tools: { allow: ['mail.*'] } },
+      'tools.allow[0]',
+      '`tools.allow` of agent `bot` has `mail.*`, but the document asks a person about `mail.send`',
+    ],
+    [
+      { approve_effects: ['communication'] },
+      { tools: { allow: ['mail.*'] } },
+      'tools.allow[0]',
+      '`tools.allow` of agent `bot` has `mail.*`, but the document asks a person about `mail.send`',
+    ],
+  ])('%j and %j: an entry of which nothing is left', (outer, inner, at, message) => {
+    expect(found(outer, inner)).toEqual([`error: ${at}: ${message}`]);
+  });
+
+  test('a budget above that of the document is a warning: both hold', () => {
+    expect(found({ budget: { tool_calls: 2, cost_usd: 1 } }, { budget: { tool_calls: 3, cost_usd: 1 } })).toEqual([
+      'warning: budget.tool_calls: `budget.tool_calls` of agent `bot` is `3`, looser than `2` of the document',
+    ]);
+  });
+
+  test.each([
+    [{ approval_timeout: 60 }, { approval_timeout: 60 }],
+    [
+      {},
+      { approval_timeout: 900, untrusted: 'off', approve_effects: [], tools: { allow: ['*'] }, decisions: ['plan'] },
+    ],
+    [{ untrusted: 'off' }, { untrusted: 'deny', untrusted_input: ['page'] }],
+    [{ untrusted_input: ['mail'] }, { untrusted_input: true }],
+    [{ approve_effects: ['write'] }, { approve_effects: ['write', 'communication'] }],
+    [{ decisions: ['tools', 'repair'] }, { decisions: ['repair'] }],
+    [{ tools: { deny: ['mail.*'] } }, { tools: { allow: ['*'], approve: ['crm.*'], deny: ['wiki.*'] } }],
+    [{ observations: ['wiki.*'] }, { observations: ['*'] }],
+    ['sre', { profile: 'research' }],
+    ['sre', { escalation: { ungrounded: 'fail', denied: 'ask' } }],
+    [{ fail_closed: [{ what: 'x', when: 'false' }] }, { fail_closed: [] }],
+    [
+      { version: 'v1', budget: { steps: 3 } },
+      { version: 'v2', budget: { steps: 3, tool_calls: 9 } },
+    ],
+  ])('%j and %j: a narrower boundary is accepted', (outer, inner) => {
+    expect(found(outer, inner)).toEqual([]);
+  });
+
+  test('the error has the place of both values', () => {
+    const { diagnostics } = compile(`boundary: { approval_timeout: 60 }
+agents:
+  - id: bot
+    boundary: { approval_timeout: 900 }
+workflow: { name: w, steps: [{ name: s, agent_id: bot }] }`);
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toMatchObject([
+      { code: 'looser-boundary', line: 4, column: 35, related: [{ line: 1, column: 31 }] },
+    ]);
+  });
+
+  test.each([
+    ['loop', { loop: { agent: 'bot' } }],
+    ['staged', { staged: { id: 's', stages: [{ id: 'plan', agent: 'bot' }] } }],
+    ['workflow', { name: 'w', steps: [{ name: 's', agent_id: 'bot' }] }],
+  ])('also in %s', (_, notation) => {
+    const source = {
+      boundary: { untrusted: 'deny' },
+      agents: [{ id: 'bot', boundary: { untrusted: 'ask' } }],
+      ...notation,
+    };
+    expect(compile(source).diagnostics.map(({ code }) => code)).toContain('looser-boundary');
+  });
+
+  test('the profile of a loop is that of the document; its `escalation.timeout` is only a default', () => {
+    const loop = (boundary: object, more: object) =>
+      compile({
+        tools: TOOLS,
+        agents: [{ id: 'bot', tools: ['mail.send'], boundary }],
+        loop: { agent: 'bot', ...more },
+      });
+    expect(loop({ escalation: { rejected: 'ask' } }, { profile: 'sre' }).diagnostics).toContainEqual(
+      expect.objectContaining({ code: 'looser-boundary', severity: 'error' }),
+    );
+    const { flow } = loop({ approval_timeout: 900 }, { escalation: { timeout: 60 } });
+    expect(flow?.boundaries?.['bot']?.approvalTimeoutMs).toBe(900_000);
+  });
+
+  test('an agent of a sub-flow may be looser: the stricter rule counts, with a warning', () => {
+    const { flow, diagnostics } = compileSource(
+      {
+        boundary: { untrusted: 'deny', approval_timeout: 60, escalation: { denied: 'fail' } },
+        flow: { id: 'main', entry: 'a', nodes: [{ id: 'a', type: 'flow', flow: './inner.flow.yaml' }] },
+      },
+      {
+        hash: () => 'h',
+        readText: (file) =>
+          file === 'inner.flow.yaml'
+            ? JSON.stringify(
+                document(undefined, {
+                  boundary: { untrusted: 'off', approval_timeout: 900, escalation: { denied: 'tell', rate: 'ask' } },
+                }),
+              )
+            : null,
+      },
+    );
+    expect(diagnostics.filter(({ code }) => code === 'looser-boundary').map(({ severity }) => severity)).toEqual([
+      'warning',
+      'warning',
+      'warning',
+    ]);
+    expect(flow?.boundaries?.['bot']).toMatchObject({
+      untrusted: 'deny',
+      approvalTimeoutMs: 60_000,
+      escalation: { denied: 'fail', rate: 'ask' },
     });
-    expect(both({ approval_timeout: 60 }, { approval_timeout: 900 })?.approvalTimeoutMs).toBe(60_000);
+  });
+
+  test('lists of what may be read hold both', () => {
+    expect(both({ observations: ['wiki.*'] }, { observations: ['*'] })?.tools.deny).toEqual(['crm.read']);
   });
   test('the rows, refusals and conditions of both profiles count', () => {
     const alone = compile(document('sre')).flow?.boundaries?.['bot'];
@@ -118,19 +292,12 @@ describe('the boundary of an agent cannot loosen that of the document', () => {
     const asked = document('research', { tools: ['draft.note'], boundary: 'support' }, draft);
     expect(compile(asked).flow?.boundaries?.['bot']?.tools.approve).toEqual(['draft.note']);
   });
-  test('a tool that the document asks about is not allowed by the name that the agent gives', () => {
-    const allow = { tools: { allow: ['mail.*'] } };
+  test('a tool that the document asks about is not allowed by a pattern that the agent gives', () => {
+    const allow = { tools: { allow: ['*'] } };
     expect(both({ profile: 'support' }, allow)?.tools.approve).toContain('mail.send');
     expect(both({ approve_effects: ['communication'] }, allow)?.tools.approve).toContain('mail.send');
     expect(both({}, allow)?.tools.allow).toContain('mail.send');
     expect(both(allow, { profile: 'support' })?.tools.approve).toContain('mail.send');
-  });
-  test('fields of the input that others wrote', () => {
-    expect(both({ untrusted_input: true }, { untrusted_input: false })?.untrustedInput).toBe(true);
-    expect(both({ untrusted_input: ['mail'] }, { untrusted_input: ['page'] })?.untrustedInput).toEqual([
-      'mail',
-      'page',
-    ]);
   });
   test('memory waits for a person under either research profile', () => {
     const quarantine = (outer: 'research' | 'coding', inner: 'research' | 'coding') =>

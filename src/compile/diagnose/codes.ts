@@ -64,6 +64,7 @@ export const DIAGNOSTIC_CODES = [
   'bad-policy',
   'policy-permits-nothing',
   'not-granted',
+  'looser-boundary',
   'simpler-tier',
   'missing-price',
   'not-supported',

@@ -82,7 +82,7 @@ function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escala
 }
 
 /** The author's rules come before the profile's. */
-function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
+export function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
   return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
 }
 
@@ -101,11 +101,11 @@ export function consequenceOf(
 type Levels = readonly Boundary[];
 
 /** From loose to strict. */
-const UNTRUSTED = ['off', 'ask', 'deny'] as const;
-const CONSEQUENCES = ['tell', 'ask', 'fail'] as const;
+export const UNTRUSTED = ['off', 'ask', 'deny'] as const;
+export const CONSEQUENCES = ['tell', 'ask', 'fail'] as const;
 const PERMISSIONS = ['allow', 'approve', 'deny'] as const;
 
-function stricter<T>(order: readonly T[], one: T | undefined, other: T | undefined): T | undefined {
+export function stricter<T>(order: readonly T[], one: T | undefined, other: T | undefined): T | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return order.indexOf(one) > order.indexOf(other) ? one : other;
 }
@@ -147,7 +147,7 @@ function permissionOf(name: string, tool: Granted, levels: Levels, mode: GateMod
 }
 
 /** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
-function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+export function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
   const effects = level.approve_effects;
   return (
     writtenPermission(name, tool, level) ??
@@ -165,7 +165,7 @@ function writtenPermission(name: string, tool: Granted, level: Boundary): Permis
 }
 
 /** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
-function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Boundary): boolean {
+export function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Boundary): boolean {
   if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, name);
   return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, name);
 }

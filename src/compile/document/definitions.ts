@@ -50,6 +50,8 @@ export interface Definitions {
   /** The boundary of all agents, and the stricter boundaries of single agents. */
   readonly boundary: Boundary | undefined;
   readonly agentBoundaries: { readonly [agent: string]: Boundary };
+  /** Seconds after which a question expires, if no boundary says so. */
+  readonly approvalTimeout?: number;
   /** Budgets of single agents. */
   readonly agentBudgets: { readonly [agent: string]: Budgets };
   /** The long-term memory of single agents. */
@@ -190,6 +192,14 @@ export function serverTool(name: string, { servers, mcpLock }: ServerTools): Too
     ...toolDef(name, { effect, idempotent, mcp: `${owner}/${tool}` }, { servers, mcpLock }),
     timeoutMs: milliseconds(servers[owner]?.timeout),
   };
+}
+
+/** A tool of the document, of an MCP server, or built in. */
+export function toolNamed(
+  name: string,
+  known: Pick<Definitions, 'tools' | 'servers' | 'mcpLock'>,
+): ToolDef | undefined {
+  return Object.hasOwn(known.tools, name) ? known.tools[name] : (serverTool(name, known) ?? builtinTool(name));
 }
 
 /** The server of a tool that is called `server.tool`, or that a server lists under its bare name. */

@@ -21,11 +21,10 @@ import { decisionOf } from '../../catalog/failures.ts';
 import { approvalTimeoutMs, boundaryOf } from '../document/boundary.ts';
 import type { Boundary } from '../document/schema/bounds.ts';
 import { CLOCK, commonMeters, shareOf, type BudgetShare, type CommonMeters } from './budget-meters.ts';
-import { builtinTool } from '../../catalog/builtin-tools.ts';
 import { object, quote } from '../expressions/cel-text.ts';
 import type { Review } from '../document/notify.ts';
 import { withApprovers } from '../document/people.ts';
-import { reserveOfModel, reserveOfTool, serverTool, type Definitions } from '../document/definitions.ts';
+import { reserveOfModel, reserveOfTool, toolNamed, type Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import type { Approvers } from '../../ir/people.ts';
 import type { SharedProtections } from '../../ir/protections.ts';
@@ -251,8 +250,11 @@ interface CollectedEffects extends Effects {
 }
 
 /** The boundary of the document, and that of the agent. */
-function boundariesOf({ boundary, agentBoundaries }: Definitions, agent: string): readonly (Boundary | undefined)[] {
-  return [boundary, Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined];
+function boundariesOf(definitions: Definitions, agent: string): readonly (Boundary | undefined)[] {
+  const { boundary, agentBoundaries, approvalTimeout: seconds } = definitions;
+  const written = [boundary, Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined];
+  const isSet = written.some((each) => each?.approval_timeout !== undefined);
+  return isSet || seconds === undefined ? written : [...written, { approval_timeout: seconds }];
 }
 
 /** The effects that nodes ask for, and the definitions that the flow needs for them. */
@@ -262,7 +264,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
   const boundaries: { [agent: string]: BoundaryDef } = {};
   const standIns = new Set(fallbacksOf(definitions.protections));
   const toolDef = (name: string): ToolDef | undefined => {
-    const def = Object.hasOwn(tools, name) ? tools[name] : (serverTool(name, definitions) ?? builtinTool(name));
+    const def = toolNamed(name, { ...definitions, tools });
     if (def !== undefined) tools[name] = def;
     return def;
   };

@@ -7,6 +7,7 @@ import type { Protections } from '../document/protections.ts';
 import type { ReadDocument } from '../document/document.ts';
 import type { MoreTools } from '../document/names-check.ts';
 import type { NotationKeys } from '../document/notation.ts';
+import type { Boundary } from '../document/schema/bounds.ts';
 import type { McpServers } from '../document/schema/tools.ts';
 import type { Located } from '../source/located.ts';
 import type { Lowered } from '../lower/builder-types.ts';
@@ -23,6 +24,8 @@ export interface LoweredDocument {
   readonly servers?: McpServers | undefined;
   /** The tools and servers of the notation and of all sub-flows. A boundary can name them. */
   readonly known?: MoreTools;
+  /** The boundary of the run, if the notation adds to that of the document. */
+  readonly boundary?: Boundary | undefined;
 }
 
 export interface Notation extends NotationKeys {

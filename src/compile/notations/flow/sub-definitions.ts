@@ -6,6 +6,7 @@
 import { canonical } from '../../../expr/canonical.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
 import type { Definitions } from '../../document/definitions.ts';
+import { checkNarrower } from '../../document/narrower.ts';
 import type { ModelEntry } from '../../document/model-table.ts';
 import type { Analysed, SubFlow } from './analyse.ts';
 
@@ -23,6 +24,8 @@ export function mergeDefinitions(main: Analysed): Merged {
       const path = `${prefix}${node}`;
       if (!sub.foreign) ids.set(sub, ids.get(flow) ?? new Map());
       else {
+        const { document, definitions: own, report } = sub;
+        checkNarrower({ sections: document.sections, outer: definitions, own, report });
         const agents = importAgents(definitions, sub, path);
         ids.set(sub, agents.ids);
         definitions = withTools({ ...definitions, ...agents.definitions }, sub);

@@ -14,6 +14,6 @@ export const loopNotation: Notation = {
     const loop = readLoop(document, definitions, report);
     if (loop === null) return { lowered: null, picture: null };
     const lowered = lowerLoop(loop, document.at);
-    return { lowered, picture: drawLoop(loop), excess: loopExcess(lowered.body) };
+    return { lowered, picture: drawLoop(loop), excess: loopExcess(lowered.body), boundary: loop.definitions.boundary };
   },
 };

@@ -1,4 +1,5 @@
 /** A bounded loop with every default filled in. */
+import { present } from '../../../expr/present.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Consequence, Expr } from '../../../ir/nodes.ts';
 import { replySettings } from '../../document/reply-settings.ts';
@@ -30,7 +31,7 @@ const RETRIES_DEFAULT = 2;
 
 export function settle(raw: RawLoop, roles: Roles, given: Definitions) {
   const profile = raw.profile ?? null;
-  const definitions = withTimeout(withBudgets(given, profile), raw.escalation?.timeout);
+  const definitions = { ...withBudgets(given, profile), ...present({ approvalTimeout: raw.escalation?.timeout }) };
   const breaker: Partial<Breaker> = raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop);
   return {
     ...roles,
@@ -159,11 +160,6 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
     agents: Object.fromEntries(agents),
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
   };
-}
-
-/** `escalation.timeout` also applies to approvals of calls, unless the boundary sets its own. */
-function withTimeout(given: Definitions, seconds: number | undefined): Definitions {
-  return seconds === undefined ? given : { ...given, boundary: { approval_timeout: seconds, ...given.boundary } };
 }
 
 /** The defaults, replaced by the fields of `given` that are defined. Fields without a default are left out. */
