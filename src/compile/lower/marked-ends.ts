@@ -2,7 +2,7 @@
  * Ends of flows with agents whose answers are marked. A marked answer makes a run that would end SUCCESS a PARTIAL_SUCCESS, in
  * every notation: the ends look at the verdicts, and joins collect them.
  */
-import type { EndNode, Node, NodeId, View, Write } from '../../ir/nodes.ts';
+import type { EndNode, Expr, Node, NodeId, View, Write } from '../../ir/nodes.ts';
 import { reachedFrom, type Draft } from './reached.ts';
 import { quote } from '../expressions/cel-text.ts';
 import { OBSERVATIONS } from './agent-turn/turn.ts';
@@ -26,14 +26,25 @@ const MARKED_VIEW = { violations: VIOLATIONS, reason: REASON } as const;
 
 /** Adds the verdict in `it` to the verdicts. */
 export function recordVerdict(agent: string): Write {
-  const value = {
-    agent: quote(agent),
-    n: `${VERDICTS} == null ? 0 : size(${VERDICTS})`,
+  return appendVerdict(agent, {
     kind: 'it.verdict.kind',
     text: 'it.verdict.text',
     message: 'it.verdict.message',
-  };
-  return { slot: VERDICTS, mode: 'append', value };
+  });
+}
+
+/** Adds the verdict on an answer whose check failed with an error: an answer that could not be checked is marked. */
+export function recordUnchecked(agent: string): Write {
+  return appendVerdict(agent, {
+    kind: quote('claim'),
+    text: quote(''),
+    message: 'text("the answer could not be checked: ", error.message)',
+  });
+}
+
+function appendVerdict(agent: string, verdict: { readonly [field in 'kind' | 'text' | 'message']: Expr }): Write {
+  const n = `${VERDICTS} == null ? 0 : size(${VERDICTS})`;
+  return { slot: VERDICTS, mode: 'append', value: { agent: quote(agent), n, ...verdict } };
 }
 
 /** True if a node of the flow records verdicts. */

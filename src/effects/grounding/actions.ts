@@ -47,7 +47,9 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
   const words = stemsIn(clause.text);
   const fit = fitByNoun(clause, words, changing) ?? fitting(clause.verb, words, changing);
   if (changing.length === 0)
-    return isRequested(clause, words, evidence) && !isReported(clause, fit, evidence) ? 'no tool does it' : null;
+    return evidence.elsewhere !== true && isRequested(clause, words, evidence) && !isReported(clause, fit, evidence)
+      ? 'no tool does it'
+      : null;
   if (!isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
   if (!fit.verb && fit.score === 0 && isBeyond(clause, changing)) return 'no tool does it';
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;

@@ -12,6 +12,7 @@ import { askedIn, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
 import { unmentionedFailure } from './failures.ts';
 import { checkGrounding } from './grounding.ts';
+import { observationsIn } from './observations.ts';
 import { toolWords, type ToolWords } from './tool-words.ts';
 
 type Verdict = { readonly kind: string; readonly text: string; readonly message: string };
@@ -23,8 +24,8 @@ const NONE: Verdict = { kind: 'none', text: '', message: '' };
 export function checkAnswer(call: Call): Json {
   const { command, flow } = call;
   const { input } = command;
-  const observations = listOf(input['observations']) as readonly Observation[];
   const tools = toolWords(input['tools'], flow);
+  const observations = observationsIn(input['observations'], tools);
   const claim = claimIn(call, observations);
   if (claim !== null) return { ok: false, verdict: claim };
   const problem =

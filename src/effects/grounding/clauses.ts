@@ -4,6 +4,7 @@
  */
 import { agentlessIn, subjectIn, thingIn, type Agentless } from './agentless.ts';
 import { foreignClaimsIn, passiveClaimIn } from './foreign-claims.ts';
+import { requestsIn } from './requests.ts';
 import { ADVERBS, JOINED, isParticiple, stem } from './words.ts';
 
 export interface Clause {
@@ -39,12 +40,18 @@ export function sentencesOf(text: string): readonly Part[] {
     const [mark = ''] = /^\s*(?:[-*•–]|\d+[.)])\s+/.exec(line) ?? [];
     const plain = line
       .slice(mark.length)
+      .replace(/^\[x\]/i, TICK)
       .replace(/[*`#>|]+/g, ' ')
       .replace(/\be-(?=mail)/gi, 'e');
     const parts = plain.split(/(?<=[.!?])(?<!\b(?:am|vom|bis|zum|den|ab) \d{1,2}\.)\s+/i).map((part) => part.trim());
+    if (/^\[ ?\]/.test(plain)) return [];
     return parts.filter((part) => part !== '').map((part) => ({ text: part, item: mark !== '' }));
   });
 }
+
+const TICK = '✅';
+/** An item that is ticked off says that it was done: `[x] Send the mail`. */
+const TICKED = /^[✅✔☑✓]\ufe0f?\s*(?<task>.+)/u;
 
 /** A question, offer, condition, wish or plan: in the whole sentence, or in its part up to a position. */
 export function isSupposed(part: string, until = part.length): boolean {
@@ -81,7 +88,9 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   const found = new Map<string, Head>();
   const add: AddHead = (word, form, until, what) => {
     const verb = stem(word) === SEND && POST.test(part) ? EMAIL : stem(word);
-    if (!found.has(verb) && !isSupposed(part, until) && !NEGATED.test(part.slice(0, until)))
+    // A condition or a denial in the words before `…, I have` is about something else.
+    const before = form === 'self' ? (/[^,;:–—]*$/u.exec(part.slice(0, until))?.[0] ?? '') : part.slice(0, until);
+    if (!found.has(verb) && !part.endsWith('?') && !isSupposed(before) && !NEGATED.test(before))
       found.set(verb, { verb, word: word.toLowerCase(), form, what });
   };
   addForms(part, add);
@@ -90,6 +99,8 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
   const passive = passiveClaimIn(part);
   if (passive !== null) add(passive, 'past', 0, 'it');
   addFinished(part, add);
+  const task = TICKED.exec(part)?.groups?.['task'] ?? '';
+  for (const { word, thing } of requestsIn(task).actions) add(word, 'terse', 0, thing.join(' '));
   if (isProposal(parts, at)) return [...found.values()];
   for (const { word, form, end, what } of agentlessIn(part, isHeading(parts, at))) add(word, form, end, what);
   return [...found.values()];
@@ -116,7 +127,11 @@ const EMAIL = stem('emailed');
 /** Phrases that stand for one verb: `I went ahead and cancelled it`, `I have taken care of the cancellation`. */
 function plainVerbs(sentence: string): string {
   return sentence
-    .replace(/\b(?:went|gone) ahead and\b/gi, '')
+    .replace(/\b(?:went|gone) ahead and\b|\bnot (?:only|just|merely)\b|\bno doubt\b/gi, '')
+    .replace(
+      /\bwithout (?:(?:any|a|further|more) )*(?:delay|hesitation|fail|ado|problems?|issues?|errors?|doubt)\b/gi,
+      '',
+    )
     .replace(
       /\b(?:proceeded|gone ahead|went ahead|dealt|followed through) with\b|\b(?:taken|took) care of\b/gi,
       'completed',

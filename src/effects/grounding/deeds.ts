@@ -9,6 +9,7 @@ import { even, flat, structured } from '../policy/sources.ts';
 import { actions } from './actions.ts';
 import { isAfter, quoted, type Observation } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
+import { observationsIn } from './observations.ts';
 import { isChange, requestsIn, type Request } from './requests.ts';
 import { speaksOf, toolWords, type ToolWords } from './tool-words.ts';
 import { isCommon, isSame } from './words.ts';
@@ -33,12 +34,13 @@ interface Task {
 
 export function checkDeeds({ command, flow }: Call): Json {
   const { input } = command;
+  const tools = toolWords(input['tools'], flow);
   const reason = judgeDeeds({
     asked: askedIn(input),
     criteria: listOf(input['criteria']).map(String),
     answer: input['answer'] ?? null,
-    observations: listOf(input['observations']) as readonly Observation[],
-    tools: toolWords(input['tools'], flow),
+    observations: observationsIn(input['observations'], tools),
+    tools,
     lenient: false,
     planned: input['planned'] === true,
   });

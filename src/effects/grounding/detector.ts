@@ -92,6 +92,8 @@ export interface Evidence {
   /** Earlier sentences whose claims were supported. */
   readonly confirmed: readonly string[];
   readonly tools: readonly ToolWords[];
+  /** Another part of the flow has a tool that changes something. */
+  readonly elsewhere?: boolean;
   readonly known: Known;
 }
 

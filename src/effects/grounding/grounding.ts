@@ -3,15 +3,18 @@
  * the flow decides what follows. To add a detector, write one function and list it in `DETECTORS`.
  */
 import { isRecord, listOf, type Json } from '../../expr/json.ts';
+import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { flat, structured } from '../policy/sources.ts';
 import { actions } from './actions.ts';
 import { citations } from './citations.ts';
-import type { Detected, Detector, Evidence, Observation, Utterance } from './detector.ts';
+import type { Detected, Detector, Evidence, Utterance } from './detector.ts';
 import { failures } from './failures.ts';
 import { lookups } from './lookups.ts';
+import { observationsIn } from './observations.ts';
+import { saidIn } from './said.ts';
 import { testClaims } from './test-claims.ts';
-import { toolWords } from './tool-words.ts';
+import { toolWords, type ToolWords } from './tool-words.ts';
 import { knownFrom, values } from './values.ts';
 
 const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims, values];
@@ -33,16 +36,18 @@ export function evidenceOf(from: Omit<Evidence, 'known'>): Evidence {
 
 export function checkGrounding({ command, flow }: Call): Json {
   const { input } = command;
+  const tools = toolWords(input['tools'], flow);
   const heard = listOf(input['heard']) as readonly { readonly turn: number; readonly text: Json }[];
   const { findings, confirmed } = judgeUtterance(
     utteranceOf(input),
     evidenceOf({
-      observations: listOf(input['observations']) as readonly Observation[],
+      observations: observationsIn(input['observations'], tools),
       told: [...(listOf(input['given']) as readonly Json[]), ...heard.map((each) => each.text)].map(flat),
       given: Object.values(flow.agents).map(({ instructions }) => instructions),
       since: heard.at(-1)?.turn ?? null,
       confirmed: listOf(input['claimed']).map(String),
-      tools: toolWords(input['tools'], flow),
+      tools,
+      elsewhere: changesElsewhere(flow, tools),
     }),
   );
   const [first] = findings;
@@ -58,30 +63,28 @@ export function checkGrounding({ command, flow }: Call): Json {
   };
 }
 
+/** A part of the flow can call a tool that changes something and is not one of these. */
+function changesElsewhere({ nodes, tools }: Call['flow'], own: readonly ToolWords[]): boolean {
+  return Object.values(nodes).some((node) => {
+    if (node.op !== 'do' || node.effect.kind !== 'tool') return false;
+    const { tool: name } = node.effect;
+    return !onlyReads(tools[name]?.effect) && !own.some((each) => each.name === name);
+  });
+}
+
 /** A reply that asks, or that gives up, needs no citation. */
 const UNCITED: ReadonlySet<string> = new Set(['missing_info', 'ambiguous', 'impossible', 'conflict']);
 
 function utteranceOf({ said = null, cite, claims, values: strictness }: Call['command']['input']): Utterance {
   const reply = structured(said);
   const fields = isRecord(reply) ? reply : {};
-  const text = textOf(reply);
+  const text = saidIn(reply);
   return {
     fields,
     text,
-    answer: isRecord(reply) ? flat(reply['answer'] ?? null) : text,
+    answer: isRecord(reply) ? saidIn(reply['answer'] ?? null) : text,
     cite: cite === true && !UNCITED.has(String(fields['status'])),
     claims: claims === true,
     values: strictness === 'all' || strictness === 'off' ? strictness : 'names',
   };
-}
-
-/** The fields of a reply that people read. */
-const READ_FIELDS = ['answer', 'question', 'reason', 'problem'];
-
-/** The text that people read. An object with none of these fields is itself the answer. */
-function textOf(reply: Json): string {
-  if (!isRecord(reply) || READ_FIELDS.every((field) => reply[field] === undefined)) return flat(reply);
-  return READ_FIELDS.map((field) => flat(reply[field] ?? ''))
-    .filter((text) => text !== '')
-    .join('\n');
 }

@@ -9,6 +9,8 @@ import { LOOKING, MAKING, isParticiple, stem, stemsIn } from './words.ts';
 export interface Request {
   /** The stem of the verb, in English. */
   readonly verb: string;
+  /** The verb as written; in English if the text is in another language. */
+  readonly word: string;
   /** The stems of the thing that is acted upon. */
   readonly thing: readonly string[];
   readonly sentence: string;
@@ -58,10 +60,10 @@ function actionsIn(sentence: string): readonly Request[] {
   if (CONDITIONAL.test(sentence) || NEGATED.test(sentence) || isQuestion(sentence)) return [];
   const own = verbsIn(sentence).flatMap(({ word, after }) => {
     const thing = stemsIn(thingIn(after));
-    return isAction(word, after, thing) ? [{ verb: stem(word), thing, sentence }] : [];
+    return isAction(word, after, thing) ? [{ verb: stem(word), word, thing, sentence }] : [];
   });
   const foreign = requestedVerb(sentence);
-  return foreign === null ? own : [...own, { verb: stem(foreign), thing: [], sentence }];
+  return foreign === null ? own : [...own, { verb: stem(foreign), word: foreign, thing: [], sentence }];
 }
 
 interface Verb {

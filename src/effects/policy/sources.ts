@@ -111,7 +111,7 @@ export function structured(value: Json): Json {
   return /^\s*[{[]/.test(text) ? (parsedJson(text) ?? value) : value;
 }
 
-const INVISIBLE = /\p{Cf}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164/gu;
+export const INVISIBLE = /\p{Cf}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164/gu;
 
 export function even(text: string): string {
   return text.normalize('NFKC').replace(INVISIBLE, '').toLowerCase().replace(/\s+/g, ' ').trim();

@@ -7,7 +7,7 @@ import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Case, Consequence, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { append, set, setField, type Kit } from '../kit.ts';
-import { recordVerdict } from '../marked-ends.ts';
+import { recordUnchecked, recordVerdict } from '../marked-ends.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
@@ -71,11 +71,8 @@ type StartedTurn = AgentTurn & { readonly begin: NodeId };
 export function addGroundedEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   if (turn.tools.length === 0) return turn.next;
   const consequence = consequenceOf(kit, turn);
-  const reads = turn.tools.every((name) => onlyReads(kit.builder.toolDef(name)?.effect));
-  if (consequence !== undefined) return addBinding(kit, turn, ask, addGroundingEnd(kit, turn, ask, consequence));
-  // An agent that can only read has nothing to claim but values. Its reply is looked at if all its calls failed.
-  if (reads) return addBinding(kit, turn, ask, turn.next, [{ when: NO_CALL_SUCCEEDED, to: addMark(kit, turn) }]);
-  return addBinding(kit, turn, ask, addMark(kit, turn));
+  const end = consequence === undefined ? addMark(kit, turn) : addGroundingEnd(kit, turn, ask, consequence);
+  return addBinding(kit, turn, ask, end);
 }
 
 /** The reply contains references to observations. */
@@ -160,7 +157,11 @@ function addMark(kit: Kit, turn: StartedTurn): NodeId {
       },
       writes: [recordVerdict(turn.agent)],
       next,
-      fail: kit.set({ hint: `${hint}.answer.broken`, origin }, [set('error', 'null')], next),
+      fail: kit.set(
+        { hint: `${hint}.answer.broken`, origin },
+        [recordUnchecked(turn.agent), set('error', 'null')],
+        next,
+      ),
     },
   );
 }

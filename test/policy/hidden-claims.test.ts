@@ -1,0 +1,123 @@
+/** A claim stays a claim in markup, in fields of an object, behind look-alike letters, and after a result that reports a failure. */
+import { describe, expect, test } from 'vitest';
+import { compileLoop, drive } from '../loop/drive.ts';
+
+const TOOLS = {
+  'mail.send': { description: 'Sends a mail.', effect: 'communication', trust: 'trusted' },
+  'orders.get': { description: 'Reads an order.', effect: 'read' },
+};
+const flow = (tools: readonly string[]) =>
+  compileLoop({
+    agents: [{ id: 'clerk', instructions: 'Help the customer.', tools }],
+    tools: TOOLS,
+    boundary: { tools: { allow: ['mail.*'] } },
+    flow: {
+      id: 'demo',
+      entry: 'help',
+      nodes: [{ id: 'help', type: 'agent', agent: 'clerk', input: { message: '{{event.payload.message}}' } }],
+    },
+  });
+const BOTH = flow(['mail.send', 'orders.get']);
+const send = { tools: [{ name: 'mail.send', args: { to: 'bob' } }], text: '' };
+const codeOf = async (clerk: readonly unknown[], result: unknown = null, asked = 'Hello.', of = BOTH) => {
+  const script = { agents: { clerk: clerk as never }, tools: { 'mail.send': [{ result: result as never }] } };
+  return (await drive(of, script, { input: { message: asked } })).report.code;
+};
+const DEEP = 20_000;
+
+describe('a claim without the call is marked', () => {
+  test.each([
+    ['with an invisible character', 'I have se\u200bnt the mail to Bob.'],
+    ['with a soft hyphen', 'I have se\u00adnt the mail to Bob.'],
+    ['with letters of another script', 'I have sеnt the mаil to Bob.'],
+    ['in wide letters', 'Ｉ ｈａｖｅ ｓｅｎｔ ｔｈｅ ｍａｉｌ.'],
+    ['with markup inside a word', 'I have **se**nt the mail to Bob.'],
+    ['in italics', 'I have _sent_ the mail to Bob.'],
+    ['in HTML', '<p>I have <b>sent</b> the mail to Bob.</p>'],
+    ['as a ticked item', '- [x] Send the mail to Bob'],
+    ['as a ticked result', '- [x] Mail sent'],
+    ['as a field', '{"mail_sent": true}'],
+    ['as the value of a field', '{"mail": "sent"}'],
+    ['in another field than the answer', '{"answer": "Hello Bob", "summary": "I have sent the mail to Bob."}'],
+    ['in a list inside a field', '{"answer": {"text": "x"}, "log": ["I have sent the mail."]}'],
+    ['after "not only"', 'I have not only sent the mail to Bob, I also told Ann.'],
+    ['after "no doubt"', 'No doubt about it: I have sent the mail to Bob.'],
+    ['after "without delay"', 'Without delay I have sent the mail to Bob.'],
+    ['after a condition that is about something else', 'As you would expect, I have sent the mail to Bob.'],
+  ])('%s', async (_, text) => {
+    expect(await codeOf([text])).toBe('PARTIAL_SUCCESS');
+    expect(await codeOf([send, text], { ok: true })).toBe('SUCCESS');
+  });
+});
+
+test.each([
+  '- [ ] Send the mail to Bob',
+  '- [ ] Mail sent',
+  '{"mail_sent": false}',
+  '{"mail": "draft"}',
+  'I have not sent the mail.',
+  'If you agree, I will have the mail sent.',
+  'Я пишу вам о заказе.',
+])('no claim: %s', async (text) => {
+  expect(await codeOf([text])).toBe('SUCCESS');
+});
+
+test('an answer that cannot be checked is marked', async () => {
+  const text = `${'['.repeat(DEEP)}"Bob has it."${']'.repeat(DEEP)}`;
+  expect(await codeOf([text])).toBe('PARTIAL_SUCCESS');
+});
+
+describe('a result that reports a failure supports no claim', () => {
+  test.each([
+    { status: 'error', message: 'mailbox full' },
+    { ok: false },
+    { success: false, reason: 'blocked' },
+    { error: 'mailbox full' },
+    { errors: ['mailbox full'] },
+    { sent: false },
+    { isError: true, content: 'x' },
+    { result: { ok: false } },
+    [{ error: 'x' }],
+    { statusCode: 503 },
+    '{"ok": false}',
+    'Error: mailbox full',
+    false,
+  ])('%j', async (result) => {
+    expect(await codeOf([send, 'I have sent the mail to Bob.'], result, 'Send the mail to Bob.')).toBe(
+      'PARTIAL_SUCCESS',
+    );
+  });
+
+  test.each([
+    { ok: true, error: null, errors: [] },
+    { status: 'sent' },
+    { status: 202, failed: 0 },
+    'Sent without errors.',
+    null,
+    '',
+  ])('%j is a success', async (result) => {
+    expect(await codeOf([send, 'I have sent the mail to Bob.'], result, 'Send the mail to Bob.')).toBe('SUCCESS');
+  });
+});
+
+describe('an agent that only reads', () => {
+  const reader = flow(['orders.get']);
+  const get = { tools: [{ name: 'orders.get', args: { id: 'A-7' } }], text: '' };
+
+  test('claims an action that was asked for and that no tool does', async () => {
+    const asked = 'Send the mail to Bob.';
+    expect(await codeOf(['I have sent the mail to Bob.'], null, asked, reader)).toBe('PARTIAL_SUCCESS');
+    expect(await codeOf(['I cannot send mail.'], null, asked, reader)).toBe('SUCCESS');
+  });
+
+  test('claims a lookup that it did not make', async () => {
+    const asked = 'Where is my order A-7?';
+    const said = 'I checked your order. It is in Rome.';
+    expect(await codeOf([said], null, asked, reader)).toBe('PARTIAL_SUCCESS');
+    const script = {
+      agents: { clerk: [get, said] as never },
+      tools: { 'orders.get': [{ result: { place: 'Rome' } }] },
+    };
+    expect((await drive(reader, script, { input: { message: asked } })).report.code).toBe('SUCCESS');
+  });
+});
