@@ -174,8 +174,9 @@ class Walk {
     for (let attempt = 1; ; attempt++) {
       const given = this.#ask({ ...asked, attempt }) ?? silence(node);
       const late = !given.ok && given.error.class === 'timeout';
+      const isUnmeasured = late || (!given.ok && given.error.unmeasured === true);
       Object.assign(call, { ok: given.ok, result: JSON.stringify(given.ok ? given.value : given.error.message) });
-      this.#spend(node, late ? need : settled(need, given.used ?? {}));
+      this.#spend(node, isUnmeasured ? need : settled(need, given.used ?? {}));
       if (given.ok) undo.result = given.value;
       // What failed has changed nothing; what was late may have.
       if (node.undo !== undefined && (given.ok || late) && !thread.undo.includes(undo)) thread.undo.push(undo);

@@ -100,7 +100,7 @@ export function settled(state: RunState, { key, result }: EventOf<'effect.settle
     if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
   const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined;
   if (unsent) unsend(state, pending);
-  else release(state, pending.holds, result.used ?? NOTHING_USED, !result.ok && result.error.class === 'timeout');
+  else release(state, pending.holds, result.used ?? NOTHING_USED, isUnmeasured(result));
   pending.holds = NO_HOLDS;
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
@@ -254,6 +254,11 @@ function use(state: RunState, dimension: Dimension, amount: number): void {
 function hold(state: RunState, holds: readonly Hold[] | undefined): void {
   if (holds === undefined) return;
   for (const { meter, amount } of holds) state.held[meter] = (state.held[meter] ?? 0) + amount;
+}
+
+/** Unknown amounts count as spent. */
+function isUnmeasured(result: Settled): boolean {
+  return !result.ok && (result.error.class === 'timeout' || result.error.unmeasured === true);
 }
 
 function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {

@@ -21,6 +21,8 @@ export interface Failure {
   readonly unsent?: 'breaker' | 'retry_budget';
   /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
   readonly transportRetries?: number;
+  /** Set if the callee may have charged for the call without saying how much: the reserved amounts count as spent. */
+  readonly unmeasured?: true;
   /** The reply that broke off. The next attempt continues it. */
   readonly partial?: Json;
   /** The most attempts that may continue it. Default: the number of the agent. */

@@ -119,6 +119,13 @@ describe('reservations', () => {
     const late = measure('outputTokens');
     late.fail('0#0', 'timeout');
     expect(late.state).toMatchObject({ spent: { m: 10 }, held: { m: 0 } });
+    const lost = measure('outputTokens');
+    lost.answer('0#0', {
+      ok: false,
+      error: { class: 'transient', type: 'TransientError', message: 'cut', unmeasured: true },
+      used: { outputTokens: 3 },
+    });
+    expect(lost.state).toMatchObject({ spent: { m: 10 }, held: { m: 0 }, usage: { outputTokens: 3 } });
     const counted = measure('sideEffects');
     counted.fail('0#0', 'fatal');
     expect(counted.state).toMatchObject({ spent: { m: 10 } });

@@ -91,6 +91,20 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     expect(broken.tokens).toBeGreaterThan(0);
   });
 
+  test('a stream that is cut after any event is no reply, and no half call is in it', async () => {
+    const tool = { id: 'c1', name: 'pay', args: '{"to":"Ann","sum":12345}' };
+    const chunks = protocol.stream({ text: 'Hi', call: tool }).split('\n\n');
+    const ends = { openai: 1, anthropic: 2, google: 1 }[protocol.provider];
+    await using served = await serve();
+    const models = { m: { provider: protocol.provider, model: 'm', base_url: served.url } };
+    for (let count = 1; count < chunks.length - ends; count += 1) {
+      served.answer = sse(`${chunks.slice(0, count).join('\n\n')}\n\n`);
+      const settled = await call({ models, tools: { pay: { input: true } } }, { stream: true });
+      const lost = settled.used === undefined ? {} : { unmeasured: true };
+      expect(settled).toMatchObject({ ok: false, error: { class: 'transient', type: 'TransientError', ...lost } });
+    }
+  });
+
   test('a stream that ends without an end', async () => {
     const whole = protocol.stream({ text: 'Hello' }).split('\n\n');
     const ends = { openai: 1, anthropic: 2, google: 1 }[protocol.provider];

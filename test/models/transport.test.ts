@@ -6,11 +6,13 @@ import type { Json } from '../../src/expr/json.ts';
 import { completion } from './bodies.ts';
 import { call } from './call.ts';
 import { RESPONSE_BYTES_MAX } from '../../src/effects/models/connect.ts';
-import { dropped, json, serve, text } from './serve.ts';
+import { dropped, json, serve, sse, text } from './serve.ts';
 import type { Answer } from './serve.ts';
 
 const ok = json(200, completion({ content: 'Done.' }));
 const busy = json(503, { error: { message: 'Overloaded.', type: 'server_error' } }, { 'retry-after-ms': '1' });
+
+const FLOW = { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] };
 
 async function run(answers: readonly Answer[], more: { readonly models?: object; readonly document?: object } = {}) {
   await using served = await serve();
@@ -19,7 +21,7 @@ async function run(answers: readonly Answer[], more: { readonly models?: object;
   const { flow, diagnostics } = compile({
     models: { m: model },
     agents: [{ id: 'bot', model: 'm' }],
-    flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+    flow: FLOW,
     ...more.document,
   });
   if (flow === undefined) throw new Error(JSON.stringify(diagnostics));
@@ -77,6 +79,45 @@ describe.concurrent('a request that does not get through', () => {
     const { report, requests } = await run([busy, busy], { document: { budgets: { retries: 1 } } });
     expect(report).toMatchObject({ code: 'UNAVAILABLE_DEP', usage: { retries: 1 } });
     expect(requests).toBe(2);
+  });
+
+  /** Room for one call: 200 output tokens are reserved. */
+  const ONE_CALL = {
+    document: { budgets: { output_tokens: 300 }, agents: [{ id: 'bot', model: 'm', max_output_tokens: 200 }] },
+  };
+  test.each([
+    ['before the answer', (response) => void response.destroy()],
+    ['in a body', dropped('application/json', '{"id": "c", "choices": [')],
+    ['in a body without a length', text(200, '{"id": "c", "choices": [')],
+    [
+      'in a stream',
+      dropped('text/event-stream', 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"He"}}]}\n\n'),
+    ],
+    [
+      'in a tool call',
+      sse(
+        'data: {"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"pay","arguments":"{\\"to\\": \\"A"}}]}}]}\n\n',
+      ),
+    ],
+  ] as readonly (readonly [string, Answer])[])(
+    'a reply that is cut %s may have been charged: what was reserved counts as spent',
+    async (_, answer) => {
+      const { report, requests } = await run([answer], ONE_CALL);
+      expect([report.state, requests]).toEqual(['failed', 1]);
+    },
+  );
+
+  test.each([
+    ['503', busy],
+    ['an empty response', text(200, '')],
+    ['a page', text(200, '<html>Sign in</html>', { 'content-type': 'text/html' })],
+  ] as const)('%s costs nothing', async (_, answer) => {
+    const again = {
+      ...ONE_CALL.document,
+      flow: { ...FLOW, nodes: [{ ...FLOW.nodes[0], retry: { max_attempts: 2 } }] },
+    };
+    const { report, requests } = await run([answer], { document: again });
+    expect([report.code, requests]).toEqual(['SUCCESS', 2]);
   });
 
   test.each([

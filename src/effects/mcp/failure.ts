@@ -2,6 +2,7 @@
 import type { FailureClass } from '../../ir/codes.ts';
 import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
 import { classOfStatus } from '../tools/http-client.ts';
+import { isUnopened } from '../unopened.ts';
 import { isLogin, isProtocolError, isSdkError, statusOf } from './sdk.ts';
 
 export interface Circumstances {
@@ -56,15 +57,6 @@ export function isSessionLost(error: unknown): boolean {
 function isUnsent(error: unknown): boolean {
   return isSdkError(error, ({ NotConnected, SendFailed }) => [NotConnected, SendFailed]);
 }
-
-/** True for a connection that could not be opened. One that breaks later has another code. */
-function isUnopened(cause: unknown): boolean {
-  const { code } = (cause instanceof Error ? cause : {}) as { readonly code?: unknown };
-  return typeof code === 'string' && UNOPENED.test(code);
-}
-
-const UNOPENED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
 function closedFailure(name: string, error: unknown, { stderr, unanswered }: Circumstances): Error | null {
   if (!isClosed(error)) return null;

@@ -8,6 +8,7 @@ import type { Failure, Instant } from '../../ir/events.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { redactText } from '../redact.ts';
 import { boundedWait, retryAfterMs, type ResponseHeaders } from '../retry-after.ts';
+import { isUnopened } from '../unopened.ts';
 import { StreamError, tokenUsage } from './reply.ts';
 import type { Target } from './target.ts';
 
@@ -62,12 +63,21 @@ export function classify(error: unknown, target: Target, now: Instant): Failure 
   const failure: Failure = { class: kind, type, message: `${messageOf(lead, facts, target)}${hint}` };
   if (kind !== 'rate_limit' && kind !== 'transient') return failure;
   const wait = waitOf(facts, now);
+  const unmeasured = isLost(facts) ? { unmeasured: true as const } : {};
   const reached = !facts.disconnected && !facts.reported && (facts.malformed || isSuccess(facts.status));
   return {
     ...failure,
+    ...unmeasured,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(reached || target.retries === 0 ? {} : { transportRetries: target.retries }),
   };
+}
+
+/** True if the request was sent and its reply was lost, in part or as a whole. The provider may charge for it. */
+function isLost({ disconnected, unopened, reported, malformed, message, body }: ErrorFacts): boolean {
+  if (disconnected) return !unopened;
+  if (CUT.test(message)) return true;
+  return malformed && !reported && !(body === '' && NO_BODY.test(message));
 }
 
 function isSuccess(status: number): boolean {
@@ -169,6 +179,8 @@ interface ErrorFacts {
   /** The labels and the message. */
   readonly hints: string;
   readonly disconnected: boolean;
+  /** True if the connection could not be opened. */
+  readonly unopened: boolean;
   readonly aborted: boolean;
   /** True if a response of any status says that the provider is busy, or that the reply broke off. */
   readonly reported: boolean;
@@ -208,6 +220,7 @@ function errorFacts(error: unknown): ErrorFacts {
     labels,
     hints: `${labels} ${message.toLowerCase()}`,
     disconnected: causes.some(isDisconnect),
+    unopened: causes.some(isUnopened),
     aborted: names.some((each) => each === 'AbortError' || each === 'ResponseAborted'),
     reported: isReported(reports, labels) || CUT.test(message),
     malformed: isUnreadable(causes[0]) && status < 400,

@@ -135,7 +135,9 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
     if (written !== undefined) return unreadableCall(written, target, request);
     if (error instanceof SluiceError) return (options.onMissing ?? notConfigured)(call, error);
     reply.usage ??= usageIn(error);
-    return { ok: false, error: classify(error, target, call.clock.now()), ...partialUsage(reply, target, request) };
+    const { unmeasured, ...failure } = classify(error, target, call.clock.now());
+    const marked = unmeasured === true && !isMeasured(reply) ? { ...failure, unmeasured } : failure;
+    return { ok: false, error: marked, ...partialUsage(reply, target, request) };
   }
   return settle(reply, target, request, call);
 }
@@ -223,6 +225,7 @@ async function receiveAs(
 function settle(reply: Reply, target: Target, request: Request, call: Call): Settled {
   const error = problemOf(reply, target, request.options.maxOutputTokens);
   if (error?.transportRetries !== undefined && !hasArrived(reply)) return { ok: false, error };
+  const isCut = error?.transportRetries !== undefined && !isMeasured(reply);
   const used = usageOf(reply, target, sentText(request));
   const structured = request.options.responseFormat !== undefined;
   const record = (): Json => {
@@ -231,13 +234,18 @@ function settle(reply: Reply, target: Target, request: Request, call: Call): Set
   };
   if (error === null) return { ok: true, value: record(), used };
   const more = continuationOf(reply, error, agentOf(call));
-  if (more === null) return { ok: false, error, used };
+  if (more === null) return { ok: false, error: isCut ? { ...error, unmeasured: true } : error, used };
   const { continuations, isPaused } = more;
   const partial = { ...(record() as { readonly [field: string]: Json }), ...(isPaused ? { paused: true } : {}) };
   return { ok: false, error: { ...error, partial, continuations }, used };
 }
 
-/** A reply that broke off is charged for what arrived. A reply that never started is free. */
+/** True if the provider reported all that it charges for. */
+function isMeasured({ usage }: Reply): boolean {
+  return usage?.inputTokens.total !== undefined && usage.outputTokens.total !== undefined;
+}
+
+/** The usage of a reply that broke off is estimated from what arrived. */
 function partialUsage(reply: Reply, target: Target, request: Request): Pick<Settled, 'used'> {
   return hasArrived(reply) ? { used: usageOf(reply, target, sentText(request)) } : {};
 }
