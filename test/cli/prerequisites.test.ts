@@ -1,5 +1,5 @@
 /** A file that a document needs and that is missing: `check` shows the place, `run` refuses with 2, `doctor` fails. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 
@@ -68,4 +68,58 @@ flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }
   });
   const ran = await sluice(['run', 'a.flow.yaml', '--model', 'openai/gpt-4o'], { cwd });
   expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('Install `no-such-server`.')]);
+});
+
+describe('the module of a tool', () => {
+  const document = (reference: string) => `agents: [{ id: bot }]
+tools:
+  erp.book: { effect: write, module: "${reference}" }
+flow:
+  id: f
+  entry: ask
+  nodes:
+    - { id: ask, type: agent, agent: bot, routes: [{ to: book }] }
+    - { id: book, type: tool, tool: erp.book }
+`;
+  const script = 'agents: { bot: [ok] }\n';
+  const found = async (cwd: string, args: readonly string[]) => {
+    const { status, stdout } = await sluice([...args, '--json'], { cwd });
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: readonly object[] };
+    return { status, diagnostics: diagnostics.filter((each) => (each as { code: string }).code === CODE) };
+  };
+  const CODE = 'missing-prerequisite';
+
+  test('a misspelt export is found without running the module, at its line, with the nearest name', async () => {
+    const module = "export const book = () => 1;\nexport { book as pay };\nthrow new Error('ran');\n";
+    const cwd = folder({ 'f.yaml': document('./erp.mjs#boook'), 's.yaml': script, 'erp.mjs': module });
+    const expected = { line: 3, column: 3, help: 'Did you mean `book`?' };
+    expect(await found(cwd, ['check', 'f.yaml'])).toMatchObject({ status: 0, diagnostics: [expected] });
+    expect(await found(cwd, ['run', 'f.yaml', '--script', 's.yaml'])).toMatchObject({
+      status: 2,
+      diagnostics: [{ ...expected, message: expect.stringContaining('exports no function `boook`') as string }],
+    });
+  });
+
+  test('an export that only the loaded module shows is not reported', async () => {
+    const cwd = folder({
+      'f.yaml': document('./erp.mjs#book'),
+      's.yaml': script,
+      'erp.mjs': "export * from './all.mjs';\n",
+      'all.mjs': 'export const book = () => 1;\n',
+    });
+    expect(await found(cwd, ['check', 'f.yaml'])).toEqual({ status: 0, diagnostics: [] });
+    expect((await sluice(['run', 'f.yaml', '--script', 's.yaml'], { cwd })).status).toBe(0);
+  });
+
+  test('a module that cannot be loaded stops the run before its first call', async () => {
+    const cwd = folder({
+      'f.yaml': document('./erp.mjs#book'),
+      's.yaml': script,
+      'erp.mjs': "export const book = () => 1;\nthrow new Error('no key');\n",
+    });
+    const ran = await found(cwd, ['run', 'f.yaml', '--script', 's.yaml']);
+    expect(ran).toMatchObject({ status: 2, diagnostics: [{ line: 3, column: 3 }] });
+    expect(ran.diagnostics[0]).toMatchObject({ message: expect.stringContaining('no key') as string });
+    expect(JSON.parse((await sluice(['runs', '--json'], { cwd })).stdout)).toEqual([]);
+  });
 });

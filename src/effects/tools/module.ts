@@ -28,18 +28,16 @@ export type ModuleTool = (args: Args, context: ModuleContext) => unknown;
 export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
   return {
     /** A path and an export, such as `./tools.ts#send`. */
-    declared: (reference) => {
-      const [path = '', name = ''] = String(reference).split('#');
-      return ({ args, result, workDir, timeoutMs, signal: wanted, call, attach }) =>
+    declared:
+      (reference) =>
+      ({ args, result, workDir, timeoutMs, signal: wanted, call, attach }) =>
         withTimeout(timeoutMs, wanted, async (signal) => {
-          const file = resolve(call.pins?.documentDir ?? documentDir, path);
-          const work = await load(file, name, call.pins);
+          const work = await loadModuleTool(String(reference), call.pins?.documentDir ?? documentDir, call.pins);
           const { idempotencyKey } = call;
           const { run, node, attempt, deadline } = call.command;
           const context = { signal, idempotencyKey, run, node, attempt, deadline, workDir, result, attach };
           return ((await work(args, context)) ?? null) as Json;
-        });
-    },
+        }),
   };
 }
 
@@ -66,7 +64,14 @@ async function withTimeout(
   }
 }
 
-async function load(file: string, name: string, pins: Pins | undefined): Promise<ModuleTool> {
+/** Loads the function that a document names, such as `./tools.ts#send`. */
+export async function loadModuleTool(
+  reference: string,
+  documentDir: string,
+  pins: Pins | undefined,
+): Promise<ModuleTool> {
+  const [path = '', name = ''] = reference.split('#');
+  const file = resolve(documentDir, path);
   const module = await loadCode(file, pins).catch((error: unknown) => {
     throw fail('fatal', 'ModuleError', `\`${file}\` cannot be loaded: ${reasonOf(error)}`);
   });

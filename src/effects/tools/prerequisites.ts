@@ -2,12 +2,15 @@
  * Looks for what the tools and validators of a flow need on this machine before anything is spent: bubblewrap, modules,
  * programs, MCP servers and environment variables. Servers are asked for their tools separately (`../mcp/discover.ts`).
  */
-import { access } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Json } from '../../expr/json.ts';
+import { misspelt } from '../../expr/misspelt.ts';
+import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
-import { failureOf } from '../../runtime/failures.ts';
+import { failureOf, reasonOf } from '../../runtime/failures.ts';
 import { resolveOptional } from '../optional-package.ts';
+import { loadModuleTool } from './module.ts';
 import { INSTALL_BUBBLEWRAP, findBubblewrap, findInSandbox, findProgram } from './sandbox.ts';
 import { environmentIn } from './template.ts';
 import type { McpServer, ToolOptions } from './tool.ts';
@@ -136,13 +139,53 @@ async function optional(name: string, need: string): Promise<Finding | null> {
   }
 }
 
+/** The module is not run: it may do something when it is loaded. */
 async function moduleFile(reference: string, { documentDir = '.' }: Options): Promise<Finding | null> {
-  const file = resolve(documentDir, reference.split('#')[0] ?? '');
-  const isThere = await access(file).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? null : { message: `the module \`${file}\` does not exist`, help: 'Create it, or mend its path.' };
+  const [path = '', name = ''] = reference.split('#');
+  const file = resolve(documentDir, path);
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return { message: `the module \`${file}\` does not exist`, help: 'Create it, or mend its path.' };
+  const known = exportsIn(text);
+  if (known === null || words(text).has(name)) return null;
+  const near = misspelt(name, known);
+  const help = near === undefined ? `It exports ${known.join(', ') || 'nothing'}.` : `Did you mean \`${near}\`?`;
+  return { message: `the module \`${file}\` exports no function \`${name}\``, help };
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.match(/[\w$]+/g));
+}
+
+/** The names that a module exports, by its text. Null if it may export names that its text does not have. */
+function exportsIn(text: string): readonly string[] | null {
+  if (/\bexport\s*\*|\bexports\b/.test(text)) return null;
+  const declared = [...text.matchAll(/\bexport\s+(?:async\s+)?(?:function\s*\*?|const|let|var|class)\s+([\w$]+)/g)];
+  const listed = [...text.matchAll(/\bexport\s*\{([^}]*)\}/g)].flatMap(([, list = '']) => [
+    ...list.matchAll(/([\w$]+)\s*(?:,|$)/g),
+  ]);
+  return [...declared, ...listed].map(([, name = '']) => name);
+}
+
+/** The modules of tools that cannot be loaded. Loads them, so the pins of the run must allow that. */
+export async function unloadableModules(
+  flow: CompiledFlow,
+  pins: Pins,
+  real: RealCalls = ALL,
+): Promise<readonly Missing[]> {
+  const found: Missing[] = [];
+  for (const tool of calledTools(flow, real)) {
+    const { module } = (flow.tools[tool]?.implementation ?? {}) as Implementation;
+    if (typeof module !== 'string' || real.replaces(tool)) continue;
+    const problem = await loadModuleTool(module, pins.documentDir ?? '.', pins).then(() => null, reasonOf);
+    if (problem !== null) found.push({ users: [tool], message: problem, help: helpFor(problem) });
+  }
+  return found;
+}
+
+function helpFor(problem: string): string {
+  return /Unexpected token 'export'|Cannot use import statement/.test(problem)
+    ? 'Node reads it as CommonJS. Set `"type": "module"` in package.json, or let the name end in `.mjs` or `.mts`.'
+    : 'Mend the module.';
 }
 
 /** The program or the address of an MCP server that is missing. */

@@ -10,8 +10,16 @@ import { loadCode } from '../../effects/code/load.ts';
 import { requireModel } from '../../effects/models/packages.ts';
 import { targetOf } from '../../effects/models/target.ts';
 import { DEFAULT_MODEL } from '../../ir/estimate.ts';
-import { missingPrerequisites, missingServers, type RealCalls } from '../../effects/tools/prerequisites.ts';
-import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
+import {
+  missingPrerequisites,
+  missingServers,
+  type Missing,
+  type RealCalls,
+} from '../../effects/tools/prerequisites.ts';
+import { createReport, type Diagnostic } from '../../compile/diagnose/diagnostics.ts';
+import { childOf, entryOf, type Located } from '../../compile/source/located.ts';
+import { START, createSource, type Range } from '../../compile/source/range.ts';
+import { parseSource } from '../../compile/source/source.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -72,42 +80,57 @@ export function readLock(file: string): McpLock | undefined {
 
 /** Diagnostics for prerequisites of the tools and validators that this machine lacks. */
 export async function prerequisiteDiagnostics(
-  { file, result }: CompiledFile,
+  compiled: CompiledFile,
   severity: Diagnostic['severity'],
   real?: RealCalls,
 ): Promise<readonly Diagnostic[]> {
+  const { file, result } = compiled;
   if (result.flow === undefined) return [];
   const options = { documentDir: dirname(file) };
   const found = await missingPrerequisites(result.flow, options, real);
   const known = new Set(found.map(({ message }) => message));
   // A run has asked its servers already.
   const servers = severity === 'warning' ? await missingServers(result.servers ?? {}, options) : [];
-  const missing = [...found, ...servers.filter(({ message }) => !known.has(message))];
-  return missing.map(({ users, message, help }) => ({
-    ...diagnosticOf(file, severity, help),
-    message: `${message}, and ${users.map((user) => `\`${user}\``).join(', ')} ${users.length === 1 ? 'needs' : 'need'} it`,
-  }));
+  return missingDiagnostics(compiled, severity, [...found, ...servers.filter(({ message }) => !known.has(message))]);
+}
+
+/** What is missing, at the tool or server that needs it. */
+export function missingDiagnostics(
+  { file, text = '' }: CompiledFile,
+  severity: Diagnostic['severity'],
+  missing: readonly Missing[],
+): readonly Diagnostic[] {
+  if (missing.length === 0) return [];
+  const report = createReport(createSource(text, file));
+  const { doc } = parseSource(text, file);
+  for (const { users, message, help } of missing) {
+    const who = users.map((user) => `\`${user}\``).join(', ');
+    const at = placeOf(doc, users[0] ?? '');
+    report[severity](CODE, at, `${message}, and ${who} ${users.length === 1 ? 'needs' : 'need'} it`, { help });
+  }
+  return report.list();
+}
+
+const CODE = 'missing-prerequisite';
+
+function placeOf(doc: Located | null, name: string): Range {
+  const sections = ['tools', 'mcp', 'models'].map((section) => childOf(doc, section));
+  return sections.map((section) => entryOf(section, name)?.keyRange).find((range) => range !== undefined) ?? START;
 }
 
 /** Diagnostics for keys and provider packages of the models that the document names. */
-export function modelDiagnostics({ file, result }: CompiledFile): readonly Diagnostic[] {
+export function modelDiagnostics({ file, text = '', result }: CompiledFile): readonly Diagnostic[] {
   const { flow } = result;
   if (flow === undefined) return [];
-  return Object.keys(flow.models)
-    .filter((alias) => alias !== DEFAULT_MODEL)
-    .flatMap((alias) => {
-      try {
-        requireModel(targetOf(flow, '', alias, {}), dirname(file));
-        return [];
-      } catch (error) {
-        const { message, help = '' } = error as SluiceError;
-        return [{ ...diagnosticOf(file, 'warning', help), message }];
-      }
-    });
-}
-
-function diagnosticOf(file: string, severity: Diagnostic['severity'], help: string) {
-  return { severity, code: 'missing-prerequisite', file, line: 1, column: 1, help } as const;
+  const report = createReport(createSource(text, file));
+  for (const alias of Object.keys(flow.models).filter((each) => each !== DEFAULT_MODEL))
+    try {
+      requireModel(targetOf(flow, '', alias, {}), dirname(file));
+    } catch (error) {
+      const { message, help } = error as SluiceError;
+      report.warning(CODE, placeOf(parseSource(text, file).doc, alias), message, { help });
+    }
+  return report.list();
 }
 
 export function flowIn({ result }: CompiledFile): CompiledFlow | null {

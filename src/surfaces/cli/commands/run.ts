@@ -7,13 +7,21 @@ import type { Options } from '../command-table.ts';
 import { USAGE, type Cli, type ExitStatus } from '../context.ts';
 import { discoverMcp, mcpDifferences, serverOf, type Servers } from '../../../effects/mcp/discover.ts';
 import { isScripted } from '../../../effects/scripted/performer.ts';
-import { calledTools, type RealCalls } from '../../../effects/tools/prerequisites.ts';
+import { calledTools, unloadableModules, type RealCalls } from '../../../effects/tools/prerequisites.ts';
+import type { Diagnostic } from '../../../compile/diagnose/diagnostics.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { withDefinition } from '../../../effects/pins.ts';
 import { checkedInput } from '../../library/define/definition.ts';
 import { newRunId } from '../../../runtime/engine/run-id.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
-import { compileFile, flowIn, prerequisiteDiagnostics, readLock, type CompiledFile } from '../document.ts';
+import {
+  compileFile,
+  flowIn,
+  missingDiagnostics,
+  prerequisiteDiagnostics,
+  readLock,
+  type CompiledFile,
+} from '../document.ts';
 import { DiagnosticsError, renderAll, requireFlow } from '../diagnostics.ts';
 import { followToResult } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
@@ -27,7 +35,8 @@ import { readText } from '../files.ts';
 export async function runCommand(cli: Cli, file: string, options: Options<'run'>): Promise<ExitStatus> {
   const compiled = await compileWithServers(file, options);
   const flow = requireFlow(compiled);
-  await requirePrerequisites(compiled, realCalls(options, flow));
+  const real = realCalls(options, flow);
+  refuseMissing(compiled, await prerequisiteDiagnostics(compiled, 'error', real));
   const { definition } = compiled;
   const given = readInput(options.input, flow.notation);
   const seed = readWhole('--seed', options.seed);
@@ -40,6 +49,7 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
     const attached = await session.world.attachInput(flow, id, given, { parts: true, files: attach });
     const input = definition === undefined ? (attached as Json) : await checkedInput(definition, attached);
     const places = session.world.pins(flow, id);
+    refuseMissing(compiled, missingDiagnostics(compiled, 'error', await unloadableModules(flow, places, real)));
     const names = Object.keys(functions);
     const pins = {
       ...(names.length === 0 ? places : withDefinition(places, file, names)),
@@ -55,8 +65,7 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
 }
 
 /** Refuses to start if a tool cannot work on this machine: the first model calls would be paid for nothing. */
-async function requirePrerequisites(compiled: CompiledFile, real: RealCalls | undefined): Promise<void> {
-  const missing = await prerequisiteDiagnostics(compiled, 'error', real);
+function refuseMissing(compiled: CompiledFile, missing: readonly Diagnostic[]): void {
   if (missing.length === 0) return;
   const report = { ok: false, diagnostics: missing };
   throw new DiagnosticsError(report, (screen) => renderAll(missing, compiled.text, screen), USAGE);
@@ -98,7 +107,7 @@ async function compileWithServers(file: string, options: Options<'run'>): Promis
   const isPartial = options.model !== undefined;
   const called = flow === null || real === undefined || isPartial ? servers : calledServers(flow, real, servers);
   if (Object.keys(called).length === 0) return compiled;
-  if (real !== undefined) await requirePrerequisites(compiled, real);
+  if (real !== undefined) refuseMissing(compiled, await prerequisiteDiagnostics(compiled, 'error', real));
   const documentDir = dirname(file);
   if (readLock(file) === undefined)
     return compileFile(file, defaultModel(options), await discoverMcp(called, { documentDir }));
