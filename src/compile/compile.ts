@@ -107,7 +107,7 @@ function compileDocument(
     innerBudgets: innerBudgets(document),
   });
   const { lowered, picture, servers, known, boundary, excess = [] } = notation.lower(document, definitions, report);
-  checkBoundaries(document, report, known);
+  checkBoundaries(document, report, { mcpLock: options.mcpLock, ...known });
   const outer = boundary === undefined ? definitions : { ...definitions, boundary };
   checkNarrower({ sections: document.sections, own: outer, outer, report });
   const graph = { ...(picture === null ? {} : { graph: picture }), servers };

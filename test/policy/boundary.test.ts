@@ -339,6 +339,85 @@ describe('mistakes', () => {
     expect(found('dsek.*', mcp)).toEqual([`error: ${at} \`dsek.*\` in a boundary`]);
   });
 
+  test.each([
+    // A defensive rule, although the name of another group is similar.
+    ['html.*', 'warning', 'http.*'],
+    ['mail.*', 'warning', 'gmail.*'],
+    ['sms.*', 'warning', 'sns.*'],
+    ['main.*', 'warning', 'maid.*'],
+    // A slip of the hand.
+    ['gmial.*', 'error', 'gmail.*'],
+    ['file.*', 'error', 'files.*'],
+    ['Gmail_*', 'error', 'gmail.*'],
+    ['serveces.*', 'error', 'services.*'],
+  ])('the pattern %s is a similar %s to %s', (pattern, severity, near) => {
+    const names = ['gmail.send', 'sns.publish', 'maid.clean', 'files.drop', 'services.stop'];
+    const tools = Object.fromEntries(names.map((name) => [name, { effect: 'write' }]));
+    for (const row of ['deny', 'approve', 'allow'])
+      expect(
+        compile(document({ tools: { [row]: [pattern] } }, { tools: names }, { tools })).diagnostics.filter(
+          ({ code }) => code === 'unknown-tool',
+        ),
+      ).toMatchObject([{ severity, help: expect.stringContaining(`\`${near}\``) as string }]);
+  });
+
+  describe('a tool of a server has several names', () => {
+    const tools = ['peek_mail', 'send_mail'];
+    const member = (boundary: object, server: object, plugins: readonly string[], options: object = {}) => {
+      const team = {
+        McpServers: [{ Name: 'desk', Command: 'desk-server', ...server }],
+        Agents: [{ Name: 'Bot', Plugins: plugins }],
+        Selection: { Type: 'sequential' },
+      };
+      const { flow, diagnostics } = compile({ boundary, Orchestration: team }, options);
+      const unknown = diagnostics.filter(({ code }) => code === 'unknown-tool');
+      return { rows: flow?.boundaries?.['Bot']?.tools, unknown: unknown.map(({ severity }) => severity) };
+    };
+    const lock = {
+      mcpLock: {
+        version: 1,
+        servers: { desk: tools.map((name) => ({ name, description: '', input: {}, output: null, annotations: {} })) },
+      },
+    };
+
+    test.each(['peek_*', 'peek_mail', 'desk.peek_*', 'desk.peek_mail'])(
+      '`%s` denies it under every name',
+      (pattern) => {
+        const boundary = { tools: { deny: [pattern] } };
+        for (const plugin of ['desk', 'desk.peek_mail', 'peek_mail']) {
+          const { rows, unknown } = member(boundary, { Tools: tools }, [plugin]);
+          expect([rows?.deny, unknown]).toEqual([[plugin === 'peek_mail' ? 'peek_mail' : 'desk.peek_mail'], []]);
+        }
+        const { rows, unknown } = member(boundary, {}, ['desk'], lock);
+        expect([rows?.deny, unknown]).toEqual([['desk.peek_mail'], []]);
+      },
+    );
+
+    test('a rule that asks covers every name; a rule that allows covers the bare name only if the document lists it', () => {
+      expect(member({ tools: { approve: ['send_*'] } }, {}, ['desk'], lock).rows?.approve).toEqual(['desk.send_mail']);
+      const strict = { approve_effects: ['write'], tools: { allow: ['peek_*'] } };
+      expect(member(strict, {}, ['desk'], lock)).toMatchObject({
+        rows: { allow: [], approve: ['desk.peek_mail', 'desk.send_mail'] },
+        unknown: ['warning'],
+      });
+      expect(member(strict, { Tools: tools }, ['desk']).rows?.allow).toEqual(['desk.peek_mail']);
+    });
+
+    test('a declared tool is denied by the name that the server gives it', () => {
+      const { flow } = compile({
+        ...document({ tools: { deny: ['desk.*'] } }, { tools: ['reader'] }),
+        mcp: { desk: { command: 'desk-server' } },
+        tools: { reader: { mcp: 'desk/peek_mail', effect: 'read' } },
+      });
+      expect(flow?.boundaries?.['bot']?.tools.deny).toEqual(['reader']);
+    });
+
+    test('a bare name may fit a server whose tools are not known yet', () => {
+      expect(member({ tools: { deny: ['drop_*'] } }, {}, ['desk']).unknown).toEqual([]);
+      expect(member({ tools: { deny: ['drop_*'] } }, { Tools: tools }, ['desk']).unknown).toEqual(['warning']);
+    });
+  });
+
   test('a tool that a server lists under its bare name, and the servers of a team, can be named', () => {
     const unknown = (written: object) => compile(written).diagnostics.filter(({ code }) => code === 'unknown-tool');
     const boundary = { tools: { deny: ['http_*'], approve: ['http_fetch', 'desk.*', 'desk.drop'] } };

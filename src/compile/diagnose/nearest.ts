@@ -14,6 +14,26 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   );
 }
 
+/**
+ * The name that the word is surely a slip of: another case or separator, two swapped letters, one letter too many or too few in
+ * five, or one wrong letter in six. The first letter is right. `html` and `http` are two names.
+ */
+export function slipOf(word: string, candidates: Iterable<string>): string | undefined {
+  const near = misspelt(word, candidates);
+  return near !== undefined && isSlip(word.toLowerCase(), near.toLowerCase()) ? near : undefined;
+}
+
+function isSlip(word: string, name: string): boolean {
+  const plain = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const [one, other] = [plain(word), plain(name)].sort((a, b) => a.length - b.length) as [string, string];
+  if (one === other) return true;
+  if (one[0] !== other[0]) return false;
+  const at = [...other].findIndex((letter, index) => one[index] !== letter);
+  if (one.length < other.length) return other.length >= 5 && one.slice(at) === other.slice(at + 1);
+  const isSwap = one[at] === other[at + 1] && one[at + 1] === other[at];
+  return one.slice(at + (isSwap ? 2 : 1)) === other.slice(at + (isSwap ? 2 : 1)) && (isSwap || one.length >= 6);
+}
+
 /** The help for an unknown name: the name that was probably meant, or the other sentence. */
 export function didYouMean<Other extends string | undefined>(
   word: string,

@@ -4,6 +4,7 @@
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
+import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
 import { matches } from './names.ts';
@@ -158,16 +159,35 @@ export function permissionAt(name: string, tool: Granted, level: Boundary): Perm
 
 function writtenPermission(name: string, tool: Granted, level: Boundary): Permission | undefined {
   const { allow, approve, deny } = level.tools ?? {};
-  if (matches(deny, name) || !decides(level, 'tools') || isWithheld(name, tool, level)) return 'deny';
+  if (matches(deny, ...namesOf(name, tool)) || !decides(level, 'tools') || isWithheld(name, tool, level)) return 'deny';
   if (isHandover(tool) && !decides(level, 'escalate')) return 'deny';
-  if (matches(approve, name) || !decides(level, 'arguments')) return 'approve';
-  return matches(allow, name) ? 'allow' : undefined;
+  if (matches(approve, ...namesOf(name, tool)) || !decides(level, 'arguments')) return 'approve';
+  return matches(allow, ...grantedNames(name, tool)) ? 'allow' : undefined;
 }
 
 /** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
 export function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Boundary): boolean {
-  if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, name);
-  return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, name);
+  const names = grantedNames(name, tool);
+  if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, ...names);
+  return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, ...names);
+}
+
+/** The names by which a rule can deny a tool or ask about it. A tool of an MCP server has a name there, too. */
+export function namesOf(name: string, { def }: Granted): readonly string[] {
+  const { mcp = '' } = serverUse(def);
+  const [, server, tool] = /^([^/]+)\/(.+)$/s.exec(mcp) ?? [];
+  return server === undefined || tool === undefined ? [name] : [name, `${server}.${tool}`, tool];
+}
+
+/** The names by which a rule can allow a tool. A server chooses bare names itself, so they count only if the document lists them. */
+export function grantedNames(name: string, tool: Granted): readonly string[] {
+  const names = namesOf(name, tool);
+  return serverUse(tool.def).server?.tools?.includes(names.at(-1) ?? '') === true ? names : [name];
+}
+
+function serverUse(def: ToolDef | undefined) {
+  const use = isRecord(def?.implementation) ? def.implementation : {};
+  return use as { readonly mcp?: string; readonly server?: { readonly tools?: readonly string[] } };
 }
 
 function profilePermission(name: string, tool: Granted, { profile: of }: Boundary): Permission | undefined {

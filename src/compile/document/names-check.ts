@@ -2,6 +2,7 @@
 import { checkPii } from './pii.ts';
 import { checkProtections } from './protections-check.ts';
 import { BUILTIN_TOOL_NAMES } from '../../catalog/builtin-tools.ts';
+import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { PROVIDERS, readModelRef } from '../../catalog/providers.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { misspelt } from '../../expr/misspelt.ts';
@@ -34,7 +35,13 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
 export function toolNames({ mcp }: Sections, names: SectionNames, more: Partial<MoreTools> = {}): KnownTools {
   const tools = namesOf([...names.tools.all, ...Object.keys(more.tools ?? {})], names.tools.poisoned);
   const servers = namesOf([...names.servers.all, ...Object.keys(more.servers ?? {})], names.servers.poisoned);
-  const listed = Object.values({ ...mcp, ...more.servers }).flatMap((server) => server.tools ?? []);
+  const offered = Object.entries({ ...mcp, ...more.servers }).map(([server, { tools: listed }]) => ({
+    listed,
+    locked: more.mcpLock?.servers[server]?.map(({ name }) => name),
+  }));
+  const listed = offered.flatMap((server) => server.listed ?? []);
+  const locked = offered.flatMap((server) => (server.listed === undefined ? (server.locked ?? []) : []));
+  const isUnlocked = offered.some((server) => server.listed === undefined && server.locked === undefined);
   const declared = new Set([...tools.all, ...BUILTIN_TOOL_NAMES, ...listed]);
   // The tools of a server are known only when it runs, so every name with its prefix counts.
   const isOfServer = (name: string): boolean => servers.poisoned || serverPrefix(name, servers.all) !== undefined;
@@ -48,6 +55,8 @@ export function toolNames({ mcp }: Sections, names: SectionNames, more: Partial<
       servers.poisoned ||
       [...declared].some((name) => matches([pattern], name)) ||
       [...servers.all].some((server) => mayMatchUnder(pattern, `${server}.`)),
+    mayName: (word) =>
+      locked.some((name) => matches([word], name)) || (isUnlocked && word.includes('*') && !word.includes('.')),
     patterns: [...new Set([...namespaces, ...[...servers.all].map((server) => `${server}.*`)])],
     help: (name, otherwise) =>
       servers.all.has(name)
@@ -60,11 +69,14 @@ export function toolNames({ mcp }: Sections, names: SectionNames, more: Partial<
 export interface MoreTools {
   readonly tools: { readonly [name: string]: unknown };
   readonly servers: McpServers;
+  readonly mcpLock?: McpLock | undefined;
 }
 
 export interface KnownTools extends Pick<Names, 'has' | 'help'> {
   /** True where a tool fits the pattern, or a server may offer one that does. */
   readonly fits: (pattern: string) => boolean;
+  /** True where the word fits the bare name of a server's tool that the document does not list, or may fit one. */
+  readonly mayName: (word: string) => boolean;
   /** One pattern for each group of tools. */
   readonly patterns: readonly string[];
 }

@@ -78,13 +78,12 @@ export function serverPrefix(name: string, servers: Iterable<string>): string | 
   return [...servers].filter((server) => name.startsWith(`${server}.`)).sort((a, b) => b.length - a.length)[0];
 }
 
-/** `*` matches any text. */
-export function matches(patterns: readonly string[] | undefined, name: string): boolean {
+/** True if a pattern matches one of the names. `*` matches any text. */
+export function matches(patterns: readonly string[] | undefined, ...names: readonly string[]): boolean {
   return (patterns ?? []).some((pattern) => {
     const parts = pattern.toLowerCase().split('*');
-    return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`).test(
-      name.toLowerCase(),
-    );
+    const source = parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*');
+    return names.some((name) => new RegExp(`^${source}$`).test(name.toLowerCase()));
   });
 }
 

@@ -7,7 +7,16 @@ import { present } from '../../expr/present.ts';
 import { quoted } from '../diagnose/nearest.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Path } from '../source/located.ts';
-import { CONSEQUENCES, UNTRUSTED, escalationOf, isWithheld, permissionAt, stricter } from './boundary.ts';
+import {
+  CONSEQUENCES,
+  UNTRUSTED,
+  escalationOf,
+  grantedNames,
+  isWithheld,
+  namesOf,
+  permissionAt,
+  stricter,
+} from './boundary.ts';
 import type { Granted } from './boundary.ts';
 import { toolNamed } from './definitions.ts';
 import type { Definitions } from './definitions.ts';
@@ -148,14 +157,26 @@ function looserTools(own: Boundary, outer: Boundary, tools: Tools): readonly Loo
   const governed = (field: 'observations' | 'state_writes'): Tools =>
     Object.fromEntries(entries.filter(([name, tool]) => isWithheld(name, tool, { [field]: [] })));
   const rows = [
-    { path: ['tools', 'allow'], list: own.tools?.allow, among: tools, refusal: refusalOf },
-    { path: ['tools', 'approve'], list: own.tools?.approve, among: tools, refusal: denialOf },
-    { path: ['observations'], list: own.observations, among: governed('observations'), refusal: withheldBy },
-    { path: ['state_writes'], list: own.state_writes, among: governed('state_writes'), refusal: withheldBy },
+    { path: ['tools', 'allow'], list: own.tools?.allow, among: tools, names: grantedNames, refusal: refusalOf },
+    { path: ['tools', 'approve'], list: own.tools?.approve, among: tools, names: namesOf, refusal: denialOf },
+    {
+      path: ['observations'],
+      list: own.observations,
+      among: governed('observations'),
+      names: grantedNames,
+      refusal: withheldBy,
+    },
+    {
+      path: ['state_writes'],
+      list: own.state_writes,
+      among: governed('state_writes'),
+      names: grantedNames,
+      refusal: withheldBy,
+    },
   ];
-  return rows.flatMap(({ path, list = [], among, refusal }) =>
+  return rows.flatMap(({ path, list = [], among, names, refusal }) =>
     list.flatMap((entry, index): readonly Looser[] => {
-      const fitting = Object.entries(among).filter(([name]) => matches([entry], name));
+      const fitting = Object.entries(among).filter(([name, tool]) => matches([entry], ...names(name, tool)));
       const refused = fitting.map(([name, tool]) => refusal(name, tool, outer));
       const [first] = refused;
       if (first === undefined || refused.includes(undefined)) return [];

@@ -2,7 +2,7 @@
 import { BUILTIN_TOOL_NAMES, isBuiltinTool } from '../../catalog/builtin-tools.ts';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
 import { onlyReads, type EffectClass } from '../../ir/effect-classes.ts';
-import { didYouMean, nearest } from '../diagnose/nearest.ts';
+import { didYouMean, nearest, slipOf } from '../diagnose/nearest.ts';
 import { effectOfTool, isTool, ownerOf, serverTool, type DefinitionOptions } from './definitions.ts';
 import { checkMemory } from './memory.ts';
 import { checkToolApprovers } from './people.ts';
@@ -12,7 +12,7 @@ import type { ReadDocument } from './document.ts';
 import { reportConditions, reportExpression } from '../expressions/expression.ts';
 import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
-import { toolNames, type MoreTools } from './names-check.ts';
+import { toolNames, type KnownTools, type MoreTools } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';
 import type { Sections } from './schema/schema.ts';
 import { isVelocity } from '../../ir/meters.ts';
@@ -33,7 +33,7 @@ export function checkRules(
   checkServerTools(document, mcpLock, report);
 }
 
-export function checkBoundaries({ sections, names }: ReadDocument, report: Report, more?: MoreTools): void {
+export function checkBoundaries({ sections, names }: ReadDocument, report: Report, more?: Partial<MoreTools>): void {
   const known = toolNames(sections.value, names, more);
   checkOne(sections.value.boundary, ['boundary']);
   for (const [index, { boundary }] of (sections.value.agents ?? []).entries())
@@ -41,15 +41,24 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
 
   function checkOne(boundary: Boundary | undefined, at: Path): void {
     if (boundary === undefined) return;
-    for (const row of ['allow', 'approve', 'deny'] as const) checkNames(boundary.tools?.[row], [...at, 'tools', row]);
-    for (const row of ['observations', 'state_writes'] as const) checkNames(boundary[row], [...at, row]);
+    const { allow, approve, deny } = boundary.tools ?? {};
+    const { observations, state_writes: writes } = boundary;
+    for (const [row, list] of Object.entries({ approve, deny })) checkNames(list, [...at, 'tools', row], known.mayName);
+    checkNames(allow, [...at, 'tools', 'allow']);
+    checkNames(observations, [...at, 'observations']);
+    checkNames(writes, [...at, 'state_writes']);
     const guard = (index: number) => sections.located(...at, 'fail_closed', index, 'when');
     reportConditions(boundary.fail_closed, guard, GUARD_NAMES, report);
   }
 
-  function checkNames(names: readonly string[] | undefined, at: Path): void {
-    for (const [index, name] of (names ?? []).entries()) {
-      if (known.has(name)) continue;
+  /** `mayName`: a rule that denies or asks covers the bare names of tools of servers too. */
+  function checkNames(
+    list: readonly string[] | undefined,
+    at: Path,
+    mayName: KnownTools['mayName'] = () => false,
+  ): void {
+    for (const [index, name] of (list ?? []).entries()) {
+      if (known.has(name) || mayName(name)) continue;
       if (name.includes('*')) checkPattern(name, [...at, index]);
       else
         report.error('unknown-tool', sections.at(...at, index), `unknown tool \`${name}\` in a boundary`, {
@@ -58,16 +67,20 @@ export function checkBoundaries({ sections, names }: ReadDocument, report: Repor
     }
   }
 
-  /** A misspelt pattern is an error. A pattern that no tool fits yet may be meant for tools to come. */
+  /** A slip is an error. Any other pattern that no tool fits may be meant for tools to come, or to be on the safe side. */
   function checkPattern(pattern: string, at: Path): void {
     if (known.fits(pattern)) return;
-    const near = nearest(pattern, known.patterns);
     const message = `no tool fits \`${pattern}\` in a boundary`;
-    if (near === undefined)
-      report.warning('unknown-tool', sections.at(...at), message, {
-        help: 'Declare the tools under `tools`, or remove the pattern.',
-      });
-    else report.error('unknown-tool', sections.at(...at), message, { help: `Did you mean \`${near}\`?` });
+    const slip = slipOf(pattern, known.patterns);
+    if (slip !== undefined) {
+      report.error('unknown-tool', sections.at(...at), message, { help: `Did you mean \`${slip}\`?` });
+      return;
+    }
+    const near = nearest(pattern, known.patterns);
+    const similar = near === undefined ? '' : ` The most similar one is \`${near}\`.`;
+    report.warning('unknown-tool', sections.at(...at), message, {
+      help: `It has no effect until there is such a tool.${similar}`,
+    });
   }
 }
 

@@ -91,7 +91,7 @@ function readFile(node: FlowNode, path: string, standing: Standing): Standing | 
   if (document === null) return null;
   reportOuterOnly(document, parsed.report);
   checkRules(document, definitions, parsed.report);
-  checkBoundaries(document, parsed.report);
+  checkBoundaries(document, parsed.report, { mcpLock: definitions.mcpLock });
   return {
     ...standing,
     document,
