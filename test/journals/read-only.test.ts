@@ -99,6 +99,26 @@ test.for([
   },
 );
 
+test.each(['-wal', '-shm'])(
+  'the file %s that is deleted under a running process stops its writes, and no event is lost',
+  async (suffix) => {
+    const path = freshPath();
+    const store = openSqlite(path);
+    const chain = new Chain('r1');
+    await started(store, 'w1', chain);
+    const kept = await store.journal.load('r1');
+    rmSync(`${path}${suffix}`);
+    await expect(store.journal.commit('w1', [chain.next({ entry: ENDED })])).rejects.toMatchObject({
+      code: 'journal-replaced',
+      message: expect.stringContaining(`sluice.db${suffix}\` was deleted`),
+    });
+    await store.close();
+    const again = openSqlite(path);
+    onTestFinished(() => again.close());
+    expect(await again.journal.load('r1')).toEqual(kept);
+  },
+);
+
 describe.each(['deleted', 'replaced'])('a database that is %s under a running process', (how) => {
   const place = async (): Promise<{ readonly store: Store; readonly chain: Chain; remove(): Promise<void> }> => {
     const path = freshPath();

@@ -46,7 +46,8 @@ export class Connection {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #statements: Statements<typeof SQL>;
-  readonly #file: Identity | null;
+  /** The database, its log and the index of the log, as they were when the database was opened. */
+  readonly #files: ReadonlyMap<string, Identity | null>;
   #reads: Read[] = [];
   #fileCheckedAt = -Infinity;
   #commits = 0;
@@ -56,7 +57,8 @@ export class Connection {
     this.#db = db;
     this.#path = path;
     this.#statements = this.prepareWrites(SQL);
-    this.#file = identityOf(path);
+    const besides = ['-wal', '-shm'].map((suffix) => `${path}${suffix}`).filter((file) => identityOf(file) !== null);
+    this.#files = new Map([path, ...besides].map((file) => [file, identityOf(file)]));
   }
 
   /** The rows of the statement are arrays. */
@@ -145,20 +147,25 @@ export class Connection {
   }
 
   /**
-   * A deleted or replaced file stays open, and its events are lost. The process stops instead of adding to them. The file is
+   * A deleted or replaced file stays open, and its events are lost. The process stops instead of adding to them. The files are
    * looked at before a run ends or waits, so that no process reports a result that is lost, and else every few milliseconds.
+   * A process that opens the database without the log of this one would damage it. Closing saves what this log has.
    */
   checkFile(): void {
     if (!this.#db.isOpen) return;
     this.#fileCheckedAt = performance.now();
-    const found = identityOf(this.#path);
-    if (found?.ino === this.#file?.ino && found?.dev === this.#file?.dev) return;
-    this.#clearCache();
-    throw new SluiceError(
-      'journal-replaced',
-      `\`${this.#path}\` was ${found === null ? 'deleted' : 'replaced'} while this process had it open`,
-      'stop this process, restore the file, and run `sluice resume`',
-    );
+    for (const [file, opened] of this.#files) {
+      const found = identityOf(file);
+      if (found?.ino === opened?.ino && found?.dev === opened?.dev) continue;
+      this.#clearCache();
+      throw new SluiceError(
+        'journal-replaced',
+        `\`${file}\` was ${found === null ? 'deleted' : 'replaced'} while this process had it open`,
+        file === this.#path
+          ? 'stop this process, restore the file, and run `sluice resume`'
+          : 'stop all processes that use the database, and run `sluice resume`',
+      );
+    }
   }
 
   #within<T>(begin: 'beginRead' | 'beginWrite', work: () => T): T {
