@@ -75,6 +75,7 @@ interface Check extends Outcome {
   readonly retry?: Retry;
 }
 
+/** Without `timeoutMs`, the question waits as long as the `approval_timeout` of the boundary says. */
 export interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** The subject of the question. It is stored and answered under this name. */
   readonly about: string;
@@ -160,7 +161,10 @@ export function createKit(builder: Builder, at?: Range): Kit {
     call: (step, call) => add(step, (base) => doNode(base, call, call.fail ?? builder.failedEnd())),
     check: (step, { check, input, ...rest }) =>
       kit.call(step, { effect: { kind: 'check', check, input, reserve: {} }, ...rest }),
-    ask: (step, question) => kit.call(step, { effect: askEffect(question), ...answered(question) }),
+    ask: (step, question) => {
+      const { timeoutMs = builder.approvalTimeoutMs(question.askedBy) } = question;
+      return kit.call(step, { effect: askEffect(question), ...answered(question), timeoutMs });
+    },
     decide: (step, slot, ways, otherwise) =>
       kit.pick(
         step,
@@ -230,8 +234,8 @@ function askEffect(question: Question): AskEffect {
   };
 }
 
-function answered({ into, writes, timeoutMs, next, failed, fail, grant, takes }: Question): Omit<Call, 'effect'> {
-  return { ...present({ into, writes, failed, grant, takes }), timeoutMs, next, fail };
+function answered({ into, writes, next, failed, fail, grant, takes }: Question): Omit<Call, 'effect'> {
+  return { ...present({ into, writes, failed, grant, takes }), next, fail };
 }
 
 /** The error of the first branch that failed. A branch that was stopped has none. */

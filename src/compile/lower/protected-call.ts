@@ -188,7 +188,6 @@ export function addQuestion(id: NodeId, node: DoNode, kit: Kit, question: Questi
       purpose: about === 'velocity' ? 'budget' : 'escalation',
       askedBy,
       into: ANSWER,
-      timeoutMs: kit.builder.approvalTimeoutMs(askedBy),
       next: kit.decide(step('.decided'), ANSWER, { [again]: repeated }, stop),
       fail: stop,
     },

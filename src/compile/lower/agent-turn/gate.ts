@@ -74,7 +74,7 @@ export interface RefusalQuestion {
 
 /** A person answers a refusal: the words go to the agent, or the turn ends. */
 export function addQuestion(gate: Gate, { about, message, refusal, failure }: RefusalQuestion): NodeId {
-  const { kit, turn, boundary } = gate;
+  const { kit, turn } = gate;
   const code = about === 'missing' ? 'MISSING_INFO' : 'REVIEW_REQUIRED';
   const answered = refuse(gate, { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${CHECKED}.text)` });
   const ends = about === 'missing' ? { ...failure, code: 'MISSING_INFO' as const } : failure;
@@ -99,7 +99,6 @@ export function addQuestion(gate: Gate, { about, message, refusal, failure }: Re
         tools: turn.tools,
       }),
       into: CHECKED,
-      timeoutMs: boundary.approvalTimeoutMs,
       next: pick(gate, `${about}.decided`, [{ when: chose(CHECKED, 'respond'), to: answered }], stopped),
       fail: stopped,
     },
@@ -111,7 +110,7 @@ const EDITS_MAX = ROUNDS_MAX;
 
 /** `again` checks the arguments that a person edited. */
 export function addApproval(gate: Gate, again: NodeId): NodeId {
-  const { kit, turn, tool, boundary, dispatch } = gate;
+  const { kit, turn, tool, dispatch } = gate;
   if (turn.people === false) return addUnapprovable(gate);
   const reason = quote(`the call of ${tool} was not approved`);
   const rejected = addTrouble(
@@ -159,7 +158,6 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
       ...approversOfTool(kit.builder.definitions, tool),
       ...packet(gate),
       into: ANSWER,
-      timeoutMs: boundary.approvalTimeoutMs,
       next: pick(gate, 'approval.decided', cases, rejected),
       fail: rejected,
     },
