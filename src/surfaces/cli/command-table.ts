@@ -53,8 +53,8 @@ const WORLD = {
 /** Options of the commands that continue a run. */
 const CONTINUE = {
   ...WORLD,
-  '--no-script': 'real models and tools, although the run started with a script',
-  '--accept-changed-code': 'continue although modules have changed; the journal records it',
+  '--no-script': 'use real models and tools, although the run started with a script',
+  '--accept-changed-code': 'continue although the code of modules has changed; the journal records it',
 } as const;
 
 export const COMMANDS = {
@@ -65,9 +65,9 @@ export const COMMANDS = {
     '--force': 'overwrite existing files',
   },
   check: {
-    about: 'compile documents: print all mistakes, or nodes, bounds and costs',
+    about: 'compile documents and print every mistake, or nodes, bounds and costs',
     '<files...>': 'flow documents',
-    '--max-cost <usd>': 'fail when the worst case costs more',
+    '--max-cost <usd>': 'exit 1 if a run can cost more',
   },
   graph: {
     about: 'draw the flow',
@@ -99,8 +99,8 @@ export const COMMANDS = {
     '<id>': 'the id of the question',
     '<choice>': 'one of its choices',
     ...CONTINUE,
-    '--edit <json>': 'the edited payload, in place of the proposed one',
-    '--text <text>': 'a remark',
+    '--edit <json>': 'data that replaces the proposed data',
+    '--text <text>': 'words for the agent, or a remark',
     '--as <who>': 'the name of the person who answers: one of `people`, if the flow declares any',
     '--key <file>': 'the private key of that person, or its name in `sluice keys list`',
     '--payload <hash>': 'answer only if the question still has this payload',
@@ -114,7 +114,7 @@ export const COMMANDS = {
     '--as <who>': 'the name of the sender',
   },
   resume: {
-    about: 'continue a run after a crash or a stop; without RUN, all unfinished runs',
+    about: 'continue a run after a crash or a stop; without a run, all unfinished runs',
     ...ANY_RUN,
     ...CONTINUE,
   },
@@ -122,9 +122,9 @@ export const COMMANDS = {
     about: 'start a new run from a past event of a run, with edits',
     ...RUN,
     ...CONTINUE,
-    '--at <seq>': { about: 'the last event that the new run shares with it', required: true },
-    '--set <slot=json...>': 'another value of a slot: input, triage.output',
-    '--answer <ask=choice...>': 'answer a question that is open at that event',
+    '--at <seq>': { about: 'the last event that both runs share', required: true },
+    '--set <slot=json...>': 'a new value of a slot: input="hello", triage.output={…}',
+    '--answer <ask=choice...>': 'answer a question that is open at that event: gate=approve',
     '--agent-model <agent=model...>': 'another model of an agent',
     '--instructions <agent=text...>': 'other instructions of an agent; @file reads them',
     ...NEW_RUN,
@@ -167,7 +167,7 @@ export const COMMANDS = {
     '--keep <number>': 'keep this many of the newest runs of each flow and tenant',
     '--older-than <time>': 'remove runs that ended earlier: a date, or 30d, 12h',
     '--export <dir>': 'write each run to this folder first',
-    '--dry-run': 'only list them',
+    '--dry-run': 'only list the runs',
   },
   memory: { about: 'manage the long-term memory of agents' },
   'memory list': {
@@ -203,8 +203,8 @@ export const COMMANDS = {
   'audit verify': {
     about: 'check the chain of hashes',
     '[run]': 'a run, or a file of `audit export`; without it, all runs',
-    '--heads <file>': 'compare with the heads that were written earlier',
-    '--key <public>': 'the key that must have signed every ended run: ed25519:…',
+    '--heads <file>': 'compare with a file of `audit heads`',
+    '--key <public>': 'the public key that must have signed every ended run: ed25519:…',
   },
   'audit acts': { about: 'list the acts of operators, and accesses that were refused to tenants' },
   'audit export': {
@@ -215,10 +215,10 @@ export const COMMANDS = {
   'audit heads': {
     about: 'write the last hash of every run, to find a database that was rolled back',
     '--out <file>': 'the file to write',
-    '--webhook <url>': 'also post them to this address',
+    '--webhook <url>': 'post them to this address',
   },
   trace: {
-    about: 'print what happened in a run',
+    about: 'print the events of a run',
     ...RUN,
     '--events': 'print every event of the journal',
     '--prompts': 'add the messages that each model received',
@@ -255,7 +255,7 @@ export const COMMANDS = {
   },
   budget: { about: 'print the retry budget that all runs share, and how fast the latest runs spend' },
   eval: {
-    about: 'run a suite: cases, faults, budgets, escalations, replays, soak, policies',
+    about: 'run the cases of a suite and compute metrics',
     '<suite>': 'a suite',
     '--tag <tag...>': 'only cases with one of these tags',
     '-m, --model <model>': 'the model of agents that name no model',
@@ -270,9 +270,9 @@ export const COMMANDS = {
     ...SUITE_FILE,
   },
   'eval from-runs': {
-    about: 'write stored runs as cases whose models and tools are the recorded ones',
-    '--where <expression>': `only runs for which it holds, such as 'code == "SUCCESS"'`,
-    '--sample <number>': 'at most this many, chosen by the seed',
+    about: 'write stored runs as cases, with the recorded replies and results',
+    '--where <expression>': `only runs for which this is true: 'code == "SUCCESS"'`,
+    '--sample <number>': 'at most this many runs, chosen at random by the seed',
     '--since <time>': 'only runs that started later',
     '--seed <number>': 'the seed of the choice',
     '--flow <file>': 'the document of the runs',
@@ -282,9 +282,9 @@ export const COMMANDS = {
     about: 'run a flow thousands of times with generated replies and faults, without models or tools',
     ...FLOW,
     '--runs <number>': 'the number of runs; 1,000 by default',
-    '--seed <number>': 'the seed of the first run; the next runs count up',
+    '--seed <number>': 'the seed of the first run; the next run has the next seed',
     '-i, --input <json>': 'the input of every run; generated by default',
-    '--until-coverage': 'stop when nothing new is reached any more',
+    '--until-coverage': 'stop after 200 runs in a row that reach nothing new',
     ...REPORTS,
   },
   metrics: {
@@ -296,16 +296,16 @@ export const COMMANDS = {
     '--gate': 'exit 1 if a target is missed',
   },
   diagnose: {
-    about: 'find the 23 pathologies of the specification in a run, with evidence and remedy',
+    about: 'find the 23 known pathologies of agents in a run, with evidence and remedy',
     ...ANY_RUN,
     '--since <time>': 'all runs that started later: a date, or 7d, 12h, 30m',
     '--judge [model]': 'also ask an agent for the decisive step of a failed run: provider/model',
     '--script <file>': 'the replies of the judge, as the agent `judge`',
   },
-  keys: { about: 'manage the keys with which people sign their answers' },
+  keys: { about: 'manage keys that sign answers and journals' },
   'keys add': {
     about: 'make a key pair, and print the line for `people`',
-    '<name>': 'the id of the person',
+    '<name>': 'the name of the key: the id of the person who signs',
     '--out <file>': 'where to write the private key',
   },
   'keys list': { about: 'list the keys of this user' },
@@ -318,7 +318,7 @@ export const COMMANDS = {
     '--timeout <seconds>': 'how long to wait for the person; 300 by default',
   },
   doctor: {
-    about: 'check this machine and the requirements of documents',
+    about: 'check this machine, and what documents need',
     '[files...]': 'documents whose models, tools and MCP servers are checked too',
     '--connect': 'also send a request to the servers of the models',
   },
