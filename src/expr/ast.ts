@@ -2,6 +2,7 @@
  * Questions about a syntax tree that both the evaluator and the compiler's checks ask.
  */
 import type { ASTNode as Ast } from '@marcbachmann/cel-js';
+import { TYPE_NAMES } from './value.ts';
 
 /** A field of a map, by `.name` or by a literal key; anything else that is indexed is not one. */
 export function fieldOf(node: Ast): { readonly of: Ast; readonly key: string } | null {
@@ -19,6 +20,18 @@ export function pathOfAst(node: Ast): string[] | null {
   const path = pathOfAst(field.of);
   path?.push(field.key);
   return path;
+}
+
+/** The name of a type in a comparison with a type, such as `list` in `type(x) == list`: a value is never a type. */
+export function typeIn(node: Ast): (Ast & { op: 'id' }) | null {
+  if (node.op !== '==' && node.op !== '!=') return null;
+  const [left, right] = node.args;
+  return namedType(left, right) ?? namedType(right, left);
+}
+
+function namedType(name: Ast, other: Ast): (Ast & { op: 'id' }) | null {
+  const isType = other.op === 'call' && other.args[0] === 'type';
+  return isType && name.op === 'id' && TYPE_NAMES.has(name.args) ? name : null;
 }
 
 /** Operands in source order. */

@@ -14,7 +14,7 @@ import {
   truth,
 } from './operators.ts';
 import type { ArithmeticOp } from './operators.ts';
-import { bindOf, listMacroOf, pathOfAst } from './ast.ts';
+import { bindOf, listMacroOf, pathOfAst, typeIn } from './ast.ts';
 import { deeper, rangeOf } from './context.ts';
 import type { Context, Env, Eval } from './context.ts';
 import { EvalError, asEvalError } from './error.ts';
@@ -89,7 +89,9 @@ function operator(node: Exclude<Ast, { op: OtherOp }>, context: Context): Eval {
     case '[?]':
       throw new EvalError('other', 'optional access is not needed: a missing field reads as null', rangeOf(node));
     default: {
-      const [a, b] = [compile(node.args[0], context), compile(node.args[1], context)];
+      const type = typeIn(node);
+      const side = (each: Ast): Eval => (each === type ? constant(new TypeName(type.args)) : compile(each, context));
+      const [a, b] = [side(node.args[0]), side(node.args[1])];
       if (node.op === '&&' || node.op === '||') return either(node.op, a, b);
       return binary(node.op, a, b, COMPARE[context.mode]);
     }

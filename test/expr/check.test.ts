@@ -1,6 +1,7 @@
 /**
  * What the compiler says about an expression before it runs.
  */
+import { readsIn } from '../../src/compile/expressions/reads.ts';
 import { describe, expect, test } from 'vitest';
 import { checkExpression } from '../../src/compile/expressions/expression.ts';
 import type { ExprCheck, ExprContext } from '../../src/compile/expressions/expression.ts';
@@ -237,5 +238,14 @@ describe('reads', () => {
     ['(a).b', ['a/b @ a).b']],
   ])('%s', (source, expected) => {
     expect(reads(source)).toEqual(expected);
+  });
+
+  test('a name that is compared with `type(…)` is a type, also if there is a variable of that name', () => {
+    const names = new Set(['list', 'map']);
+    const found = readsIn('type(list.rows) != list && map == type(map)', names);
+    expect(found.map(({ path, start }) => [path.join('/'), start])).toEqual([
+      ['list/rows', 5],
+      ['map', 39],
+    ]);
   });
 });

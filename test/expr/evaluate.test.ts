@@ -147,6 +147,13 @@ describe('macros', () => {
   ]);
 });
 
+test('a name that is compared with `type(…)` is a type, also if there is data of that name', () => {
+  const scope = { list: [1], map: { a: 1 }, string: 'x' };
+  const sources = ['type(list) == list', 'list == type(list)', 'type(map) != list', 'type(string) == string'];
+  for (const source of sources) expect([source, compileExpr(source)(scope)]).toEqual([source, true]);
+  expect(compileExpr('[1].exists(map, type(map) == map)')(scope)).toBe(false);
+});
+
 describe('results are plain JSON', () => {
   rows([
     ['1', 1],

@@ -2,7 +2,7 @@
  * Infers the type of an expression and reports what can be proved wrong. Null passes every check, because any field may be
  * missing at run time.
  */
-import { bindOf, childrenOf, fieldOf, listMacroOf, type ListMacro } from '../../expr/ast.ts';
+import { bindOf, childrenOf, fieldOf, listMacroOf, typeIn, type ListMacro } from '../../expr/ast.ts';
 import type { Ast } from '../../expr/parse.ts';
 import { checkArithmetic, checkEquality, checkMembership, checkOrder, inferCall } from './operations.ts';
 import { problem, type Problem } from './problem.ts';
@@ -78,7 +78,9 @@ class Inference {
       for (const side of node.args) this.#bool(side, locals, `each side of \`${node.op}\``);
       return BOOL;
     }
-    const operands = { node, left: this.of(node.args[0], locals), right: this.of(node.args[1], locals) };
+    const type = typeIn(node);
+    const side = (each: Ast): Type => (each === type ? { kind: 'type' } : this.of(each, locals));
+    const operands = { node, left: side(node.args[0]), right: side(node.args[1]) };
     switch (node.op as string) {
       case '==':
       case '!=':

@@ -3,7 +3,7 @@
  * not among them.
  */
 import { TYPE_NAMES } from '../../expr/value.ts';
-import { bindOf, childrenOf, fieldOf, listMacroOf } from '../../expr/ast.ts';
+import { bindOf, childrenOf, fieldOf, listMacroOf, typeIn } from '../../expr/ast.ts';
 import { parseExpr, type Ast } from '../../expr/parse.ts';
 import type { Expr } from '../../ir/nodes.ts';
 
@@ -41,7 +41,7 @@ function visit(node: Ast, locals: ReadonlySet<string>, reads: Path[], names: Rea
   } else if (bind !== null) {
     visit(bind.value, locals, reads, names);
     visit(bind.body, new Set(locals).add(bind.variable), reads, names);
-  } else for (const child of childrenOf(node)) visit(child, locals, reads, names);
+  } else for (const child of childrenOf(node)) if (child !== typeIn(node)) visit(child, locals, reads, names);
 }
 
 /** A literal position counts as a segment: `items[0].id` reads `items`, `0`, `id`. */
