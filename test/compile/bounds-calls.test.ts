@@ -1,5 +1,9 @@
 /** The certificate holds for calls that are never made, calls that are undone, and failures that a flow declares itself. */
 import { describe, expect, test } from 'vitest';
+import type { Settled } from '../../src/ir/events.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { usageOf } from '../../src/runtime/report/usage.ts';
+import { driveCore } from '../harness.ts';
 import { compileText } from './compile-text.ts';
 
 describe('the least of a call that may fail before it is made', () => {
@@ -77,4 +81,29 @@ agents: [{ id: bot }, { id: judge }, { id: expert }]
 loop: { id: demo, agent: bot, confidence: 0.8, escalation: { timeout: 60 } }`);
   expect(bounds?.flow.reflections.least).toBe(0);
   expect(bounds?.flow.reflections.most ?? Infinity).toBeGreaterThanOrEqual(1);
+});
+
+test('a call that a protection holds back counts neither as a side effect nor as a retry', () => {
+  const { flow, bounds } = compileText(`
+budgets: { side_effects: 2, retries: 1 }
+tools:
+  mail.send: { effect: communication }
+boundary: { tools: { allow: [mail.send] } }
+flow:
+  id: demo
+  entry: one
+  nodes:
+    - { id: one, type: tool, tool: mail.send, retry: { max_attempts: 2 }, on_error: [{ default: true, to: two }] }
+    - { id: two, type: tool, tool: mail.send, retry: { max_attempts: 2 }, on_error: [{ default: true, to: three }] }
+    - { id: three, type: tool, tool: mail.send }`);
+  const failed = (unsent?: 'breaker'): Settled => ({
+    ok: false,
+    error: { class: 'rate_limit', type: 'X', message: 'x', ...(unsent === undefined ? {} : { unsent }) },
+  });
+  const results = [failed(), failed('breaker'), failed('breaker'), failed('breaker')];
+  const perform = (): Settled => results.shift() ?? { ok: true, value: null };
+  const { state, events } = driveCore(flow as CompiledFlow, { perform }, {});
+  const { sideEffects, retries, toolCalls } = usageOf(flow as CompiledFlow, state, events);
+  expect({ sideEffects, toolCalls, retries }).toEqual({ sideEffects: 1, toolCalls: 1, retries: 0 });
+  expect([bounds?.flow.sideEffects.most, bounds?.flow.retries.most]).toEqual([2, 1]);
 });

@@ -2,7 +2,7 @@
  * The usage of a run in every budget dimension, and its total in dollars. Derived from the journal: calls count by attempts
  * sent, and amounts that no answer measures count as reserved.
  */
-import { DIMENSIONS, DIMENSION_ROWS, measuredAmount, shownAmount } from '../../ir/dimensions.ts';
+import { DIMENSION_ROWS, measuredAmount, shownAmount } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension, DimensionRow, Measure } from '../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Event, RunState, Settled } from '../../ir/events.ts';
@@ -44,29 +44,42 @@ interface Counted {
 
 function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
   const counted: Counted = { amounts: {}, largest: {}, reviews: 0 };
-  const { amounts, largest } = counted;
+  const { amounts } = counted;
   const reserves = new Map<string, Amounts>();
   const asked = new Set<string>();
-  const attempt = (reserved: Amounts = {}, isRetry = false): void => {
-    for (const dimension of DIMENSIONS)
-      // The state counts repeated attempts as retries.
-      if (reserved[dimension] !== undefined && !(isRetry && dimension === 'retries'))
-        amounts[dimension] = (amounts[dimension] ?? 0) + reserved[dimension];
-  };
   for (const event of events) {
     if (event.type === 'effect.requested') {
       const node = flow.nodes[event.node];
       if (node?.op === 'do') reserves.set(event.key, node.effect.reserve);
       if (event.question !== undefined) asked.add(event.key);
-      attempt(reserves.get(event.key));
-    } else if (event.type === 'effect.judged' && event.verdict === 'retry') attempt(reserves.get(event.key), true);
+      add(amounts, reserves.get(event.key));
+      // The state counts repeated attempts as retries.
+    } else if (event.type === 'effect.judged' && event.verdict === 'retry')
+      add(amounts, { ...reserves.get(event.key), retries: 0 });
     else if (event.type === 'effect.settled') {
-      for (const [dimension, amount] of Object.entries(event.result.used ?? {}) as [Dimension, number][])
-        largest[dimension] = Math.max(largest[dimension] ?? 0, amount);
+      countResult(counted, event, reserves.get(event.key));
       if (asked.has(event.key) && !hasExpired(event.result)) counted.reviews += 1;
     }
   }
   return counted;
+}
+
+function countResult({ amounts, largest }: Counted, { result, attempt }: SettledEvent, reserved: Amounts = {}): void {
+  if (isUnsent(result)) add(amounts, { ...reserved, retries: attempt > 1 ? 1 : 0 }, -1);
+  for (const [dimension, amount] of Object.entries(result.used ?? {}) as [Dimension, number][])
+    largest[dimension] = Math.max(largest[dimension] ?? 0, amount);
+}
+
+type SettledEvent = Extract<Event, { readonly type: 'effect.settled' }>;
+
+function add(amounts: Counts, more: Amounts = {}, times = 1): void {
+  for (const [dimension, amount] of Object.entries(more) as [Dimension, number][])
+    amounts[dimension] = (amounts[dimension] ?? 0) + times * amount;
+}
+
+/** A protection gave the result, and the call was not made. */
+function isUnsent(result: Settled): boolean {
+  return result.ok ? result.unsent === true : result.error.unsent !== undefined;
 }
 
 function hasExpired(answer: Settled): boolean {
