@@ -173,6 +173,53 @@ test('what a person decided cannot be set in a fork, only answered', async () =>
   expect(await engine.list()).toHaveLength(1);
 });
 
+describe('an edit cannot change what was asked before the fork', () => {
+  const payment = (tool: object, gate: readonly object[]) => ({
+    tools: { 'pay.do': { effect: 'financial', timeout: 5, ...tool } },
+    flow: {
+      id: 'f',
+      entry: gate.length === 0 ? 'pay' : 'gate',
+      nodes: [...gate, { id: 'pay', type: 'tool', tool: 'pay.do', params: { amount: '{{event.payload.amount}}' } }],
+    },
+  });
+  const routes = [{ when: "approvals.gate == 'approve'", to: 'pay' }];
+  const gate = { id: 'gate', type: 'approval', message: 'Pay {{event.payload.amount}}?', routes };
+
+  test.each([
+    ['an approval node', payment({}, [gate])],
+    ['the approval of a call', payment({ approval: true }, [])],
+  ])('%s: a person approved another value', async (_, document) => {
+    const calls: string[] = [];
+    await using engine = engineOn(openMemory(), calls);
+    const run = await engine.run(compiled(document), { amount: 10 });
+    const [question] = await run.waiting();
+    await engine.answer(question?.id ?? '', { choice: 'approve', by: 'ann' });
+    await run.result();
+    const events = await eventsOf(engine, run.id);
+    const asked = events.find(({ type }) => type === 'effect.requested')?.seq ?? 0;
+    for (const { seq } of events.slice(asked - 1, -1))
+      await expect(engine.fork(run.id, { at: seq, set: { input: { amount: 900 } } })).rejects.toMatchObject({
+        code: 'bad-fork',
+        message: expect.stringContaining('that the fork would change'),
+        help: `Fork before event ${asked}, which asks for it.`,
+      });
+    const fork = await engine.fork(run.id, { at: asked - 1, set: { input: { amount: 900 } } });
+    expect(await fork.waiting()).toHaveLength(1);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('a call that is open keeps its input', async () => {
+    await using engine = engineOn(openMemory(), []);
+    const run = await engine.run(compiled(payment({}, [])), { amount: 10 });
+    await run.result();
+    const asked = (await eventsOf(engine, run.id)).find(({ type }) => type === 'effect.requested')?.seq ?? 0;
+    await expect(engine.fork(run.id, { at: asked, set: { input: { amount: 900 } } })).rejects.toMatchObject({
+      code: 'bad-fork',
+      message: 'the open call of `pay` has a value that the fork would change',
+    });
+  });
+});
+
 describe('the replay of a fork', () => {
   test('decides the part of its parent again, also of the parent of its parent', async () => {
     const store = openMemory();

@@ -20,6 +20,7 @@ import type { Append, StoredRun } from '../ports.ts';
 import { spentIn } from '../quotas/quotas.ts';
 import { errorOf } from './deliver.ts';
 import { editsOf } from './fork-edits.ts';
+import { refuseSeen } from './fork-seen.ts';
 import { unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { newRun } from './owned-run.ts';
@@ -37,6 +38,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   const owned = copy(host, past, run, options);
   await checkKey(host, owned);
   const edits = await editsFor(host, past, owned, options);
+  refuseSeen(past.program, past.turns.flat(), past.state, edits);
   const fork: Fact = { type: 'fork', by, edits, ...definedOf({ agents }) };
   const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
