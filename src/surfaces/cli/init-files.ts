@@ -1,7 +1,7 @@
 /** The files of a new project. They are short and run offline. */
 export const PROJECT_FILES: { readonly [path: string]: string } = {
   'support.flow.yaml': `# A support desk. An agent reads the message, a decision looks at the amount,
-# a person approves what is large, and a tool pays.
+# a person approves large refunds, and a tool pays.
 agents:
   - id: triage_bot
     instructions: |
@@ -34,7 +34,7 @@ tools:
 flow:
   id: support
   entry: triage
-  description: Refunds, with a person in front of the large ones
+  description: Refunds; a person approves the large ones
   nodes:
     - id: triage
       type: agent
@@ -81,8 +81,8 @@ flow:
       type: terminal
       output: { answer: "A colleague will write to you." }
 `,
-  'support.script.yaml': `# Stands in for the model and the tool, so that the flow runs offline and the same way every time.
-# Nothing here answers the approval: the run waits for you. Add "approvals: { gate: approve }" to skip that.
+  'support.script.yaml': `# Replaces the model and the tool, so that the flow runs offline and the same way every time.
+# It does not answer the approval, so the run waits for you. Add "approvals: { gate: approve }" to answer it here.
 agents:
   triage_bot:
     - text: '{"category": "refund", "amount": 250}'

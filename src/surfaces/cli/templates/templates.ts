@@ -41,7 +41,7 @@ loop:
     - { when: 're(text(answer), "[0-9]{4}")', reason: The year is missing. }
   grounding: { cite: required }
 `,
-      'research.script.yaml': `# Stands in for the model and the library, so that the loop runs offline.
+      'research.script.yaml': `# Replaces the model and the library, so that the loop runs offline.
 agents:
   scholar:
     - { tools: [{ name: library.search, args: { query: first bridge } }], text: "" }
@@ -72,7 +72,7 @@ Orchestration:
       - { Type: regex, Pattern: '\\bDEAL\\b' }
       - { Type: maxiterations, MaxIterations: 8 }
 `,
-      'negotiation.script.yaml': `# Stands in for the models, so that the team runs offline.
+      'negotiation.script.yaml': `# Replaces the models, so that the team runs offline.
 agents:
   Buyer: [I offer 700., I could go to 850., "DEAL, 900 it is."]
   Seller: [It is worth 1200., Make it 900.]
