@@ -1,5 +1,5 @@
 /** Turns an error of a performer into a failure with a class. A performer sets the class by throwing a PerformError. */
-import type { FailureClass } from '../ir/codes.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../ir/codes.ts';
 import type { Failure } from '../ir/events.ts';
 
 /**
@@ -13,12 +13,21 @@ export class PerformError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(failure: Failure) {
+    requireFailure(failure);
     super(failure.message);
     this.name = failure.type;
     this.class = failure.class;
     this.type = failure.type;
     this.retryAfterMs = failure.retryAfterMs;
   }
+}
+
+/** A program in JavaScript can pass anything. The journal needs a class and a type for every failure. */
+function requireFailure({ class: kind, type, message }: { readonly [field in keyof Failure]?: unknown }): void {
+  if (!FAILURE_CLASSES.some((each) => each === kind))
+    throw new TypeError(`\`class\` of a PerformError must be one of ${FAILURE_CLASSES.join(', ')}`);
+  if (typeof type !== 'string' || typeof message !== 'string')
+    throw new TypeError('`type` and `message` of a PerformError must be text');
 }
 
 /** A failed call. Retries depend on the class; error routes can match the type. */

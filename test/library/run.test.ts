@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import {
   CompileError,
+  PerformError,
   RunFailedError,
   SluiceError,
   agent,
@@ -131,6 +132,27 @@ describe('a flow as a value', () => {
       code: 'approval-not-found',
       help: 'Did you mean `gate`?',
     });
+  });
+});
+
+test('a tool that throws a malformed PerformError fails with a class, a type and a message', async () => {
+  const busy = tool('db.write', {
+    effect: 'write',
+    run: () => {
+      throw new PerformError('transient' as never);
+    },
+  });
+  await using engine = engineWith();
+  const run = await engine.run(
+    flow('busy', {}).step(busy, () => ({})),
+    {},
+  );
+  const failed = await run.result().catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(RunFailedError);
+  expect((failed as RunFailedError).report.error).toMatchObject({
+    class: 'fatal',
+    type: 'TypeError',
+    message: expect.stringContaining('`class` of a PerformError must be one of') as string,
   });
 });
 
