@@ -208,6 +208,39 @@ describe('an edit cannot change what was asked before the fork', () => {
     expect(calls).toHaveLength(1);
   });
 
+  test('a value that was replaced since the question can be edited', async () => {
+    const document = {
+      tools: { draft: { effect: 'write' } },
+      flow: {
+        id: 'f',
+        entry: 'write',
+        max_iterations: 20,
+        nodes: [
+          { id: 'write', type: 'tool', tool: 'draft', routes: [{ to: 'gate' }] },
+          {
+            id: 'gate',
+            type: 'approval',
+            message: 'Send {{write.result}}?',
+            routes: [{ when: "approvals.gate == 'reject'", to: 'write' }],
+          },
+        ],
+      },
+    };
+    const drafts = ['one', 'two'];
+    await using engine = createEngine({ journal: ':memory:', tools: { draft: () => drafts.shift() ?? 'three' } });
+    const run = await engine.run(compiled(document), {});
+    const [first] = await run.waiting();
+    await engine.answer(first?.id ?? '', { choice: 'reject', by: 'ann' });
+    await run.waiting();
+    const events = await eventsOf(engine, run.id);
+    const again = events.findLast(({ type }) => type === 'effect.requested')?.seq ?? 0;
+    const fork = await engine.fork(run.id, { at: again - 1, set: { 'write.result': 'four' } });
+    expect(await fork.waiting()).toMatchObject([{ message: 'Send four?' }]);
+    await expect(engine.fork(run.id, { at: again, set: { 'write.result': 'four' } })).rejects.toMatchObject({
+      message: 'the question of `gate` shows a value that the fork would change',
+    });
+  });
+
   test('a call that is open keeps its input', async () => {
     await using engine = engineOn(openMemory(), []);
     const run = await engine.run(compiled(payment({}, [])), { amount: 10 });

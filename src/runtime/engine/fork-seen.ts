@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { evolve } from '../../core/evolve.ts';
 import { evaluateInput, nodeAt, type Program } from '../../core/program.ts';
 import { editSlots } from '../../core/run-fork.ts';
-import { hasPath } from '../../core/slots.ts';
+import { hasPath, readPath } from '../../core/slots.ts';
 import type { Event, RunState, SlotEdit } from '../../ir/events.ts';
 import type { DoNode } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
@@ -17,26 +17,39 @@ type Requested = Extract<Event, { type: 'effect.requested' }>;
 export function refuseSeen(
   program: Program,
   events: readonly Event[],
-  { pending }: RunState,
+  past: RunState,
   edits: readonly SlotEdit[],
 ): void {
+  const { pending } = past;
   if (edits.length === 0) return;
   let state: RunState | null = null;
   for (const event of events) {
-    state = evolve(state, event);
+    const then: RunState = evolve(state, event);
+    state = then;
     if (event.type !== 'effect.requested' || (event.kind !== 'ask' && !pending.has(event.key))) continue;
-    if (changes(program, state, event, edits)) throw changed(program, event, pending.has(event.key));
+    const kept = edits.filter((edit) => isKept(then, past, event, edit));
+    if (changes(program, then, event, kept)) throw changed(program, event, pending.has(event.key));
   }
+}
+
+/** True if the value is still the one of the request. An edit of a value that was replaced since changes no request. */
+function isKept({ threads }: RunState, past: RunState, { key }: Requested, { slot, path }: SlotEdit): boolean {
+  const at = [slot, ...path];
+  const then = threads.get(threadIn(key))?.slots;
+  if (then === undefined || !hasPath(then, at)) return false;
+  const value = readPath(then, at);
+  return [...past.threads.values()].some(
+    ({ slots }) => hasPath(slots, at) && isDeepStrictEqual(readPath(slots, at), value),
+  );
 }
 
 function changes(program: Program, state: RunState, { key, node }: Requested, edits: readonly SlotEdit[]): boolean {
   const { effect } = nodeAt(program, node) as DoNode;
   const thread = state.threads.get(threadIn(key));
   if (thread === undefined || (effect.kind === 'ask' && effect.purpose === 'missing_information')) return false;
-  const present = edits.filter(({ slot, path }) => hasPath(thread.slots, [slot, ...path]));
   const { slots } = thread;
   const edited = { ...state, threads: new Map([[thread.id, { ...thread }]]) };
-  editSlots(edited, present);
+  editSlots(edited, edits);
   const after = edited.threads.get(thread.id)?.slots ?? slots;
   try {
     return !isDeepStrictEqual(evaluateInput(program, effect.input, slots), evaluateInput(program, effect.input, after));
