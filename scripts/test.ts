@@ -27,7 +27,9 @@ const complaints: string[] = [];
 await Promise.all([
   check('test dependencies', installTestDeps),
   buildAndReference(),
-  check('lint, and types of tests and scripts', () => start('oxlint', ['--type-check'])),
+  // The build checks the types of the sources.
+  check('lint of the sources', () => start('oxlint', ['src'])),
+  check('lint and types of tests and scripts', () => start('oxlint', ['--type-check', '--ignore-pattern=src/**'])),
   check('format', () => start('oxfmt', ['--check'])),
   check('unused code', () => start('knip', ['--no-progress', '--no-config-hints'])),
   check(`simulation, ${SIMULATED.runs} seeds from ${SIMULATED.seed}`, () =>
