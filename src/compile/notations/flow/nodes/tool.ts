@@ -81,13 +81,14 @@ function prepareTool(node: FlowNode<Value>, preparing: Preparing): Parts {
   return Object.fromEntries(args);
 }
 
-/** A missing value becomes an empty text if the tool takes text, and null otherwise. */
+/** A missing value is null. For a text that the tool does not require, it is an empty text. */
 function argument(node: FlowNode<Value>, key: string, param: Json, { expressions, definitions }: Preparing): Expr {
   const expr = expressions.template(node.id, node.located('params', key), param);
   const takes = inputOf(node.value.tool, definitions) as
-    | { properties?: { [name: string]: { type?: Json } } }
+    | { properties?: { [name: string]: { type?: Json } }; required?: readonly string[] }
     | undefined;
-  const text = takes?.properties?.[key]?.type === 'string' && typeof param === 'string';
+  const isOptional = takes?.required?.includes(key) !== true;
+  const text = isOptional && takes?.properties?.[key]?.type === 'string' && typeof param === 'string';
   return text && parseTemplate(param).parts.length === 1 && param.includes('{{')
     ? `(${expr} == null ? "" : ${expr})`
     : expr;
