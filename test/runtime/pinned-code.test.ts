@@ -38,6 +38,8 @@ test.each([
   ["require('./deep')", 'deep/index.js'],
   ["require('./data')", 'data.json'],
   ["const r = require; r('./lib')", 'lib.js'],
+  ["const r = require; r('./data.json')", 'data.json'],
+  ["await import('./data.json', { with: { type: 'json' } })", 'data.json'],
   ["import x from './lib.mjs';", 'lib.mjs'],
   ["import x from './typed.ts';", 'typed.ts'],
   ["import'./lib.mjs'", 'lib.mjs'],
@@ -61,6 +63,15 @@ test.each([
   const file = reached.startsWith('node_modules') ? join(reached, 'planted.js') : reached;
   appendFileSync(join(home, file), '\n// changed\n');
   expect(changesSince(pinned)).toEqual([join(home, reached)]);
+});
+
+test.each([
+  "readFileSync(new URL('./data.json', import.meta.url))",
+  "JSON.parse(readFileSync('./data.json', 'utf8'))",
+  "existsSync('./data.json') && await writeFile('./data.json', text)",
+])('%s names data, which may change', (source) => {
+  const home = folder({ ...PROJECT, 'own.js': source });
+  expect(Object.keys(codeOf([join(home, 'own.js')]).hashes)).toEqual([join(home, 'own.js')]);
 });
 
 test('an absolute path and a file URL reach their file', () => {

@@ -50,9 +50,18 @@ const PATH = /(['"`])((?:\.{1,2}\/|\/|file:\/\/|#)[^'"`\n$]*)\1/g;
 const CODE = /\.(?:[cm]?[jt]s|[jt]sx|json|node|wasm)$/;
 
 function specifiersIn(text: string): ReadonlySet<string> {
-  const named = [...text.matchAll(NAMED)].map(([, , quoted, template]) => quoted ?? template ?? '');
+  const named = [...text.matchAll(NAMED)]
+    .filter((match) => !isData(match))
+    .map(([, , quoted, template]) => quoted ?? template ?? '');
   const paths = [...text.matchAll(PATH)].map(([, , path = '']) => path).filter((path) => !path.endsWith('.json'));
   return new Set([...named, ...paths].map((each) => each.replace(/[?].*$/, '')));
+}
+
+/** True for a JSON file that the module reads or writes, as in `readFileSync('./a.json')` and `new URL('./a.json', base)`. */
+function isData({ 0: all, index, input }: RegExpExecArray): boolean {
+  if (!/\.json['"`]$/.test(all) || /^(?:from|import)\b/.test(all)) return false;
+  const called = input.slice(Math.max(0, index - 8), index + 1);
+  return /(?:File|Sync|URL)$/.test(called) || /^\s*,/.test(input.slice(index + all.length, index + all.length + 20));
 }
 
 function isText(file: string): boolean {
