@@ -22,8 +22,7 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
   checkTools(sections, tools, report);
   checkServers(sections, names.servers, report);
   checkProtections(sections.value.protections, {
-    shaped: sections,
-    path: ['protections'],
+    ...sections.under('protections'),
     models: childOf(doc, 'models') === undefined ? null : names.models,
     agents: childOf(doc, 'agents') === undefined ? null : names.agents,
     report,

@@ -1,15 +1,12 @@
 /** The checks of a section `protections`: of a document, and of a stage. */
 import type { Report } from '../diagnose/diagnostics.ts';
-import type { Path } from '../source/located.ts';
 import { checkAgent, type Names } from './names.ts';
 import { protectionsOf } from './protections.ts';
 import type { RawProtections } from './schema/protections.ts';
-import type { Shaped } from './shape/shape.ts';
+import type { Places } from './shape/shape.ts';
 
-export interface ProtectionsPlace {
-  readonly shaped: Pick<Shaped<unknown>, 'at' | 'key'>;
-  /** Where the section is. */
-  readonly path: Path;
+/** The section, in its places. */
+export interface ProtectionsPlace extends Places {
   /** The names that the section may use; null if the document declares none, and so any name may be meant. */
   readonly models: Names | null;
   readonly agents: Names | null;
@@ -21,7 +18,7 @@ export function checkProtections(raw: RawProtections | undefined, place: Protect
   for (const key of Object.keys(OFF) as Switch[]) {
     if (raw[key] !== false) continue;
     const [message, help] = OFF[key];
-    place.report.warning('protection-off', at(place, key), message, { help });
+    place.report.warning('protection-off', place.at(key), message, { help });
   }
   checkLoop(raw, place);
   checkCheaper(raw, place);
@@ -69,7 +66,7 @@ function checkLoop(raw: RawProtections, place: ProtectionsPlace): void {
   const field = typeof raw.loop === 'object' && raw.loop.identical !== undefined ? 'identical' : 'window';
   place.report.error(
     'bad-value',
-    at(place, 'loop', field),
+    place.at('loop', field),
     `the last ${loop.window} calls cannot contain ${loop.identical} identical ones`,
     { help: `Set \`identical\` to at most ${loop.window}, or \`window\` to at least ${loop.identical}.` },
   );
@@ -80,7 +77,7 @@ function checkCheaper({ velocity }: RawProtections, place: ProtectionsPlace): vo
   if (typeof velocity !== 'object' || velocity.on_trip !== 'cheaper' || velocity.fallback !== undefined) return;
   place.report.error(
     'missing-field',
-    at(place, 'velocity', 'on_trip'),
+    place.at('velocity', 'on_trip'),
     '`on_trip: cheaper` needs a model to change to',
     { help: 'Add `fallback: { model: … }` to `velocity`.' },
   );
@@ -91,7 +88,7 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
   const { models, agents, report } = place;
   const model = (alias: string, key: string): void => {
     if (models === null || alias.includes('/') || models.has(alias)) return;
-    report.error('unknown-model', at(place, key, 'fallback', 'model'), `unknown model \`${alias}\` on \`${key}\``, {
+    report.error('unknown-model', place.at(key, 'fallback', 'model'), `unknown model \`${alias}\` on \`${key}\``, {
       help: models.help(alias, 'Declare it under `models`, or write `provider/model`.'),
     });
   };
@@ -101,9 +98,5 @@ function checkNames({ breaker, velocity }: RawProtections, place: ProtectionsPla
   if (velocity.fallback !== undefined) model(velocity.fallback.model, 'velocity');
   if (agents === null) return;
   for (const agent of Object.keys(velocity.agents ?? {}))
-    checkAgent(agents, agent, 'velocity', place.shaped.key(...place.path, 'velocity', 'agents', agent), report);
-}
-
-function at({ shaped, path }: ProtectionsPlace, ...key: Path): ReturnType<Shaped<unknown>['at']> {
-  return shaped.at(...path, ...key);
+    checkAgent(agents, agent, 'velocity', place.key('velocity', 'agents', agent), report);
 }

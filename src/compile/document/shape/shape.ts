@@ -10,10 +10,8 @@ import type { Range } from '../../source/range.ts';
 import { faultsOf, noteKnownKeys, type Fault } from './faults.ts';
 import { Salvage } from './salvage.ts';
 
-export interface Shaped<Value> {
-  readonly value: Value;
-  /** False where `value` lacks parts that were faulty. */
-  readonly sound: boolean;
+/** The places in a value. Every path starts at that value. */
+export interface Places {
   /** The place of the value at a path. For a value that was not written: the place of what would hold it. */
   at(...path: Path): Range;
   /** The place of the key of the value at a path. */
@@ -24,6 +22,14 @@ export interface Shaped<Value> {
   poisoned(...path: Path): boolean;
   /** True where something directly inside the map or list at the path could not be read. */
   damaged(...path: Path): boolean;
+  /** The places in the value at a path. */
+  under(...path: Path): Places;
+}
+
+export interface Shaped<Value> extends Places {
+  readonly value: Value;
+  /** False where `value` lacks parts that were faulty. */
+  readonly sound: boolean;
 }
 
 export interface ShapeOptions {
@@ -49,7 +55,7 @@ export function readShape<Schema extends z.ZodType>(
   for (let round = 0; round < ROUNDS_MAX; round++) {
     // Compiled parsers pay off only after many documents.
     const result = schema.safeParse(salvage.plain(), { error: noteKnownKeys, jitless: true });
-    if (result.success) return shapedOf(result.data, salvage, salvage.whole());
+    if (result.success) return { value: result.data, sound: salvage.whole(), ...placesIn(salvage, []) };
     const faults = faultsOf(result.error.issues, salvage, context);
     reportFaults(faults, salvage, report);
     for (const { path, meant, near } of faults) {
@@ -79,17 +85,16 @@ function loosen(path: Path, salvage: Salvage): void {
   salvage.give(isProperty ? path : [...path.slice(0, -1), 'additionalProperties'], true);
 }
 
-function shapedOf<Value>(value: Value, salvage: Salvage, sound: boolean): Shaped<Value> {
+function placesIn(salvage: Salvage, base: Path): Places {
   return {
-    value,
-    sound,
-    at: (...path) => salvage.at(path),
-    key: (...path) => salvage.keyAt(path),
+    at: (...path) => salvage.at([...base, ...path]),
+    key: (...path) => salvage.keyAt([...base, ...path]),
     located: (...path) => {
-      const { node, missing } = salvage.find(path);
+      const { node, missing } = salvage.find([...base, ...path]);
       return missing === 0 ? node : undefined;
     },
-    poisoned: (...path) => salvage.poisoned(path),
-    damaged: (...path) => salvage.damaged(path),
+    poisoned: (...path) => salvage.poisoned([...base, ...path]),
+    damaged: (...path) => salvage.damaged([...base, ...path]),
+    under: (...path) => placesIn(salvage, [...base, ...path]),
   };
 }

@@ -18,7 +18,7 @@ import {
   text,
 } from '../../document/shape/fields.ts';
 import type { ShapeKind } from '../../picture/picture.ts';
-import type { Located, Path } from '../../source/located.ts';
+import type { Places } from '../../document/shape/shape.ts';
 import type { Range } from '../../source/range.ts';
 import type { Slots } from './slots.ts';
 
@@ -167,16 +167,11 @@ export interface NodeFacts<Value extends CommonValue = CommonValue> {
   tool?(value: Value): string;
 }
 
-export interface FlowNode<Value extends CommonValue = CommonValue> {
+export interface FlowNode<Value extends CommonValue = CommonValue> extends Places {
   readonly id: string;
   readonly value: Value;
   readonly facts: NodeFacts;
   readonly edges: readonly FlowEdge[];
-  /** Where a field of the node stands. */
-  at(...path: Path): Range;
-  located(...path: Path): Located | undefined;
-  /** True where something was written that could not be read. */
-  poisoned(...path: Path): boolean;
 }
 
 interface FlowValue {
@@ -186,15 +181,12 @@ interface FlowValue {
   readonly max_iterations: number;
 }
 
-export interface Flow {
+export interface Flow extends Places {
   readonly value: FlowValue;
   /** By id, in the order of the document; a second node of the same id is left out. */
   readonly nodes: ReadonlyMap<string, FlowNode>;
   /** Every declared id, also of nodes that are faulty otherwise. */
   readonly declared: Names;
-  at(...path: Path): Range;
-  located(...path: Path): Located | undefined;
-  poisoned(...path: Path): boolean;
 }
 
 /** True for a route that is always taken. */

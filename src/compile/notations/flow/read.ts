@@ -23,23 +23,14 @@ export function readFlow(document: ReadDocument, report: Report): Flow | null {
       value,
       facts: nodeTypeOf(value.type),
       edges: edgesOf(shaped.located('nodes', index), value.id).edges,
-      at: (...path) => shaped.at('nodes', index, ...path),
-      located: (...path) => shaped.located('nodes', index, ...path),
-      poisoned: (...path) => shaped.poisoned('nodes', index, ...path),
+      ...shaped.under('nodes', index),
     });
   }
   const ids = new Set([...declared.all, ...nodes.keys()]);
   const nameless = itemsOf(childOf(document.body, 'nodes')).some(
     (item) => !ids.has(textOf(entryMeant(item, 'id', FIELDS.node)?.value) ?? ''),
   );
-  return {
-    value: shaped.value,
-    nodes,
-    declared: namesOf(ids, nameless),
-    at: shaped.at,
-    located: shaped.located,
-    poisoned: shaped.poisoned,
-  };
+  return { ...shaped, nodes, declared: namesOf(ids, nameless) };
 }
 
 /** Required fields of any node type. Two types never need different stand-ins for a field of the same name. */

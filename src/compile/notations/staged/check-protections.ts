@@ -3,7 +3,7 @@ import { FAILURE_KINDS, type Tier } from '../../../ir/protections.ts';
 import { protectionsOf } from '../../document/protections.ts';
 import { checkProtections } from '../../document/protections-check.ts';
 import type { RawProtections } from '../../document/schema/protections.ts';
-import type { Shaped } from '../../document/shape/shape.ts';
+import type { Places } from '../../document/shape/shape.ts';
 import type { Path } from '../../source/located.ts';
 import { topologyOf } from './model.ts';
 import { WORK_KEYS, type RawStage, type RawStaged, type Topology } from './schema.ts';
@@ -13,13 +13,11 @@ import type { ReadDocument } from '../../document/document.ts';
 
 /** A `staged` section that is checked. */
 export interface Section {
-  readonly body: Shaped<RawStaged>;
+  readonly body: Places;
   readonly document: ReadDocument;
   readonly definitions: Definitions;
   readonly report: Report;
   readonly tier: Tier;
-  /** Where the section is inside `staged`: empty, or the path of a team. */
-  readonly path: Path;
   /** 1 for the section itself, 2 for its teams. */
   readonly depth: number;
 }
@@ -27,7 +25,7 @@ export interface Section {
 /** Protections of the document that cannot act in its stages. */
 export function checkDocumentProtections(section: Section, raw: RawStaged): void {
   const { sections } = section.document;
-  checkOtherModel(section, sections.value.protections, (...rest) => sections.at('protections', ...rest));
+  checkOtherModel(section, sections.value.protections, sections.under('protections').at);
   checkMonitor(section, raw);
   checkSafeTexts(section, raw);
 }
@@ -37,17 +35,16 @@ export function checkStageProtections(section: Section, topology: Topology, at: 
   checkFallback(section, at, stage);
   const { protections } = stage;
   if (protections === undefined) return;
-  const { body, document, report, path } = section;
-  const place = [...path, ...at, 'protections'];
+  const { document, report } = section;
+  const places = section.body.under(...at, 'protections');
   const has = (name: string): boolean => document.doc.entries.has(name);
   checkProtections(protections, {
-    shaped: body,
-    path: place,
+    ...places,
     models: has('models') ? document.names.models : null,
     agents: has('agents') ? document.names.agents : null,
     report,
   });
-  checkOtherModel(section, protections, (...rest) => body.at(...place, ...rest));
+  checkOtherModel(section, protections, places.at);
   const isWork = at[0] === WORK_KEYS[topology];
   const misplaced: readonly (readonly [key: keyof RawProtections, allowed: boolean, help: string])[] = [
     ['tier', false, 'Write `tier` in `staged`: it is that of the whole run.'],
@@ -57,7 +54,7 @@ export function checkStageProtections(section: Section, topology: Topology, at: 
   ];
   for (const [key, allowed, help] of misplaced)
     if (protections[key] !== undefined && !allowed)
-      report.error('bad-value', body.key(...place, key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
+      report.error('bad-value', places.key(key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
 }
 
 /** A monitor that the document declares, and that can never act. */
@@ -101,11 +98,7 @@ function hasStage(raw: RawStaged, is: (stage: RawStage, key: Path[number] | unde
 }
 
 /** In the regulated tier no other model takes over, so a document that names one is misleading. */
-function checkOtherModel(
-  { report, tier }: Section,
-  protections: RawProtections | undefined,
-  at: (...path: Path) => ReturnType<Shaped<unknown>['at']>,
-): void {
+function checkOtherModel({ report, tier }: Section, protections: RawProtections | undefined, at: Places['at']): void {
   const { breaker } = protections ?? {};
   if (tier !== 'regulated' || typeof breaker !== 'object') return;
   if (breaker.fallback === undefined || !('model' in breaker.fallback)) return;
@@ -119,20 +112,20 @@ function checkOtherModel(
 
 /** A safe text that is never used, and a fallback without a safe text. */
 function checkFallback(section: Section, at: Path, stage: RawStage): void {
-  const { body, report, path, tier, definitions } = section;
+  const { body, report, tier, definitions } = section;
   const own = stage.protections?.on_failure ?? {};
   const safe = stage.safe_fallback;
   for (const kind of FAILURE_KINDS)
     if (own[kind]?.then === 'fallback' && safe === undefined)
       report.error(
         'missing-field',
-        body.at(...path, ...at, 'protections', 'on_failure', kind, 'then'),
+        body.at(...at, 'protections', 'on_failure', kind, 'then'),
         '`then: fallback` needs a `safe_fallback`',
         { help: `Add \`safe_fallback: …\` to \`${at.join('/')}\`.` },
       );
   const changes = protectionsOf(stage.protections, definitions.protections).onFailure;
   if (safe === undefined || FAILURE_KINDS.some((kind) => changes[kind]?.last === 'fallback')) return;
-  const place = body.key(...path, ...at, 'safe_fallback');
+  const place = body.key(...at, 'safe_fallback');
   if ((stage.guards ?? []).length === 0)
     report.warning('unused-field', place, '`safe_fallback` has no effect without `guards`', {
       help: 'Add `guards: [{ when: …, reason: … }]`, or remove it.',

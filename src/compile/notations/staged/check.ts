@@ -24,7 +24,7 @@ export function checkStaged(section: Section, raw: RawStaged): void {
   checkIds(section, raw);
   checkTeams(section, raw);
   if (raw.swarm !== undefined)
-    section.report.warning('swarm', section.body.key(...section.path, 'swarm'), SWARM, {
+    section.report.warning('swarm', section.body.key('swarm'), SWARM, {
       help: 'Prefer `workers`, where the planner makes all tasks. Set `budgets.cost_usd` if you keep it.',
     });
 }
@@ -36,7 +36,7 @@ const GUARD_NAMES = ['output', 'input'];
 const KEYS = Object.values(WORK_KEYS);
 
 /** Exactly one kind of work, and the one that `topology` names. */
-function checkTopology({ body, report, path }: Section, raw: RawStaged, topology: Topology): boolean {
+function checkTopology({ body, report }: Section, raw: RawStaged, topology: Topology): boolean {
   const given = KEYS.filter((key) => raw[key] !== undefined);
   const wanted = WORK_KEYS[topology];
   const other = given.find((key) => key !== wanted);
@@ -44,7 +44,7 @@ function checkTopology({ body, report, path }: Section, raw: RawStaged, topology
     const named = raw.topology !== undefined;
     report.error(
       'bad-value',
-      body.key(...path, other),
+      body.key(other),
       named
         ? `the topology is \`${topology}\`, which has \`${wanted}\` and not \`${other}\``
         : `a staged flow has one kind of work, but this one has \`${wanted}\` and \`${other}\``,
@@ -52,20 +52,17 @@ function checkTopology({ body, report, path }: Section, raw: RawStaged, topology
     );
     return false;
   }
-  if (given.length === 0 && !KEYS.some((key) => body.poisoned(...path, key))) {
-    report.error(
-      'missing-field',
-      body.at(...path),
-      `a staged flow with the topology \`${topology}\` needs \`${wanted}\``,
-      { help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.` },
-    );
+  if (given.length === 0 && !KEYS.some((key) => body.poisoned(key))) {
+    report.error('missing-field', body.at(), `a staged flow with the topology \`${topology}\` needs \`${wanted}\``, {
+      help: wanted === 'workers' ? 'Add `workers: { agent: … }`.' : `Add \`${wanted}: …\`.`,
+    });
     return false;
   }
   // A work of another topology that could not be read leaves the default topology, which is not what the author wrote.
-  const works = given.length > 0 || body.poisoned(...path, wanted);
+  const works = given.length > 0 || body.poisoned(wanted);
   const plans = works && (topology === 'supervisor' || topology === 'hierarchical');
-  if (plans && raw.plan === undefined && !body.poisoned(...path, 'plan'))
-    report.error('missing-field', body.at(...path), `the topology \`${topology}\` needs \`plan\``, {
+  if (plans && raw.plan === undefined && !body.poisoned('plan'))
+    report.error('missing-field', body.at(), `the topology \`${topology}\` needs \`plan\``, {
       help: 'Add `plan: { agent: … }`: it makes the tasks.',
     });
   return true;
@@ -77,10 +74,10 @@ function topologyWith(key: WorkKey): Topology {
 
 /** Every place that names an agent. */
 function checkAgents(section: Section, raw: RawStaged): void {
-  const { body, document, report, path } = section;
+  const { body, document, report } = section;
   const one = (agent: string | undefined, ...at: Path): void => {
     const where = at.filter((each) => typeof each === 'string').join('.');
-    checkAgent(document.names.agents, agent, where, body.at(...path, ...at), report);
+    checkAgent(document.names.agents, agent, where, body.at(...at), report);
   };
   const many = (agents: readonly string[] | undefined, ...at: Path): void =>
     agents?.forEach((agent, index) => one(agent, ...at, index));
@@ -101,71 +98,67 @@ function checkStart(section: Section, { peers }: RawStaged): void {
   if (start === undefined || agents.includes(start)) return;
   section.report.error(
     'unknown-agent',
-    section.body.at(...section.path, 'peers', 'start'),
+    section.body.at('peers', 'start'),
     `\`start\` names \`${start}\`, which is not one of the peers`,
     { help: didYouMean(start, agents, `The peers are ${agents.join(', ')}.`) },
   );
 }
 
 /** Members read each other's words by name. */
-function checkTwice({ body, report, path }: Section, key: WorkKey, agents: readonly string[]): void {
+function checkTwice({ body, report }: Section, key: WorkKey, agents: readonly string[]): void {
   for (const [index, agent] of agents.entries())
     if (agents.indexOf(agent) < index)
-      report.error('duplicate-id', body.at(...path, key, 'agents', index), `\`${agent}\` is twice in \`${key}\``, {
+      report.error('duplicate-id', body.at(key, 'agents', index), `\`${agent}\` is twice in \`${key}\``, {
         help: 'Declare a second agent with the same instructions.',
       });
 }
 
-function checkWorkers({ body, report, path }: Section, { workers }: RawStaged): void {
+function checkWorkers({ body, report }: Section, { workers }: RawStaged): void {
   if (workers === undefined) return;
   if (workers.agent !== undefined && workers.agents !== undefined)
-    report.error(
-      'bad-value',
-      body.key(...path, 'workers', 'agents'),
-      '`workers` has an `agent` or `agents`, but not both',
-      { help: 'Remove one of them.' },
-    );
-  const unread = body.poisoned(...path, 'workers', 'agent') || body.poisoned(...path, 'workers', 'agents');
+    report.error('bad-value', body.key('workers', 'agents'), '`workers` has an `agent` or `agents`, but not both', {
+      help: 'Remove one of them.',
+    });
+  const unread = body.poisoned('workers', 'agent') || body.poisoned('workers', 'agents');
   if (workers.agent === undefined && workers.agents === undefined && !unread)
-    report.error('missing-agent', body.at(...path, 'workers'), '`workers` names no agent', {
+    report.error('missing-agent', body.at('workers'), '`workers` names no agent', {
       help: 'Add `agent: …`, or `agents: […]`.',
     });
 }
 
 function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Path, stage: RawStage): void {
-  const { body, report, path } = section;
   checkRules(section, stage.guards, [...at, 'guards'], GUARD_NAMES);
   checkRequires(section, raw, topology, at, stage.requires ?? []);
   checkStageProtections(section, topology, at, stage);
   const approvers = {
-    at: (...rest: Path) => body.at(...path, ...at, 'approvers', ...rest),
+    at: section.body.under(...at, 'approvers').at,
     of: `stage \`${at.join('/')}\``,
     timeout: section.definitions.boundary?.approval_timeout,
   };
-  checkApprovers(stage.approvers, section.definitions.people, approvers, report);
+  checkApprovers(stage.approvers, section.definitions.people, approvers, section.report);
   checkIdle(section, raw, at, stage);
 }
 
 /** A stage that the engine itself performs has no calls that a limit could stop. */
-function checkIdle({ body, report, path }: Section, raw: RawStaged, [key]: Path, stage: RawStage): void {
+function checkIdle({ body, report }: Section, raw: RawStaged, [key]: Path, stage: RawStage): void {
   if (key !== 'aggregate' && key !== 'validate' && key !== 'finalize') return;
-  if (raw[key]?.agent !== undefined || body.poisoned(...path, key, 'agent')) return;
+  if (raw[key]?.agent !== undefined || body.poisoned(key, 'agent')) return;
   if (key === 'validate' && raw.validate?.invariants?.some(({ tool }) => tool !== undefined)) return;
   for (const limit of ['budget', 'timeout'] as const)
     if (stage[limit] !== undefined)
-      report.warning('unused-field', body.key(...path, key, limit), `\`${limit}\` has no effect without an agent`, {
+      report.warning('unused-field', body.key(key, limit), `\`${limit}\` has no effect without an agent`, {
         help: `Add \`agent: …\` to \`${key}\`, or remove it.`,
       });
 }
 
 /** A name is a stage before this one, or a field of the input. */
 function checkRequires(section: Section, raw: RawStaged, topology: Topology, at: Path, names: readonly string[]): void {
-  const { body, report, path } = section;
+  const { body, report } = section;
   const order = ['plan', WORK_KEYS[topology], 'aggregate', 'validate', 'finalize'];
   const here = order.indexOf(String(at[0]));
   const fields = Object.keys((raw.plan?.input as { properties?: object } | undefined)?.properties ?? {});
   for (const [index, name] of names.entries()) {
-    const place = body.at(...path, ...at, 'requires', index);
+    const place = body.at(...at, 'requires', index);
     const stage = order.indexOf(name);
     if (stage >= here && stage >= 0)
       report.error('bad-value', place, `\`${order[here]}\` cannot require \`${name}\`, which does not run before it`, {
@@ -181,31 +174,31 @@ function checkRequires(section: Section, raw: RawStaged, topology: Topology, at:
 
 /** An invariant is one of an expression, a tool that reads, and citations. */
 function checkInvariants(section: Section, invariants: readonly RawInvariant[]): void {
-  const { body, document, definitions, report, path } = section;
+  const { body, document, definitions, report } = section;
   const at: Path = ['validate', 'invariants'];
   checkRules(section, invariants, at, RESULT_NAMES);
   for (const [index, invariant] of invariants.entries()) {
-    const place = [...path, ...at, index];
+    const place = body.under(...at, index);
     const given = (['when', 'tool', 'cites'] as const).filter((key) => invariant[key] !== undefined);
     const { tool } = invariant;
-    if (given.length !== 1 && !body.damaged(...place))
-      report.error('bad-value', body.at(...place), 'an invariant has one of `when`, `tool` and `cites`', {
+    if (given.length !== 1 && !place.damaged())
+      report.error('bad-value', place.at(), 'an invariant has one of `when`, `tool` and `cites`', {
         help: given.length === 0 ? 'Add one of them.' : `Write ${given.length} invariants.`,
       });
-    else if (invariant.when !== undefined && invariant.reason === undefined && !body.poisoned(...place, 'reason'))
-      report.error('missing-field', body.at(...place), 'an invariant with `when` needs a `reason`', {
+    else if (invariant.when !== undefined && invariant.reason === undefined && !place.poisoned('reason'))
+      report.error('missing-field', place.at(), 'an invariant with `when` needs a `reason`', {
         help: 'Add the words that people and agents read.',
       });
     else if (tool !== undefined) {
       const effect = definitions.tools[tool]?.effect;
       if (effect === undefined && !document.names.tools.poisoned)
-        report.error('unknown-tool', body.at(...place, 'tool'), `unknown tool \`${tool}\` on \`validate.invariants\``, {
+        report.error('unknown-tool', place.at('tool'), `unknown tool \`${tool}\` on \`validate.invariants\``, {
           help: didYouMean(tool, Object.keys(definitions.tools), 'Declare it under `tools`.'),
         });
       else if (effect !== undefined && effect !== 'read')
         report.error(
           'bad-value',
-          body.at(...place, 'tool'),
+          place.at('tool'),
           `\`${tool}\` has the effect \`${effect}\`, but an invariant only reads`,
           { help: 'Write `effect: read` if it changes nothing.' },
         );
@@ -214,12 +207,12 @@ function checkInvariants(section: Section, invariants: readonly RawInvariant[]):
 }
 
 function checkRules(
-  { body, report, path }: Section,
+  { body, report }: Section,
   rules: readonly { readonly when?: string | undefined }[] | undefined,
   at: Path,
   names: readonly string[],
 ): void {
-  reportConditions(rules, (index) => body.located(...path, ...at, index, 'when'), names, report);
+  reportConditions(rules, (index) => body.located(...at, index, 'when'), names, report);
 }
 
 /** A policy about a stage that does not exist would protect nothing. */
@@ -245,41 +238,35 @@ function stageNames(raw: RawStaged): readonly string[] {
   return ['plan', ...work, 'aggregate', 'validate', 'finalize', ...inner];
 }
 
-function checkConfidence({ body, report, path }: Section, { validate }: RawStaged): void {
+function checkConfidence({ body, report }: Section, { validate }: RawStaged): void {
   if (validate?.confidence === undefined || validate.agent !== undefined) return;
-  if (body.poisoned(...path, 'validate', 'agent')) return;
-  report.error(
-    'missing-agent',
-    body.key(...path, 'validate', 'confidence'),
-    '`confidence` needs an agent that judges',
-    { help: 'Add `agent: …` to `validate`, or remove `confidence`.' },
-  );
+  if (body.poisoned('validate', 'agent')) return;
+  report.error('missing-agent', body.key('validate', 'confidence'), '`confidence` needs an agent that judges', {
+    help: 'Add `agent: …` to `validate`, or remove `confidence`.',
+  });
 }
 
-function checkIds({ body, report, path }: Section, raw: RawStaged): void {
-  if (raw.sop !== undefined) declareIds(body.located(...path, 'sop'), report, { what: 'step' });
-  if (raw.teams !== undefined) declareIds(body.located(...path, 'teams'), report, { what: 'team' });
+function checkIds({ body, report }: Section, raw: RawStaged): void {
+  if (raw.sop !== undefined) declareIds(body.located('sop'), report, { what: 'step' });
+  if (raw.teams !== undefined) declareIds(body.located('teams'), report, { what: 'team' });
 }
 
 /** Teams have stages of their own, down to the depth that is allowed. */
 function checkTeams(section: Section, raw: RawStaged): void {
-  const { body, report, path, depth, definitions, tier } = section;
+  const { body, report, depth, definitions, tier } = section;
   const most = definitions.protections.depth;
   for (const [index, { staged }] of (raw.teams ?? []).entries()) {
-    const at = [...path, 'teams', index, 'staged'];
+    const team = body.under('teams', index, 'staged');
     if (most !== null && depth >= most) {
-      report.error(
-        'bad-value',
-        body.key(...at),
-        `this team is nested ${depth} levels deep, and ${most - 1} are allowed`,
-        { help: 'Flatten the teams, or set `protections.depth`.' },
-      );
+      report.error('bad-value', team.key(), `this team is nested ${depth} levels deep, and ${most - 1} are allowed`, {
+        help: 'Flatten the teams, or set `protections.depth`.',
+      });
       return;
     }
     if (staged.tier !== undefined && staged.tier !== tier)
-      report.error('bad-value', body.at(...at, 'tier'), `the tier of the run is \`${tier}\`, also for its teams`, {
+      report.error('bad-value', team.at('tier'), `the tier of the run is \`${tier}\`, also for its teams`, {
         help: 'Remove `tier` here.',
       });
-    checkStaged({ ...section, path: at, depth: depth + 1 }, staged);
+    checkStaged({ ...section, body: team, depth: depth + 1 }, staged);
   }
 }

@@ -3,11 +3,11 @@ import { FULL_PROTECTIONS } from '../../document/protections.ts';
 import type { Notation } from '../notation.ts';
 import { drawStaged } from './draw.ts';
 import { lowerStaged } from './lower.ts';
-import { stagedSchema, type RawStaged } from './schema.ts';
+import { stagedSchema } from './schema.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ReadDocument } from '../../document/document.ts';
-import { readShape, type Shaped } from '../../document/shape/shape.ts';
+import { readShape, type Places } from '../../document/shape/shape.ts';
 import { checkStaged } from './check.ts';
 import { settle, topologyOf, type Stage, type Staged } from './model.ts';
 import { mayEscalate } from './kinds.ts';
@@ -27,12 +27,12 @@ export const stagedNotation: Notation = {
 };
 
 /** `approvers` answer if the stage escalates. On a stage that never does, they approve no result. */
-function warnAboutApprovers(staged: Staged, body: Shaped<RawStaged>, path: Path, report: Report): void {
+function warnAboutApprovers(staged: Staged, body: Places, report: Report): void {
   const { work, plan, working, aggregate, validate, finalize } = staged;
   const warn = (stage: Stage, ...at: Path): void => {
     if (stage.approvers === undefined || mayEscalate(staged, stage)) return;
     const message = `no result of \`${stage.id}\` waits for its \`approvers\` in the tier \`${staged.tier}\``;
-    report.warning('unused-field', body.key(...path, ...at, 'approvers'), message, {
+    report.warning('unused-field', body.key(...at, 'approvers'), message, {
       help: 'Write `validate: { review: true, approvers: … }` if a person decides about every result. These only answer for the breaker, the velocity limit and the loop detector.',
     });
   };
@@ -40,16 +40,16 @@ function warnAboutApprovers(staged: Staged, body: Shaped<RawStaged>, path: Path,
   if (work.is === 'sop') for (const [index, step] of work.steps.entries()) warn(step, 'sop', index);
   if (work.is === 'teams')
     for (const [index, team] of work.teams.entries())
-      warnAboutApprovers(team.staged, body, [...path, 'teams', index, 'staged'], report);
+      warnAboutApprovers(team.staged, body.under('teams', index, 'staged'), report);
 }
 
 function readStaged(document: ReadDocument, definitions: Definitions, report: Report): Staged | null {
   const body = readShape(stagedSchema, document.body, report, { what: '`staged`' });
   if (body === null) return null;
   const { tier = definitions.protections.tier } = body.value;
-  checkStaged({ body, document, definitions, report, tier, path: [], depth: 1 }, body.value);
+  checkStaged({ body, document, definitions, report, tier, depth: 1 }, body.value);
   if (!body.sound || !document.sections.sound || report.failed()) return null;
   const staged = settle(body.value, topologyOf(body.value), definitions, tier);
-  warnAboutApprovers(staged, body, [], report);
+  warnAboutApprovers(staged, body, report);
   return staged;
 }

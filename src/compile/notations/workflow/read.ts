@@ -6,7 +6,7 @@ import type { ReadDocument } from '../../document/document.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { childOf, itemsOf, type Located, type Path } from '../../source/located.ts';
 import { SECTION_NAMES } from '../../document/schema/schema.ts';
-import { readShape, type Shaped } from '../../document/shape/shape.ts';
+import { readShape, type Places, type Shaped } from '../../document/shape/shape.ts';
 import { INPUT, NOBODY, isVariableName, piecesOf, type Step, type Workflow } from './model.ts';
 import { DEFAULTS, ERROR_MODES, MODES, stepKeys, workflowSchema } from './schema.ts';
 import type { ErrorMode, Mode, RawStep, RawWorkflow } from './schema.ts';
@@ -14,7 +14,6 @@ import type { AgentDef } from '../../../ir/nodes.ts';
 import { undeclaredAgent } from '../../document/definitions.ts';
 import { didYouMean, nearest } from '../../diagnose/nearest.ts';
 import { isPoisonedName } from '../../document/names.ts';
-import type { Range } from '../../source/range.ts';
 
 export interface ReadWorkflow {
   readonly workflow: Workflow;
@@ -44,9 +43,7 @@ function givenStep(index: number, raw: RawStep, body: Shaped<RawWorkflow>, repor
   return {
     raw,
     name: raw.name ?? `step-${index + 1}`,
-    at: (...path) => body.at('steps', index, ...path),
-    key: (...path) => body.key('steps', index, ...path),
-    located: (...path) => body.located('steps', index, ...path),
+    ...body.under('steps', index),
     report,
     unclear: (field) => raw[field] === undefined && wasTried(body.located('steps', index), [field]),
   };
@@ -181,12 +178,9 @@ function helpFor(ref: AgentRef, declared: readonly { readonly id: string; readon
   return didYouMean(ref.value, words, 'Declare it under `agents`.');
 }
 
-interface Given {
+interface Given extends Places {
   readonly raw: RawStep;
   readonly name: string;
-  readonly at: (...path: Path) => Range;
-  readonly key: (...path: Path) => Range;
-  readonly located: (...path: Path) => Located | undefined;
   readonly report: Report;
   /** True if the field was written but could not be read, so that nothing can be concluded from it. */
   readonly unclear: (field: 'mode' | 'error_mode') => boolean;
