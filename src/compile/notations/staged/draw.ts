@@ -17,7 +17,7 @@ export function drawStaged(staged: Staged): Picture {
     shape('start', 'start', 'start'),
     agentShape(staged, 'plan', 'plan', plan.agent ?? 'one task', plan.agent),
     shape('plan gate', 'decision', 'plan gate', gateDetail(staged)),
-    shape('work', 'parallel', working.id, workDetail(staged.work)),
+    shape('work', 'parallel', working.id, staged.work.detail),
     ...partsOf(staged),
     agentShape(staged, 'aggregate', 'aggregate', aggregate.agent ?? 'list of summaries', aggregate.agent),
     agentShape(staged, 'validate', 'validate', validate.agent, validate.agent, 'decision'),
@@ -95,25 +95,6 @@ function agentShape(
     ...shape(id, agent === null ? without : 'agent', label, detail),
     ...(tools.length === 0 ? {} : { tools }),
   };
-}
-
-function workDetail(work: Work): string {
-  switch (work.is) {
-    case 'workers':
-      return `each task, ${work.widthMax} at once`;
-    case 'teams':
-      return 'each task to its team';
-    case 'peers':
-      return `from ${work.start}`;
-    case 'debate':
-      return `${work.rounds} rounds`;
-    case 'sop':
-      return 'in this order';
-    case 'board':
-      return `${work.rounds} rounds, versioned writes`;
-    case 'swarm':
-      return `depth ${work.depth}, ${work.max} members`;
-  }
 }
 
 /** The agents, steps or teams of the work. */

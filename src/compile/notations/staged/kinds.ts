@@ -77,10 +77,6 @@ function agentsOf({ plan, work, working }: Staged, stage: Stage): readonly strin
   if (stage.id === 'plan') return [plan.agent, plan.critic].filter((agent) => agent !== null);
   if (stage.id !== working.id) return stage.agent === null ? [] : [stage.agent];
   switch (work.is) {
-    case 'workers':
-    case 'peers':
-    case 'board':
-      return work.agents;
     case 'debate':
       return work.judge === null ? work.agents : [...work.agents, work.judge];
     case 'sop':
@@ -93,6 +89,8 @@ function agentsOf({ plan, work, working }: Staged, stage: Stage): readonly strin
           agentsOf(staged, each),
         ),
       );
+    default:
+      return work.agents;
   }
 }
 

@@ -6,6 +6,7 @@ import { type Protections, protectionsOf } from '../../document/protections.ts';
 import type { ApproversValue } from '../../document/schema/people.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import { REPLANS_MAX } from '../../../catalog/failures.ts';
+import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
 import type { RawInvariant, RawStage, RawStaged, RawStep, Topology } from './schema.ts';
 
 export interface Rule {
@@ -41,7 +42,8 @@ export interface Team {
   readonly staged: Staged;
 }
 
-export type Work =
+/** `detail`: the text in the picture. */
+export type Work = { readonly detail: string } & (
   | { readonly is: 'workers'; readonly agents: readonly string[]; readonly widthMax: number }
   | { readonly is: 'teams'; readonly teams: readonly Team[] }
   | { readonly is: 'peers'; readonly agents: readonly string[]; readonly start: string }
@@ -53,7 +55,8 @@ export type Work =
     }
   | { readonly is: 'sop'; readonly steps: readonly Stage[] }
   | { readonly is: 'board'; readonly agents: readonly string[]; readonly rounds: number }
-  | { readonly is: 'swarm'; readonly agent: string; readonly depth: number; readonly max: number };
+  | { readonly is: 'swarm'; readonly agent: string; readonly depth: number; readonly max: number }
+);
 
 export interface Staged {
   readonly id: string;
@@ -153,31 +156,35 @@ interface Given {
 const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
   supervisor: ({ raw: { workers = {} } }) => {
     const { agent, agents = agent === undefined ? [] : [agent], max = WIDTH_DEFAULT } = workers;
-    return { work: { is: 'workers', agents, widthMax: max }, keys: workers };
+    return { work: { is: 'workers', agents, widthMax: max, detail: `each task, ${max} at once` }, keys: workers };
   },
   hierarchical: ({ raw: { teams = [] }, definitions, tier }) => ({
-    work: { is: 'teams', teams: teams.map((team) => teamOf(team, definitions, tier)) },
+    work: {
+      is: 'teams',
+      teams: teams.map((team) => teamOf(team, definitions, tier)),
+      detail: 'each task to its team',
+    },
     keys: {},
   }),
   handoff: ({ raw: { peers = { agents: [] } } }) => {
     const { agents, start = agents[0] ?? '' } = peers;
-    return { work: { is: 'peers', agents, start }, keys: peers };
+    return { work: { is: 'peers', agents, start, detail: `from ${start}` }, keys: peers };
   },
   debate: ({ raw: { debate = { agents: [] } } }) => {
     const { agents, rounds = DEBATE_ROUNDS, judge = null } = debate;
-    return { work: { is: 'debate', agents, rounds, judge }, keys: debate };
+    return { work: { is: 'debate', agents, rounds, judge, detail: `${rounds} rounds` }, keys: debate };
   },
   sop: ({ raw: { sop = [] }, definitions }) => ({
-    work: { is: 'sop', steps: sop.map((step) => stepOf(step, definitions)) },
+    work: { is: 'sop', steps: sop.map((step) => stepOf(step, definitions)), detail: 'in this order' },
     keys: {},
   }),
   blackboard: ({ raw: { board = { agents: [] } } }) => {
     const { agents, rounds = BOARD_ROUNDS } = board;
-    return { work: { is: 'board', agents, rounds }, keys: board };
+    return { work: { is: 'board', agents, rounds, detail: `${rounds} rounds, versioned writes` }, keys: board };
   },
   swarm: ({ raw: { swarm = { agent: '' } } }) => {
     const { agent, depth = SWARM_DEPTH, max = SWARM_MAX } = swarm;
-    return { work: { is: 'swarm', agent, depth, max }, keys: swarm };
+    return { work: { is: 'swarm', agent, depth, max, detail: `depth ${depth}, ${max} members` }, keys: swarm };
   },
 };
 
@@ -195,13 +202,8 @@ function teamOf(
 
 /** The topology that a section names, or the one whose key it has. */
 export function topologyOf(raw: RawStaged): Topology {
-  if (raw.topology !== undefined) return raw.topology;
-  if (raw.teams !== undefined) return 'hierarchical';
-  if (raw.peers !== undefined) return 'handoff';
-  if (raw.debate !== undefined) return 'debate';
-  if (raw.sop !== undefined) return 'sop';
-  if (raw.board !== undefined) return 'blackboard';
-  return raw.swarm === undefined ? 'supervisor' : 'swarm';
+  const [usual, ...others] = TOPOLOGIES;
+  return raw.topology ?? others.find((each) => raw[WORK_KEYS[each]] !== undefined) ?? usual;
 }
 
 /** True for a debate with a judge, whose decision is its result. */
