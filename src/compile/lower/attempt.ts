@@ -100,11 +100,7 @@ interface Token extends Pick<Attempts, 'part' | 'fail'> {
 function addToken(kit: Kit, { part, fail, hint }: Token, next: NodeId): NodeId {
   if (kit.builder.definitions.protections.retryBudget === null) return next;
   const { origin } = part(hint);
-  const denied = kit.fail(
-    part(`${hint}.denied`),
-    { class: 'transient', type: 'RetryBudgetError', code: 'REPEATED_FAILURE', message: 'error.message' },
-    fail,
-  );
+  const denied = kit.fail(part(`${hint}.denied`), { type: 'RetryBudgetError', message: 'error.message' }, fail);
   return kit.check(part(`${hint}.token`), { check: RETRY_CHECK, input: { name: quote(origin) }, next, fail: denied });
 }
 

@@ -187,9 +187,7 @@ function stoppedEnd(
 }
 
 const TOO_FAST = {
-  class: 'budget',
   type: 'VelocityError',
-  code: 'BUDGET_EXHAUSTED',
   message: quote('the run spends faster than `protections.velocity` allows'),
 } as const;
 

@@ -90,7 +90,7 @@ const PROBLEM = 'the agents repeat themselves without a new fact, or hand the ta
 function addStop(kit: Kit, node: string, fail: NodeId): NodeId {
   return kit.fail(
     { hint: 'deadlock.stopped', origin: 'deadlock', decision: decisionOf('deadlock', 'abort') },
-    { class: 'semantic', type: 'DeadlockError', code: 'REPEATED_FAILURE', message: quote(PROBLEM), node },
+    { type: 'DeadlockError', message: quote(PROBLEM), node },
     fail,
   );
 }

@@ -259,17 +259,51 @@ export function append(slot: string, value: Write['value']): Write {
   return { slot, mode: 'append', value };
 }
 
-/** A failure that no effect reports. */
+/** A failure that no effect reports. Its class and its code follow from its type, unless they are given. */
 export interface Failure {
-  readonly class: FailureClass;
   readonly type: string;
-  readonly code: TerminalCode;
+  readonly class?: FailureClass;
+  readonly code?: TerminalCode;
   readonly message: Expr;
   /** The authored name that the failure is reported for; the step's own unless given. */
   readonly node?: string;
 }
 
-export function errorOf({ class: kind, type, message, code }: Failure, node: string): Expr {
+/** By type. All others are `semantic`, and end a run under `VALIDATION_FAIL`. */
+const FAILURES: { readonly [type: string]: readonly [FailureClass, TerminalCode] } = {
+  ApprovalRejectedError: ['policy', 'PERMISSION_DENIED'],
+  ApprovalRequiredError: ['policy', 'CONFIRM_REQUIRED'],
+  BudgetError: ['budget', 'BUDGET_EXHAUSTED'],
+  DeadlockError: ['semantic', 'REPEATED_FAILURE'],
+  FailClosedError: ['guardrail', 'UNSAFE_DETECTION'],
+  HopsError: ['semantic', 'REPEATED_FAILURE'],
+  ItemsError: ['budget', 'BUDGET_EXHAUSTED'],
+  LoopError: ['semantic', 'REPEATED_FAILURE'],
+  LowConfidenceError: ['semantic', 'LOW_CONFIDENCE'],
+  NoProgressError: ['semantic', 'REPEATED_FAILURE'],
+  PermissionError: ['policy', 'PERMISSION_DENIED'],
+  RateLimitError: ['rate_limit', 'UNAVAILABLE_DEP'],
+  RetryBudgetError: ['transient', 'REPEATED_FAILURE'],
+  ReviewError: ['semantic', 'REVIEW_REQUIRED'],
+  RoundsError: ['semantic', 'REPEATED_FAILURE'],
+  SplitError: ['semantic', 'REPEATED_FAILURE'],
+  StageTimeoutError: ['timeout', 'TIMEOUT'],
+  StalledError: ['semantic', 'REPEATED_FAILURE'],
+  StuckError: ['semantic', 'REPEATED_FAILURE'],
+  UnknownToolError: ['policy', 'PERMISSION_DENIED'],
+  UnsafeOutputError: ['guardrail', 'UNSAFE_DETECTION'],
+  UntrustedArgumentsError: ['guardrail', 'UNSAFE_DETECTION'],
+  VelocityError: ['budget', 'BUDGET_EXHAUSTED'],
+};
+
+export function classified(failure: Failure): Required<Pick<Failure, 'class' | 'type' | 'message' | 'code'>> {
+  const { type, message } = failure;
+  const [kind, code] = FAILURES[type] ?? ['semantic', 'VALIDATION_FAIL'];
+  return { class: failure.class ?? kind, type, message, code: failure.code ?? code };
+}
+
+export function errorOf(failure: Failure, node: string): Expr {
+  const { class: kind, type, message, code } = classified(failure);
   return object([
     ['class', quote(kind)],
     ['type', quote(type)],

@@ -78,12 +78,7 @@ function addLook(kit: Kit, turn: CallingTurn, ask: NodeId): NodeId {
     kit,
     turn,
     `${hint}.endless`,
-    {
-      class: 'semantic',
-      type: 'RoundsError',
-      code: 'REPEATED_FAILURE',
-      message: quote(`${origin} still requested tools after ${roundsMax} rounds`),
-    },
+    { type: 'RoundsError', message: quote(`${origin} still requested tools after ${roundsMax} rounds`) },
     turn.fail,
   );
   return kit.pick(

@@ -9,7 +9,7 @@ import { consequenceOf } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { set, type Failure, type Kit } from '../kit.ts';
+import { set, type Kit } from '../kit.ts';
 import { addEligibility } from './eligibility.ts';
 import { ANSWER, addQuestion, addTrouble, type Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
@@ -132,15 +132,15 @@ function addCallLimit(kit: Kit, turn: AgentTurn, max: number, done: NodeId): Cas
 function addUnknown(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): NodeId {
   const { hint, origin, agent, tools } = turn;
   const reason = `text("unknown tool ", ${CALL}.name)`;
-  const failure: Failure = { class: 'policy', type: 'UnknownToolError', code: 'PERMISSION_DENIED', message: reason };
+  const type = 'UnknownToolError';
   switch (consequenceOf(boundary, 'unregistered', null)) {
     case 'fail':
-      return addStop(kit, turn, `${hint}.unknown`, failure);
+      return addStop(kit, turn, `${hint}.unknown`, { type, message: reason });
     case 'ask': {
       const refusal = { step: 'registry', tag: 'NOT FOUND', reason };
       const gate: Gate = { kit, turn, tool: 'unknown', boundary, dispatch: done, done };
       const message = `text(${quote(`${agent} wants to call `)}, ${CALL}.name, ${quote(`, which it does not have${available(tools)}`)})`;
-      return addQuestion(gate, { about: 'unregistered', message, refusal, failure });
+      return addQuestion(gate, { about: 'unregistered', message, refusal, type });
     }
     case 'tell': {
       const content = `text("[NOT FOUND] there is no tool ", ${CALL}.name, ${quote(available(tools))})`;
@@ -242,12 +242,7 @@ function undoOf({ builder }: Kit, name: string) {
 /** The tool ran, but its result failed verification: it is kept as an observation and not committed. */
 function addUnverified(gate: Gate): NodeId {
   const reason = 'text("the result was not verified: ", error.message)';
-  return addTrouble(
-    gate,
-    'unverified',
-    { step: 'verification', tag: 'UNVERIFIED', reason },
-    { class: 'semantic', type: 'VerificationError', code: 'VALIDATION_FAIL', message: reason },
-  );
+  return addTrouble(gate, 'unverified', { step: 'verification', tag: 'UNVERIFIED', reason }, 'VerificationError');
 }
 
 function sourceOf(tool: string, trust: string | undefined): string {

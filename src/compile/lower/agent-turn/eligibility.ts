@@ -7,7 +7,7 @@ import type { Case, Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { set, setField, type Failure } from '../kit.ts';
+import { set, setField } from '../kit.ts';
 import { isHarmless, provenanceCheck } from '../provenance-check.ts';
 import {
   APPROVED,
@@ -45,8 +45,8 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
   const { boundary, tool } = gate;
   const reason = `text(${quote(`the arguments of ${tool} are not valid: `)}, ${CHECKED}.reason)`;
   const refusal = { step: 'schema', tag: 'INVALID', reason };
-  const failure: Failure = { class: 'semantic', type: 'ArgumentError', code: 'VALIDATION_FAIL', message: reason };
-  const exhausted = addTrouble(gate, 'malformed', refusal, failure);
+  const type = 'ArgumentError';
+  const exhausted = addTrouble(gate, 'malformed', refusal, type);
   const again = boundary.decisions.includes('repair') ? refuse(gate, refusal) : exhausted;
   const last = `tail(${OBSERVATIONS}, ${REPAIRS_MAX})`;
   const often = `size(${last}) == ${REPAIRS_MAX} && ${last}.all(o, o.refused == "schema")`;
@@ -59,7 +59,7 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
       ? [
           {
             when: `${often} && size(${CHECKED}.missing) > 0`,
-            to: addQuestion(gate, { about: 'missing', message, refusal, failure }),
+            to: addQuestion(gate, { about: 'missing', message, refusal, type }),
           },
         ]
       : []),
@@ -92,10 +92,10 @@ function addPermission(gate: Gate, next: NodeId): NodeId {
 }
 
 function denied(gate: Gate, reason: Expr): NodeId {
-  const failure: Failure = { class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED', message: reason };
-  const usual = addTrouble(gate, 'denied', { step: 'permission', tag: 'DENIED', reason }, failure);
+  const type = 'PermissionError';
+  const usual = addTrouble(gate, 'denied', { step: 'permission', tag: 'DENIED', reason }, type);
   const often = `size(${OBSERVATIONS}.filter(o, o.refused == "permission")) >= ${DENIALS_MAX}`;
-  const ends = addStop(gate.kit, gate.turn, name(gate, 'permission.repeated'), failure);
+  const ends = addStop(gate.kit, gate.turn, name(gate, 'permission.repeated'), { type, message: reason });
   return pick(gate, 'permission.denied', [{ when: often, to: ends }], usual);
 }
 
@@ -117,7 +117,6 @@ function addBudget(gate: Gate, next: NodeId): NodeId {
 }
 
 function addRate(gate: Gate, next: NodeId): NodeId {
-  const reason = 'error.message';
   return gate.kit.check(
     { hint: name(gate, 'rate'), ...step(gate, 'rate') },
     {
@@ -125,12 +124,7 @@ function addRate(gate: Gate, next: NodeId): NodeId {
       input: { tool: quote(gate.tool) },
       retry: { max: DEFERRALS_MAX, baseMs: 0, capMs: 0, on: ['rate_limit'] },
       next,
-      fail: addTrouble(
-        gate,
-        'rate',
-        { step: 'rate', tag: 'RATE LIMITED', reason },
-        { class: 'rate_limit', type: 'RateLimitError', code: 'UNAVAILABLE_DEP', message: reason },
-      ),
+      fail: addTrouble(gate, 'rate', { step: 'rate', tag: 'RATE LIMITED', reason: 'error.message' }, 'RateLimitError'),
     },
   );
 }
@@ -157,16 +151,11 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
 
 /** A person has rejected the same call before. */
 function addRejectedBefore(gate: Gate): Case {
-  const reason = quote(`this call of ${gate.tool} was rejected before`);
+  const { kit, turn, tool, done } = gate;
+  const reason = quote(`this call of ${tool} was rejected before`);
   return {
     when: `${OBSERVATIONS}.exists(o, o.refused == "approval" && o.tool == ${CALL}.name && o.args == ${CALL}.args)`,
-    to: addRefusal(
-      gate.kit,
-      gate.turn,
-      name(gate, 'risk.again'),
-      { step: 'approval', tag: 'DENIED', reason },
-      gate.done,
-    ),
+    to: addRefusal(kit, turn, name(gate, 'risk.again'), { step: 'approval', tag: 'DENIED', reason }, done),
   };
 }
 
@@ -187,12 +176,7 @@ function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fa
 
 function addDistrusted(gate: Gate): NodeId {
   const reason = `text(${quote(`the arguments of ${gate.tool} are not vouched for: `)}, ${CHECKED}.reason)`;
-  return addTrouble(
-    gate,
-    'denied',
-    { step: 'risk', tag: 'DENIED', reason },
-    { class: 'guardrail', type: 'UntrustedArgumentsError', code: 'UNSAFE_DETECTION', message: reason },
-  );
+  return addTrouble(gate, 'denied', { step: 'risk', tag: 'DENIED', reason }, 'UntrustedArgumentsError');
 }
 
 interface PolicyCheck {

@@ -9,7 +9,7 @@ import { consequenceOf, type Trouble } from '../../document/boundary.ts';
 import { approversOfTool } from '../../document/people.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { callFields, refusalFields } from '../escalation-packet.ts';
-import { chose, set, setField, type Failure, type Kit, type Step } from '../kit.ts';
+import { chose, set, setField, type Kit, type Step } from '../kit.ts';
 import { addRefusal, addStop, type Refusal } from './outcome.ts';
 import { CALL, OBSERVATIONS, ROUNDS_MAX, callerOf, type AgentTurn } from './turn.ts';
 
@@ -50,17 +50,17 @@ export function refuse(gate: Gate, refusal: Refusal): NodeId {
   return addRefusal(gate.kit, gate.turn, name(gate, `${refusal.step}.refused`), refusal, gate.done);
 }
 
-/** The consequence of a refusal: the agent is told, a person is asked, or the turn ends. */
-export function addTrouble(gate: Gate, trouble: Trouble, refusal: Refusal, failure: Failure): NodeId {
+/** The consequence of a refusal: the agent is told, a person is asked, or the turn ends with a failure of this type. */
+export function addTrouble(gate: Gate, trouble: Trouble, refusal: Refusal, type: string): NodeId {
   const effect = gate.kit.builder.toolDef(gate.tool)?.effect ?? 'write';
   switch (consequenceOf(gate.boundary, trouble, effect)) {
     case 'tell':
       return refuse(gate, refusal);
     case 'fail':
-      return addStop(gate.kit, gate.turn, name(gate, `${refusal.step}.stop`), failure);
+      return addStop(gate.kit, gate.turn, name(gate, `${refusal.step}.stop`), { type, message: refusal.reason });
     case 'ask': {
       const message = `text(${quote(`${gate.turn.agent}: `)}, ${refusal.reason})`;
-      return addQuestion(gate, { about: trouble, message, refusal, failure });
+      return addQuestion(gate, { about: trouble, message, refusal, type });
     }
   }
 }
@@ -69,13 +69,14 @@ export interface RefusalQuestion {
   readonly about: Trouble | 'missing';
   readonly message: Expr;
   readonly refusal: Refusal;
-  readonly failure: Failure;
+  /** The type of the failure if the person ends the turn. */
+  readonly type: string;
 }
 
 /** A person answers a refusal: the words go to the agent, or the turn ends. */
-export function addQuestion(gate: Gate, { about, message, refusal, failure }: RefusalQuestion): NodeId {
+export function addQuestion(gate: Gate, { about, message, refusal, type }: RefusalQuestion): NodeId {
   const { kit, turn } = gate;
-  const code = about === 'missing' ? 'MISSING_INFO' : 'REVIEW_REQUIRED';
+  const failure = { type, message: refusal.reason };
   const answered = refuse(gate, { ...refusal, reason: `text(${refusal.reason}, ". Answer: ", ${CHECKED}.text)` });
   const ends = about === 'missing' ? { ...failure, code: 'MISSING_INFO' as const } : failure;
   const stopped = addStop(kit, turn, name(gate, `${about}.stop`), ends);
@@ -87,7 +88,7 @@ export function addQuestion(gate: Gate, { about, message, refusal, failure }: Re
       askedBy: turn.agent,
       choices: [{ name: 'respond', needs: 'text' }, 'stop'],
       onExpiry: 'stop',
-      code,
+      code: about === 'missing' ? 'MISSING_INFO' : 'REVIEW_REQUIRED',
       purpose: about === 'missing' ? 'missing_information' : 'escalation',
       message,
       payload: refusalFields({
@@ -113,19 +114,10 @@ export function addApproval(gate: Gate, again: NodeId): NodeId {
   const { kit, turn, tool, dispatch } = gate;
   if (turn.people === false) return addUnapprovable(gate);
   const reason = quote(`the call of ${tool} was not approved`);
-  const rejected = addTrouble(
-    gate,
-    'rejected',
-    { step: 'approval', tag: 'DENIED', reason },
-    { class: 'policy', type: 'ApprovalRejectedError', code: 'PERMISSION_DENIED', message: reason },
-  );
-  const answered = addRefusal(
-    kit,
-    turn,
-    name(gate, 'approval.answered'),
-    { step: 'answer', tag: 'ANSWER', reason: `text(${ANSWER}.text)` },
-    gate.done,
-  );
+  const denied = { step: 'approval', tag: 'DENIED', reason };
+  const rejected = addTrouble(gate, 'rejected', denied, 'ApprovalRejectedError');
+  const answer = { step: 'answer', tag: 'ANSWER', reason: `text(${ANSWER}.text)` };
+  const answered = addRefusal(kit, turn, name(gate, 'approval.answered'), answer, gate.done);
   // The editor has approved the new arguments; they must still be valid, permitted and affordable.
   const edited = kit.set(
     {
@@ -173,9 +165,7 @@ function editSchema({ kit, tool }: Gate): Json {
 /** The call needs approval, and the document says that no person can be asked. */
 function addUnapprovable(gate: Gate): NodeId {
   return addStop(gate.kit, gate.turn, name(gate, 'approval.nobody'), {
-    class: 'policy',
     type: 'ApprovalRequiredError',
-    code: 'CONFIRM_REQUIRED',
     message: quote(`${gate.tool} needs approval, and no person can be asked`),
   });
 }

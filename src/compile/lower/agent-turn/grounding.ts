@@ -231,9 +231,5 @@ function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number
 }
 
 function addFailure(kit: Kit, { hint, origin, fail, refused }: AgentTurn): NodeId {
-  return kit.fail(
-    { hint: `${hint}.ungrounded`, origin },
-    { class: 'semantic', type: 'GroundingError', code: 'VALIDATION_FAIL', message: REASON },
-    refused ?? fail,
-  );
+  return kit.fail({ hint: `${hint}.ungrounded`, origin }, { type: 'GroundingError', message: REASON }, refused ?? fail);
 }

@@ -42,7 +42,6 @@ export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
 
 function addClosed(gate: Gate, hint: string, code: TerminalCode, what: string): NodeId {
   return addStop(gate.kit, gate.turn, name(gate, hint), {
-    class: 'guardrail',
     type: 'FailClosedError',
     code,
     message: quote(`${what}: ${gate.tool} was not called`),

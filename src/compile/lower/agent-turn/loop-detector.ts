@@ -37,9 +37,7 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
       done,
     );
   const failure: Failure = {
-    class: 'semantic',
     type: 'LoopError',
-    code: 'REPEATED_FAILURE',
     message: `text(${quote(`${turn.agent} repeats the call of `)}, ${CALL}.name, " after a correction")`,
     node: callerOf(turn),
   };

@@ -9,7 +9,7 @@ import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder-types.ts';
 import { addAttempts } from '../../lower/attempt.ts';
 import { isRisky } from '../../lower/agent-turn/unknown.ts';
-import { NO_RETRY, createKit, set, setField, type Kit } from '../../lower/kit.ts';
+import { NO_RETRY, classified, createKit, set, setField, type Kit } from '../../lower/kit.ts';
 import type { Range } from '../../source/range.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { Analysed } from './analyse.ts';
@@ -132,7 +132,7 @@ function visitCapOf(
 }
 
 function addRaised(lowering: Lowering, from: Prepared, error: Parameters<Lowering['raise']>[1]): NodeId {
-  const written = set('error', literal({ ...error, node: lowering.name(from.node.id) }));
+  const written = set('error', literal({ ...classified(error), node: lowering.name(from.node.id) }));
   return lowering.kit.set(lowering.part(from, 'error'), [written], lowering.failing(from, 'errors'));
 }
 
@@ -209,9 +209,7 @@ function lowerSubFlow(
     ...(at === undefined ? {} : { at }),
   };
   const used = kit.fail(lowering.part(prepared, 'budget'), {
-    class: 'budget',
     type: 'BudgetError',
-    code: 'BUDGET_EXHAUSTED',
     message: quote(`the budget of ${name} is used up`),
   });
   const head = kit.builder.sharing(name, share, used, () => lowerScope(inner, `${name}/`, sub.flow.value.entry));

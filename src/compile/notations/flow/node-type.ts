@@ -3,7 +3,6 @@
  * object in `nodes/` and list it in `nodes/registry.ts`.
  */
 import type * as z from 'zod';
-import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
 import type { Case, Expr, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
@@ -12,7 +11,7 @@ import type { ReadDocument } from '../../document/document.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import type { KnownTools } from '../../document/names-check.ts';
 import type { Attempts } from '../../lower/attempt.ts';
-import type { Kit, Step } from '../../lower/kit.ts';
+import type { Failure, Kit, Step } from '../../lower/kit.ts';
 import type { Expressions } from './expressions.ts';
 import type { FlowGraph } from './graph.ts';
 import type { CommonValue, Flow, FlowNode, Items, NodeFacts } from './model.ts';
@@ -48,13 +47,6 @@ export interface ErrorWays {
   readonly failed: readonly Case[];
   /** Where a failure goes that no case takes. */
   readonly fail: NodeId;
-}
-
-interface Raised {
-  readonly class: FailureClass;
-  readonly type: string;
-  readonly message: string;
-  readonly code: TerminalCode;
 }
 
 /** A flow with the sub-flows that its nodes call. */
@@ -127,8 +119,8 @@ export interface Lowering {
   attempts(prepared: Prepared, attempt: Pick<Attempts, 'body' | 'gather'>): NodeId;
   /** The ways out of a failure as one node. */
   failing(prepared: Prepared, hint: string): NodeId;
-  /** Records an error as a failed effect would, and takes the node's error routes. */
-  raise(prepared: Prepared, error: Raised): NodeId;
+  /** Records an error as a failed effect would, and takes the node's error routes. The message is plain text. */
+  raise(prepared: Prepared, error: Omit<Failure, 'node'>): NodeId;
   /** Where a node goes whose expressions cannot be evaluated: its error routes; undefined if it has none. */
   unevaluated(prepared: Prepared): NodeId | undefined;
   /** An end with this output for a path that ends at a node, marked partial or capped if that may have happened. */

@@ -161,7 +161,6 @@ function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): 
               {
                 check: 'confidence',
                 type: 'LowConfidenceError',
-                code: 'LOW_CONFIDENCE',
                 reason: `${VERDICT}.confidence == null ? "the validator gave no confidence, and ${confidence} is needed" : text("the confidence is ", ${VERDICT}.confidence, ${VERDICT}.confidence > 1.0 ? ", and no number above 1 counts" : ", and ${confidence} is needed")`,
               },
               recovery.doubted(),
@@ -178,7 +177,6 @@ function addSameRound(l: Lowering, gate: Gate, refused: NodeId): NodeId {
   const stuck = addObjection(gate, 'stuck', {
     check: 'verdict',
     type: 'NoProgressError',
-    code: 'REPEATED_FAILURE',
     reason: quote('the same plan led to the same result again'),
   });
   const judged = l.kit.when(
@@ -195,7 +193,7 @@ function addReview(gate: Gate, recovery: Recovery): NodeId {
   return addObjection(
     gate,
     'review',
-    { check: 'verdict', type: 'ReviewError', code: 'REVIEW_REQUIRED', reason: quote('the result waits for review') },
+    { check: 'verdict', type: 'ReviewError', reason: quote('the result waits for review') },
     recovery.review(),
   );
 }

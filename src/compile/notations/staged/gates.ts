@@ -4,7 +4,6 @@
  * `validation` has it.
  */
 import type { Json } from '../../../expr/json.ts';
-import type { FailureClass, TerminalCode } from '../../../ir/codes.ts';
 import type { Case, CheckEffect, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { stagesIn } from '../../../catalog/policy-schema.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
@@ -38,17 +37,16 @@ export interface Objection {
     | 'plan'
     | 'critic'
     | 'oracle';
-  readonly class?: FailureClass;
+  /** The type of the failure; `SchemaError` unless given. */
   readonly type?: string;
-  readonly code?: TerminalCode;
   readonly reason: Expr;
 }
 
 /** The value is refused. */
 export function addObjection(gate: Gate, hint: string, objection: Objection, to = gate.refused): NodeId {
   const { l, stage, at } = gate;
-  const { check, class: kind = 'semantic', type = 'SchemaError', code = 'VALIDATION_FAIL', reason } = objection;
-  const error = errorOf({ class: kind, type, code, message: reason }, nameOf(l, stage));
+  const { check, type = 'SchemaError', reason } = objection;
+  const error = errorOf({ type, message: reason }, nameOf(l, stage));
   return l.kit.set(
     stepOf(l, stage, `${at}.${hint}`),
     [
@@ -124,7 +122,7 @@ export function addPolicy(gate: Gate, agent: string | null, value: Expr, next: N
     {
       check: 'policy:stage',
       input: { action: quote(action), stage: quote(stage), agent: quote(agent ?? ''), text: `text(${value})` },
-      objection: { check: 'policy', class: 'policy', type: 'PermissionError', code: 'PERMISSION_DENIED', reason },
+      objection: { check: 'policy', type: 'PermissionError', reason },
     },
     next,
   );
@@ -166,13 +164,7 @@ export function addGuards(
 ): NodeId {
   if (rules.length === 0) return next;
   const unsafe = (hint: string, reason: string): NodeId =>
-    addObjection(gate, hint, {
-      check: 'guard',
-      class: 'guardrail',
-      type: 'UnsafeOutputError',
-      code: 'UNSAFE_DETECTION',
-      reason: quote(reason),
-    });
+    addObjection(gate, hint, { check: 'guard', type: 'UnsafeOutputError', reason: quote(reason) });
   const conditions = rules.map(({ when }) =>
     typeof output === 'string'
       ? condition(when, { output })

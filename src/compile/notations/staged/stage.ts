@@ -130,12 +130,7 @@ export function inBranch<Result>(l: Lowering, stage: Stage, add: () => Result): 
 export function addLost(l: Lowering, stage: Stage, outcomes: string, next: NodeId): NodeId {
   const seconds = (stage.timeoutMs ?? 0) / 1000;
   const late = errorOf(
-    {
-      class: 'timeout',
-      type: 'StageTimeoutError',
-      code: 'TIMEOUT',
-      message: quote(`the stage \`${stage.id}\` took longer than ${seconds} s`),
-    },
+    { type: 'StageTimeoutError', message: quote(`the stage \`${stage.id}\` took longer than ${seconds} s`) },
     nameOf(l, stage.id),
   );
   const lost = `${outcomes}.filter(b, b.state != "completed" && b.error != null)`;
@@ -149,7 +144,7 @@ export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
   const id = l.builder.idOf(`~${origin}.overspent>${next}`);
   if (l.builder.has(id)) return id;
   const message = overspentMessage(l, stage);
-  return l.kit.fail({ id, origin }, { class: 'budget', type: 'BudgetError', code: 'BUDGET_EXHAUSTED', message }, next);
+  return l.kit.fail({ id, origin }, { type: 'BudgetError', message }, next);
 }
 
 /** `schema` applies on top of the agent's own. */

@@ -100,7 +100,7 @@ export function addBadTurn(l: Lowering, site: Site, bad: BadTurn): NodeId {
 export function addStuck(l: Lowering, site: Site, what: string, reason: Expr = '""', shared = true): NodeId {
   const { origin, agent } = site;
   const message = `text(${quote(`${agent} is stuck after `)}, ${BAD} + 1, ${quote(` bad turns in a row; the last one: ${what}`)}, ${reason})`;
-  const error = errorOf({ class: 'semantic', type: 'StuckError', code: 'REPEATED_FAILURE', message }, origin);
+  const error = errorOf({ type: 'StuckError', message }, origin);
   return l.kit.set(
     part(site, 'stuck'),
     [set(BAD, ONE_MORE_BAD), set('error', error), ...(shared ? [reject(message)] : [])],

@@ -226,10 +226,8 @@ function trackUpstream({ tracks }: Lowering, agent: string | null): readonly Wri
 /** Adds, at `at`, a check that the agent does not get its own output; `call` is where it goes if not. */
 function guardDistinct({ kit, place }: Lowering, step: Step, at: NodeId, call: NodeId): void {
   const refuse = kit.fail(place(step, 'refuse'), {
-    class: 'semantic',
     type: 'SameAgentError',
     message: quote(`step \`${step.name}\` would hand the agent \`${step.agent}\` its own output`),
-    code: 'VALIDATION_FAIL',
   });
   kit.pick({ ...place(step), id: at }, [{ when: `${UPSTREAM} == ${quote(step.agent)}`, to: refuse }], call);
 }

@@ -38,7 +38,6 @@ export const failNode = nodeType<typeof schema, Expr>({
   lower: ({ kit, entered, name: nameOf }, prepared) => {
     const { code, id } = prepared.node.value;
     kit.fail(entered(prepared), {
-      class: 'semantic',
       type: 'FlowError',
       code,
       message: prepared.parts,

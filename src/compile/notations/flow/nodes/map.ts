@@ -80,10 +80,8 @@ function lowerMap(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { timeout, retry } = node.value;
   const whole = timeout !== undefined || retry !== undefined;
   const noList = lowering.raise(prepared, {
-    class: 'semantic',
     type: 'ListError',
     message: `\`over\` of \`${lowering.name(node.id)}\` is not a list`,
-    code: 'VALIDATION_FAIL',
   });
   const list = (step: Step, to: NodeId): NodeId => kit.pick(step, [{ when: `type(${parts}) == list`, to }], noList);
   if (!whole) {
@@ -116,9 +114,7 @@ function addItems(
   const slot = slots.of(node.id);
   const part = (hint: string): Step => lowering.part(prepared, hint);
   const tooMany = kit.fail(part('too many'), {
-    class: 'budget',
     type: 'ItemsError',
-    code: 'BUDGET_EXHAUSTED',
     message: `"max_items of ${lowering.name(node.id)} is ${given}"`,
   });
   const meterId = `items:${lowering.name(node.id)}`;

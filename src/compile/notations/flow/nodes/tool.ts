@@ -180,10 +180,8 @@ function addApproval(
   const def = kit.builder.toolDef(tool);
   const { budgets, toolCosts } = kit.builder.definitions;
   const refused = lowering.raise(prepared, {
-    class: 'policy',
     type: 'ApprovalRejectedError',
     message: `the call of \`${tool}\` was not approved`,
-    code: 'PERMISSION_DENIED',
   });
   const allowed = [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: next }];
   return kit.ask(step, {
@@ -220,10 +218,8 @@ function addProvenance(
   const { tool } = prepared.node.value;
   const doubted = denies
     ? lowering.raise(prepared, {
-        class: 'guardrail',
         type: 'UntrustedArgumentsError',
         message: `the arguments of \`${tool}\` are not vouched for`,
-        code: 'UNSAFE_DETECTION',
       })
     : addApproval(lowering, prepared, lowering.part(prepared, 'doubted'), step.next, doubtMessage(tool, VERDICT));
   const vouched = [{ when: `${VERDICT}.ok == true`, to: step.next }];
@@ -233,10 +229,8 @@ function addProvenance(
 
 function addPermission(lowering: Lowering, prepared: Prepared<Value, Parts>, step: Gate, next: NodeId): NodeId {
   const denied = lowering.raise(prepared, {
-    class: 'policy',
     type: 'PermissionError',
     message: `the call of \`${prepared.node.value.tool}\` is not permitted`,
-    code: 'PERMISSION_DENIED',
   });
   const permitted = [{ when: `${VERDICT}.ok == true`, to: next }];
   const judged = lowering.kit.pick(lowering.part(prepared, 'permitted'), permitted, denied);

@@ -54,9 +54,7 @@ function addRounds(l: Lowering, { agents, rounds }: Board, done: NodeId, fail: N
   const stuck = l.kit.fail(
     step('stuck'),
     {
-      class: 'semantic',
       type: 'NoProgressError',
-      code: 'REPEATED_FAILURE',
       message: `text("no agent changed the board in round ", ${ROUND_NUMBER})`,
       node: nameOf(l, working.id),
     },

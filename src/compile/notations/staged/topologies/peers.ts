@@ -95,7 +95,7 @@ function addReplied(l: Lowering, agents: readonly string[], dispatch: NodeId, do
   const finished = l.kit.set(step('done'), [set(RESULT, `${SUMMARY}.done`)], done);
   const node = nameOf(l, working.id);
   const stopped = (what: string, type: string, message: Expr): NodeId =>
-    l.kit.fail(step(what), { class: 'semantic', type, code: 'REPEATED_FAILURE', message, node }, fail);
+    l.kit.fail(step(what), { type, message, node }, fail);
   const edge = `text(${PEER}, ">", ${SUMMARY}.handoff)`;
   const chain = `join(${HANDOFFS} + [${edge}], ", ")`;
   const hops = stopped('hops', 'HopsError', `text("more than ${hopsMax(l)} handoffs: ", ${chain})`);
@@ -138,7 +138,7 @@ function addWrong(l: Lowering, agents: readonly string[], dispatch: NodeId, fail
   const reason = `text("there is no peer \`", ${SUMMARY}.handoff, ${quote(`\`; the peers are ${agents.join(', ')}`)})`;
   const given = l.kit.fail(
     step('unknown'),
-    { class: 'semantic', type: 'SchemaError', code: 'VALIDATION_FAIL', message: reason, node: nameOf(l, working.id) },
+    { type: 'SchemaError', message: reason, node: nameOf(l, working.id) },
     fail,
   );
   const again = l.kit.set(step('correct'), [set(FEEDBACK, reason), set(WRONG, `${WRONG} + 1`)], dispatch);

@@ -149,10 +149,9 @@ function addFailed(l: Lowering, { Splitter, ItemsJsonPath, MaxSplitterRetries }:
   const { spawn } = l.builder.definitions.protections;
   const message = `${Splitter} gave no JSON with a list${mostOf(spawn)} at \`${ItemsJsonPath}\` in ${1 + MaxSplitterRetries} tries`;
   const origin = `${l.prefix}${Splitter}`;
-  const failure = { class: 'semantic', type: 'SplitError', code: 'REPEATED_FAILURE', message: quote(message) } as const;
   return l.kit.set(
     { hint: `${hint}.unsplit`, origin },
-    [set('error', errorOf(failure, origin)), reject(quote(message))],
+    [set('error', errorOf({ type: 'SplitError', message: quote(message) }, origin)), reject(quote(message))],
     l.builder.failedEnd(OUTPUT),
   );
 }

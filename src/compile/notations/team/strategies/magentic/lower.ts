@@ -166,7 +166,7 @@ function addStalledOut(l: Lowering, raw: RawMagentic): NodeId {
   const message = quote(`the team could make no further progress after ${raw.MaxResetCount} new plans`);
   return l.kit.fail(
     { hint: 'manager.gaveup', origin: 'magentic:stalled' },
-    { class: 'semantic', type: 'StalledError', code: 'REPEATED_FAILURE', message, node: MANAGER },
+    { type: 'StalledError', message, node: MANAGER },
     l.builder.failedEnd(OUTPUT),
   );
 }
