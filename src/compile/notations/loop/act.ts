@@ -5,7 +5,7 @@ import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { hasOutput } from './findings.ts';
 import { toolsOf } from './intake.ts';
-import { addModel, failedTrace, idOf, stop, type Lowering } from './nodes.ts';
+import { addModel, failedTrace, idOf, part, phase, stop, type Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
 import {
   COMPRESSED,
@@ -35,7 +35,7 @@ export function addAction(l: Lowering): void {
   const strangers = `${REPLY}.toolCalls.filter(c, !(c.name in ${PLAN}.filter(s, s.tool != null).map(s, s.tool)))`;
   const diverged = (): NodeId =>
     l.kit.set(
-      { hint: 'diverged', origin: 'plan_divergence' },
+      part('plan_divergence', 'diverged'),
       [
         set(KIND, '"divergence"'),
         set(TRIGGER, '"divergence"'),
@@ -47,7 +47,7 @@ export function addAction(l: Lowering): void {
       idOf(l, 'reflection_trigger'),
     );
   const look = l.kit.pick(
-    { hint: 'action.look', origin: 'action_selection' },
+    part('action_selection', 'action.look'),
     [
       { when: `size(${REPLY}.toolCalls) == 0`, to: idOf(l, 'observation_grounding') },
       ...(planned ? [{ when: `size(${strangers}) > 0`, to: diverged() }] : []),
@@ -65,7 +65,7 @@ export function addAction(l: Lowering): void {
       append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
     ],
     next: look,
-    fail: l.kit.set({ hint: 'action.failed', origin: 'action_selection' }, [], failedTrace(l)),
+    fail: l.kit.set(part('action_selection', 'action.failed'), [], failedTrace(l)),
   });
   const pressed = addPressure(l, act);
   const ready = planned ? addReady(l, pressed) : pressed;
@@ -75,7 +75,7 @@ export function addAction(l: Lowering): void {
     set('eligible', literal([...toolsOf(loop)])),
     ...(hasOutput(loop) ? [set(UNFIT, 'false')] : []),
   ];
-  l.kit.set({ id: idOf(l, 'tool_eligibility'), origin: 'tool_eligibility' }, writes, ready);
+  l.kit.set(phase(l, 'tool_eligibility'), writes, ready);
 }
 
 /** The first node of the calls; a person's approval of a divergence leads here too. */
@@ -120,12 +120,12 @@ export function addInvocation(l: Lowering): NodeId {
 /** If no step can start, the plan is invalid. */
 function addReady(l: Lowering, next: NodeId): NodeId {
   const stuck = l.kit.set(
-    { hint: 'plan.stuck', origin: 'plan_validation' },
+    part('plan_validation', 'plan.stuck'),
     [set(PLAN_PROBLEM, `text("no step can go on; finished are ", ${FINISHED})`)],
     addRepair(l),
   );
   return l.kit.pick(
-    { hint: 'plan.ready', origin: 'tool_eligibility' },
+    part('tool_eligibility', 'plan.ready'),
     [{ when: `${STEP} == null`, to: stuck }, ...unaffordable(l)],
     next,
   );
@@ -158,5 +158,5 @@ function addPressure(l: Lowering, next: NodeId): NodeId {
     next,
   );
   const full = `size(${TALK}) > 1 && size(text(${TALK})) + size(${actionPrompt(l.loop)}) > ${chars}`;
-  return l.kit.when({ hint: 'context.look', origin: 'context_compression' }, full, dropped, next);
+  return l.kit.when(part('context_compression', 'context.look'), full, dropped, next);
 }

@@ -6,7 +6,7 @@ import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
 import type { Json } from '../../../expr/json.ts';
 import { CLOCK, EFFECT_DIMENSIONS, STEPS } from '../../lower/budget-meters.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
-import { addQuestion, failedTrace, type Lowering } from './nodes.ts';
+import { addQuestion, failedTrace, part, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import { ENDING } from './state.ts';
 import { set } from '../../lower/kit.ts';
@@ -63,7 +63,7 @@ function addStop(l: Lowering, hint: string, next: NodeId): NodeId {
   l.stops.add('BUDGET_EXHAUSTED');
   const timed = Object.values(l.loop.definitions.agentBudgets).some((own) => own.wall_clock_seconds !== undefined);
   if (timed || isExtendable(l.loop)) l.stops.add('TIMEOUT');
-  return l.kit.set({ hint: `stop:${hint}`, origin: 'budget' }, [set('error', error), set(ENDING, code)], next);
+  return l.kit.set(part('budget', `stop:${hint}`), [set('error', error), set(ENDING, code)], next);
 }
 
 /** Approval without amounts grants what the call lacks; for time, the original limit again. */

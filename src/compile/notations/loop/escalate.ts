@@ -9,7 +9,7 @@ import { addVerdictCheck } from './ground.ts';
 import type { EscalationId } from '../../../catalog/escalations.ts';
 import { changingTools } from './intake.ts';
 import { addOnward, confidenceIn } from './judge.ts';
-import { addModel, addQuestion, idOf, inWords, stop, type Lowering } from './nodes.ts';
+import { addModel, addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
 import { addRepair } from './plan.ts';
 import {
   ANSWER,
@@ -83,7 +83,7 @@ export function addEscalation(l: Lowering): void {
         ]
       : []),
   ];
-  l.kit.pick({ id: idOf(l, 'escalation_check'), origin: 'escalation_check' }, cases, final);
+  l.kit.pick(phase(l, 'escalation_check'), cases, final);
 }
 
 /** The planner reads the failure and may repair the plan. */
@@ -93,7 +93,7 @@ function addReplan(l: Lowering): NodeId {
     set(TRIGGER, 'null'),
     ...DROP_TALK,
   ];
-  return l.kit.set({ hint: 'replan', origin: 'repair' }, writes, addRepair(l));
+  return l.kit.set(part('repair', 'replan'), writes, addRepair(l));
 }
 
 /** Clears the problem of the round. */
@@ -118,15 +118,13 @@ function addReview(l: Lowering, review: Review): NodeId {
   const stopped = stop(l, ends, type, `text(${PROBLEM} == null ? "The answer was not approved." : ${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;
   const approved = l.kit.set(
-    { hint: `${about}.approved`, origin: 'escalation_check' },
+    part('escalation_check', `${about}.approved`),
     [
       set(REVIEWED, `${HEARD}.by`),
       set(STATUS, `${STATUS} == "conflict" && ${ANSWER} != null ? "complete" : ${STATUS}`),
       ...CLEARED,
     ],
-    spoken.length === 0
-      ? addOnward(l)
-      : l.kit.pick({ hint: `${about}.spoken`, origin: 'escalation_check' }, spoken, addOnward(l)),
+    spoken.length === 0 ? addOnward(l) : l.kit.pick(part('escalation_check', `${about}.spoken`), spoken, addOnward(l)),
   );
   return addQuestion(l, {
     hint: `${about}.ask`,
@@ -150,7 +148,7 @@ function addConflict(l: Lowering): NodeId {
     type: 'SourceConflict',
   } as const;
   return l.kit.when(
-    { hint: 'conflict', origin: 'escalation_check' },
+    part('escalation_check', 'conflict'),
     `${ANSWER} == null`,
     addReview(l, { ...review, approvable: false }),
     addReview(l, review),
@@ -168,12 +166,12 @@ function addDoubt(l: Lowering): NodeId {
   });
   if (loop.escalation.safer === null) return person;
   const judged = l.kit.pick(
-    { hint: 'safer.judge', origin: 'escalation_check' },
+    part('escalation_check', 'safer.judge'),
     [
       {
         when: `${UNFOUNDED} == null && safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
         to: l.kit.set(
-          { hint: 'safer.sure', origin: 'escalation_check' },
+          part('escalation_check', 'safer.sure'),
           [set(SCORE, 'safer.confidence'), ...CLEARED],
           addOnward(l),
         ),
@@ -220,7 +218,7 @@ function addSaferAnswer(l: Lowering, person: NodeId): NodeId {
 function addDivergence(l: Lowering): NodeId {
   const stopped = stop(l, 'REVIEW_REQUIRED', 'PlanDivergence', `text(${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;
-  const go = l.kit.set({ hint: 'divergence.approved', origin: 'escalation_check' }, CLEARED, addInvocation(l));
+  const go = l.kit.set(part('escalation_check', 'divergence.approved'), CLEARED, addInvocation(l));
   return addQuestion(l, {
     hint: 'divergence.ask',
     row: 'high_impact_mutation',
@@ -273,7 +271,7 @@ function addRemark(l: Lowering, about: string): NodeId {
   });
   const heard = append(TOLD, { turn: TURN, text: words });
   return l.kit.set(
-    { hint: `${about}.told`, origin: 'ask_user' },
+    part('ask_user', `${about}.told`),
     [said, heard, set(REPAIRS, '0'), ...CLEARED],
     idOf(l, 'tool_eligibility'),
   );

@@ -26,7 +26,7 @@ import {
 import { set } from '../../lower/kit.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { Definitions } from '../../document/definitions.ts';
-import type { Lowering } from './nodes.ts';
+import { part, type Lowering } from './nodes.ts';
 
 export interface Finding {
   readonly when: Expr;
@@ -153,27 +153,24 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
   if (schema === null) return next;
   const unfit = (reason: Expr): Expr => `text("the answer does not fit the output schema: ", ${reason})`;
   const broken = l.kit.set(
-    { hint: 'output.broken', origin: 'validation_check' },
+    part('validation_check', 'output.broken'),
     [set(KIND, quote('criteria')), set(PROBLEM, unfit('error.message')), set(UNFIT, 'true'), set('error', 'null')],
     next,
   );
-  const check = l.kit.check(
-    { hint: 'output', origin: 'validation_check' },
-    {
-      check: 'policy:output',
-      input: { schema: literal(schema), answer: ANSWER, said: SAID },
-      writes: [
-        set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
-        set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
-        set(UNFIT, 'it.ok != true'),
-        set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
-      ],
-      next,
-      fail: broken,
-    },
-  );
+  const check = l.kit.check(part('validation_check', 'output'), {
+    check: 'policy:output',
+    input: { schema: literal(schema), answer: ANSWER, said: SAID },
+    writes: [
+      set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
+      set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
+      set(UNFIT, 'it.ok != true'),
+      set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
+    ],
+    next,
+    fail: broken,
+  });
   const due = `${KIND} == null && ${outputDue(l.loop, offered)}`;
-  return l.kit.when({ hint: 'output.look', origin: 'validation_check' }, due, check, next);
+  return l.kit.when(part('validation_check', 'output.look'), due, check, next);
 }
 
 /** The answer must fit the schema. In a plan, only the result of the last step must. */

@@ -7,7 +7,7 @@ import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { BIND_CHECK, DEEDS_CHECK, GROUNDING_CHECK, REFERS, groundingInput } from '../../lower/agent-turn/grounding.ts';
 import { changingTools, toolsOf } from './intake.ts';
-import { idOf, type Lowering } from './nodes.ts';
+import { idOf, part, phase, type Lowering } from './nodes.ts';
 import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './findings.ts';
 import {
   ANSWER,
@@ -38,14 +38,10 @@ const ACTED = `size(${REPLY}.toolCalls) > 0`;
 
 export function addGrounding(l: Lowering): void {
   const validate = idOf(l, 'validation_check');
-  const structured = l.kit.set(
-    { hint: 'answer.structured', origin: 'state_update' },
-    [set(ANSWER, STATED_ANSWER)],
-    validate,
-  );
-  const plain = l.kit.set({ hint: 'answer.plain', origin: 'state_update' }, [set(ANSWER, SAID)], validate);
+  const structured = l.kit.set(part('state_update', 'answer.structured'), [set(ANSWER, STATED_ANSWER)], validate);
+  const plain = l.kit.set(part('state_update', 'answer.plain'), [set(ANSWER, SAID)], validate);
   const stored = l.kit.pick(
-    { hint: 'answer', origin: 'state_update' },
+    part('state_update', 'answer'),
     [
       { when: `${STATUS} == "acting"`, to: validate },
       { when: STATED, to: structured },
@@ -58,7 +54,7 @@ export function addGrounding(l: Lowering): void {
     set(STATUS, status),
     set(REPAIRS, `${ACTED} && size(${MISSED}) == 0 ? 0 : ${REPAIRS}`),
   ];
-  const updated = l.kit.set({ id: idOf(l, 'state_update'), origin: 'state_update' }, update, stored);
+  const updated = l.kit.set(phase(l, 'state_update'), update, stored);
   const judged = addGroundingCheck(l, {
     hint: 'grounding.judge',
     origin: 'observation_grounding',
@@ -71,12 +67,12 @@ export function addGrounding(l: Lowering): void {
   });
   const result = addResultCheck(l, judged);
   const respelt = l.kit.set(
-    { hint: 'said.respelt', origin: 'observation_grounding' },
+    part('observation_grounding', 'said.respelt'),
     [{ ...set(SAID, SPELT), path: ['status'] }],
     result,
   );
   const look = l.kit.pick(
-    { hint: 'grounding.look', origin: 'observation_grounding' },
+    part('observation_grounding', 'grounding.look'),
     [
       { when: ACTED, to: updated },
       { when: MISSPELT, to: respelt },
@@ -85,7 +81,7 @@ export function addGrounding(l: Lowering): void {
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
   const ground = l.kit.set(
-    { hint: 'grounding.reply', origin: 'observation_grounding' },
+    part('observation_grounding', 'grounding.reply'),
     [
       { slot: SAID, mode: 'reply', value: `${REPLY}.text` },
       set(MISSED, missed),
@@ -101,54 +97,48 @@ export function addGrounding(l: Lowering): void {
 function addBinding(l: Lowering, next: NodeId): void {
   const { values } = l.loop.grounding;
   const origin = 'observation_grounding';
-  const bind = l.kit.check(
-    { hint: 'bind', origin },
-    {
-      check: BIND_CHECK,
-      input: {
-        text: `${REPLY}.text`,
-        observations: OBSERVATIONS,
-        bound: String(values === 'bound'),
-        told: `[${GOAL}, input, ${TOLD}]`,
-      },
-      writes: [setField(REPLY, ['text'], 'it.text'), set(UNBOUND, 'it.ok == true ? null : it.reason')],
-      next,
-      fail: l.kit.set({ hint: 'bind.broken', origin }, [set('error', 'null')], next),
+  const bind = l.kit.check(part(origin, 'bind'), {
+    check: BIND_CHECK,
+    input: {
+      text: `${REPLY}.text`,
+      observations: OBSERVATIONS,
+      bound: String(values === 'bound'),
+      told: `[${GOAL}, input, ${TOLD}]`,
     },
-  );
+    writes: [setField(REPLY, ['text'], 'it.text'), set(UNBOUND, 'it.ok == true ? null : it.reason')],
+    next,
+    fail: l.kit.set(part(origin, 'bind.broken'), [set('error', 'null')], next),
+  });
   const when = values === 'bound' ? `!(${ACTED})` : `!(${ACTED}) && ${REFERS}`;
-  const look = l.kit.when({ hint: 'bind.look', origin }, when, bind, next);
+  const look = l.kit.when(part(origin, 'bind.look'), when, bind, next);
   l.kit.set({ id: idOf(l, 'observation_grounding'), origin }, [set(UNBOUND, 'null')], look);
 }
 
 /** An answer that announces, asks or apologises is not a result. A question in plain text becomes a question to a person. */
 function addResultCheck(l: Lowering, next: NodeId): NodeId {
   const asked = l.kit.set(
-    { hint: 'result.asked', origin: 'observation_grounding' },
+    part('observation_grounding', 'result.asked'),
     [set(SAID, `{"status": "missing_info", "question": ${SAID}}`), set(NO_RESULT, 'null')],
     next,
   );
   const look = l.kit.when(
-    { hint: 'result.look', origin: 'observation_grounding' },
+    part('observation_grounding', 'result.look'),
     `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${SAID}) == string`,
     asked,
     next,
   );
-  return l.kit.check(
-    { hint: 'result', origin: 'observation_grounding' },
-    {
-      check: 'policy:result',
-      input: {
-        answer: `type(${SAID}) == string ? ${SAID} : ${STATED} && ${SAID}.status == "complete" ? ${SAID}.answer : null`,
-        ...(l.loop.planner !== null || changingTools(l.loop).length === 0
-          ? {}
-          : { undone: `!${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...changingTools(l.loop)])})` }),
-      },
-      writes: [set(NO_RESULT, 'it.ok == true ? null : it')],
-      next: look,
-      fail: l.kit.set({ hint: 'result.broken', origin: 'observation_grounding' }, [set('error', 'null')], next),
+  return l.kit.check(part('observation_grounding', 'result'), {
+    check: 'policy:result',
+    input: {
+      answer: `type(${SAID}) == string ? ${SAID} : ${STATED} && ${SAID}.status == "complete" ? ${SAID}.answer : null`,
+      ...(l.loop.planner !== null || changingTools(l.loop).length === 0
+        ? {}
+        : { undone: `!${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...changingTools(l.loop)])})` }),
     },
-  );
+    writes: [set(NO_RESULT, 'it.ok == true ? null : it')],
+    next: look,
+    fail: l.kit.set(part('observation_grounding', 'result.broken'), [set('error', 'null')], next),
+  });
 }
 
 /** Finds an action that the task asks for and that no successful call performed. Tools that only read perform none. */
@@ -156,25 +146,22 @@ export function addDeedsCheck(l: Lowering, next: NodeId): NodeId {
   const { loop } = l;
   if (changingTools(loop).length === 0 || !loop.grounding.claims) return next;
   const origin = 'final_response';
-  return l.kit.check(
-    { hint: 'deeds', origin },
-    {
-      check: DEEDS_CHECK,
-      input: {
-        tools: literal([...toolsOf(loop)]),
-        goal: GOAL,
-        input: 'input',
-        heard: TOLD,
-        criteria: literal([...loop.criteria]),
-        answer: `[${RESULTS}.map(r, r.answer), ${ANSWER}]`,
-        observations: OBSERVATIONS,
-        planned: String(loop.planner !== null),
-      },
-      writes: [set(UNDONE, 'it.ok == true ? null : it.reason')],
-      next,
-      fail: l.kit.set({ hint: 'deeds.broken', origin }, [set('error', 'null')], next),
+  return l.kit.check(part(origin, 'deeds'), {
+    check: DEEDS_CHECK,
+    input: {
+      tools: literal([...toolsOf(loop)]),
+      goal: GOAL,
+      input: 'input',
+      heard: TOLD,
+      criteria: literal([...loop.criteria]),
+      answer: `[${RESULTS}.map(r, r.answer), ${ANSWER}]`,
+      observations: OBSERVATIONS,
+      planned: String(loop.planner !== null),
     },
-  );
+    writes: [set(UNDONE, 'it.ok == true ? null : it.reason')],
+    next,
+    fail: l.kit.set(part(origin, 'deeds.broken'), [set('error', 'null')], next),
+  });
 }
 
 export interface Checked {
@@ -198,7 +185,7 @@ export function addGroundingCheck(
 ): NodeId {
   const { loop } = l;
   const broken = l.kit.set(
-    { hint: `${hint}.broken`, origin },
+    part(origin, `${hint}.broken`),
     [set(into, `text("the grounding of ${what} cannot be checked: ", error.message)`), set('error', 'null')],
     next,
   );

@@ -5,7 +5,7 @@ import { literal, object, quote } from '../../expressions/cel-text.ts';
 import type { MemoryDef } from '../../document/memory.ts';
 import { strictly, withInputFields } from '../../expressions/reads.ts';
 import { OPEN, templateToExpr } from '../../expressions/template.ts';
-import { addQuestion, idOf, inWords, stop, type Lowering } from './nodes.ts';
+import { addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import { BUDGET, GOAL, HEARD, INTENT, LACKING, RECALLED, SCOPE, initialState } from './state.ts';
 import { set } from '../../lower/kit.ts';
@@ -15,7 +15,7 @@ import { readInput } from '../../lower/memory/checks.ts';
 export function addIntake(l: Lowering): NodeId {
   const { builder, loop } = l;
   const state = l.kit.set(
-    { id: idOf(l, 'state_init'), origin: 'state_init' },
+    phase(l, 'state_init'),
     initialState(),
     loop.memory === null ? idOf(l, 'plan_selection') : addRecall(l, loop.memory),
   );
@@ -25,11 +25,7 @@ export function addIntake(l: Lowering): NodeId {
     ['tools', literal([...toolsOf(loop)])],
     ['profile', literal(loop.profile)],
   ]);
-  const scoped = l.kit.set(
-    { id: idOf(l, 'scope_resolution'), origin: 'scope_resolution' },
-    [set(SCOPE, scope)],
-    policy,
-  );
+  const scoped = l.kit.set(phase(l, 'scope_resolution'), [set(SCOPE, scope)], policy);
   const meant = loop.intents.length === 0 ? scoped : addIntents(l, scoped);
   const whole = loop.requires.length === 0 ? meant : addRequired(l, meant);
   const guarded = builder.fresh('goal.guards');
@@ -37,7 +33,7 @@ export function addIntake(l: Lowering): NodeId {
   const goal = loop.goal === null ? 'text(input)' : goalOf(loop.goal);
   const lacking = `cel.bind(given, jsonIn(text(input)), ${literal([...loop.requires])}.filter(r, given == null || given[r] == null))`;
   const writes = [set(GOAL, goal), ...(loop.requires.length === 0 ? [] : [set(LACKING, lacking)])];
-  return l.kit.set({ id: idOf(l, 'goal_intake'), origin: 'goal_intake' }, writes, safe);
+  return l.kit.set(phase(l, 'goal_intake'), writes, safe);
 }
 
 /** The goal as text, with the values of the input that it names. */
@@ -48,26 +44,19 @@ function goalOf(goal: string): Expr {
 /** Reads memory before the plan. If that fails, the run goes on without it. */
 function addRecall(l: Lowering, memory: MemoryDef): NodeId {
   const plan = idOf(l, 'plan_selection');
-  const lost = l.kit.set({ hint: 'recall.failed', origin: 'state_init' }, [set('error', 'null')], plan);
-  return l.kit.check(
-    { hint: 'recall', origin: 'state_init' },
-    {
-      check: 'memory.read',
-      input: readInput(l.loop.executor, memory, GOAL),
-      into: RECALLED,
-      next: plan,
-      fail: lost,
-    },
-  );
+  const lost = l.kit.set(part('state_init', 'recall.failed'), [set('error', 'null')], plan);
+  return l.kit.check(part('state_init', 'recall'), {
+    check: 'memory.read',
+    input: readInput(l.loop.executor, memory, GOAL),
+    into: RECALLED,
+    next: plan,
+    fail: lost,
+  });
 }
 
 export function addBudgetAssign(l: Lowering): NodeId {
   const budget = literal(JSON.parse(JSON.stringify(l.loop.definitions.budgets ?? {})) as { [field: string]: number });
-  return l.kit.set(
-    { id: idOf(l, 'budget_assign'), origin: 'budget_assign' },
-    [set(BUDGET, budget)],
-    idOf(l, 'tool_eligibility'),
-  );
+  return l.kit.set(phase(l, 'budget_assign'), [set(BUDGET, budget)], idOf(l, 'tool_eligibility'));
 }
 
 export function toolsOf(loop: Loop): readonly string[] {
@@ -104,7 +93,7 @@ function addRequired(l: Lowering, next: NodeId): NodeId {
   const said = `(type(${HEARD}.edit) == map ? ${HEARD}.edit : ${HEARD}.text == null ? null : jsonIn(${HEARD}.text))`;
   const left = `cel.bind(given, ${said}, given == null ? [] : ${LACKING}.filter(r, given[r] == null))`;
   const told = l.kit.set(
-    { hint: 'goal.told', origin: 'goal_intake' },
+    part('goal_intake', 'goal.told'),
     [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`), set(LACKING, left)],
     whole,
   );
@@ -133,7 +122,7 @@ function addIntents(l: Lowering, next: NodeId): NodeId {
   const stopped = stop(l, 'AMBIGUOUS_INTENT', 'AmbiguousGoal', `text("The goal can mean: ", join(${INTENT}, ", "))`);
   const choose = (id: string): NodeId =>
     l.kit.set(
-      { hint: `intent.${id}`, origin: 'classify_intent' },
+      part('classify_intent', `intent.${id}`),
       [set(INTENT, literal([id])), set(GOAL, `text(${GOAL}, ${quote(`\nMeant is: ${id}`)})`)],
       next,
     );
@@ -155,6 +144,6 @@ function addIntents(l: Lowering, next: NodeId): NodeId {
         otherwise: stopped,
       })
     : stopped;
-  const judged = l.kit.when({ hint: 'intent.judge', origin: 'classify_intent' }, `size(${INTENT}) > 1`, ask, next);
+  const judged = l.kit.when(part('classify_intent', 'intent.judge'), `size(${INTENT}) > 1`, ask, next);
   return l.kit.set({ id: builder.idOf('classify_intent'), origin: 'classify_intent' }, [set(INTENT, readings)], judged);
 }

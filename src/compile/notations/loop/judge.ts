@@ -6,7 +6,7 @@ import { quote } from '../../expressions/cel-text.ts';
 import { GIVEN, addOutputCheck, chosen, contested, findings, hasOutput, offered, outputDue } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
-import { addModel, failedTrace, idOf, type Lowering } from './nodes.ts';
+import { addModel, failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import {
   ANSWER,
@@ -43,7 +43,7 @@ export function addJudgement(l: Lowering): void {
   addTermination(l);
   const reflect = addReflection(l);
   const late = l.kit.set(
-    { hint: 'confidence', origin: 'validation_check' },
+    part('validation_check', 'confidence'),
     [
       set(
         KIND,
@@ -74,7 +74,7 @@ export function addJudgement(l: Lowering): void {
     set(SCORE, `type(${SAID}) == map ? ${confidenceIn(`${SAID}.confidence`)} : null`),
   ];
   const next = staged ? addOutputCheck(l, offered(l.loop), verified) : reflect;
-  l.kit.set({ id: idOf(l, 'validation_check'), origin: 'validation_check' }, writes, next);
+  l.kit.set(phase(l, 'validation_check'), writes, next);
 }
 
 /** The verifier's verdict replaces the agent's own confidence. The verdict is checked against the observations too. */
@@ -82,7 +82,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
   const unfounded = l.loop.grounding.onViolation === 'mark' ? 'false' : `${UNFOUNDED} != null`;
   const heard = l.kit.set(
-    { hint: 'verifier.heard', origin: 'validation_check' },
+    part('validation_check', 'verifier.heard'),
     [
       set(KIND, `${unfounded} ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
       set(
@@ -108,21 +108,16 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     writes: [{ slot: VERDICT, mode: 'object', value: 'it.text' }],
     next: checked,
     unfit: l.kit.set(
-      { hint: 'verifier.unfit', origin: 'validation_check' },
+      part('validation_check', 'verifier.unfit'),
       [
         set(VERDICT, `{"ok": false, "problem": text("the verdict cannot be read: ", error.message)}`),
         set('error', 'null'),
       ],
       heard,
     ),
-    fail: l.kit.set({ hint: 'verifier.failed', origin: 'validation_check' }, [], failedTrace(l)),
+    fail: l.kit.set(part('validation_check', 'verifier.failed'), [], failedTrace(l)),
   });
-  return l.kit.when(
-    { hint: 'verifier.look', origin: 'validation_check' },
-    `${KIND} == null && ${offered(l.loop)}`,
-    id,
-    next,
-  );
+  return l.kit.when(part('validation_check', 'verifier.look'), `${KIND} == null && ${offered(l.loop)}`, id, next);
 }
 
 /** An unsupported verdict is repeated, as often as an agent may repair its answer. */
@@ -130,7 +125,7 @@ function addSecondLook(l: Lowering, verifier: NodeId, heard: NodeId): NodeId {
   const { loop } = l;
   const meter = l.kit.visits('verdict.repairs', loop.reflection.repairs, heard, 'reflection.repairs');
   const again = l.kit.set({ hint: 'verifier.again', origin: 'validation_check', charges: [meter] }, [], verifier);
-  return l.kit.when({ hint: 'verifier.sound', origin: 'validation_check' }, `${UNFOUNDED} != null`, again, heard);
+  return l.kit.when(part('validation_check', 'verifier.sound'), `${UNFOUNDED} != null`, again, heard);
 }
 
 function confidenceKind({ confidence }: Loop): Expr {
@@ -155,25 +150,21 @@ function addReflection(l: Lowering): NodeId {
   const { loop } = l;
   const { reflection, grounding } = loop;
   const on = idOf(l, 'termination_check');
-  const triggered = l.kit.set({ hint: 'triggered', origin: 'reflection_trigger' }, [set(TRIGGER, KIND)], on);
-  const passed = l.kit.set(
-    { hint: 'sound', origin: 'reflection_trigger' },
-    [set(KIND, 'null'), set(PROBLEM, 'null')],
-    on,
-  );
-  const again = l.kit.set({ hint: 'repair.tool', origin: 'reflection_trigger' }, [set(REPAIRS, ONE_MORE_REPAIR)], on);
+  const triggered = l.kit.set(part('reflection_trigger', 'triggered'), [set(TRIGGER, KIND)], on);
+  const passed = l.kit.set(part('reflection_trigger', 'sound'), [set(KIND, 'null'), set(PROBLEM, 'null')], on);
+  const again = l.kit.set(part('reflection_trigger', 'repair.tool'), [set(REPAIRS, ONE_MORE_REPAIR)], on);
   const told = append(TALK, {
     role: quote('user'),
     content: `text("This is not acceptable: ", ${PROBLEM}, ". Correct it.")`,
   });
   const mend = l.kit.set(
-    { hint: 'repair.answer', origin: 'reflection_trigger' },
+    part('reflection_trigger', 'repair.answer'),
     [set(REPAIRS, ONE_MORE_REPAIR), set(STATUS, '"repair"'), told],
     on,
   );
   const room = `${REPAIRS} < ${reflection.repairs}`;
   return l.kit.pick(
-    { id: idOf(l, 'reflection_trigger'), origin: 'reflection_trigger' },
+    phase(l, 'reflection_trigger'),
     [
       { when: `${TRIGGER} != null`, to: on },
       { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
@@ -225,7 +216,7 @@ function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, 
   const { loop } = l;
   const on = idOf(l, 'termination_check');
   const noted = l.kit.set(
-    { hint: `reflect.${kind}.noted`, origin: 'reflection_trigger' },
+    part('reflection_trigger', `reflect.${kind}.noted`),
     [
       set(counter, `${counter} + 1`),
       set(STATUS, '"repair"'),
@@ -250,7 +241,7 @@ function addTermination(l: Lowering): void {
   const round = idOf(l, 'tool_eligibility');
   const escalate = idOf(l, 'escalation_check');
   l.kit.pick(
-    { id: idOf(l, 'termination_check'), origin: 'termination_check' },
+    phase(l, 'termination_check'),
     [
       { when: `${TRIGGER} != null`, to: escalate },
       { when: `${STATUS} in ["acting", "repair"]`, to: round },
@@ -264,14 +255,14 @@ function addTermination(l: Lowering): void {
 export function addOnward(l: Lowering): NodeId {
   const final = idOf(l, 'final_response');
   const cases = stepCases(l);
-  return cases.length === 0 ? final : l.kit.pick({ hint: 'onward', origin: 'escalation_check' }, cases, final);
+  return cases.length === 0 ? final : l.kit.pick(part('escalation_check', 'onward'), cases, final);
 }
 
 /** A step is done and is not the last one. */
 function stepCases(l: Lowering): readonly Case[] {
   if (l.loop.planner === null) return [];
   const next = l.kit.set(
-    { hint: 'step.done', origin: 'termination_check' },
+    part('termination_check', 'step.done'),
     [
       append(FINISHED, `${STEP}.id`),
       append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),

@@ -17,7 +17,7 @@ import { withFreeReplies } from './findings.ts';
 import { addDeedsCheck, addGrounding } from './ground.ts';
 import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
-import { failedTrace, idOf, type Lowering } from './nodes.ts';
+import { failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
 import { addPlan } from './plan.ts';
 import type { Loop } from './settle.ts';
 import {
@@ -137,7 +137,7 @@ const CITED: Expr = `type(${SAID}) == map && type(${SAID}.citations) == list ? $
 function addFinish(l: Lowering): void {
   const { kit, builder } = l;
   const ends = kit.when(
-    { hint: 'terminate', origin: 'terminate' },
+    part('terminate', 'terminate'),
     `${ENDING} == "PARTIAL_SUCCESS"`,
     builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }),
     builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }),
@@ -150,19 +150,19 @@ function addFinish(l: Lowering): void {
       ['open', KIND],
     ]),
   );
-  const trace = kit.set({ id: idOf(l, 'trace_logging'), origin: 'trace_logging' }, [record], ends);
+  const trace = kit.set(phase(l, 'trace_logging'), [record], ends);
   // Failed runs have their own last phase: a certificate must not take a failure for the shortest path to success.
   const stops = [...l.stops].map((code) => ({
     when: `${ENDING} == ${quote(code)}`,
     to: builder.end({ state: 'failed', code }),
   }));
-  const failed = kit.pick({ hint: 'terminate.failed', origin: 'terminate' }, stops, builder.failedEnd());
+  const failed = kit.pick(part('terminate', 'terminate.failed'), stops, builder.failedEnd());
   // A refused answer is never the output.
   const rejected = `${ANSWER} == null || ${ANSWER} == "" ? null : {"text": text(${ANSWER}), "reasons": error == null ? [] : [error.message]}`;
   kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record, set(REJECTED, rejected)], failed);
   const reason = partialReason(l.loop);
   const judged = kit.set(
-    { hint: 'final.judged', origin: 'final_response' },
+    part('final_response', 'final.judged'),
     [
       set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`),
       set(REASON, reason),
@@ -170,11 +170,7 @@ function addFinish(l: Lowering): void {
     ],
     addMemoryWrite(l, trace),
   );
-  kit.set(
-    { id: idOf(l, 'final_response'), origin: 'final_response' },
-    [set(FINAL, object([['citations', CITED]]))],
-    addDeedsCheck(l, judged),
-  );
+  kit.set(phase(l, 'final_response'), [set(FINAL, object([['citations', CITED]]))], addDeedsCheck(l, judged));
 }
 
 /** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer settles all but the first. */
@@ -217,7 +213,7 @@ function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
       effect,
       into: 'remembered',
       next: trace,
-      fail: kit.set({ hint: 'memory.failed', origin: 'memory_write' }, [set('error', 'null')], trace),
+      fail: kit.set(part('memory_write', 'memory.failed'), [set('error', 'null')], trace),
     },
   );
 }

@@ -71,7 +71,7 @@ export function inWords(name: string): Choice {
 export function addQuestion({ kit, loop }: Lowering, question: Question): NodeId {
   const { hint, charges, ways, otherwise, ...asked } = question;
   const { about, row } = asked;
-  const decided = kit.decide({ hint: `${about}.decided`, origin: about }, HEARD, ways, otherwise);
+  const decided = kit.decide(part(about, `${about}.decided`), HEARD, ways, otherwise);
   return kit.ask(
     { hint, origin: about, charges },
     {
@@ -99,7 +99,7 @@ export function stop(
   l.stops.add(code);
   const error = errorOf({ class: kind, type, message, code }, l.loop.id);
   return l.kit.set(
-    { hint: `stop:${code}`, origin: 'escalation_check' },
+    part('escalation_check', `stop:${code}`),
     [set('error', error), set(ENDING, quote(code))],
     failedTrace(l),
   );
@@ -108,6 +108,16 @@ export function stop(
 /** The last phase of a run that fails. */
 export function failedTrace({ builder }: Lowering): NodeId {
   return builder.idOf('trace_logging.failed');
+}
+
+/** The step of the node of a phase. */
+export function phase(l: Lowering, name: Phase): Step {
+  return { id: idOf(l, name), origin: name };
+}
+
+/** The step of a further node of a phase. */
+export function part(origin: string, hint: string): Step {
+  return { hint, origin };
 }
 
 /** The node of a phase. */

@@ -9,7 +9,7 @@ import { literal } from '../../expressions/cel-text.ts';
 import { addGroundingCheck } from './ground.ts';
 import { mayAsk } from '../../document/boundary.ts';
 import { changingTools, toolsOf } from './intake.ts';
-import { addModel, addQuestion, failedTrace, idOf, inWords, stop, type Lowering } from './nodes.ts';
+import { addModel, addQuestion, failedTrace, idOf, inWords, part, stop, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
 import {
   DRAFTS,
@@ -43,7 +43,7 @@ export function addPlan(l: Lowering): void {
     return;
   }
   const accepted = l.kit.set(
-    { hint: 'plan.accept', origin: 'plan_validation' },
+    part('plan_validation', 'plan.accept'),
     [
       set(PLAN, `${DRAFT}.steps`),
       set(PLAN_PROBLEM, 'null'),
@@ -59,14 +59,14 @@ export function addPlan(l: Lowering): void {
     { id: builder.idOf('plan_validation'), origin: 'plan_validation' },
     [set(PLAN_PROBLEM, problem(loop)), set(VIOLATION, 'null')],
     l.kit.when(
-      { hint: 'plan.look', origin: 'plan_validation' },
+      part('plan_validation', 'plan.look'),
       `type(${DRAFT}) == map && ${DRAFT}.status != null`,
       addWordsCheck(l, judged),
       judged,
     ),
   );
   const ordered = l.kit.set(
-    { hint: 'plan.order', origin: 'plan_validation' },
+    part('plan_validation', 'plan.order'),
     [set(DRAFTS, `${DRAFTS} + 1`), set(STUCK, stuck(loop.plan.stepsMax))],
     validated,
   );
@@ -78,19 +78,15 @@ export function addPlan(l: Lowering): void {
     input: { prompt: planPrompt(loop), messages: evidenceMessages() },
     writes: [{ slot: DRAFT, mode: 'object', value: 'it.text' }],
     next: ordered,
-    fail: l.kit.set({ hint: 'plan.failed', origin: 'plan_selection' }, [], failedTrace(l)),
+    fail: l.kit.set(part('plan_selection', 'plan.failed'), [], failedTrace(l)),
   });
 }
 
 /** Sends the draft on: back to the planner, to a person, to its end, or to `agreed`. */
 function addJudgement(l: Lowering, begin: NodeId, agreed: NodeId): NodeId {
-  const unfounded = l.kit.set(
-    { hint: 'plan.unfounded', origin: 'plan_validation' },
-    [set(PLAN_PROBLEM, VIOLATION)],
-    addRepair(l),
-  );
+  const unfounded = l.kit.set(part('plan_validation', 'plan.unfounded'), [set(PLAN_PROBLEM, VIOLATION)], addRepair(l));
   return l.kit.pick(
-    { hint: 'plan.judge', origin: 'plan_validation' },
+    part('plan_validation', 'plan.judge'),
     [
       ...(l.loop.grounding.onViolation === 'mark' ? [] : [{ when: `${VIOLATION} != null`, to: unfounded }]),
       {
@@ -160,23 +156,14 @@ function addApproval(l: Lowering, next: NodeId): NodeId {
 
 /** The plan of a person takes the place of the draft. If it is not valid, the planner makes another. */
 function addEdited(l: Lowering, next: NodeId): NodeId {
-  const valid = l.kit.when(
-    { hint: 'plan.edited.judge', origin: 'plan_validation' },
-    `${PLAN_PROBLEM} == null`,
-    next,
-    addRepair(l),
-  );
-  const checked = l.kit.set(
-    { hint: 'plan.edited.check', origin: 'plan_validation' },
-    [set(PLAN_PROBLEM, problem(l.loop))],
-    valid,
-  );
+  const valid = l.kit.when(part('plan_validation', 'plan.edited.judge'), `${PLAN_PROBLEM} == null`, next, addRepair(l));
+  const checked = l.kit.set(part('plan_validation', 'plan.edited.check'), [set(PLAN_PROBLEM, problem(l.loop))], valid);
   const ordered = l.kit.set(
-    { hint: 'plan.edited.order', origin: 'plan_validation' },
+    part('plan_validation', 'plan.edited.order'),
     [set(STUCK, stuck(l.loop.plan.stepsMax))],
     checked,
   );
-  return l.kit.set({ hint: 'plan.edited', origin: 'plan_validation' }, [set(DRAFT, `${HEARD}.edit`)], ordered);
+  return l.kit.set(part('plan_validation', 'plan.edited'), [set(DRAFT, `${HEARD}.edit`)], ordered);
 }
 
 /** A plan as a person may write it. */
@@ -194,7 +181,7 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
   const { escalation, definitions, planner } = l.loop;
   if (!escalation.people || !mayAsk(definitions, planner ?? l.loop.executor)) return stopped;
   const told = l.kit.set(
-    { hint: 'plan.told', origin: 'ask_user' },
+    part('ask_user', 'plan.told'),
     [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
     again,
   );
