@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { compile, createEngine, openMemory } from '../../src/index.ts';
+import { compile, createEngine, openMemory, openSqlite } from '../../src/index.ts';
+import { readRun } from '../../src/runtime/journal/read.ts';
 import type { CompiledFlow } from '../../src/index.ts';
 
 const { flow: gate } = compile({
@@ -26,6 +27,25 @@ test('an answer that another process took is heard of, and the run is followed t
   await there.answer(question?.id as string, { choice: 'approve', by: 'ann' });
   await following;
   expect(heard.at(-1)).toBe('run.ended');
+  await here.close();
+  await there.close();
+});
+
+test('a reader that begins inside an append of another process gets the rest of it', async () => {
+  const journal = join(folder(), 'runs.db');
+  const here = createEngine({ journal });
+  const there = createEngine({ journal });
+  const run = await here.start(gate as CompiledFlow, { run: 'watched' });
+  await here.wait(run);
+  const heard: number[] = [];
+  const following = (async () => {
+    for await (const { seq } of here.events(run, { after: 4 })) heard.push(seq);
+  })();
+  const [question] = await there.approvals(run);
+  await there.answer(question?.id as string, { choice: 'approve', by: 'ann' });
+  await following;
+  const { events } = await readRun(openSqlite(journal).journal, run);
+  expect(heard).toEqual(events.map(({ seq }) => seq).filter((seq) => seq > 4));
   await here.close();
   await there.close();
 });

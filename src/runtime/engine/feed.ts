@@ -59,7 +59,7 @@ export class Feed implements TextListeners {
   /** Aborting the signal and calling `return` end the reader at once, also while it waits for an event. */
   follow(journal: Journal, run: RunId, options: FollowOptions): AsyncIterableIterator<ChainedEvent | Delta> {
     const { after, deltas, signal } = options;
-    const reader: Reader = { queue: [], deltas, seen: after, ended: false, wake: () => undefined };
+    const reader: Reader = { queue: [], deltas, seen: after, read: 0, ended: false, wake: () => undefined };
     return untilStopped(this.#read(journal, run, options.live, reader), signal, () => {
       reader.ended = true;
       reader.queue.length = 0;
@@ -80,6 +80,7 @@ export class Feed implements TextListeners {
       let state: RunState | null = null;
       for (const event of (await streamRun(journal, run)).events) {
         state = evolve(state, event);
+        reader.read = event.seq;
         if (event.seq <= reader.seen) continue;
         reader.seen = event.seq;
         yield event;
@@ -95,8 +96,10 @@ export class Feed implements TextListeners {
 interface Reader {
   readonly queue: (ChainedEvent | Delta)[];
   readonly deltas: boolean;
-  /** The last event that was yielded. */
+  /** The last event that was yielded, or after which the reader begins. */
   seen: number;
+  /** The last event that was read. It is the last one of its append whenever the queue is empty. */
+  read: number;
   ended: boolean;
   wake: () => void;
 }
@@ -112,16 +115,17 @@ async function* liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncG
       if (entry.seq <= reader.seen) continue;
       if (entry.seq > reader.seen + 1) {
         // Another process committed the events between.
-        queue.unshift(...(await eventsAfter(journal, run, reader.seen)));
+        queue.unshift(...(await newEvents(journal, run, reader)));
         continue;
       }
+      reader.read = entry.seq;
       reader.seen = entry.seq;
       yield entry;
       if (entry.type === 'run.ended') return;
     }
     if (reader.ended) return;
     await woken(reader);
-    if (queue.length === 0 && !reader.ended) queue.push(...(await eventsAfter(journal, run, reader.seen)));
+    if (queue.length === 0 && !reader.ended) queue.push(...(await newEvents(journal, run, reader)));
   }
 }
 
@@ -171,11 +175,12 @@ async function woken(reader: Reader): Promise<void> {
   clearTimeout(timer);
 }
 
-async function eventsAfter(journal: Journal, run: RunId, seen: number): Promise<readonly ChainedEvent[]> {
-  const stored = await journal.load(run);
-  const last = stored?.appends.at(-1);
-  const head = last === undefined ? (stored?.snapshot?.seq ?? 0) : last.after + last.count;
-  return head > seen ? [...(await streamRun(journal, run)).events].filter(({ seq }) => seq > seen) : [];
+/** A poll that finds nothing reads no row. */
+async function newEvents(journal: Journal, run: RunId, reader: Reader): Promise<readonly ChainedEvent[]> {
+  if ((await journal.page(run, reader.read, 1)).length === 0) return [];
+  const events = [...(await streamRun(journal, run)).events];
+  reader.read = events.at(-1)?.seq ?? reader.read;
+  return events.filter(({ seq }) => seq > reader.seen);
 }
 
 /** A slow reader gets longer pieces of text, not more of them. */
