@@ -8,7 +8,24 @@ import type { CompiledFlow, Engine } from '../../src/index.ts';
 import { audit } from '../../src/runtime/journal/audit.ts';
 import { compareHeads, headsOf } from '../../src/runtime/journal/export.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
-import { sealAll } from '../../src/stores/sqlite/sealed-run.ts';
+import {
+  bucketOf,
+  MAIL_BUCKET,
+  modulo,
+  readRow,
+  sealOf,
+  SELECT_SEALED,
+  SHARED_BUCKET,
+  sumOf,
+  textOf,
+  weightOf,
+  weightOfBucket,
+  weightOfHash,
+  weightOfShared,
+  weightOfStore,
+  weightOfTombstone,
+} from '../../src/stores/sqlite/sealed-run.ts';
+import type { SealedRow, StoreRow, Weight } from '../../src/stores/sqlite/sealed-run.ts';
 import { openPayments, PAYMENTS as flow } from '../chaos/payments.ts';
 import { freshPaths } from '../journals/place.ts';
 import { change, findings } from './changed-rows.ts';
@@ -325,3 +342,30 @@ describe('messages with a hash that the attacker computed', () => {
     await store.close();
   });
 });
+
+/** Computes the seals of all rows again, as an attacker who has this source can. */
+function sealAll(db: DatabaseSync): void {
+  const store = db.prepare('SELECT id, tombstones, acts FROM store').get() as unknown as StoreRow;
+  const sums = new Map<number, Weight>();
+  const add = (bucket: number, weight: Weight): unknown => sums.set(bucket, (sums.get(bucket) ?? 0n) + weight);
+  const setSeal = db.prepare('UPDATE runs SET seal = ? WHERE id = ?');
+  const rows = db.prepare(SELECT_SEALED);
+  rows.setReturnArrays(true);
+  for (const row of rows.all() as unknown as SealedRow[]) {
+    const { id, sealed } = readRow(row);
+    const seal = sealOf(store.id, sealed);
+    setSeal.run(seal, id);
+    add(bucketOf(sealed.run), weightOfHash(seal));
+  }
+  for (const { id, run, link } of db.prepare('SELECT id, run, link FROM tombstones').all())
+    add(bucketOf(String(run)), weightOfTombstone([Number(id), String(link)]));
+  for (const { key, hash: hashed } of db.prepare('SELECT key, hash FROM shared').all())
+    add(SHARED_BUCKET, weightOfShared(String(key), String(hashed)));
+  for (const { hash: hashed } of db.prepare('SELECT hash FROM mail').all())
+    add(MAIL_BUCKET, weightOf('mail', String(hashed)));
+  const sealed = [...sums].map(([bucket, sum]) => [bucket, textOf(modulo(sum))] as const);
+  const insert = db.prepare('INSERT INTO seals VALUES (?, ?)');
+  for (const [bucket, sum] of sealed) insert.run(bucket, sum);
+  const total = sumOf([weightOfStore(store), ...sealed.map(weightOfBucket)]);
+  db.prepare('UPDATE store SET seal = ?').run(textOf(total));
+}

@@ -1,7 +1,7 @@
 /** Images and files of runs, in a file of their own beside the journal, so that they can be erased alone. */
 import { existsSync } from 'node:fs';
 import type { AttachmentOrigin, AttachmentStore, StoredAttachment } from '../../runtime/ports.ts';
-import { openErasable } from './database.ts';
+import { atOnce, openErasable } from './database.ts';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS contents (
@@ -53,20 +53,9 @@ function openAttachmentStore(path: string): AttachmentStore {
   const list = db.prepare('SELECT id FROM uses WHERE run = ? ORDER BY id');
   const removeUses = db.prepare('DELETE FROM uses WHERE run = ?');
   const removeContents = db.prepare('DELETE FROM contents WHERE id NOT IN (SELECT id FROM uses)');
-  const atOnce = <T>(work: () => T): T => {
-    db.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      db.exec('COMMIT');
-      return result;
-    } catch (error) {
-      if (db.isTransaction) db.exec('ROLLBACK');
-      throw error;
-    }
-  };
   return {
     add: (run, { id, data, mediaType, name, origin }) =>
-      atOnce(() => {
+      atOnce(db, () => {
         addContent.run(id, data);
         addUse.run(run, id, mediaType, name, origin);
       }),
@@ -76,7 +65,7 @@ function openAttachmentStore(path: string): AttachmentStore {
     },
     list: (run) => list.all(run).map((row) => String(row['id'])),
     erase: (run) =>
-      atOnce(() => {
+      atOnce(db, () => {
         const { changes } = removeUses.run(run);
         removeContents.run();
         return Number(changes);

@@ -29,6 +29,19 @@ export function openErasable(path: string, schema: string): DatabaseSync {
   return db;
 }
 
+/** Runs the work in one transaction that writes. */
+export function atOnce<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
 /** Creates the file, readable by its owner only, unless it exists. SQLite gives the files that it adds the same mode. */
 export function createPrivate(path: string): void {
   try {

@@ -25,7 +25,7 @@ import type {
   MemoryStore,
   OnViolation,
 } from '../../runtime/memory.ts';
-import { openErasable } from './database.ts';
+import { atOnce, openErasable } from './database.ts';
 import { faultOf } from './faults.ts';
 
 const SCHEMA = `
@@ -245,17 +245,7 @@ class MemoryFile {
   }
 
   #atOnce<T>(work: () => T): T {
-    return this.#within(() => {
-      this.#db.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work();
-        this.#db.exec('COMMIT');
-        return result;
-      } catch (error) {
-        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-        throw error;
-      }
-    });
+    return this.#within(() => atOnce(this.#db, work));
   }
 
   #within<T>(work: () => T): T {

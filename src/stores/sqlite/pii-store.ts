@@ -1,6 +1,6 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
 import type { DatabaseSync } from 'node:sqlite';
-import { openErasable } from './database.ts';
+import { atOnce, openErasable } from './database.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
 
@@ -57,22 +57,16 @@ export function openPiiStore(path: string): PiiStore & { owners(): readonly RunI
     add: (run, type, lookup, make, given) => {
       const known = byLookup.get(run, lookup);
       if (known !== undefined) return String(known['token']);
-      db.exec('BEGIN IMMEDIATE');
-      try {
+      return atOnce(db, () => {
         // Another process may have added it since.
         const added = byLookup.get(run, lookup);
+        if (added !== undefined) return String(added['token']);
         const number = given ?? lastOf(run, type) + 1;
-        const made = added === undefined ? make(number) : null;
-        if (made !== null) {
-          setNumber.run(run, type, number);
-          insert.run(run, made.token, type, lookup, made.sealed);
-        }
-        db.exec('COMMIT');
-        return made?.token ?? String(added?.['token']);
-      } catch (error) {
-        if (db.isTransaction) db.exec('ROLLBACK');
-        throw error;
-      }
+        const made = make(number);
+        setNumber.run(run, type, number);
+        insert.run(run, made.token, type, lookup, made.sealed);
+        return made.token;
+      });
     },
     find: (run, token) => (byToken.get(run, token)?.['sealed'] ?? null) as Uint8Array | null,
     first: (run) => {

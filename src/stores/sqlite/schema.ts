@@ -9,7 +9,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '../../runtime/errors.ts';
-import { BUCKET, sealAll, sealNoEnds } from './sealed-run.ts';
+import { atOnce } from './database.ts';
+import { BUCKET, sealEmpty } from './sealed-run.ts';
 
 export const SCHEMA = `
 -- One row. The id is part of idempotency keys; tombstones and acts are the last links of these chains, so that a missing one
@@ -210,20 +211,13 @@ const APPLICATION_ID = 0x736c6365;
 /** Creates the tables in a new file. */
 export function createTables(db: DatabaseSync, path: string): void {
   if (!isNew(db, path)) return;
-  db.exec('BEGIN IMMEDIATE');
-  try {
+  atOnce(db, () => {
     // Another process may have created them since.
-    if (isNew(db, path)) {
-      db.exec(SCHEMA);
-      sealAll(db);
-      sealNoEnds(db);
-      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
-    }
-    db.exec('COMMIT');
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
+    if (!isNew(db, path)) return;
+    db.exec(SCHEMA);
+    sealEmpty(db);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
+  });
 }
 
 /** True for an empty file. Throws if the file belongs to another program, or has another version of the schema. */

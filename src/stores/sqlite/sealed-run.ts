@@ -223,35 +223,9 @@ export function isWorking(status: RunStatus): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** Seals a database that has no seals yet. Inside the transaction that creates its tables. */
-export function sealAll(db: DatabaseSync): void {
+/** Seals a database without rows. Inside the transaction that creates its tables. */
+export function sealEmpty(db: DatabaseSync): void {
   const store = db.prepare('SELECT id, tombstones, acts FROM store').get() as unknown as StoreRow;
-  const sums = new Map<number, Weight>();
-  const add = (bucket: number, weight: Weight): unknown => sums.set(bucket, (sums.get(bucket) ?? 0n) + weight);
-  const setSeal = db.prepare('UPDATE runs SET seal = ? WHERE id = ?');
-  const rows = db.prepare(SELECT_SEALED);
-  rows.setReturnArrays(true);
-  for (const row of rows.all() as unknown as SealedRow[]) {
-    const { id, sealed } = readRow(row);
-    const seal = sealOf(store.id, sealed);
-    setSeal.run(seal, id);
-    add(bucketOf(sealed.run), weightOfHash(seal));
-  }
-  for (const { id, run, link } of db.prepare('SELECT id, run, link FROM tombstones').all())
-    add(bucketOf(String(run)), weightOfTombstone([Number(id), String(link)]));
-  for (const { key, hash: hashed } of db.prepare('SELECT key, hash FROM shared').all())
-    add(SHARED_BUCKET, weightOfShared(String(key), String(hashed)));
-  for (const { hash: hashed } of db.prepare('SELECT hash FROM mail').all())
-    add(MAIL_BUCKET, weightOf('mail', String(hashed)));
-  const sealed = [...sums].map(([bucket, sum]) => [bucket, textOf(modulo(sum))] as const);
-  const insert = db.prepare('INSERT INTO seals VALUES (?, ?)');
-  for (const [bucket, sum] of sealed) insert.run(bucket, sum);
-  const total = sumOf([weightOfStore(store), ...sealed.map(weightOfBucket)]);
-  db.prepare('UPDATE store SET seal = ?').run(textOf(total));
-}
-
-/** The seal of a database in which no run works. Inside the transaction that creates its tables. */
-export function sealNoEnds(db: DatabaseSync): void {
-  const { id: store } = db.prepare('SELECT id FROM store').get() as unknown as StoreRow;
-  db.prepare('INSERT INTO ends VALUES (?, 0, ?, 0)').run(ENDS_SUM, sumOfEnds(store, []));
+  db.prepare('UPDATE store SET seal = ?').run(textOf(weightOfStore(store)));
+  db.prepare('INSERT INTO ends VALUES (?, 0, ?, 0)').run(ENDS_SUM, sumOfEnds(store.id, []));
 }
