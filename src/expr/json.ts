@@ -11,7 +11,7 @@ export function listOf(value: unknown): readonly unknown[] {
 }
 
 /** JSON with its keys in order: values with the same content have the same text. */
-export function sortedText(value: Json): string {
+export function sortedText(value: unknown): string {
   return JSON.stringify(value, (_, part: Json) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   );

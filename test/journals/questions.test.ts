@@ -56,5 +56,5 @@ function stored(
 ): { body: string; decoded: readonly Event[] } {
   const shelf = createShelf([]);
   const body = encodeEvents(program, events, shelf.pack);
-  return { body, decoded: decodeEvents(program, body, 0, 1000, shelf.unpack) };
+  return { body, decoded: decodeEvents(program, { body, after: 0, at: 1000 }, shelf.unpack) };
 }

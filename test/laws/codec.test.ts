@@ -20,7 +20,7 @@ describe('codec', () => {
         const reader = createShelf(shelf.takeNew());
         for (const { type } of events) seen.add(type);
         // An absent field and an undefined one are the same.
-        expect(decodeEvents(program, body, after, at, reader.unpack)).toEqual(events);
+        expect(decodeEvents(program, { body, after, at }, reader.unpack)).toEqual(events);
       }),
       { seed, numRuns: 1500 },
     );
@@ -32,7 +32,7 @@ describe('codec', () => {
       fc.property(fc.oneof(appends, graphAppends), ({ after, at, events }) => {
         const shelf = createShelf([]);
         const body = encodeEvents(program, events, shelf.pack);
-        expect(encodeEvents(program, decodeEvents(program, body, after, at, shelf.unpack), shelf.pack)).toBe(body);
+        expect(encodeEvents(program, decodeEvents(program, { body, after, at }, shelf.unpack), shelf.pack)).toBe(body);
       }),
       { seed, numRuns: 1000 },
     );
@@ -45,9 +45,9 @@ describe('codec', () => {
         const shelf = createShelf([]);
         const body = encodeEvents(program, events, shelf.pack);
         for (const line of JSON.parse(body) as unknown[]) if (Array.isArray(line)) tags.add(line[0]);
-        expect(decodeEvents(program, body, after, at, shelf.unpack)).toEqual(events);
+        expect(decodeEvents(program, { body, after, at }, shelf.unpack)).toEqual(events);
         // The graph comes back from the store with its keys in another order, and as other objects.
-        expect(decodeEvents(reloaded, body, after, at, shelf.unpack)).toEqual(events);
+        expect(decodeEvents(reloaded, { body, after, at }, shelf.unpack)).toEqual(events);
       }),
       { seed, numRuns: 1000 },
     );
@@ -55,12 +55,18 @@ describe('codec', () => {
   });
 
   test('a form that this version does not know is refused, not guessed at', () => {
-    expect(() => decodeEvents(program, '[["?",1]]', 0, 0, (value) => value)).toThrow('does not know');
+    expect(() => decodeEvents(program, { body: '[["?",1]]', after: 0, at: 0 }, (value) => value)).toThrow(
+      'does not know',
+    );
   });
 
   test('a place that is not in the graph is refused, not guessed at', () => {
-    expect(() => decodeEvents(program, '[["z","0","nowhere"]]', 0, 0, (value) => value)).toThrow('not in the graph');
-    expect(() => decodeEvents(program, '[["a","0#1","route"]]', 0, 0, (value) => value)).toThrow('not in the graph');
+    expect(() => decodeEvents(program, { body: '[["z","0","nowhere"]]', after: 0, at: 0 }, (value) => value)).toThrow(
+      'not in the graph',
+    );
+    expect(() => decodeEvents(program, { body: '[["a","0#1","route"]]', after: 0, at: 0 }, (value) => value)).toThrow(
+      'not in the graph',
+    );
   });
 });
 

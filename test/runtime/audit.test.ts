@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { compile, createEngine, openSqlite } from '../../src/index.ts';
+import { compile, createEngine, openMemory, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/index.ts';
 import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import { link } from '../../src/runtime/journal/chain.ts';
+import type { StoredAppend, StoredRun } from '../../src/runtime/ports.ts';
 
 const { flow } = compile({ steps: ['one', 'two'].map((name) => ({ name, agent_name: name })) });
 
@@ -37,6 +39,23 @@ test.each([
     code: 'chain-broken',
   });
   await store.close();
+});
+
+test('an event with a valid hash that does not follow from the state is a finding', async () => {
+  const store = openMemory();
+  const engine = createEngine({ journal: store, model: () => 'done' });
+  const run = await engine.start(flow as CompiledFlow, { input: 'x' });
+  await engine.settled(run);
+  const stored = (await store.journal.load(run, { snapshot: false })) as StoredRun;
+  const last = stored.appends.at(-1) as StoredAppend;
+  // The event settles a call that was never requested.
+  const body = last.body.replace(/\d+#\d+/, '0#99');
+  const hash = link(stored.appends.at(-2)?.hash ?? '', last.after, last.at, body);
+  const appends = [...stored.appends.slice(0, -1), { ...last, body, hash }];
+  const journal = { ...store.journal, load: async () => ({ ...stored, appends }) };
+  const { broken } = await audit(journal, run, await store.roster.find(run));
+  expect(broken).toMatchObject({ seq: last.after + 1, message: expect.stringContaining('invariant') });
+  await engine.close();
 });
 
 async function look(path: string, run: string) {

@@ -4,17 +4,16 @@
  */
 import { settle } from '../../core/settle.ts';
 import type { Program } from '../../core/program.ts';
+import { present } from '../../expr/present.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Event, Fact, Origin, Parent, RunId, RunState, SlotEdit } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
-import { audit } from '../journal/audit.ts';
-import { genesis, link, linkEvents } from '../journal/chain.ts';
-import { decodeEvents, encodeEvents } from '../journal/codec.ts';
+import { audit, turnsOf } from '../journal/audit.ts';
+import { genesis, linkEvents } from '../journal/chain.ts';
 import { inFork } from '../journal/fork-events.ts';
 import { retrace } from '../journal/replay.ts';
 import { freezeState, thawState } from '../journal/snapshot.ts';
 import { storedPrint, storedProgram } from '../journal/stored-graph.ts';
-import { createShelf } from '../journal/values.ts';
 import { evolve } from '../../core/evolve.ts';
 import type { Append, StoredRun } from '../ports.ts';
 import { spentIn } from '../quotas/quotas.ts';
@@ -26,7 +25,7 @@ import type { Host } from './host.ts';
 import { newRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { checkRunId, newRunId } from './run-id.ts';
-import { firstOf } from './turn.ts';
+import { appendEvents, firstOf } from './turn.ts';
 import type { ForkOptions } from './types.ts';
 
 export async function forkRun(host: Host, parent: RunId, options: ForkOptions): Promise<RunId> {
@@ -39,7 +38,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   await checkKey(host, owned);
   const edits = await editsFor(host, past, owned, options);
   refuseSeen(past.program, past.turns.flat(), past.state, edits);
-  const fork: Fact = { type: 'fork', by, edits, ...definedOf({ agents }) };
+  const fork: Fact = { type: 'fork', by, edits, ...present({ agents }) };
   const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
   if (worker.runs.has(run) || (await store.roster.find(run)) !== null) throw taken(run);
@@ -93,11 +92,6 @@ export async function readPast({ store, checkOrigin }: Host, run: RunId, at: num
   const past = cut(run, turns, seq);
   checkOrigin(run, past.state.origin);
   return { run, program, ...past, link: { run, seq, hash: hashAt(run, stored, turns, seq) } };
-}
-
-function turnsOf(program: Program, { appends, blobs }: StoredRun): readonly (readonly Event[])[] {
-  const { unpack } = createShelf(blobs);
-  return appends.map(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
 }
 
 function hashAt(run: RunId, { flow, appends }: StoredRun, turns: readonly (readonly Event[])[], at: number): string {
@@ -158,20 +152,10 @@ export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: Fo
 }
 
 function appendTo(owned: OwnedRun, events: readonly Event[]): Append {
-  const { flow } = owned.program;
-  const { seq: after } = owned;
-  const { at } = events[0] as Event;
-  const body = encodeEvents(owned.program, events, owned.shelf.pack);
-  const hash = link(owned.head, after, at, body);
-  owned.seq += events.length;
-  owned.head = hash;
-  owned.eventsSince += events.length;
-  owned.bytesSince += body.length;
-  const rest = { entry: null, flow: null, snapshot: null };
-  const append = { run: owned.run, after, count: events.length, at, body, hash, blobs: owned.shelf.takeNew() };
-  if (after > 0) return { ...append, ...rest };
+  const append = appendEvents(owned, events);
+  if (append.after > 0) return append;
   const entry = { status: 'running', code: null, due: null } as const;
-  return { ...append, ...rest, ...firstOf(flow, owned.state as RunState, entry, at) };
+  return { ...append, ...firstOf(owned.program.flow, owned.state as RunState, entry, append.at) };
 }
 
 async function editsFor(
@@ -193,12 +177,6 @@ async function editsFor(
   return edits.map((edit, index) => ({ ...edit, value: safe[index] ?? null }));
 }
 
-function definedOf<Fields extends object>(
-  fields: Fields,
-): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
-
 function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOptions, by: string): readonly Fact[] {
   const open = [...(state?.pending.values() ?? [])].flatMap(({ question, node }) => {
     const label = program.flow.nodes[node]?.label;
@@ -208,7 +186,7 @@ function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOp
     const found = open.find(({ id, node }) => id === name || node === name || node.endsWith(`/${name}`));
     // A fork proves no identity, so it cannot answer for people of the flow.
     const { choice, text, edit, payload } = answer;
-    const given = { choice, by, ...definedOf({ text, edit, payload }) };
+    const given = { choice, by, ...present({ text, edit, payload }) };
     if (found !== undefined) return { type: 'answer', id: found.id, answer: given };
     const others = open.map(({ node }) => `\`${node}\``).join(', ');
     throw new SluiceError(

@@ -99,7 +99,7 @@ export function restoreRun(run: RunId, stored: StoredRun, program: Program): Own
   }
   for (const append of stored.appends) {
     if (append.after < owned.seq) continue;
-    const events = decodeEvents(program, append.body, append.after, append.at, shelf.unpack);
+    const events = decodeEvents(program, append, shelf.unpack);
     // The hash does not cover the count.
     if (events.length !== append.count)
       throw new SluiceError(

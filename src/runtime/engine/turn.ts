@@ -45,30 +45,27 @@ export function entryOf(state: RunState): RunEntryChange {
 }
 
 function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], snapshotEvery: number): Append {
-  const { flow } = owned.program;
-  const after = owned.seq;
-  const at = (events[0] as Event).at;
-  owned.eventsSince += events.length;
+  const append = appendEvents(owned, events, snapshotEvery);
+  const entry = changeEntry(owned, state);
+  if (entry === null) return append;
+  const first = append.after === 0 ? firstOf(owned.program.flow, state, entry, append.at) : {};
+  return { ...append, entry, ...first };
+}
+
+/** Moves the end of the run in memory. Without a number of events no snapshot is taken. */
+export function appendEvents(owned: OwnedRun, events: readonly Event[], snapshotEvery = 0): Append {
+  const { run, program, shelf, seq: after } = owned;
+  const { at } = events[0] as Event;
+  const count = events.length;
+  owned.eventsSince += count;
   const frozen = takeSnapshot(owned, snapshotEvery);
-  const body = encodeEvents(owned.program, events, owned.shelf.pack, frozen === null ? null : hashSnapshot(frozen));
+  const body = encodeEvents(program, events, shelf.pack, frozen === null ? null : hashSnapshot(frozen));
   const hash = link(owned.head, after, at, body);
-  owned.seq = after + events.length;
+  owned.seq = after + count;
   owned.head = hash;
   owned.bytesSince += body.length;
-  const entry = changeEntry(owned, state);
-  const append = {
-    run: owned.run,
-    after,
-    count: events.length,
-    at,
-    body,
-    hash,
-    blobs: owned.shelf.takeNew(),
-    entry,
-    flow: null,
-    snapshot: frozen === null ? null : { seq: owned.seq, hash, body: frozen },
-  };
-  return after === 0 && entry !== null ? { ...append, ...firstOf(flow, state, entry, at) } : append;
+  const snapshot = frozen === null ? null : { seq: owned.seq, hash, body: frozen };
+  return { run, after, count, at, body, hash, blobs: shelf.takeNew(), entry: null, flow: null, snapshot };
 }
 
 /** The part of the first append that creates the run. */

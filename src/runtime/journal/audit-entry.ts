@@ -2,18 +2,15 @@
  * Audits what the chain of a run does not cover: its entry in the roster, its snapshot, and the tombstones of removed runs.
  * The entry must agree with the events, which also shows when events are missing at the end: that breaks no link.
  */
-import type { Program } from '../../core/program.ts';
-import { evolve } from '../../core/evolve.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import type { Event, Origin, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { entryOf } from '../engine/turn.ts';
 import type { Roster, RunEntry, Snapshot, StoredAppend, StoredRun } from '../ports.ts';
 import { linkTombstone } from './chain.ts';
-import { decodeEvents, snapshotHashIn } from './codec.ts';
+import { snapshotHashIn } from './codec.ts';
 import { hashSnapshot } from './snapshot.ts';
 import { storedProgram } from './stored-graph.ts';
-import { createShelf } from './values.ts';
 
 export interface Broken {
   readonly seq: number;
@@ -21,14 +18,18 @@ export interface Broken {
   readonly message: string;
 }
 
-export function brokenEntry(stored: StoredRun, entry: RunEntry): Broken | null {
-  const last = stored.appends.at(-1);
+/** The state after the last event, and that event. */
+export interface Folded {
+  readonly state: RunState | null;
+  readonly ending: Event | undefined;
+}
+
+export function brokenEntry({ flow, appends }: StoredRun, entry: RunEntry, { state, ending }: Folded): Broken | null {
+  const last = appends.at(-1);
   if (last === undefined)
     return { seq: 1, last: 1, message: 'event 1 is missing; the journal has no events of this run' };
-  const program = storedProgram(stored.flow);
-  const { state, ending } = fold(program, stored);
   const seq = last.after + last.count;
-  const wrong = wrongEnd(entry, ending) ?? wrongField(entry, program.flow, stored.appends, state);
+  const wrong = wrongEnd(entry, ending) ?? wrongField(entry, storedProgram(flow).flow, appends, state);
   return wrong === null ? null : { seq, last: seq, message: `event ${seq}: ${wrong}` };
 }
 
@@ -59,18 +60,6 @@ export async function auditTombstones(roster: Roster): Promise<TombstoneAudit> {
   }
   const broken = previous === head ? null : 'a tombstone is missing after the last one';
   return { ok: broken === null, removed: list.length, broken };
-}
-
-function fold(program: Program, stored: StoredRun): { state: RunState | null; ending: Event | undefined } {
-  const { unpack } = createShelf(stored.blobs);
-  let state: RunState | null = null;
-  let ending: Event | undefined;
-  for (const { body, after, at } of stored.appends)
-    for (const event of decodeEvents(program, body, after, at, unpack)) {
-      state = evolve(state, event);
-      ending = event;
-    }
-  return { state, ending };
 }
 
 function wrongEnd({ status, code }: RunEntry, ending: Event | undefined): string | null {

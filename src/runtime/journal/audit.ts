@@ -3,10 +3,9 @@ import { evolve } from '../../core/evolve.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunId, RunState } from '../../ir/events.ts';
 import { brokenEntry, brokenSnapshot } from './audit-entry.ts';
-import type { Broken } from './audit-entry.ts';
+import type { Broken, Folded } from './audit-entry.ts';
 import { genesis, link } from './chain.ts';
 import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
-import type { UnpackValue } from './codec-events.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
 import { inFork } from './fork-events.ts';
 import { firstDifference, redecide, retrace } from './replay.ts';
@@ -40,7 +39,7 @@ export interface Replay {
  */
 export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
   const stored = await load(journal, run);
-  const broken = brokenBlob(stored) ?? brokenLink(run, stored) ?? (await brokenBeyond(journal, run, stored, entry));
+  const broken = brokenBlob(stored) ?? (await brokenRun(journal, run, stored, entry));
   const last = stored.appends[stored.appends.length - 1];
   return {
     run,
@@ -51,15 +50,18 @@ export async function audit(journal: Journal, run: RunId, entry: RunEntry | null
   };
 }
 
-/** After the chain itself is verified: the snapshot, the entry in the roster, and the seals of the store. */
-async function brokenBeyond(
+/** The chain itself, and then the snapshot, the entry in the roster, and the seals of the store. */
+async function brokenRun(
   journal: Journal,
   run: RunId,
   stored: StoredRun,
   entry: RunEntry | null,
 ): Promise<Audit['broken']> {
+  const { broken, ...folded } = foldChain(run, stored);
+  if (broken !== null) return broken;
   const snapshot = brokenSnapshot((await journal.load(run))?.snapshot ?? null, stored.appends);
-  return snapshot ?? (entry === null ? null : brokenEntry(stored, entry)) ?? (await brokenSeal(journal, run, stored));
+  const listed = snapshot ?? (entry === null ? null : brokenEntry(stored, entry, folded));
+  return listed ?? (await brokenSeal(journal, run, stored));
 }
 
 async function brokenSeal(journal: Journal, run: RunId, { appends }: StoredRun): Promise<Audit['broken']> {
@@ -85,8 +87,7 @@ export async function replay(journal: Journal, run: RunId, entry: RunEntry | nul
     );
   const stored = await load(journal, run);
   const program = storedProgram(stored.flow);
-  const { unpack } = createShelf(stored.blobs);
-  const turns = stored.appends.map(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
+  const turns = turnsOf(program, stored);
   const inherited = await inheritedPart(journal, run, turns);
   const difference = inherited.difference ?? ownDifference(program, turns);
   const { parent } = inherited;
@@ -131,17 +132,18 @@ async function inheritedPart(
   const { difference } = await replay(journal, link.run);
   const isInherited = difference !== null && difference.seq <= link.seq;
   const copied = turns.flat().filter(({ seq }) => seq <= link.seq);
-  const renamed = eventsIn(stored).map((event) => inFork(event, link.run, { ...started, run }));
+  const events = turnsOf(storedProgram(stored.flow), stored).flat();
+  const renamed = events.map((event) => inFork(event, link.run, { ...started, run }));
   return {
     parent: { ...parent, checked: true },
     difference: isInherited ? difference : firstDifference(copied, renamed.slice(0, link.seq)),
   };
 }
 
-function eventsIn(stored: StoredRun): readonly Event[] {
-  const program = storedProgram(stored.flow);
-  const { unpack } = createShelf(stored.blobs);
-  return stored.appends.flatMap(({ body, after, at }) => decodeEvents(program, body, after, at, unpack));
+/** The events of each append. */
+export function turnsOf(program: Program, { appends, blobs }: StoredRun): readonly (readonly Event[])[] {
+  const { unpack } = createShelf(blobs);
+  return appends.map((append) => decodeEvents(program, append, unpack));
 }
 
 /** The first events of a fork were decided in its parent, which another graph may have had. */
@@ -165,48 +167,36 @@ function brokenBlob(stored: StoredRun): Audit['broken'] {
   return { seq, last: seq, message: `event ${seq}: the value ${blob.hash} that it refers to was changed` };
 }
 
-function brokenLink(run: RunId, stored: StoredRun): Audit['broken'] {
+/** Verifies the links and folds the events, one append at a time, so that a long run needs little memory. */
+function foldChain(run: RunId, stored: StoredRun): Folded & Pick<Audit, 'broken'> {
   const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, storedPrint(stored.flow));
   let seq = 0;
-  let program: Program | null = null;
+  let state: RunState | null = null;
+  let ending: Event | undefined;
   for (const [index, append] of stored.appends.entries()) {
-    if (append.after !== seq)
-      return {
-        seq: seq + 1,
-        last: append.after,
-        message: `event ${seq + 1} is missing; the journal continues at event ${append.after + 1}`,
-      };
-    if (link(head, append.after, append.at, append.body) !== append.hash) return locate(run, stored, index);
-    // Only after the first link is verified is the graph known to be unchanged.
-    program ??= storedProgram(stored.flow);
-    const incomplete = incompleteAppend(program, append, unpack);
-    if (incomplete !== null) return incomplete;
-    head = append.hash;
-    seq = append.after + append.count;
+    const { after, count, at, body, hash } = append;
+    const fail = (broken: Audit['broken']) => ({ broken, state, ending });
+    if (after !== seq) {
+      const message = `event ${seq + 1} is missing; the journal continues at event ${after + 1}`;
+      return fail({ seq: seq + 1, last: after, message });
+    }
+    if (link(head, after, at, body) !== hash) return fail(locate(run, stored, index));
+    head = hash;
+    seq = after + count;
+    try {
+      // Only after the first link is verified is the graph known to be unchanged.
+      const events = decodeEvents(storedProgram(stored.flow), append, unpack);
+      // The hash covers neither the number of events nor the values that they refer to.
+      const message = `event ${after + 1}: the append declares ${count} events but has ${events.length}`;
+      if (events.length !== count) return fail({ seq: after + 1, last: after + events.length, message });
+      for (const event of events) state = evolve(state, event);
+      ending = events.at(-1);
+    } catch (error) {
+      return fail({ seq: after + 1, last: seq, message: `event ${after + 1}: ${(error as Error).message}` });
+    }
   }
-  return null;
-}
-
-/** The hash covers neither the number of events nor the values that they refer to. */
-function incompleteAppend(
-  program: Program,
-  { body, after, at, count }: StoredAppend,
-  unpack: UnpackValue,
-): Audit['broken'] {
-  const seq = after + 1;
-  try {
-    const found = decodeEvents(program, body, after, at, unpack).length;
-    return found === count
-      ? null
-      : {
-          seq,
-          last: after + found,
-          message: `event ${seq}: the append declares ${count} events but has ${found}`,
-        };
-  } catch (error) {
-    return { seq, last: after + count, message: `event ${seq}: ${(error as Error).message}` };
-  }
+  return { broken: null, state, ending };
 }
 
 /** Finds the changed event of an append: the first that a replay disagrees with. */
@@ -217,15 +207,11 @@ function locate(run: RunId, stored: StoredRun, index: number): NonNullable<Audit
   let program: Program | null = null;
   try {
     program = storedProgram(stored.flow);
-    const { pack, unpack } = createShelf(stored.blobs);
-    const graph = program;
-    const decoded = stored.appends
-      .slice(0, index + 1)
-      .map((each) => decodeEvents(graph, each.body, each.after, each.at, unpack));
+    const decoded = turnsOf(program, { ...stored, appends: stored.appends.slice(0, index + 1) });
     let state: RunState | null = null;
     for (const events of decoded.slice(0, index)) ({ state } = retrace(program, state, events));
     const suspects = decoded[index] as readonly Event[];
-    const fact = damagedFact(program, append.body, suspects, pack);
+    const fact = damagedFact(program, append.body, suspects, createShelf(stored.blobs).pack);
     const seq = fact?.seq ?? redecide(program, state, suspects).difference?.seq ?? append.after + 1;
     if (index === 0 && fact === null && seq === 1)
       return {

@@ -22,8 +22,7 @@ export function link(previous: string, after: number, at: number, body: string):
 }
 
 export function chained(program: Program, previous: string, append: StoredAppend, unpack: UnpackValue): ChainedEvent[] {
-  const events = decodeEvents(program, append.body, append.after, append.at, unpack);
-  return linkEvents(previous, events, append.hash);
+  return linkEvents(previous, decodeEvents(program, append, unpack), append.hash);
 }
 
 export function linkEvents(previous: string, events: readonly Event[], last: string): ChainedEvent[] {

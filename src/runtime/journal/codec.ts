@@ -8,6 +8,7 @@ import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, EventBody } from '../../ir/events.ts';
+import type { StoredAppend } from '../ports.ts';
 import { decodeEvent, encodeEvent } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
 import { decodeByGraph, encodeAccepted, encodeByGraph } from './codec-graph.ts';
@@ -68,9 +69,7 @@ export function damagedFact(program: Program, body: string, events: readonly Eve
 
 export function decodeEvents(
   program: Program,
-  body: string,
-  after: number,
-  at: number,
+  { body, after, at }: Pick<StoredAppend, 'body' | 'after' | 'at'>,
   unpack: UnpackValue,
 ): readonly Event[] {
   const events: EventBody[] = [];

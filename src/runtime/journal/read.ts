@@ -105,7 +105,7 @@ function demandChain(run: RunId, program: Program, { flow, appends, blobs }: Sto
 type Decode<E> = (previous: string, append: StoredAppend, unpack: UnpackValue) => readonly E[];
 
 function decoder(program: Program): Decode<Event> {
-  return (_, { body, after, at }, unpack) => decodeEvents(program, body, after, at, unpack);
+  return (_, append, unpack) => decodeEvents(program, append, unpack);
 }
 
 function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>): Generator<E> {

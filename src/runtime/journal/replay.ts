@@ -2,7 +2,7 @@
  * Replay (L2): decides every transition again without any call. Facts (results, answers, the start) are taken from the
  * journal; every other event must come out the same.
  */
-import type { Json } from '../../expr/json.ts';
+import { sortedText, type Json } from '../../expr/json.ts';
 import { admit, expire } from '../../core/admit.ts';
 import { decide } from '../../core/decide.ts';
 import { evolve } from '../../core/evolve.ts';
@@ -212,7 +212,7 @@ function isSettled({ pending }: RunState): boolean {
 /** Compares as JSON: an absent field equals an undefined one. */
 function sameBody(event: Event, body: EventBody): boolean {
   const journal = bodyOf(event);
-  return isSame(journal, body) || canonical(journal) === canonical(body);
+  return isSame(journal, body) || sortedText(journal) === sortedText(body);
 }
 
 /** True only for values with the same JSON. Large values mostly are the same object, so this is fast. */
@@ -238,11 +238,4 @@ function bodyOf(event: Event): EventBody {
   delete (body as { prev?: string }).prev;
   delete (body as { hash?: string }).hash;
   return body;
-}
-
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) => {
-    if (each === null || typeof each !== 'object' || Array.isArray(each)) return each;
-    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
-  });
 }

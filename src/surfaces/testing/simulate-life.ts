@@ -162,11 +162,11 @@ class Process {
     return this.#fate === 'dead';
   }
 
-  #note({ run, body, after, at, blobs }: Append): void {
+  #note(append: Append): void {
     const { committed } = this.#given;
-    const program = this.#worker.runs.get(run)?.program ?? createPrograms()(this.#given.options.flow);
+    const program = this.#worker.runs.get(append.run)?.program ?? createPrograms()(this.#given.options.flow);
     // Blobs of earlier appends are missing here, but requests do not depend on them.
-    const { unpack } = createShelf(blobs);
+    const { unpack } = createShelf(append.blobs);
     const known = (stored: Parameters<typeof unpack>[0]): ReturnType<typeof unpack> => {
       try {
         return unpack(stored);
@@ -174,7 +174,7 @@ class Process {
         return null;
       }
     };
-    for (const event of decodeEvents(program, body, after, at, known)) {
+    for (const event of decodeEvents(program, append, known)) {
       if (event.type === 'effect.requested' || event.type === 'undo.requested') committed.add(`${event.key} 1`);
       if (event.type !== 'effect.judged' || event.verdict !== 'retry') continue;
       let attempt = 2;
