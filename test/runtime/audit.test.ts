@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openMemory, openSqlite } from '../../src/index.ts';
-import type { CompiledFlow } from '../../src/index.ts';
+import type { CompiledFlow, SluiceError } from '../../src/index.ts';
 import { audit, replay } from '../../src/runtime/journal/audit.ts';
 import { link } from '../../src/runtime/journal/chain.ts';
-import type { StoredAppend, StoredRun } from '../../src/runtime/ports.ts';
+import type { Journal, StoredAppend, StoredRun } from '../../src/runtime/ports.ts';
 
 const { flow } = compile({ steps: ['one', 'two'].map((name) => ({ name, agent_name: name })) });
 
@@ -41,22 +41,44 @@ test.each([
   await store.close();
 });
 
-test('an event with a valid hash that does not follow from the state is a finding', async () => {
+describe('an event with a valid hash that does not follow from the state', () => {
+  test('is a finding of the audit', async () => {
+    const { store, last } = await forged();
+    const { broken } = await audit(store.journal, 'r', await store.roster.find('r'));
+    expect(broken).toMatchObject({ seq: last.after + 1, message: expect.stringContaining('invariant') });
+  });
+
+  test('cannot be read, and the run does not continue; other runs do', async () => {
+    const { store } = await forged();
+    const faults = new Set<unknown>();
+    const onFault = (error: Error) => faults.add((error as SluiceError).code);
+    const engine = createEngine({ journal: store, model: () => 'done', onFault });
+    await expect(engine.resume('r')).rejects.toMatchObject({ code: 'chain-broken' });
+    await expect(engine.get('r')).rejects.toMatchObject({ code: 'journal-damaged' });
+    const { code } = await engine.settled(await engine.start(flow as CompiledFlow, { input: 'x' }));
+    expect({ code, faults }).toEqual({ code: 'SUCCESS', faults: new Set(['chain-broken']) });
+    await engine.close();
+  });
+});
+
+/** A store with an open run `r` whose last event settles a call that was never requested. */
+async function forged() {
   const store = openMemory();
-  const engine = createEngine({ journal: store, model: () => 'done' });
-  const run = await engine.start(flow as CompiledFlow, { input: 'x' });
-  await engine.settled(run);
+  const { promise: hangs, resolve } = Promise.withResolvers<unknown>();
+  let calls = 0;
+  const model = () => (++calls === 1 ? 'done' : (resolve(null), new Promise<string>(() => undefined)));
+  const engine = createEngine({ journal: { ...store, close: async () => undefined }, model });
+  const run = await engine.start(flow as CompiledFlow, { run: 'r', input: 'x' });
+  await hangs;
+  await engine.close();
   const stored = (await store.journal.load(run, { snapshot: false })) as StoredRun;
   const last = stored.appends.at(-1) as StoredAppend;
-  // The event settles a call that was never requested.
   const body = last.body.replace(/\d+#\d+/, '0#99');
   const hash = link(stored.appends.at(-2)?.hash ?? '', last.after, last.at, body);
-  const appends = [...stored.appends.slice(0, -1), { ...last, body, hash }];
-  const journal = { ...store.journal, load: async () => ({ ...stored, appends }) };
-  const { broken } = await audit(journal, run, await store.roster.find(run));
-  expect(broken).toMatchObject({ seq: last.after + 1, message: expect.stringContaining('invariant') });
-  await engine.close();
-});
+  const changed = { ...stored, appends: [...stored.appends.slice(0, -1), { ...last, body, hash }] };
+  const load: Journal['load'] = async (id, options) => (id === run ? changed : store.journal.load(id, options));
+  return { store: { ...store, journal: { ...store.journal, load } }, last };
+}
 
 async function look(path: string, run: string) {
   const store = openSqlite(path);

@@ -7,7 +7,7 @@ import { readRun } from '../journal/read.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
 import { broken as brokenRun, demandAgreement, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { VerifiedRun } from '../journal/verify.ts';
-import type { Mail, MailFact } from '../ports.ts';
+import type { Mail, MailFact, StoredRun } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { verifiedAgain } from './identity.ts';
@@ -155,9 +155,7 @@ export class Ownership {
     const { store } = this.#host;
     const verified = await loadVerified(store.journal, run);
     if (verified === null) throw unknownRun(run);
-    const { stored } = verified;
-    const program = storedProgram(stored.flow);
-    const owned = restoreRun(run, stored, program);
+    const owned = restored(run, verified.stored);
     const { state } = owned;
     if (state !== null && state.run !== run) throw brokenRun(run, `its snapshot is that of run \`${state.run}\``);
     // Only a run that has calls to perform goes on before all of it is verified.
@@ -370,6 +368,15 @@ interface LoadedRun {
 
 function isOverQuota(error: unknown): error is SluiceError {
   return hasCode(error, 'quota-exceeded');
+}
+
+/** Events with valid hashes that do not follow from one another were not written by the engine. */
+function restored(run: RunId, stored: StoredRun): OwnedRun {
+  try {
+    return restoreRun(run, stored, storedProgram(stored.flow));
+  } catch (error) {
+    throw error instanceof SluiceError ? error : brokenRun(run, (error as Error).message);
+  }
 }
 
 function hasCode(error: unknown, code: SluiceError['code']): error is SluiceError {

@@ -84,8 +84,9 @@ function* readableEvents(
 }
 
 function tolerate(run: RunId, error: unknown, { onBroken }: ReadOptions): void {
-  if (onBroken === undefined) throw error;
-  onBroken(error instanceof SluiceError ? error : unreadable(run, 'an event', error));
+  const known = error instanceof SluiceError ? error : unreadable(run, 'an event', error);
+  if (onBroken === undefined) throw known;
+  onBroken(known);
 }
 
 function demandChain(run: RunId, program: Program, { flow, appends, blobs }: StoredRun): void {
