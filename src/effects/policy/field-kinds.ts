@@ -80,6 +80,10 @@ const DECIDING = words(
     'bic swift routing card wallet user users username handle phone mobile number host server service url uri webhook',
     'endpoint id ids thread file files path attachment attachments audience visibility permission permissions role amount amounts total price sum fee payment date',
     'day due start end when until deadline at expires expiry schedule scheduled recurrence frequency interval repeat',
+    'forward share shared target targets dest whom who person people group groups team teams list chat conversation subscriber',
+    'subscribers owner peer employee tenant organization domain repo repository branch bucket folder device bank voucher product sku',
+    'empfänger empfaenger betrag destinataire destinataires montant destinatario destinatarios importe destinatari destinatário',
+    'destinatários importo valor ontvanger bedrag odbiorca kwota mottagare mottaker получатель кому сумма 宛先 金額 收件人 金额 수신자',
   ].join(' '),
 );
 /** Last words of fields for the model's own words, and for the form of a message. */
@@ -91,7 +95,10 @@ const FREE = words(
 export function isDeciding(path: string): boolean {
   const fields = path.split('.').filter((field) => !/^\d+$/.test(field));
   return (
-    !isFree(path) && fields.some((field) => /id$/i.test(field) || wordsOf(field).some((word) => DECIDING.has(word)))
+    !isFree(path) &&
+    fields.some(
+      (field) => /id$/i.test(field) || wordsOf(field).some((word) => DECIDING.has(word) || kindOfWord(word) !== null),
+    )
   );
 }
 

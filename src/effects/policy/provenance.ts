@@ -7,10 +7,11 @@ import { listOf, type Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { codesOf, isCurrencyField } from './currencies.ts';
+import { descriptionsOf } from './descriptions.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
 import { flagOf, flagWords, isDeciding, isFree, kindOfField, mayTellError, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
-import { bare, even, flat, isName, squeezed, structured, taintOf, type TaintSource } from './sources.ts';
+import { bare, even, isFilled, isName, squeezed, structured, taintOf, type TaintSource } from './sources.ts';
 import { isToday, sourceOf, type VouchingSource } from './vouching.ts';
 
 /** `today`: the present date. `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
@@ -130,21 +131,18 @@ function verdict(
 /** Text from outside that the agent or the flow has read before the call. */
 function readBefore(
   flow: Call['flow'],
-  { prompt = null, before = null, errors = null, recalled = null }: Input,
+  { prompt = null, before = null, errors = null, recalled = null, agent = null, tool = null }: Input,
 ): readonly TaintSource[] {
   return [
     ...(prompt !== null && readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
     ...(isFilled(before) ? [taintOf('what the flow read before', [before])] : []),
     ...(isFilled(errors) ? [taintOf(ERRORS, [errors])] : []),
     ...(isFilled(recalled) ? [taintOf('memory', [recalled])] : []),
+    ...descriptionsOf(flow, String(agent), String(tool)),
   ];
 }
-type Input = Call['command']['input'];
 
-function isFilled(value: Json): boolean {
-  if (Array.isArray(value)) return value.some(isFilled);
-  return value !== null && flat(value) !== '';
-}
+type Input = Call['command']['input'];
 
 function isApproved({ approved }: Observation): boolean {
   return approved === 'approve' || approved === 'edit';

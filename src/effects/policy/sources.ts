@@ -105,6 +105,12 @@ export function flat(value: Json): string {
   return (Array.isArray(value) ? value : Object.values(value)).map(flat).join('\n');
 }
 
+/** The value has a text. */
+export function isFilled(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(isFilled);
+  return value !== null && flat(value) !== '';
+}
+
 /** Parses JSON text, with or without a fence; other values are returned unchanged. */
 export function structured(value: Json): Json {
   const text = typeof value === 'string' ? unfenced(value) : '';
