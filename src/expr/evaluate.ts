@@ -37,9 +37,14 @@ type Scope = { readonly [name: string]: Json };
 /** `notes` receives a sentence for each text that a guard compared as a number. */
 export type Program = (scope: Scope, notes?: string[]) => Json;
 
+/** Flows of one document have the same expressions. Each is compiled once, as long as its tree is kept. */
 export function compileExpr(source: Expr): Program {
-  return compileAst(parseExpr(source));
+  const ast = parseExpr(source);
+  let program = programs.get(ast);
+  if (program === undefined) programs.set(ast, (program = compileAst(ast)));
+  return program;
 }
+const programs = new WeakMap<Ast, Program>();
 
 export function compileAst(ast: Ast): Program {
   const path = pathOfAst(ast);

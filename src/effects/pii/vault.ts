@@ -26,33 +26,39 @@ export type TakeNumber = (run: RunId, type: string, last: number) => Promise<num
 export const TOKEN = /\[PII_[A-Z][A-Z0-9_]*_\d{3,}\]/g;
 /** The type of text that only looks like a token. */
 export const LOOKALIKE = 'text';
+type Use = 'seal' | 'find' | 'release';
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Without `takeNumber`, the vault counts by itself. */
 export function createVault(store: PiiStore, key: Uint8Array, takeNumber?: TakeNumber): Vault {
-  const sealing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii seal', KEY_BYTES));
-  const finding = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii find', KEY_BYTES));
-  const releasing = Buffer.from(hkdfSync('sha256', key, '', 'sluice pii release', KEY_BYTES));
+  // Most runs have no personal data, so each key is derived when it is needed.
+  const keys = new Map<Use, Buffer>();
+  const keyTo = (use: Use): Buffer => {
+    let derived = keys.get(use);
+    if (derived === undefined)
+      keys.set(use, (derived = Buffer.from(hkdfSync('sha256', key, '', `sluice pii ${use}`, KEY_BYTES))));
+    return derived;
+  };
   // A mark that was set without the key, or moved from another token, does not count.
   const markOf = (run: RunId, token: string): string =>
-    createHmac('sha256', releasing)
+    createHmac('sha256', keyTo('release'))
       .update(JSON.stringify([run, token]))
       .digest('base64url');
   const valueOf = (run: RunId, token: string): string | null => {
     const sealed = store.find(run, token);
-    return sealed === null ? null : unseal(sealing, `${run} ${token}`, sealed);
+    return sealed === null ? null : unseal(keyTo('seal'), `${run} ${token}`, sealed);
   };
   const makeToken = async (run: RunId, type: string, value: string): Promise<string> => {
-    const lookup = createHmac('sha256', finding)
+    const lookup = createHmac('sha256', keyTo('find'))
       .update(JSON.stringify([run, type, value]))
       .digest('base64url');
     const known = store.tokenOf(run, lookup);
     const number = known === null ? await takeNumber?.(run, type, store.lastNumber(run, type)) : undefined;
     const make = (next: number): SealedToken => {
       const made = tokenOf(type, next);
-      return { token: made, sealed: seal(sealing, `${run} ${made}`, value) };
+      return { token: made, sealed: seal(keyTo('seal'), `${run} ${made}`, value) };
     };
     const token = known ?? store.add(run, type, lookup, make, number);
     // A hash that was moved to another token would give the value of another person.
@@ -70,7 +76,7 @@ export function createVault(store: PiiStore, key: Uint8Array, takeNumber?: TakeN
     valueOf,
     check: (run) => {
       const first = store.first?.(run) ?? null;
-      if (first !== null) unseal(sealing, `${run} ${first.token}`, first.sealed);
+      if (first !== null) unseal(keyTo('seal'), `${run} ${first.token}`, first.sealed);
     },
     release: (run, token) => store.release(run, token, markOf(run, token)),
     isReleased: (run, token) => store.releaseOf(run, token) === markOf(run, token),

@@ -22,7 +22,7 @@ import { editsOf } from './fork-edits.ts';
 import { refuseSeen } from './fork-seen.ts';
 import { unknownRun } from './host.ts';
 import type { Host } from './host.ts';
-import { newRun } from './owned-run.ts';
+import { newRun, programOf } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { checkRunId, newRunId } from './run-id.ts';
 import { appendEvents, firstOf } from './turn.ts';
@@ -134,7 +134,7 @@ function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
 
 /** The new run with the copied events folded and ready to be stored. */
 export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: ForkOptions): OwnedRun {
-  const program = flow === undefined ? past.program : host.programOf(flow);
+  const program = flow === undefined ? past.program : programOf(flow);
   const owned = newRun(run, program);
   const { deadline: _, pins, ...inherited } = past.state.origin;
   const own: Origin = {

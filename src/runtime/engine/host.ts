@@ -3,8 +3,6 @@
  * A fault, such as a full disk or a lost lease, stops all of it: every waiting and later call rejects with that error.
  */
 import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
-import type { Program } from '../../core/program.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import type { Clock, Store } from '../ports.ts';
 import { Quotas } from '../quotas/quotas.ts';
@@ -12,7 +10,6 @@ import { realClock } from './clock.ts';
 import { Feed } from './feed.ts';
 import { createLease } from './lease.ts';
 import type { Lease } from './lease.ts';
-import { createPrograms } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { EngineOptions, NoticeKind } from './types.ts';
 import { Worker } from './worker.ts';
@@ -23,7 +20,6 @@ export class Host {
   readonly worker: Worker;
   readonly lease: Lease;
   readonly feed: Feed = new Feed();
-  readonly programOf: (flow: CompiledFlow) => Program = createPrograms();
   /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */

@@ -126,15 +126,10 @@ export function runNow(owned: OwnedRun, clock: Clock): Instant {
   return owned.time.now(owned.state !== null && isPaused(owned.state));
 }
 
-/** Compiles a program once per graph. */
-export function createPrograms(): (flow: CompiledFlow) => Program {
-  const programs = new Map<string, Program>();
-  return (flow) => {
-    let program = programs.get(flow.hash);
-    if (program === undefined) {
-      program = createProgram(flow, pure);
-      programs.set(flow.hash, program);
-    }
-    return program;
-  };
+/** The program of a flow. Engines share it. */
+export function programOf(flow: CompiledFlow): Program {
+  let program = programs.get(flow);
+  if (program === undefined) programs.set(flow, (program = createProgram(flow, pure)));
+  return program;
 }
+const programs = new WeakMap<CompiledFlow, Program>();

@@ -8,7 +8,7 @@ import { readRun } from '../journal/read.ts';
 import { demandSealed } from '../journal/verify.ts';
 import { UNSPENT } from '../quotas/quotas.ts';
 import { isTaken, type Host } from './host.ts';
-import { newRun } from './owned-run.ts';
+import { newRun, programOf } from './owned-run.ts';
 import type { Ownership } from './ownership.ts';
 import { plainJson } from './plain-json.ts';
 import { checkRunId, newRunId, randomHex } from './run-id.ts';
@@ -52,7 +52,7 @@ export class Starter {
 
   async #startReserved(flow: CompiledFlow, run: RunId, options: StartOptions): Promise<RunId> {
     const { seed = Number.parseInt(randomHex(), 16), origin = {}, input = null } = options;
-    const { worker, programOf, store, lease } = this.#host;
+    const { worker, store, lease } = this.#host;
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);

@@ -3,7 +3,7 @@ import type { Event, RunId, Settled } from '../../ir/events.ts';
 import { digest } from '../../core/digest.ts';
 import { outstanding } from '../../core/outstanding.ts';
 import { decodeEvents } from '../../runtime/journal/codec.ts';
-import { createPrograms, newRun, restoreRun, type OwnedRun } from '../../runtime/engine/owned-run.ts';
+import { newRun, programOf, restoreRun, type OwnedRun } from '../../runtime/engine/owned-run.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import type { Append, Call, Clock, Journal, Store } from '../../runtime/ports.ts';
 import { freezeState, thawState } from '../../runtime/journal/snapshot.ts';
@@ -85,7 +85,6 @@ class Process {
     // Every process starts after the lease of the one before has ended.
     const now = number * HOUR;
     await store.roster.renew(this.#worker.id, now, now + HOUR);
-    const programOf = createPrograms();
     const stored = await store.journal.load(run, { snapshot: chance.oneIn(2) });
     if (stored === null) {
       const owned = newRun(run, programOf(options.flow));
@@ -164,7 +163,7 @@ class Process {
 
   #note(append: Append): void {
     const { committed } = this.#given;
-    const program = this.#worker.runs.get(append.run)?.program ?? createPrograms()(this.#given.options.flow);
+    const program = this.#worker.runs.get(append.run)?.program ?? programOf(this.#given.options.flow);
     // Blobs of earlier appends are missing here, but requests do not depend on them.
     const { unpack } = createShelf(append.blobs);
     const known = (stored: Parameters<typeof unpack>[0]): ReturnType<typeof unpack> => {
