@@ -1,10 +1,12 @@
 /** The sandbox under attack: nothing of the engine is visible, limits hold, and nothing is left behind (issue 18). */
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { findInSandbox } from '../../src/effects/tools/sandbox.ts';
+import { findInSandbox, shellRunner } from '../../src/effects/tools/sandbox.ts';
 import { seccompFilter } from '../../src/effects/tools/seccomp.ts';
+import { present } from '../../src/expr/present.ts';
 import { program } from '../programs.ts';
 import { freshDir, tools } from './call.ts';
 import type { Ask, Outcome } from './call.ts';
@@ -198,6 +200,16 @@ describe('limits', () => {
     expect((await run(ask, 'while :; do :; done')).exitCode).toBe(128 + 9);
     const data = Number((await run(ask, 'ulimit -d')).stdout);
     expect(data).toBeLessThan(1024 * 1024);
+  });
+
+  test('of CPU time leave room for a longer timeout of the tool, unless one is set', async () => {
+    const cpu = async (timeoutMs: number, cpuSeconds?: number): Promise<number> => {
+      const request = { workDir: freshDir(), timeoutMs, signal: new AbortController().signal };
+      return Number((await shellRunner(present({ limits: present({ cpuSeconds }) }))('ulimit -t', request)).stdout);
+    };
+    expect(await cpu(1_000)).toBe(300);
+    expect(await cpu(3_600_000)).toBe(3600 * availableParallelism());
+    expect(await cpu(3_600_000, 7)).toBe(7);
   });
 
   test('of disk space hold for many files, and for /tmp', async () => {

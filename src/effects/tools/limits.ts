@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { release } from 'node:os';
+import { availableParallelism, release } from 'node:os';
 import type { ResourceLimits } from './tool.ts';
 
 export type Limits = { readonly [limit in keyof ResourceLimits]-?: number };
@@ -26,9 +26,11 @@ const WATCH_MS = 100;
 const WALK_SHARE = 20;
 const WALK_MS = 1_000;
 
-export function limitsOf(given: ResourceLimits = {}): Limits {
+/** Unless the CPU time is set, a process can use every processor for the whole time of the call. */
+export function limitsOf(given: ResourceLimits = {}, timeoutMs = 0): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...DEFAULT_LIMITS, ...(Object.fromEntries(set) as ResourceLimits) };
+  const cpuSeconds = Math.max(DEFAULT_LIMITS.cpuSeconds, (timeoutMs / 1000) * availableParallelism());
+  return { ...DEFAULT_LIMITS, cpuSeconds, ...(Object.fromEntries(set) as ResourceLimits) };
 }
 
 /**

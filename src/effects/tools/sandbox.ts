@@ -91,15 +91,16 @@ export const INSTALL_BUBBLEWRAP =
  * const performer = evidencePerformer({ workDir: () => './work', documentDir: '.', run });
  */
 export function shellRunner(options: ShellOptions = {}): ShellRunner {
-  const limits = limitsOf(options.limits);
   return async (command, request) => {
+    const timeoutMs = Math.min(request.timeoutMs ?? TIMEOUT_MS, options.timeoutMs ?? Infinity);
+    const limits = limitsOf(options.limits, timeoutMs);
     createFolder(request.workDir);
     const bubblewrap = await findBubblewrap(options.bwrap);
     const argv = typeof command === 'string' ? shellCommand(command) : command;
     const result = await runProcess({
       ...sandboxed(bubblewrap, sandboxArgs(bubblewrap, request, options, limits), limited(SHELL, limits, argv)),
       ...(request.stdin === undefined ? {} : { stdin: request.stdin }),
-      timeoutMs: Math.min(request.timeoutMs ?? TIMEOUT_MS, options.timeoutMs ?? Infinity),
+      timeoutMs,
       outputMax: options.outputMax ?? OUTPUT_MAX,
       limits,
       watchedDir: request.workDir,

@@ -64,7 +64,7 @@ export interface ShellOptions {
 }
 /** Limits for a command and the processes that it starts. Sizes are in bytes. */
 export interface ResourceLimits {
-  /** CPU time of each process. Default 300. */
+  /** CPU time of each process. Default 300, or the timeout of the call times the number of processors, if that is more. */
   readonly cpuSeconds?: number;
   /** Memory of all processes together. Default 512 MiB. */
   readonly memoryMax?: number;
