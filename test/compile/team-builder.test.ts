@@ -55,6 +55,38 @@ test('names are checked while they are written', () => {
         Graph: { Nodes: [{ Id: 'a', Agent: 'Planner' }], Edges: [{ From: 'a', To: 'z' }] },
       },
     }),
+    team({
+      Agents: agents,
+      Selection: {
+        Type: 'graph',
+        // @ts-expect-error: a graph has no key Entry
+        Graph: { Entry: 'a', Nodes: [{ Id: 'a', Agent: 'Planner', Terminal: true }], Edges: [] },
+      },
+    }),
+    team({
+      Agents: agents,
+      // @ts-expect-error: a node of a graph has no key Final
+      Selection: { Type: 'graph', Graph: { Nodes: [{ Id: 'a', Agent: 'Planner', Final: true }], Edges: [] } },
+    }),
+    team({
+      Agents: agents,
+      Selection: {
+        Type: 'graph',
+        Graph: {
+          Nodes: [{ Id: 'a', Agent: 'Planner', Terminal: true }],
+          // @ts-expect-error: an edge of a graph has no key Word
+          Edges: [{ From: 'a', To: 'a', Word: 'AGAIN' }],
+        },
+      },
+    }),
+    team({
+      Agents: agents,
+      Selection: {
+        Type: 'statemachine',
+        // @ts-expect-error: a transition has no key Keyword
+        StateMachine: { Initial: 'A', States: { A: { Agent: 'Planner', Transitions: [{ To: 'A', Keyword: 'GO' }] } } },
+      },
+    }),
   ];
   for (const document of wrong) expect(compiled(document).ok).toBe(false);
 });

@@ -1,6 +1,7 @@
 /** The package as it is published: what is in it, how it resolves, on which Nodes it loads, and the projects that it makes. */
 import { spawnSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -134,6 +135,7 @@ export const models: ModelObjects = {};
 export const all = [createEngine, simulate];
 `,
     );
+    copyFileSync(join(import.meta.dirname, 'strict-options.ts'), join(project, 'options.ts'));
     const { status, stdout } = run(
       process.execPath,
       [join(root, 'node_modules/typescript/bin/tsc'), '--singleThreaded'],

@@ -12,12 +12,19 @@ export type Written<Value, Agent = string, Tool = string> = [Json] extends [Valu
     : Value extends ToolName
       ? Tool
       : Value extends object
-        ? { readonly [Key in keyof Value]: Written<Exclude<Value[Key], undefined>, Agent, Tool> }
+        ? {
+            readonly [Key in keyof Value]:
+              | Written<Exclude<Value[Key], undefined>, Agent, Tool>
+              | Extract<Value[Key], undefined>;
+          }
         : Value;
 
+/** All keys, and each with a value. */
+export type Needed<Fields> = { readonly [Key in keyof Fields]-?: Exclude<Fields[Key], undefined> };
+
 export interface NamedAgent {
-  readonly id?: string;
-  readonly name?: string;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
   readonly [field: string]: unknown;
 }
 
@@ -38,16 +45,16 @@ export type ApproversFields = Written<z.input<typeof approvers>>;
 
 /** The sections of a document that no name in the notation refers to. */
 export interface SharedSections {
-  readonly sluice?: 1;
-  readonly models?: { readonly [alias: string]: unknown };
-  readonly budgets?: { readonly [dimension: string]: number };
-  readonly boundary?: string | Fields;
-  readonly policies?: { readonly [id: string]: string | Fields };
-  readonly protections?: Fields;
-  readonly pii?: Fields;
-  readonly retain?: Fields;
-  readonly people?: readonly Fields[];
-  readonly notify?: readonly Fields[];
-  readonly review_queue?: Fields;
-  readonly flows?: { readonly [id: string]: Fields };
+  readonly sluice?: 1 | undefined;
+  readonly models?: { readonly [alias: string]: unknown } | undefined;
+  readonly budgets?: { readonly [dimension: string]: number } | undefined;
+  readonly boundary?: string | Fields | undefined;
+  readonly policies?: { readonly [id: string]: string | Fields } | undefined;
+  readonly protections?: Fields | undefined;
+  readonly pii?: Fields | undefined;
+  readonly retain?: Fields | undefined;
+  readonly people?: readonly Fields[] | undefined;
+  readonly notify?: readonly Fields[] | undefined;
+  readonly review_queue?: Fields | undefined;
+  readonly flows?: { readonly [id: string]: Fields } | undefined;
 }

@@ -3,7 +3,7 @@
  * that does not belong to the topology.
  */
 import type { FlowSections } from '../flow/builder/builder.ts';
-import type { Ids, NamedAgent, NamedTools, Written } from '../builder-types/sections.ts';
+import type { Ids, NamedAgent, NamedTools, Needed, Written } from '../builder-types/sections.ts';
 import type { StagedInput, Topology, WORK_KEYS, WorkKey } from './schema.ts';
 
 type Fields<Id, Tool = string> = Written<StagedInput, Id, Tool>;
@@ -11,8 +11,8 @@ type Fields<Id, Tool = string> = Written<StagedInput, Id, Tool>;
 /** A condition on the result: an expression, a tool that reads, or citations of retrieved documents. */
 type Invariant<Tool> =
   | { readonly when: string; readonly reason: string }
-  | { readonly tool: Tool; readonly reason?: string }
-  | { readonly cites: number; readonly reason?: string };
+  | { readonly tool: Tool; readonly reason?: string | undefined }
+  | { readonly cites: number; readonly reason?: string | undefined };
 
 interface Teams<Id> {
   readonly teams: readonly { readonly id: string; readonly staged: StagedFields<Id> & StagedWork<Id> }[];
@@ -21,24 +21,26 @@ interface Workers<Id> {
   readonly workers: ({ readonly agent: Id } | { readonly agents: readonly Id[] }) &
     Omit<NonNullable<Fields<Id>['workers']>, 'agent' | 'agents'>;
 }
-type Planned<Id> = Required<Pick<Fields<Id>, 'plan'>>;
+type Planned<Id> = Needed<Pick<Fields<Id>, 'plan'>>;
 
 /** The topology and its work. */
 export type StagedWork<Id> =
-  | ({ readonly topology?: 'supervisor' } & Planned<Id> & Workers<Id>)
-  | ({ readonly topology?: 'hierarchical' } & Planned<Id> & Teams<Id>)
+  | ({ readonly topology?: 'supervisor' | undefined } & Planned<Id> & Workers<Id>)
+  | ({ readonly topology?: 'hierarchical' | undefined } & Planned<Id> & Teams<Id>)
   | {
-      [Name in Exclude<Topology, 'supervisor' | 'hierarchical'>]: { readonly topology?: Name } & Pick<
+      [Name in Exclude<Topology, 'supervisor' | 'hierarchical'>]: { readonly topology?: Name | undefined } & Pick<
         Fields<Id>,
         'plan'
       > &
-        Required<Pick<Fields<Id>, (typeof WORK_KEYS)[Name]>>;
+        Needed<Pick<Fields<Id>, (typeof WORK_KEYS)[Name]>>;
     }[Exclude<Topology, 'supervisor' | 'hierarchical'>];
 
 export type StagedFields<Id, Tool = string> = Omit<Fields<Id>, 'plan' | 'topology' | 'validate' | WorkKey> & {
-  readonly validate?: Omit<NonNullable<Fields<Id>['validate']>, 'invariants'> & {
-    readonly invariants?: readonly Invariant<Tool>[];
-  };
+  readonly validate?:
+    | (Omit<NonNullable<Fields<Id>['validate']>, 'invariants'> & {
+        readonly invariants?: readonly Invariant<Tool>[] | undefined;
+      })
+    | undefined;
 };
 
 export interface StagedDocument extends FlowSections<readonly NamedAgent[], NamedTools> {

@@ -9,15 +9,15 @@ import type { ErrorMode, Mode } from './schema.ts';
 
 /** The sections of a document besides its steps. */
 export interface WorkflowSections<Agents> extends SharedSections {
-  readonly agents?: Agents;
-  readonly tools?: NamedTools;
-  readonly mcp?: NamedServers;
+  readonly agents?: Agents | undefined;
+  readonly tools?: NamedTools | undefined;
+  readonly mcp?: NamedServers | undefined;
 }
 
 export interface WorkflowInput<Steps> {
-  readonly id?: string;
-  readonly name?: string;
-  readonly description?: string | null;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly description?: string | null | undefined;
   /** Read and left alone. */
   readonly created_at?: unknown;
   readonly steps: Steps;
@@ -90,20 +90,20 @@ type Holes<Prompt, Found extends string = never> = Prompt extends `${string}{{${
   : Exclude<Found, ''>;
 
 interface StepInput<Name = string, Id = string, Prompt = string> {
-  readonly name?: string;
-  readonly agent?: Name | Id | AgentVariant<Name, Id>;
-  readonly agent_name?: Name;
-  readonly agent_id?: Id;
-  readonly prompt?: Prompt;
-  readonly prompt_template?: Prompt;
-  readonly mode?: ModeInput;
-  readonly condition?: string;
-  readonly max_iterations?: number;
-  readonly until?: string;
-  readonly timeout_secs?: number;
-  readonly error_mode?: ErrorModeInput;
-  readonly max_retries?: number;
-  readonly output_var?: string | null;
+  readonly name?: string | undefined;
+  readonly agent?: Name | Id | AgentVariant<Name, Id> | undefined;
+  readonly agent_name?: Name | undefined;
+  readonly agent_id?: Id | undefined;
+  readonly prompt?: Prompt | undefined;
+  readonly prompt_template?: Prompt | undefined;
+  readonly mode?: ModeInput | undefined;
+  readonly condition?: string | undefined;
+  readonly max_iterations?: number | undefined;
+  readonly until?: string | undefined;
+  readonly timeout_secs?: number | undefined;
+  readonly error_mode?: ErrorModeInput | undefined;
+  readonly max_retries?: number | undefined;
+  readonly output_var?: string | null | undefined;
 }
 
 type AgentVariant<Name, Id> =
@@ -128,12 +128,12 @@ type ErrorModeInput = Spelt<ErrorMode> | { readonly Retry: RetryInput } | { read
 
 /** Fields that a variant leaves out may be in the step itself. */
 interface ConditionalInput {
-  readonly condition?: string;
+  readonly condition?: string | undefined;
 }
 interface LoopInput {
-  readonly until?: string;
-  readonly max_iterations?: number;
+  readonly until?: string | undefined;
+  readonly max_iterations?: number | undefined;
 }
 interface RetryInput {
-  readonly max_retries?: number;
+  readonly max_retries?: number | undefined;
 }

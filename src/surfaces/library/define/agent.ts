@@ -33,27 +33,30 @@ export interface Agent<Id extends string = string, Output = unknown> {
   readonly [TYPES]?: Output;
 }
 
+/** A key that is undefined counts as absent, also under `exactOptionalPropertyTypes`. */
+type OrUndefined<Fields> = { readonly [Key in keyof Fields]: Fields[Key] | undefined };
+
 /**
  * Options of an agent.
  * @example
  * const options: AgentOptions<undefined> = { instructions: 'Look it up.', tools: ['http.get'], reasoningEffort: 'low' };
  */
-export interface AgentOptions<Output> extends CallSettings {
-  readonly name?: string;
-  readonly description?: string;
+export interface AgentOptions<Output> extends OrUndefined<CallSettings> {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
   /** `provider/model`, or an alias of `models`. Default: the model of the engine. */
-  readonly model?: string;
-  readonly instructions?: string;
+  readonly model?: string | undefined;
+  readonly instructions?: string | undefined;
   /** Tools that the agent may call: values, or names of built-in tools and MCP tools. */
-  readonly tools?: readonly (AnyTool | string)[];
+  readonly tools?: readonly (AnyTool | string)[] | undefined;
   /** The schema that the reply must fit. */
-  readonly output?: Output;
-  readonly budget?: Budgets;
-  readonly boundary?: string | { readonly [field: string]: unknown };
-  readonly maxOutputTokens?: number;
-  readonly temperature?: number;
+  readonly output?: Output | undefined;
+  readonly budget?: Budgets | undefined;
+  readonly boundary?: string | { readonly [field: string]: unknown } | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly temperature?: number | undefined;
   /** The number of tool calls of one reply that run at once. Default 8. */
-  readonly toolWidth?: number;
+  readonly toolWidth?: number | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
  * @example
  * const budgets: Budgets = { modelCalls: 5, costUsd: 0.1 };
  */
-export type Budgets = { readonly [Key in BudgetKey | 'wall_clock_seconds' as Camel<Key>]?: number };
+export type Budgets = { readonly [Key in BudgetKey | 'wall_clock_seconds' as Camel<Key>]?: number | undefined };
 
 export function budgetsOf(budgets: Budgets): { readonly [key: string]: number } {
   const entries = Object.entries(budgets).filter((entry): entry is [string, number] => entry[1] !== undefined);

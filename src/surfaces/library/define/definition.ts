@@ -82,18 +82,20 @@ export async function checkedInput({ id, input }: AnyDefinition, given: unknown)
  * const settings: Settings = { budgets: { modelCalls: 5 }, pii: { mode: 'tokenize' } };
  */
 export interface Settings {
-  readonly description?: string;
-  readonly budgets?: Budgets;
-  readonly models?: { readonly [alias: string]: unknown };
-  readonly boundary?: string | { readonly [field: string]: unknown };
-  readonly policies?: { readonly [id: string]: string | { readonly [field: string]: unknown } };
-  readonly protections?: { readonly [field: string]: unknown };
-  readonly pii?: { readonly [field: string]: unknown };
-  readonly retain?: { readonly runs?: number; readonly days?: number; readonly export?: string };
-  readonly people?: readonly { readonly [field: string]: unknown }[];
-  readonly notify?: readonly { readonly [field: string]: unknown }[];
-  readonly review_queue?: { readonly open?: number; readonly age?: number };
-  readonly mcp?: { readonly [server: string]: unknown };
+  readonly description?: string | undefined;
+  readonly budgets?: Budgets | undefined;
+  readonly models?: { readonly [alias: string]: unknown } | undefined;
+  readonly boundary?: string | { readonly [field: string]: unknown } | undefined;
+  readonly policies?: { readonly [id: string]: string | { readonly [field: string]: unknown } } | undefined;
+  readonly protections?: { readonly [field: string]: unknown } | undefined;
+  readonly pii?: { readonly [field: string]: unknown } | undefined;
+  readonly retain?:
+    | { readonly runs?: number | undefined; readonly days?: number | undefined; readonly export?: string | undefined }
+    | undefined;
+  readonly people?: readonly { readonly [field: string]: unknown }[] | undefined;
+  readonly notify?: readonly { readonly [field: string]: unknown }[] | undefined;
+  readonly review_queue?: { readonly open?: number | undefined; readonly age?: number | undefined } | undefined;
+  readonly mcp?: { readonly [server: string]: unknown } | undefined;
 }
 
 /** The sections of a document that settings of every notation have. */

@@ -43,11 +43,11 @@ type ArgumentOf<Step> =
 export interface Retry {
   /** The number of attempts, the first one included. */
   readonly maxAttempts: number;
-  readonly backoffMs?: number;
-  readonly multiplier?: number;
-  readonly maxBackoffMs?: number;
+  readonly backoffMs?: number | undefined;
+  readonly multiplier?: number | undefined;
+  readonly maxBackoffMs?: number | undefined;
   /** Retries only errors whose type or message matches this pattern. */
-  readonly match?: string;
+  readonly match?: string | undefined;
 }
 
 /**
@@ -64,38 +64,38 @@ export interface Failure {
 }
 
 export interface NodeOptions {
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Seconds that one attempt may take, with all its model and tool calls. */
-  readonly timeout?: number;
-  readonly retry?: Retry;
+  readonly timeout?: number | undefined;
+  readonly retry?: Retry | undefined;
 }
 
 export interface ApproveOptions<Choices extends readonly string[]> {
   /** Default: `approve` and `reject`, and the flow goes on only with `approve`. With choices of your own it always goes on. */
-  readonly choices?: Choices;
+  readonly choices?: Choices | undefined;
   /** Seconds to wait for an answer. Default: as long as it takes. */
-  readonly timeout?: number;
-  readonly onTimeout?: Choices[number];
-  readonly description?: string;
+  readonly timeout?: number | undefined;
+  readonly onTimeout?: Choices[number] | undefined;
+  readonly description?: string | undefined;
   /** The people who may answer. */
-  readonly approvers?: ApproversFields;
+  readonly approvers?: ApproversFields | undefined;
 }
 
 export interface MapOptions {
   /** The name of the item in expressions. Default `item`; a map within a map needs another one. */
-  readonly as?: string;
+  readonly as?: string | undefined;
   /** The number of items that run at once. Default 5. */
-  readonly width?: number;
+  readonly width?: number | undefined;
   /** The most items. Default 1000. */
-  readonly maxItems?: number;
-  readonly onItemError?: 'fail' | 'skip' | 'collect';
+  readonly maxItems?: number | undefined;
+  readonly onItemError?: 'fail' | 'skip' | 'collect' | undefined;
 }
 
 export interface ParallelOptions {
   /** Default `all`. A number: as many branches must succeed. */
-  readonly join?: 'all' | 'any' | number;
+  readonly join?: 'all' | 'any' | number | undefined;
   /** Seconds. Default 60. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 type FailCode = Exclude<TerminalCode, 'SUCCESS' | 'PARTIAL_SUCCESS' | 'USER_CANCEL'>;
@@ -224,7 +224,7 @@ export interface Flow<
     name: Name,
     over: (scope: Scope<In, Results>) => Operand<readonly Item[]>,
     each: (flow: Flow<In, Results, Asked, unknown, never, Names | Name>, item: Ref<Item>, index: Ref<number>) => Each,
-    options?: MapOptions & { readonly onItemError?: OnError },
+    options?: MapOptions & { readonly onItemError?: OnError | undefined },
   ): Flow<
     In,
     With<Results, Name, readonly Mapped<Each, OnError>[]>,
@@ -246,7 +246,7 @@ export interface Flow<
     this: FreeName<Name, Names>,
     name: Name,
     branches: Branches & UnlessTaken<InBoth<Name, Joined<Branches>['names']> | Repeated<Branches, Names>>,
-    options?: ParallelOptions & { readonly join?: Join },
+    options?: ParallelOptions & { readonly join?: Join | undefined },
   ): Flow<
     In,
     Results & Together<Joined<Branches>['state'], Join, Results>,
@@ -282,7 +282,7 @@ export interface Flow<
   output<const Value, const Name extends string = never>(
     this: FreeName<Name, Names>,
     value: (scope: Scope<In, Results>) => Value,
-    options?: { readonly as?: Name },
+    options?: { readonly as?: Name | undefined },
   ): EndedFlow<
     In,
     { state: Results; questions: Asked; last: never; ended: Ended | Resolved<Value>; names: Names | Name }
@@ -296,7 +296,7 @@ export interface Flow<
     this: FreeName<Name, Names>,
     code: FailCode,
     message: string | ((scope: Scope<In, Results>) => Expression<string> | string),
-    options?: { readonly as?: Name },
+    options?: { readonly as?: Name | undefined },
   ): EndedFlow<In, { state: Results; questions: Asked; last: never; ended: Ended; names: Names | Name }>;
 }
 
@@ -316,9 +316,12 @@ interface StepOptions<
   Handled extends Part,
 > extends NodeOptions {
   /** The name of the step. Default: the id of the agent, or the last part of the name of the tool. */
-  readonly as?: Name;
+  readonly as?: Name | undefined;
   /** Steps that run if this one fails, after its retries. Then the flow goes on. */
-  readonly onError?: (flow: Flow<In, Results, Asked, null, never, Names | Name>, error: Ref<Failure>) => Handled;
+  readonly onError?: (
+    flow: Flow<In, Results, Asked, null, never, Names | Name>,
+    error: Ref<Failure>,
+  ) => Handled | undefined;
 }
 
 /** The result of one item of a map. `collect` puts the error of a failed item in its place. */

@@ -13,9 +13,9 @@ import type { AnyTool } from './tool.ts';
 
 export interface FlowOptions<Input> extends Settings {
   /** The schema of the input. */
-  readonly input?: Input;
+  readonly input?: Input | undefined;
   /** The most node visits of one run. */
-  readonly maxIterations?: number;
+  readonly maxIterations?: number | undefined;
 }
 
 /** The input types of a schema; any object without one. */
@@ -52,8 +52,8 @@ type FromScope = (scope: object) => unknown;
 type Fields = { readonly [field: string]: unknown };
 
 interface StepSettings extends NodeOptions {
-  readonly as?: string;
-  readonly onError?: Build;
+  readonly as?: string | undefined;
+  readonly onError?: Build | undefined;
 }
 
 /** The types are in `Flow`. Here every argument is checked again, because callers may write JavaScript. */

@@ -24,23 +24,31 @@ type Plain = Omit<
 
 interface Common extends Settings, Plain {
   /** Texts that the result must satisfy, and conditions over it. */
-  readonly criteria?: readonly (string | { readonly when: Condition<AnswerScope>; readonly reason: string })[];
+  readonly criteria?:
+    | readonly (string | { readonly when: Condition<AnswerScope>; readonly reason: string })[]
+    | undefined;
   /** Goals that are refused before any model is called. */
-  readonly guards?: readonly {
-    readonly when: Condition<GoalScope>;
-    readonly code?: 'UNSAFE_DETECTION' | 'PERMISSION_DENIED' | 'IMPOSSIBLE';
-    readonly reason: string;
-  }[];
+  readonly guards?:
+    | readonly {
+        readonly when: Condition<GoalScope>;
+        readonly code?: 'UNSAFE_DETECTION' | 'PERMISSION_DENIED' | 'IMPOSSIBLE' | undefined;
+        readonly reason: string;
+      }[]
+    | undefined;
   /** Conditions that an answer must fulfil. */
-  readonly validate?: readonly { readonly when: Condition<AnswerScope>; readonly reason: string }[];
-  readonly intents?: readonly {
-    readonly id: string;
-    readonly when: Condition<GoalScope>;
-    readonly description?: string;
-  }[];
+  readonly validate?: readonly { readonly when: Condition<AnswerScope>; readonly reason: string }[] | undefined;
+  readonly intents?:
+    | readonly {
+        readonly id: string;
+        readonly when: Condition<GoalScope>;
+        readonly description?: string | undefined;
+      }[]
+    | undefined;
   /** Judges every answer. */
-  readonly verifier?: Agent;
-  readonly escalation?: Omit<NonNullable<LoopFields<string>['escalation']>, 'safer'> & { readonly safer?: Agent };
+  readonly verifier?: Agent | undefined;
+  readonly escalation?:
+    | (Omit<NonNullable<LoopFields<string>['escalation']>, 'safer'> & { readonly safer?: Agent | undefined })
+    | undefined;
 }
 
 export type LoopOptions<Worker extends Agent> = Common &

@@ -9,10 +9,10 @@ export interface TeamOptions<Agents extends readonly Agent[], Place extends stri
   /** The members. The tools of a member can also be names of plugins, such as `FileSystem`. */
   readonly agents: Agents;
   /** The strategy that selects the next agent. Default: one after another. */
-  readonly selection?: TeamSelection<NoInfer<Agents[number]['id']>, Place>;
-  readonly termination?: TeamTermination;
+  readonly selection?: TeamSelection<NoInfer<Agents[number]['id']>, Place> | undefined;
+  readonly termination?: TeamTermination | undefined;
   /** Further keys of `Orchestration` as YAML has them, such as `Contracts`. */
-  readonly more?: { readonly [field: string]: unknown };
+  readonly more?: { readonly [field: string]: unknown } | undefined;
 }
 
 /**

@@ -36,27 +36,27 @@ export type AnyTool = Tool;
 export type Effect = EffectClass;
 
 interface ToolSettings {
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Seconds that a call may take. Default 30. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Ask a person before every call. */
-  readonly approval?: boolean;
+  readonly approval?: boolean | undefined;
   /** The people who may approve a call. Every call then needs approval. */
-  readonly approvers?: ApproversFields;
+  readonly approvers?: ApproversFields | undefined;
   /** Results must not leave the machine without approval. */
-  readonly confidential?: boolean;
+  readonly confidential?: boolean | undefined;
   /** A call may be repeated under its key without a second effect. */
-  readonly idempotent?: boolean;
+  readonly idempotent?: boolean | undefined;
   /** The tool that undoes a call of this one. It receives `args` and `result` of the call. */
-  readonly compensate?: AnyTool;
-  readonly rateLimit?: { readonly calls: number; readonly perSeconds: number };
+  readonly compensate?: AnyTool | undefined;
+  readonly rateLimit?: { readonly calls: number; readonly perSeconds: number } | undefined;
   /** US dollars per call. */
-  readonly cost?: number;
-  readonly permission?: string;
-  readonly trust?: 'trusted' | 'neutral' | 'untrusted';
-  readonly trustedFields?: readonly string[];
+  readonly cost?: number | undefined;
+  readonly permission?: string | undefined;
+  readonly trust?: 'trusted' | 'neutral' | 'untrusted' | undefined;
+  readonly trustedFields?: readonly string[] | undefined;
   /** Fields of a definition in YAML that this interface does not have. */
-  readonly more?: { readonly [field: string]: unknown };
+  readonly more?: { readonly [field: string]: unknown } | undefined;
 }
 
 type Run<Args, Result> = (args: Args, context: ToolContext) => Result | Promise<Result>;
@@ -65,19 +65,19 @@ type GivenTo<Input> = Input extends StandardSchema ? OutputOf<Input> : Readonly<
 
 interface ToolOptions<Input> extends ToolSettings {
   /** How a call changes the world. Default `write`. */
-  readonly effect?: Effect;
+  readonly effect?: Effect | undefined;
   /** The schema of the arguments. */
-  readonly input?: Input;
+  readonly input?: Input | undefined;
 }
 interface CheckedTool<Input, Output, Result> extends ToolOptions<Input> {
   /** The schema of the result. `run` must return its type. */
   readonly output: Output;
-  readonly run?: Run<GivenTo<Input>, Result>;
+  readonly run?: Run<GivenTo<Input>, Result> | undefined;
 }
 interface InferredTool<Input, Result> extends ToolOptions<Input> {
   readonly output?: undefined;
   /** The type of the result is the type that it returns. */
-  readonly run?: Run<GivenTo<Input>, Result>;
+  readonly run?: Run<GivenTo<Input>, Result> | undefined;
 }
 /**
  * The literals that `run` returns are inferred as they are written, and must fit the schema. The last overload of `tool` and of
@@ -146,9 +146,9 @@ export function tool(name: string, options: AnyOptions): AnyTool {
 }
 
 interface CodeOptions<Input> {
-  readonly description?: string;
-  readonly input?: Input;
-  readonly timeout?: number;
+  readonly description?: string | undefined;
+  readonly input?: Input | undefined;
+  readonly timeout?: number | undefined;
 }
 interface CheckedCode<Input, Output, Result> extends CodeOptions<Input> {
   /** The schema of the result. `run` must return its type. */

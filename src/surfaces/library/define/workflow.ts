@@ -11,11 +11,11 @@ type Prompt<Names extends string> = (outputs: Outputs<Names>) => Expression<stri
 
 interface StepOptions<Name extends string> {
   /** The name of the step. Default: the id of the agent. */
-  readonly as?: Name;
+  readonly as?: Name | undefined;
   /** Seconds for one attempt of the step. Default 120. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Default `fail`. */
-  readonly onError?: 'fail' | 'skip' | { readonly retries: number };
+  readonly onError?: 'fail' | 'skip' | { readonly retries: number } | undefined;
 }
 
 /**
@@ -48,7 +48,11 @@ export interface Workflow<Names extends string> extends Definition<
   repeat<Member extends Agent, const Name extends string = Member['id']>(
     this: FreeName<Name, Names | 'input'>,
     agent: Member,
-    options: StepOptions<Name> & { readonly until: string; readonly max?: number; readonly prompt?: Prompt<Names> },
+    options: StepOptions<Name> & {
+      readonly until: string;
+      readonly max?: number | undefined;
+      readonly prompt?: Prompt<Names> | undefined;
+    },
   ): Workflow<Names | Name>;
   /** Runs agents at the same time and joins their outputs. */
   gather<const Members extends readonly Agent[]>(

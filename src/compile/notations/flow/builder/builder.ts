@@ -9,16 +9,16 @@ import type { Verified } from '../../builder-types/verified.ts';
 
 /** The sections of a document besides its flow. */
 export interface FlowSections<Agents, Tools, Servers = NamedServers> extends SharedSections {
-  readonly agents?: Agents;
-  readonly tools?: Tools;
-  readonly mcp?: Servers;
+  readonly agents?: Agents | undefined;
+  readonly tools?: Tools | undefined;
+  readonly mcp?: Servers | undefined;
 }
 
 export interface FlowInput<Nodes, Entry extends string> {
   readonly id: string;
   readonly entry: Entry;
-  readonly description?: string | null;
-  readonly max_iterations?: number;
+  readonly description?: string | null | undefined;
+  readonly max_iterations?: number | undefined;
   readonly nodes: Nodes;
 }
 

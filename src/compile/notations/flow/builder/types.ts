@@ -27,16 +27,16 @@ type At<Fields, Type> = Type extends keyof Fields ? Fields[Type] : unknown;
 
 /** The fields of each type that name other nodes, agents or tools, or that contain templates. */
 interface OwnFields<Node, Id extends string, Agent, Tool, Left> {
-  readonly agent: { readonly agent: Agent; readonly input?: CheckedField<Node, 'input', Left> };
-  readonly tool: { readonly tool: Tool; readonly params?: CheckedField<Node, 'params', Left> };
+  readonly agent: { readonly agent: Agent; readonly input?: CheckedField<Node, 'input', Left> | undefined };
+  readonly tool: { readonly tool: Tool; readonly params?: CheckedField<Node, 'params', Left> | undefined };
   readonly parallel: { readonly branches: CheckedBranches<Node, Id> };
   readonly approval: { readonly message: CheckedField<Node, 'message', Left> } & CheckedChoices<Node>;
-  readonly terminal: { readonly output?: CheckedField<Node, 'output', Left> };
+  readonly terminal: { readonly output?: CheckedField<Node, 'output', Left> | undefined };
   readonly map: { readonly over: CheckedField<Node, 'over', Left>; readonly do: Id };
   readonly set: { readonly values: CheckedField<Node, 'values', Left> };
-  readonly fail: { readonly message?: CheckedField<Node, 'message', Left> };
-  readonly wait: { readonly on_timeout?: Id | 'end' };
-  readonly flow: { readonly input?: CheckedField<Node, 'input', Left> };
+  readonly fail: { readonly message?: CheckedField<Node, 'message', Left> | undefined };
+  readonly wait: { readonly on_timeout?: Id | 'end' | undefined };
+  readonly flow: { readonly input?: CheckedField<Node, 'input', Left> | undefined };
 }
 
 type CheckedBranches<Node, Id> = Node extends { readonly branches: infer Branches }
@@ -44,8 +44,8 @@ type CheckedBranches<Node, Id> = Node extends { readonly branches: infer Branche
   : readonly RouteInput<Id>[];
 
 type CheckedChoices<Node> = Node extends { readonly choices: infer Choices }
-  ? { readonly choices?: AtLeastTwo<Choices, string>; readonly on_timeout?: ItemOf<Choices> }
-  : { readonly choices?: readonly string[]; readonly on_timeout?: 'approve' | 'reject' };
+  ? { readonly choices?: AtLeastTwo<Choices, string> | undefined; readonly on_timeout?: ItemOf<Choices> | undefined }
+  : { readonly choices?: readonly string[] | undefined; readonly on_timeout?: 'approve' | 'reject' | undefined };
 
 type CheckedField<Node, Field extends string, Left> = Node extends { readonly [Name in Field]: infer Value }
   ? CheckedTemplates<Value, Left>
@@ -144,9 +144,9 @@ type OutputOf<Definition> = [Definition] extends [{ readonly output: infer Schem
 
 /** As the compiler reads it: an object that lists its fields has no others, unless it says so. */
 type FieldsOf<Schema> = Schema extends {
-  readonly type?: 'object';
+  readonly type?: 'object' | undefined;
   readonly properties: infer Fields;
-  readonly additionalProperties?: false;
+  readonly additionalProperties?: false | undefined;
 }
   ? [keyof Schema & Opening] extends [never]
     ? { readonly [Name in keyof Fields]: FieldsOf<Fields[Name]> }
@@ -170,8 +170,8 @@ type Opening =
 export type NodeInput = Written<z.input<typeof flowSchema>['nodes'][number]>;
 
 interface RouteInput<To> {
-  readonly when?: string | number | boolean;
-  readonly default?: boolean;
+  readonly when?: string | number | boolean | undefined;
+  readonly default?: boolean | undefined;
   readonly to: To;
 }
 
@@ -180,11 +180,13 @@ type NodeOf<Type extends NodeInput['type'], Id, Own = unknown> = Omit<
   Extract<NodeInput, { readonly type: Type }>,
   'routes' | 'on_error' | 'on_exhausted' | keyof Own
 > & {
-  readonly routes?: readonly RouteInput<Id | 'end'>[];
-  readonly on_error?: readonly {
-    readonly match?: string | null;
-    readonly default?: boolean;
-    readonly to: Id | 'end';
-  }[];
-  readonly on_exhausted?: Id | 'end';
+  readonly routes?: readonly RouteInput<Id | 'end'>[] | undefined;
+  readonly on_error?:
+    | readonly {
+        readonly match?: string | null | undefined;
+        readonly default?: boolean | undefined;
+        readonly to: Id | 'end';
+      }[]
+    | undefined;
+  readonly on_exhausted?: Id | 'end' | undefined;
 } & Own;

@@ -25,6 +25,8 @@ const edge = record(() => ({
   ...gateFields(),
 }));
 
+export type GraphNodeFields = z.input<typeof node>;
+export type GraphEdgeFields = z.input<typeof edge>;
 export type RawNode = z.output<typeof node>;
 export type RawEdge = z.output<typeof edge>;
 export type RawGraph = z.output<z.ZodObject<ReturnType<typeof ownFields>>> & {

@@ -39,6 +39,7 @@ export const machineSchema = record(() => ({
 
 export type RawMachine = z.output<typeof machineSchema>;
 export type RawState = z.output<typeof state>;
+export type TransitionFields = z.input<typeof transition>;
 export type RawTransition = z.output<typeof transition>;
 
 export interface Transition {
