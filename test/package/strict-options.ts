@@ -1,6 +1,6 @@
 /** Compiled in a project with `exactOptionalPropertyTypes`: every optional key of the builders can be undefined. */
 import { agent, flow, loop, staged, team, tool, workflow } from 'sluice';
-import type { AgentOptions, Budgets, Retry, Settings , code} from 'sluice';
+import type { AgentOptions, Budgets, Retry, Settings, code } from 'sluice';
 
 type Refuses<Fields> = {
   [Key in keyof Fields]-?: Partial<Pick<Fields, Key>> extends Pick<Fields, Key>

@@ -502,6 +502,16 @@ describe('mistakes', () => {
   });
 });
 
+test('a step that is retried does not repeat what failed closed', async () => {
+  const { flow: _, ...sections } = document({ fail_closed: [{ what: 'no reading', when: 'true' }] });
+  const steps = [{ name: 's', agent_id: 'bot', error_mode: 'retry', max_retries: 2 }];
+  const { report } = await play(
+    { ...sections, workflow: { name: 'w', steps } },
+    { agents: { bot: [{ text: '', tools: [{ name: 'wiki.read', args: {} }] }] } },
+  );
+  expect(report).toMatchObject({ state: 'failed', code: 'UNSAFE_DETECTION', usage: { modelCalls: 1 } });
+});
+
 test('granted tools keep what was written about them', () => {
   const tool = (effect: 'read' | 'write', approval = false) => ({ def: { effect } as never, cost: 0, approval });
   const granted = boundaryOf([undefined], { a: tool('write'), b: tool('write', true) }, 'granted', () => 'v');
