@@ -1,7 +1,7 @@
 /** From the plan to the graph. The entry of every unit is known before any is added, so nodes stand in reading order. */
 import type { FailureClass } from '../../../ir/codes.ts';
 import type { AgentDef, Case, ForkNode, Input, NodeId, Retry, Write } from '../../../ir/nodes.ts';
-import { object, path, quote } from '../../expressions/cel-text.ts';
+import { literal, object, path, quote } from '../../expressions/cel-text.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
 import { createBuilder } from '../../lower/builder.ts';
@@ -176,7 +176,7 @@ function addStepTurn(
     step: { ...place(step), id, enters: step.name },
     part: (hint) => place(step, hint),
     timeoutMs: step.timeoutMs,
-    retry: step.retries === 0 ? null : { max: step.retries, when: 'true' },
+    retry: step.retries === 0 ? null : { max: step.retries, when: `error.class in ${literal([...RETRIED])}` },
     risky: agent.tools.some((tool) => isRisky(kit.builder.toolDef(tool))),
     visitsMax,
     gather: [
@@ -189,7 +189,7 @@ function addStepTurn(
   });
 }
 
-/** A failure or a timeout is retried. A denied call would be denied again. */
+/** A failure or a timeout is retried. What a budget, a policy or a guardrail denied would be denied again. */
 const RETRIED: readonly FailureClass[] = ['transient', 'rate_limit', 'fatal', 'timeout', 'refused', 'semantic'];
 
 function retryOf({ retries }: Step): Retry {
