@@ -44,6 +44,10 @@ export const RUN_STATES = ['pending', 'running', 'suspended', 'completed', 'fail
 export type RunStatus = (typeof RUN_STATES)[number];
 export type EndState = 'completed' | 'failed' | 'cancelled';
 
+export function hasEnded(status: RunStatus): status is EndState {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
 /** Codes of a run that waits for a person. They are terminal only if the question expires. */
 export const SUSPENDING_CODES: ReadonlySet<TerminalCode> = new Set([
   'MISSING_INFO',

@@ -1,6 +1,6 @@
 /** Commands: the calls that the core asks for, and when it wants to be woken. */
 import type { Json } from '../expr/json.ts';
-import type { EffectKey, Instant, Origin, RunId, ThreadId } from './facts.ts';
+import type { EffectKey, Instant, Origin, RunId } from './facts.ts';
 import type { EffectKind, MeterId, NodeId } from './nodes.ts';
 
 /** A call that the core requests: plain data, safe to repeat under its key. */
@@ -45,27 +45,6 @@ export interface Stuck {
   readonly rule: 'cycle' | 'repeated_reply' | 'hops';
   readonly agents: readonly string[];
 }
-/** An event about repetition after which the run goes on. */
-export type Suspicion =
-  | {
-      /** Agents repeat themselves without a new fact. */
-      readonly type: 'deadlock.suspected';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly meter: MeterId;
-      readonly stuck: Stuck;
-    }
-  | {
-      /** A call failed again with the same arguments and the same error, or its tool too often in a row. The agent reads that with the error. */
-      readonly type: 'failure.repeated';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly meter: MeterId;
-      readonly tool: string;
-      readonly failures: number;
-      /** Set if the failures are those of the tool with any arguments. */
-      readonly any?: true;
-    };
 /** A meter that remembers when calls were let go, and how long it has to. */
 export interface Pace {
   readonly meter: MeterId;

@@ -6,20 +6,21 @@ import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
-import type { Pace, RecentCall, Repeated, Stuck, Suspicion } from './commands.ts';
+import type { Pace, RecentCall, Repeated, Stuck } from './commands.ts';
 import type { Vote } from './people.ts';
 import type { Question, QuestionEvent } from './questions.ts';
 import type {
+  AgentEdits,
   EffectKey,
   ErrorRecord,
   Instant,
   Origin,
   ProtectionNote,
-  RunChanged,
-  RunHalted,
   RunId,
   Settled,
+  SlotEdit,
   ThreadId,
+  TypesOf,
 } from './facts.ts';
 
 export type {
@@ -75,187 +76,145 @@ export interface Ending {
   readonly charge?: readonly MeterId[];
 }
 
-export type EventBody =
-  | RunChanged
-  | {
-      readonly type: 'run.started';
-      readonly run: RunId;
-      readonly flow: string;
-      readonly entry: NodeId;
-      readonly input: Json;
-      readonly seed: number;
-      readonly origin: Origin;
-      readonly deadline: Instant | null;
-    }
-  | {
-      readonly type: 'slots.written';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly writes: readonly WriteRecord[];
-      readonly to: NodeId;
-      readonly charge?: readonly MeterId[];
-    }
-  | {
-      readonly type: 'route.picked';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly index: number;
-      readonly to: NodeId;
-      readonly charge?: readonly MeterId[];
-    }
-  | {
-      readonly type: 'value.missing';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly paths: readonly (readonly string[])[];
-    }
-  | {
-      /** A guard compared a text that spells a number as a number. */
-      readonly type: 'guard.coerced';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly index: number;
-      readonly notes: readonly string[];
-    }
-  | {
-      readonly type: 'guard.failed';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly index: number;
-      readonly message: string;
-    }
-  | {
-      readonly type: 'expression.failed';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly error: ErrorRecord;
-      readonly to: NodeId;
-      readonly charge?: readonly MeterId[];
-    }
-  | {
-      readonly type: 'effect.requested';
-      readonly thread: ThreadId;
-      readonly key: EffectKey;
-      readonly node: NodeId;
-      readonly kind: EffectKind;
-      readonly name: string;
-      readonly input: string;
-      readonly deadline: Instant | null;
-      readonly holds?: readonly Hold[];
-      readonly charge?: readonly MeterId[];
-      readonly watched?: readonly MeterId[];
+/** The thread that moves, and its node. */
+interface Place {
+  thread: ThreadId;
+  node: NodeId;
+}
+/** The meters that a visit charges. */
+interface Charged {
+  charge?: readonly MeterId[];
+}
+
+interface EventFields {
+  'run.started': {
+    run: RunId;
+    flow: string;
+    entry: NodeId;
+    input: Json;
+    seed: number;
+    origin: Origin;
+    deadline: Instant | null;
+  };
+  'slots.written': Place & Charged & { writes: readonly WriteRecord[]; to: NodeId };
+  'route.picked': Place & Charged & { index: number; to: NodeId };
+  'value.missing': Place & { paths: readonly (readonly string[])[] };
+  /** A guard compared a text that spells a number as a number. */
+  'guard.coerced': Place & { index: number; notes: readonly string[] };
+  'guard.failed': Place & { index: number; message: string };
+  'expression.failed': Place & Charged & { error: ErrorRecord; to: NodeId };
+  'effect.requested': Place &
+    Charged & {
+      key: EffectKey;
+      kind: EffectKind;
+      name: string;
+      input: string;
+      deadline: Instant | null;
+      holds?: readonly Hold[];
+      watched?: readonly MeterId[];
       /** The `turns` meters that compare its reply. */
-      readonly turns?: readonly MeterId[];
+      turns?: readonly MeterId[];
       /** The fingerprint of the normalised input, which `repeats` meters compare. */
-      readonly print?: string;
+      print?: string;
       /** The fingerprint of the input without the order of words; only of a text of several words. */
-      readonly words?: string;
-      readonly notBefore?: Instant;
-      readonly paced?: readonly Pace[];
-      readonly timed?: readonly MeterId[];
-      readonly question?: Question;
+      words?: string;
+      notBefore?: Instant;
+      paced?: readonly Pace[];
+      timed?: readonly MeterId[];
+      question?: Question;
       /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
-      readonly until?: Instant;
-      readonly signal?: string;
-      readonly undo?: Undo;
-    }
-  | (ProtectionNote & { readonly key: EffectKey })
-  | { readonly type: 'effect.settled'; readonly key: EffectKey; readonly attempt: number; readonly result: Settled }
-  | QuestionEvent
-  | { readonly type: 'effect.judged'; readonly key: EffectKey; readonly verdict: 'accepted' }
-  | {
-      readonly type: 'effect.judged';
-      readonly key: EffectKey;
-      readonly verdict: 'retry';
-      readonly error: ErrorRecord;
-      /** The fallback target of the next attempt. */
-      readonly target?: string;
-      /** The request is repeated because it did not get through. It counts as a retry, and not as another call. */
-      readonly transport?: true;
-      /** The reply did not fit. The next attempt gets it back with the reason. */
-      readonly repair?: true;
-      /** The reply reached its limit. The next attempt continues it, as a part of the same call. */
-      readonly continues?: true;
-      readonly notBefore: Instant;
-      readonly deadline: Instant | null;
-      readonly holds?: readonly Hold[];
-      readonly paced?: readonly Pace[];
-    }
-  | {
-      readonly type: 'effect.judged';
-      readonly key: EffectKey;
-      readonly verdict: 'failed';
-      readonly error: ErrorRecord;
-      readonly to: NodeId | null;
-    }
-  | { readonly type: 'effect.dropped'; readonly key: EffectKey; readonly why: 'join' | 'halt' }
-  | {
-      readonly type: 'meter.tripped';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly meter: MeterId;
-      readonly why: 'limit' | 'foreseen';
-      readonly left: number;
-      readonly needs: number;
-      readonly to: NodeId;
-      readonly noted?: true;
-      /** Of a `turns` meter: the rule, and the agents of the cycle. */
-      readonly stuck?: Stuck;
-      /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
-      readonly velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
-      /** Of a `repeats` meter. */
-      readonly repeated?: Repeated;
-    }
-  | Suspicion
-  | {
-      readonly type: 'meter.raised';
-      readonly key: EffectKey;
-      readonly raises: readonly { readonly meter: MeterId; readonly by: number }[];
-      /** The new deadline of the run, if its time was raised. */
-      readonly deadline?: Instant;
-    }
-  | {
-      readonly type: 'thread.forked';
-      readonly thread: ThreadId;
-      readonly key: EffectKey;
-      readonly node: NodeId;
-      readonly branches: Branches;
-      readonly started: number;
-      readonly deadline: Instant | null;
-      readonly exceptPeople?: true;
-      readonly into: string;
-      readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
-      readonly charge?: readonly MeterId[];
-    }
-  | { readonly type: 'thread.started'; readonly thread: ThreadId; readonly index: number }
-  | ({ readonly type: 'thread.ended'; readonly thread: ThreadId } & Ending)
-  | {
-      readonly type: 'fork.joined';
-      readonly thread: ThreadId;
-      readonly met: boolean;
-      readonly why: 'met' | 'short' | 'late';
-      readonly error?: ErrorRecord;
-      readonly to: NodeId;
-    }
-  | ({ readonly type: 'undo.started'; readonly thread: ThreadId } & Ending)
+      until?: Instant;
+      signal?: string;
+      undo?: Undo;
+    };
+  'effect.settled': { key: EffectKey; attempt: number; result: Settled };
+  'effect.judged': { key: EffectKey } & (
+    | { verdict: 'accepted' }
+    | {
+        verdict: 'retry';
+        error: ErrorRecord;
+        /** The fallback target of the next attempt. */
+        target?: string;
+        /** The request is repeated because it did not get through. It counts as a retry, and not as another call. */
+        transport?: true;
+        /** The reply did not fit. The next attempt gets it back with the reason. */
+        repair?: true;
+        /** The reply reached its limit. The next attempt continues it, as a part of the same call. */
+        continues?: true;
+        notBefore: Instant;
+        deadline: Instant | null;
+        holds?: readonly Hold[];
+        paced?: readonly Pace[];
+      }
+    | { verdict: 'failed'; error: ErrorRecord; to: NodeId | null }
+  );
+  'effect.dropped': { key: EffectKey; why: 'join' | 'halt' };
+  'meter.tripped': Place & {
+    meter: MeterId;
+    why: 'limit' | 'foreseen';
+    left: number;
+    needs: number;
+    to: NodeId;
+    noted?: true;
+    /** Of a `turns` meter: the rule, and the agents of the cycle. */
+    stuck?: Stuck;
+    /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
+    velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
+    /** Of a `repeats` meter. */
+    repeated?: Repeated;
+  };
+  /** Agents repeat themselves without a new fact. The run goes on. */
+  'deadlock.suspected': Place & { meter: MeterId; stuck: Stuck };
+  /**
+   * A call failed again with the same arguments and the same error, or its tool too often in a row. The agent reads that with the error,
+   * and the run goes on. `any`: the failures are those of the tool with any arguments.
+   */
+  'failure.repeated': Place & { meter: MeterId; tool: string; failures: number; any?: true };
+  /** `deadline` is the new deadline of the run, if its time was raised. */
+  'meter.raised': {
+    key: EffectKey;
+    raises: readonly { readonly meter: MeterId; readonly by: number }[];
+    deadline?: Instant;
+  };
+  'thread.forked': Place &
+    Charged & {
+      key: EffectKey;
+      branches: Branches;
+      started: number;
+      deadline: Instant | null;
+      exceptPeople?: true;
+      into: string;
+      gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+    };
+  'thread.started': { thread: ThreadId; index: number };
+  'thread.ended': { thread: ThreadId } & Ending;
+  'fork.joined': { thread: ThreadId; met: boolean; why: 'met' | 'short' | 'late'; error?: ErrorRecord; to: NodeId };
+  'undo.started': { thread: ThreadId } & Ending;
   /** These effects are undone before the thread repeats its work. A thread of its own undoes them. */
-  | {
-      readonly type: 'rollback.started';
-      readonly thread: ThreadId;
-      readonly node: NodeId;
-      readonly undoes: readonly EffectKey[];
-    }
-  | {
-      readonly type: 'undo.requested';
-      readonly thread: ThreadId;
-      readonly key: EffectKey;
-      readonly undoes: EffectKey;
-      readonly tool: string;
-      readonly deadline: Instant;
-    }
-  | RunHalted
-  | { readonly type: 'clock.read' }
-  | ({ readonly type: 'run.ended' } & Ending);
+  'rollback.started': Place & { undoes: readonly EffectKey[] };
+  'undo.requested': { thread: ThreadId; key: EffectKey; undoes: EffectKey; tool: string; deadline: Instant };
+  'run.repinned': { by: string; modules: { readonly [file: string]: string } };
+  /** The events before this one are those of the parent. */
+  'run.forked': {
+    by: string;
+    edits: readonly SlotEdit[];
+    /** New instructions and models, by agent. The flow of the run has them too. */
+    agents?: AgentEdits;
+    /** The time since the last event of the parent. It does not count as time of the run. */
+    idleMs: number;
+    /** The run continues its parent, which has ended for it, under another version of the flow. Its effects are its own. */
+    moved?: true;
+  };
+  /**
+   * The run stops, by its clock, a person, or a move to another version of its flow. `movedTo` is the run that continues this one: then
+   * nothing is undone here.
+   */
+  'run.halted': { state: EndState; code: TerminalCode; by: string; why: string; movedTo?: RunId };
+  'clock.read': unknown;
+  'run.ended': Ending;
+}
+
+export type EventBody = TypesOf<EventFields> | (ProtectionNote & { readonly key: EffectKey }) | QuestionEvent;
 /** @example const isEnd = (event: Event) => event.type === 'run.ended'; */
 export type Event = EventBody & { readonly seq: number; readonly at: Instant };
 export type EventType = Event['type'];

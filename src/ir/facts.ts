@@ -1,6 +1,6 @@
 /** Facts: what enters a run from outside. Time exists only as `at`, randomness only as the run's seed. */
 import type { Amounts } from './dimensions.ts';
-import type { EndState, FailureClass, TerminalCode } from './codes.ts';
+import type { FailureClass, TerminalCode } from './codes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Proof, ReviewNote } from './people.ts';
 
@@ -10,6 +10,11 @@ export type ThreadId = string;
 /** `thread#n`: the n-th act of that thread. Retries keep the key; undo acts are `thread#u<n>`. */
 export type EffectKey = string;
 export type Instant = number;
+
+/** The variants of a table, by `type`. Their fields cannot be changed. */
+export type TypesOf<Table> = {
+  [Type in keyof Table]: { readonly type: Type } & Readonly<Table[Type]>;
+}[keyof Table];
 
 export interface Failure {
   readonly class: FailureClass;
@@ -55,29 +60,28 @@ export type BreakerCause =
   | 'operator';
 
 /** The decision of a shared protection about a call. The journal keeps it, so a replay needs no store. */
-export type ProtectionNote =
-  | {
-      readonly type: 'breaker.changed';
-      readonly breaker: string;
-      readonly from: BreakerStatus;
-      readonly to: BreakerStatus;
-      readonly cause: BreakerCause | 'cooldown' | 'probe_succeeded';
-      readonly trips: number;
-      /** When a call may probe. Null: only an operator closes it. */
-      readonly until: Instant | null;
-      /** False if the trip is recorded only, because the document declares no fallback for it. */
-      readonly enforced: boolean;
-    }
-  | {
-      readonly type: 'breaker.denied';
-      readonly breaker: string;
-      readonly cause: BreakerCause;
-      readonly until: Instant | null;
-      readonly fallback: 'model' | 'answer' | 'escalate' | null;
-      /** The person who opened it by hand. */
-      readonly by?: string;
-    }
-  | { readonly type: 'retry.denied'; readonly tokens: number; readonly share: number; readonly burst: number };
+export type ProtectionNote = TypesOf<{
+  'breaker.changed': {
+    breaker: string;
+    from: BreakerStatus;
+    to: BreakerStatus;
+    cause: BreakerCause | 'cooldown' | 'probe_succeeded';
+    trips: number;
+    /** When a call may probe. Null: only an operator closes it. */
+    until: Instant | null;
+    /** False if the trip is recorded only, because the document declares no fallback for it. */
+    enforced: boolean;
+  };
+  'breaker.denied': {
+    breaker: string;
+    cause: BreakerCause;
+    until: Instant | null;
+    fallback: 'model' | 'answer' | 'escalate' | null;
+    /** The person who opened it by hand. */
+    by?: string;
+  };
+  'retry.denied': { tokens: number; share: number; burst: number };
+}>;
 
 /**
  * The user and tenant of a run, recorded once. Policies are evaluated for them.
@@ -116,33 +120,6 @@ export interface AgentEdits {
   readonly [agent: string]: { readonly instructions?: string; readonly model?: string };
 }
 
-/** Changes that an operator made to a run. */
-export type RunChanged =
-  | { readonly type: 'run.repinned'; readonly by: string; readonly modules: { readonly [file: string]: string } }
-  | {
-      /** The events before this one are those of the parent. */
-      readonly type: 'run.forked';
-      readonly by: string;
-      readonly edits: readonly SlotEdit[];
-      /** New instructions and models, by agent. The flow of the run has them too. */
-      readonly agents?: AgentEdits;
-      /** The time since the last event of the parent. It does not count as time of the run. */
-      readonly idleMs: number;
-      /** The run continues its parent, which has ended for it, under another version of the flow. Its effects are its own. */
-      readonly moved?: true;
-    };
-
-/** The run stops, by its clock, a person, or a move to another version of its flow. */
-export interface RunHalted {
-  readonly type: 'run.halted';
-  readonly state: EndState;
-  readonly code: TerminalCode;
-  readonly by: string;
-  readonly why: string;
-  /** The run that continues this one. Nothing is undone here. */
-  readonly movedTo?: RunId;
-}
-
 /** The place and the code that a run belongs to. A later process must use the same. */
 export interface Pins {
   /** Of a forked run: the run whose tokens of personal data it shares. */
@@ -167,46 +144,22 @@ export interface Pins {
   readonly script?: string;
 }
 
-export type Fact =
-  | {
-      readonly type: 'start';
-      readonly run: RunId;
-      readonly flow: string;
-      readonly input: Json;
-      readonly seed: number;
-      readonly origin: Origin;
-    }
-  | {
-      readonly type: 'settle';
-      readonly key: EffectKey;
-      readonly attempt: number;
-      readonly result: Settled;
-      readonly notes?: readonly ProtectionNote[];
-    }
-  | { readonly type: 'answer'; readonly id: string; readonly answer: Answer }
+export type Fact = TypesOf<{
+  start: { run: RunId; flow: string; input: Json; seed: number; origin: Origin };
+  settle: { key: EffectKey; attempt: number; result: Settled; notes?: readonly ProtectionNote[] };
+  answer: { id: string; answer: Answer };
   /** Ends the wait under `key`, or the oldest wait for a signal of this name or of this node. */
-  | {
-      readonly type: 'signal';
-      readonly name: string;
-      readonly data: Json;
-      readonly by: string;
-      readonly key?: EffectKey;
-    }
-  | { readonly type: 'note'; readonly note: ReviewNote }
-  | { readonly type: 'tick' }
+  signal: { name: string; data: Json; by: string; key?: EffectKey };
+  note: { note: ReviewNote };
+  tick: unknown;
   /** An operator accepts that the code of the run has changed. */
-  | { readonly type: 'repin'; readonly by: string; readonly modules: { readonly [file: string]: string } }
+  repin: { by: string; modules: { readonly [file: string]: string } };
   /** An operator lets a copy of a run continue from one of its events. */
-  | {
-      readonly type: 'fork';
-      readonly by: string;
-      readonly edits: readonly SlotEdit[];
-      readonly agents?: AgentEdits;
-      readonly moved?: true;
-    }
+  fork: { by: string; edits: readonly SlotEdit[]; agents?: AgentEdits; moved?: true };
   /** Another run continues this one under another version of the flow. */
-  | { readonly type: 'move'; readonly by: string; readonly to: RunId }
-  | { readonly type: 'cancel'; readonly by: string; readonly why: string };
+  move: { by: string; to: RunId };
+  cancel: { by: string; why: string };
+}>;
 
 /**
  * The answer of a person to a question.

@@ -1,6 +1,6 @@
 /** Questions to people as the journal holds them, and the events of answers that do not close a question. */
 import type { TerminalCode } from './codes.ts';
-import type { Answer, EffectKey } from './facts.ts';
+import type { Answer, EffectKey, TypesOf } from './facts.ts';
 import type { Approvers, AskPurpose, ReviewNote } from './people.ts';
 
 /** A question, bound to a payload by its hash. */
@@ -26,22 +26,13 @@ export type AnswerRefusal =
   | 'not-a-choice'
   | 'bad-answer';
 
-export type AnswerEvent =
+export type AnswerEvent = TypesOf<{
   /** An answer that counts towards a quorum which is not complete yet. The question stays open. */
-  | {
-      readonly type: 'answer.counted';
-      readonly key: EffectKey;
-      readonly answer: Omit<Answer, 'payload' | 'unproven'>;
-      readonly missing: number;
-    }
+  'answer.counted': { key: EffectKey; answer: Omit<Answer, 'payload' | 'unproven'>; missing: number };
   /** An answer that the person may not give, or that does not fit the question. The question stays open. */
-  | {
-      readonly type: 'answer.refused';
-      readonly key: EffectKey;
-      readonly answer: Omit<Answer, 'text'>;
-      readonly reason: AnswerRefusal;
-    }
+  'answer.refused': { key: EffectKey; answer: Omit<Answer, 'text'>; reason: AnswerRefusal };
   /** The time of the first level has passed without an answer. The second level may answer too. */
-  | { readonly type: 'question.escalated'; readonly key: EffectKey; readonly to: readonly string[] };
+  'question.escalated': { key: EffectKey; to: readonly string[] };
+}>;
 
 export type QuestionEvent = AnswerEvent | ReviewNote;

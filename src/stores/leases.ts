@@ -3,7 +3,7 @@
  * or when the lease of its owner has ended. A store reads its own rows, asks these functions, and writes their decision in
  * the same transaction. A worker that lost a run to another is fenced: it can never write, claim or renew again.
  */
-import type { RunStatus } from '../ir/codes.ts';
+import { hasEnded, type RunStatus } from '../ir/codes.ts';
 import type { Instant } from '../ir/events.ts';
 import { isDeadProcess } from './process-owner.ts';
 
@@ -61,8 +61,4 @@ export function mayAppend<Id>(run: { owner: Id | null; status: RunStatus }, work
 /** An append that suspends or ends a run also releases it. */
 export function ownerAfter<Id>(status: RunStatus, worker: Id): Id | null {
   return status === 'suspended' || hasEnded(status) ? null : worker;
-}
-
-export function hasEnded(status: RunStatus): boolean {
-  return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

@@ -2,7 +2,7 @@
  * A store as one tenant sees it: the runs of other tenants do not exist. They cannot be read, answered, forked, resumed, cancelled
  * or removed, and no run can be started for another tenant. Every surface opens the store through this one place.
  */
-import { hasEnded } from './leases.ts';
+import { hasEnded } from '../ir/codes.ts';
 import { SluiceError } from '../runtime/errors.ts';
 import type { Append, Journal, OperatorAct, Roster, RunEntry, Store } from '../runtime/ports.ts';
 import type { RunId } from '../ir/events.ts';

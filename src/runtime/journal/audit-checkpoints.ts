@@ -1,4 +1,5 @@
 /** Audits the signed checkpoints of a run, and what belongs to no run: the acts of operators and the shared values. */
+import { hasEnded } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Checkpoint, RunEntry, Shared, StoredAppend } from '../ports.ts';
 import type { Audit } from './audit.ts';
@@ -38,12 +39,8 @@ export function brokenCheckpoint(signed: SignedRun, trusted: string | null): str
   }
   const last = appends.at(-1);
   const end = last === undefined ? 0 : last.after + last.count;
-  if (trusted === null || entry === null || !hasEnded(entry)) return null;
+  if (trusted === null || entry === null || !hasEnded(entry.status)) return null;
   return checkpoints.at(-1)?.seq === end ? null : `its end, event ${end}, has no signed checkpoint`;
-}
-
-function hasEnded({ status }: RunEntry): boolean {
-  return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 export interface SharedAudit {

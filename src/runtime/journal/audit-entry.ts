@@ -3,6 +3,7 @@
  * The entry must agree with the events, which also shows when events are missing at the end: that breaks no link.
  */
 import { statusOf } from '../../core/outstanding.ts';
+import { hasEnded } from '../../ir/codes.ts';
 import type { Event, Origin, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { entryOf } from '../engine/turn.ts';
@@ -64,9 +65,9 @@ export async function auditTombstones(roster: Roster): Promise<TombstoneAudit> {
 
 function wrongEnd({ status, code }: RunEntry, ending: Event | undefined): string | null {
   const found = ending?.type === 'run.ended' ? `${ending.state} ${ending.code}` : 'unfinished';
-  const ended = status === 'completed' || status === 'failed' || status === 'cancelled';
-  if (found === (ended ? `${status} ${code}` : 'unfinished')) return null;
-  return `the run is listed as ${ended ? `${status} ${code}` : status}, but its events end ${found}`;
+  const listed = hasEnded(status) ? `${status} ${code}` : 'unfinished';
+  if (found === listed) return null;
+  return `the run is listed as ${hasEnded(status) ? listed : status}, but its events end ${found}`;
 }
 
 type Field = readonly [name: string, listed: unknown, allowed: readonly unknown[]];

@@ -6,6 +6,7 @@ import type { Json } from '../../expr/json.ts';
 import type { EndState, TerminalCode } from '../../ir/codes.ts';
 import type { Measure } from '../../ir/dimensions.ts';
 import type { ThreadId } from '../../ir/events.ts';
+import type { TypesOf } from '../../ir/facts.ts';
 
 export interface Base {
   /** Sequence number of the journal event that this one was computed from. */
@@ -108,12 +109,8 @@ interface LiveEventFields {
   'model.arguments': { agent: string; text: string };
 }
 
-type EventsOf<Place, Fields> = {
-  [Type in keyof Fields]: Place & { readonly type: Type } & Readonly<Fields[Type]>;
-}[keyof Fields];
-
 /** One thing that happened in a run, computed from the journal alone. */
-export type StoryEvent = EventsOf<Base, RunEventFields> | EventsOf<InNode, NodeEventFields>;
+export type StoryEvent = (Base & TypesOf<RunEventFields>) | (InNode & TypesOf<NodeEventFields>);
 
 /**
  * Amounts that a run has used so far, by dimension; money is in dollars.
@@ -131,7 +128,7 @@ export type Used = { readonly [dimension in Measure]?: number };
  *   if (event.type === 'tool.finished') console.log(event.tool, event.args, event.result);
  * }
  */
-export type RunEvent = { readonly id: EventId } & (StoryEvent | EventsOf<InNode, LiveEventFields>);
+export type RunEvent = { readonly id: EventId } & (StoryEvent | (InNode & TypesOf<LiveEventFields>));
 
 /**
  * `<seq>.<index>`, for example `12.0`.

@@ -21,7 +21,8 @@ import type {
   Tombstone,
   WorkerId,
 } from '../../runtime/ports.ts';
-import { hasEnded, mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../leases.ts';
+import { hasEnded } from '../../ir/codes.ts';
+import { mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../leases.ts';
 import type { WorkerLease } from '../leases.ts';
 import { linkAct, linkTombstone } from '../../runtime/journal/chain.ts';
 
