@@ -56,6 +56,33 @@ flow: { id: f, entry: ${entry}, nodes: [{ id: end, type: agent, agent: bot, rout
       'wrong-type 7:7',
     ],
     ['a node that is called end', ended('end', 'end'), 'reserved-id 2:42'],
+    ['a misspelt param', tool('params: { a: x, bb: y }'), 'missing-field 3:86'],
+    [
+      'a misspelt name in what a tool requires',
+      tool('params: { a: x, b: y }').replace('required: [a, b]', 'required: [a, bb]'),
+      'bad-schema 2:119',
+    ],
+    [
+      'routes that are no list',
+      nodes('{ id: a, type: agent, agent: bot, routes: { to: b } }', reader, '{ id: c, type: agent, agent: bot }'),
+      'wrong-type 6:51',
+    ],
+    [
+      'the misspelt provider of a model without a price',
+      `models: { m: { provider: opnai, model: x } }
+budgets: { cost_usd: 1 }
+agents: [{ id: bot, model: m }]
+flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }`,
+      'unknown-provider 1:26',
+    ],
+    [
+      'a node that is not indented like the others',
+      nodes('{ id: b, type: terminal }').replace(
+        'nodes:\n',
+        'nodes:\n    - id: a\n      type: set\n   - id: c\n     type: set\n',
+      ),
+      'syntax-error 8:1',
+    ],
   ])('%s', (_, source, expected) => {
     expect(told(source)).toEqual([expected]);
   });
@@ -95,6 +122,11 @@ steps: [{ agent_name: writer }, { agent_id: w2 }]`;
       'a misspelt word for an error mode',
       'steps: [{ agent_name: x, error_mode: rety, max_retries: 2 }]',
       'bad-value 1:38',
+    ],
+    [
+      'a variable that is no text',
+      'steps: [{ agent_name: x, output_var: [t] }, { agent_name: y, prompt: "{{t}}" }]',
+      'wrong-type 1:38',
     ],
     ['an agent whose name is misspelt', named('nme: writer'), 'unknown-key 1:20'],
     ['an agent whose name is no text', named('name: 3'), 'wrong-type 1:26'],

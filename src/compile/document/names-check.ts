@@ -105,11 +105,15 @@ function checkModels(sections: Shaped<Sections>, models: Names, report: Report):
   }
 }
 
+/** The provider that a misspelt name was meant to be. */
+export function providerMeant(provider: string): string | undefined {
+  return Object.hasOwn(PROVIDERS, provider) ? undefined : misspelt(provider, Object.keys(PROVIDERS));
+}
+
 /** Warns only about a name that resembles a known provider. Any other may be a provider that the user adds. */
 function checkProviders(sections: Shaped<Sections>, report: Report): void {
   const check = (provider: string | undefined, user: string, path: Path): void => {
-    if (provider === undefined || Object.hasOwn(PROVIDERS, provider)) return;
-    const near = misspelt(provider, Object.keys(PROVIDERS));
+    const near = provider === undefined ? undefined : providerMeant(provider);
     if (near === undefined) return;
     report.warning('unknown-provider', sections.at(...path), `unknown provider \`${provider}\` on ${user}`, {
       help: `Did you mean \`${near}\`?`,

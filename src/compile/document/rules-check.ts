@@ -12,7 +12,7 @@ import type { ReadDocument } from './document.ts';
 import { reportConditions, reportExpression } from '../expressions/expression.ts';
 import { GUARD_NAMES } from '../lower/agent-turn/guards.ts';
 import type { Path } from '../source/located.ts';
-import { toolNames, type KnownTools, type MoreTools } from './names-check.ts';
+import { providerMeant, toolNames, type KnownTools, type MoreTools } from './names-check.ts';
 import type { Boundary } from './schema/bounds.ts';
 import type { Sections } from './schema/schema.ts';
 import { isVelocity } from '../../ir/meters.ts';
@@ -131,6 +131,8 @@ export function checkPrices({ body, places }: Lowered, { sections }: ReadDocumen
       const model = body.models[alias] as ModelFacts | undefined;
       // An alias without a model gets its model and its price when a run starts.
       if (model === undefined || model.price !== undefined || reported.has(alias)) continue;
+      // A misspelt provider is reported for itself.
+      if (model.base_url === undefined && providerMeant(model.provider) !== undefined) continue;
       reported.add(alias);
       const declared = sections.value.models?.[alias] !== undefined;
       const at: Range = declared ? sections.at('models', alias) : (places.get(id) ?? START);
@@ -146,6 +148,7 @@ interface ModelFacts {
   readonly provider: string;
   readonly model: string;
   readonly price?: unknown;
+  readonly base_url?: unknown;
 }
 
 function modelsOf(node: Node, { agents }: FlowBody): readonly string[] {

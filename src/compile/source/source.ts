@@ -86,6 +86,15 @@ function parsed(doc: Located | null, report: Report): Parsed {
 
 const REPORTED_MAX = 100;
 
+/** Errors after which the parser has lost the structure: each later one is most likely a consequence of the first. */
+const STRUCTURAL: ReadonlySet<string> = new Set([
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'UNEXPECTED_TOKEN',
+]);
+
 /** Reports every syntax error; true where there was one, so that the tree cannot be trusted. */
 function reportSyntax(document: Document.Parsed, report: Report): boolean {
   const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
@@ -95,7 +104,9 @@ function reportSyntax(document: Document.Parsed, report: Report): boolean {
     return true;
   }
   const lines = new Set<number>();
+  const structural = errors.find(({ code }) => STRUCTURAL.has(code));
   for (const error of errors) {
+    if (error !== structural && STRUCTURAL.has(error.code)) continue;
     const { line } = positionOf(report.source, error.pos[0]);
     if (lines.has(line) || lines.size >= REPORTED_MAX) continue;
     lines.add(line);

@@ -34,8 +34,10 @@ export function graphOfFlow(flow: Flow): FlowGraph {
   const nested = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.subFlow === undefined ? [] : [id]));
   const joins = [...inBranches.keys(), ...nested];
   const later = laterOf(followed, inBranches);
-  // An edge to an unknown node may have been meant for any node, so the order of nodes is then unknown.
-  const poisoned = [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
+  // An edge to an unknown node, and one that cannot be read, may have been meant for any node: the order of nodes is unknown.
+  const poisoned =
+    [...flow.nodes.values()].some((node) => node.poisoned('routes') || node.poisoned('on_error')) ||
+    [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
   return {
     edges,
     targets,

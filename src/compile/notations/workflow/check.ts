@@ -97,7 +97,9 @@ function checkDistinct({ body, report }: Checking, step: Step, { upstream }: Fac
   else report.warning('same-agent', at, `${gives('may')}, and the run then fails`, { help });
 }
 
-function checkPrompt({ storedBy, body, report }: Checking, step: Step, { stored }: Facts): void {
+function checkPrompt({ workflow, storedBy, body, report }: Checking, step: Step, { stored }: Facts): void {
+  // A variable whose name cannot be read may be any variable.
+  if (workflow.steps.some(({ index }) => body.poisoned('steps', index, 'output_var'))) return;
   const field = body.located('steps', step.index, 'prompt') === undefined ? 'prompt_template' : 'prompt';
   const scalar = body.located('steps', step.index, field);
   for (const hole of holesOf(step.prompt)) {

@@ -1,5 +1,6 @@
 /** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
 import { isRecord, type Json } from '../../../../expr/json.ts';
+import { misspelt } from '../../../../expr/misspelt.ts';
 import { argumentProblems, typePhrase } from '../../../document/shape/argument-check.ts';
 import { builtinTool } from '../../../../catalog/builtin-tools.ts';
 import type { Definitions } from '../../../document/definitions.ts';
@@ -62,10 +63,14 @@ function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Js
     // A value that could not be read has already been reported.
     const written = given.includes(key) || childOf(node.located('params'), key) !== undefined;
     if (written || meant.has(key)) continue;
+    // The schema is wrong, and its check has reported that.
+    if (!properties.includes(key) && misspelt(key, properties) !== undefined) continue;
+    const slip = given.find((each) => !properties.includes(each) && misspelt(each, [key]) !== undefined);
     report.error(
       'missing-field',
-      node.at(node.located('params') === undefined ? 'tool' : 'params'),
+      slip === undefined ? node.at(node.located('params') === undefined ? 'tool' : 'params') : node.at('params', slip),
       `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`,
+      { help: slip === undefined ? undefined : `Did you mean \`${key}\`, not \`${slip}\`?` },
     );
   }
 }
