@@ -151,3 +151,20 @@ test('init refuses to overwrite, and does so when told', async () => {
   expect((await sluice(['init', '.', '--force'], { cwd })).status).toBe(0);
   expect(readFileSync(join(cwd, 'support.flow.yaml'), 'utf8')).not.toBe('mine');
 });
+
+test('a gate that refuses a turn has a line with its reason', async () => {
+  const cwd = folder({
+    'page.yaml': `Agents: [{ Name: Writer, Plugins: [FileSystem] }]
+Selection: { Type: keyword, Routes: [{ Keyword: DONE, Agent: Writer, SourceAgents: [Writer], Validator: RequireWriteFile }] }
+`,
+    's.yaml': `agents:
+  Writer:
+    - "I wrote it.\\nDONE"
+    - { tools: [{ name: write_file, args: { path: page.md, content: Hello } }] }
+    - DONE
+`,
+  });
+  const { status, stderr } = await sluice(['run', 'page.yaml', '--script', 's.yaml', '--input', 'A page'], { cwd });
+  expect(status).toBe(0);
+  expect(stderr).toMatch(/^refused {2}Writer {2}RequireWriteFile: No file was written this turn\./m);
+});

@@ -1,4 +1,5 @@
 /** The line that a person sees for one public event. Many events have no line. */
+import { isRecord, type Json } from '../../../expr/json.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine, plural, seconds } from '../text.ts';
 
@@ -49,6 +50,7 @@ const WORDS: Words = {
   'tool.refused': ({ tool, args, reason }) => ({ kind: 'refused', text: `${tool} ${argsText(args)}: ${reason}` }),
   'tool.started': ({ tool, args }) => ({ kind: 'tool', text: `${tool} ${argsText(args)}` }),
   'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
+  'check.finished': ({ check, result }) => objection(check, result),
   'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
   'question.answered': ({ choice, by }) => ({ kind: 'answered', text: `${choice}${by === '' ? '' : ` (${by})`}` }),
   'question.agreed': ({ choice, by, missing }) => ({ kind: 'answered', text: `${choice} (${by}); ${missing} missing` }),
@@ -80,6 +82,20 @@ const WORDS: Words = {
       : { kind: 'trouble', text: `not undone: ${tool}: ${error.type}: ${error.message}` },
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
 };
+
+/** A gate that lets nothing pass, or a check that does not support an answer. Other checks show their result in another way. */
+function objection(check: string, result: Json): Omit<Notice, 'node'> | null {
+  if (!isRecord(result) || result['ok'] !== false) return null;
+  const gate = /^(?:validator|contract):(.*)$/.exec(check)?.[1];
+  if (gate !== undefined) return { kind: 'refused', text: `${gate}: ${text(result['reason'])}` };
+  const verdict = result['verdict'];
+  const unsupported = check === 'policy:answer' && isRecord(verdict) ? text(verdict['message']) : '';
+  return unsupported === '' ? null : { kind: 'trouble', text: unsupported };
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
 
 export function noticeOf(event: StoryEvent): Notice | null {
   const words = WORDS[event.type] as ((event: StoryEvent) => Omit<Notice, 'node'> | null) | undefined;

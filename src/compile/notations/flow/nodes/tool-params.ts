@@ -59,20 +59,25 @@ function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Js
     });
   }
   if (node.poisoned('params')) return;
-  for (const key of required) {
+  const isWritten = (key: string): boolean =>
     // A value that could not be read has already been reported.
-    const written = given.includes(key) || childOf(node.located('params'), key) !== undefined;
-    if (written || meant.has(key)) continue;
-    // The schema is wrong, and its check has reported that.
-    if (!properties.includes(key) && misspelt(key, properties) !== undefined) continue;
-    const slip = given.find((each) => !properties.includes(each) && misspelt(each, [key]) !== undefined);
-    report.error(
-      'missing-field',
-      slip === undefined ? node.at(node.located('params') === undefined ? 'tool' : 'params') : node.at('params', slip),
-      `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${value.tool}\` needs`,
-      { help: slip === undefined ? undefined : `Did you mean \`${key}\`, not \`${slip}\`?` },
-    );
-  }
+    given.includes(key) || childOf(node.located('params'), key) !== undefined;
+  // A name that is misspelt in the schema has been reported there.
+  const isMisspelt = (key: string): boolean => !properties.includes(key) && misspelt(key, properties) !== undefined;
+  const others = given.filter((key) => !properties.includes(key));
+  for (const key of required.filter((each) => !isWritten(each) && !meant.has(each) && !isMisspelt(each)))
+    reportMissing(node, value.tool, key, others, report);
+}
+
+function reportMissing(node: FlowNode, tool: string, key: string, others: readonly string[], report: Report): void {
+  const slip = others.find((each) => misspelt(each, [key]) !== undefined);
+  const whole = node.at(node.located('params') === undefined ? 'tool' : 'params');
+  report.error(
+    'missing-field',
+    slip === undefined ? whole : node.at('params', slip),
+    `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${tool}\` needs`,
+    { help: slip === undefined ? undefined : `Did you mean \`${key}\`, not \`${slip}\`?` },
+  );
 }
 
 interface Checking {
