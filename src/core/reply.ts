@@ -46,11 +46,27 @@ export function unfenced(text: string): string {
 }
 const FENCE = '```';
 
-/** The value of a JSON text; null if it is not JSON. */
+/** The value of a JSON text; null if it is not JSON, or too deep to be walked through. */
 export function parsedJson(value: Json): Json {
   try {
-    return typeof value === 'string' ? parseJson(value) : null;
+    return typeof value === 'string' && !isTooDeep(value) ? parseJson(value) : null;
   } catch {
     return null;
   }
+}
+
+/** Results of tools and inputs of runs have the same limit. */
+const DEPTH_MAX = 1000;
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (isQuoted && char === '\\') at += 1;
+    else if (char === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (char === '[' || char === '{') && (depth += 1) > DEPTH_MAX) return true;
+    else if (!isQuoted && (char === ']' || char === '}')) depth -= 1;
+  }
+  return false;
 }

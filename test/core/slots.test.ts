@@ -142,3 +142,10 @@ describe("a model's reply", () => {
     expect(parsedJson(text)).toEqual(said);
   });
 });
+
+test('JSON that is nested too deeply is kept as text', () => {
+  const nested = (levels: number): string => `${'['.repeat(levels)}"[[\\"["${']'.repeat(levels)}`;
+  expect(parsedJson(nested(1000))).toBeInstanceOf(Array);
+  expect(parsedJson(nested(1001))).toBeNull();
+  expect(reply(`{"a": ${nested(1000)}}`)).toBeTypeOf('string');
+});

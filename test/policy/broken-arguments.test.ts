@@ -35,6 +35,12 @@ describe.each([
     expect(JSON.stringify(sent[1])).toContain(JSON.stringify(`they are not a JSON object: ${written}`).slice(1, -1));
   });
 
+  test('what is nested too deeply is refused, and the run goes on', async () => {
+    const deep = `{"only": ${'['.repeat(5000)}${']'.repeat(5000)}}`;
+    const { ran, report } = await run(body, [{ arguments: deep }, { arguments: '{"only":"tmp"}' }]);
+    expect([ran, report.state]).toEqual([[{ only: 'tmp' }], 'completed']);
+  });
+
   test('it counts as malformed like any other: the third in a row is the last', async () => {
     const broken = { arguments: CUT_OFF };
     const { ran, report, sent } = await run(body, [broken, broken, broken, broken]);

@@ -23,7 +23,7 @@ const codeOf = async (clerk: readonly unknown[], result: unknown = null, asked =
   const script = { agents: { clerk: clerk as never }, tools: { 'mail.send': [{ result: result as never }] } };
   return (await drive(of, script, { input: { message: asked } })).report.code;
 };
-const DEEP = 20_000;
+const DEEP = 2000;
 
 describe('a claim without the call is marked', () => {
   test.each([
@@ -63,8 +63,8 @@ test.each([
 });
 
 test('an answer that cannot be checked is marked', async () => {
-  const text = `${'['.repeat(DEEP)}"Bob has it."${']'.repeat(DEEP)}`;
-  expect(await codeOf([text])).toBe('PARTIAL_SUCCESS');
+  const deep: unknown = JSON.parse(`${'['.repeat(DEEP)}1${']'.repeat(DEEP)}`);
+  expect(await codeOf([send, 'Bob has it.'], deep)).toBe('PARTIAL_SUCCESS');
 });
 
 describe('a result that reports a failure supports no claim', () => {
