@@ -36,7 +36,12 @@ export const READERS = setOf(
 /** Commands that read, list or move files. They prove only themselves: `cat pytest.ini` is not a run of pytest. */
 const FILE_COMMANDS = new Set([
   ...READERS,
-  ...setOf('find sed tee touch mkdir rmdir rm mv cp ln chmod chown git tar zip unzip curl wget'),
+  ...setOf(
+    'find sed tee touch mkdir rmdir rm mv cp ln chmod chown git tar zip unzip curl wget install mkfifo mktemp truncate',
+  ),
+  ...setOf(
+    'split rsync scp dd logger base64 md5sum sha256sum sum seq expr uname hostname nproc column fold paste tac rev nl',
+  ),
 ]);
 /** Commands that run the command after them, with the options that take the next word as their value. */
 const WRAPPERS: { readonly [name: string]: string } = {
@@ -67,10 +72,10 @@ const RUNNING: { readonly [name: string]: string } = {
   pnpm: 'exec',
 };
 /** Commands that may not run the command after them, or not wait for it. */
-const UNSURE = setOf('xargs coproc parallel watch at batch script');
+const UNSURE = setOf('xargs coproc parallel watch at batch script su strace');
 /** Options with which a command only shows what it would do. */
 const SHOWING = setOf(
-  '--help --version --dry-run --collect-only --co --setup-plan --fixtures --markers --no-run --listTests --list-tests --just-print',
+  '-h -help --help --version --dry-run --list -list --collect-only --co --setup-plan --fixtures --markers --no-run --listTests --list-tests --just-print',
 );
 /** Interpreters: the text after these options is code, and not a command. */
 const INTERPRETERS = /^(?:python[\d.]*|node|nodejs|ruby|perl|php|deno|bun)$/;
@@ -192,7 +197,7 @@ function readList(reader: Reader, close: string | null): Outcome {
     const own = reader.tokens.slice(from, reader.at);
     // A failure before the last `&&` does not end a line under `set -e`.
     if ((errexit && !own.some(({ raw }) => raw === '&&')) || last.stops) proven.push(...last.proven);
-    if (leaves(own)) reader.redefines = reader.tokens.slice(reader.at).some(({ kind }) => kind === 'word');
+    if (mayLeave(own)) reader.redefines ||= reader.tokens.slice(reader.at).some(({ kind }) => kind === 'word');
   }
   if (isAt(reader, close)) reader.at += 1;
   return { proven: [...new Set([...proven, ...last.proven])], stops: errexit };
@@ -342,11 +347,20 @@ function setsErrexit(tokens: readonly Token[]): boolean {
   return words[0] === 'set' && words.some((word) => /^-[a-z]*e/.test(word) || word === 'errexit');
 }
 
-/** `exit` and `exec` end the shell: commands after them do not run. */
-function leaves(tokens: readonly Token[]): boolean {
-  const name = tokens[0]?.bare ?? '';
-  return name === 'exit' || name === 'return' || name === 'exec';
+/** `exit` and `exec` may end the shell with success: then the commands after them do not run. `a || exit 1` ends it with a failure. */
+function mayLeave(tokens: readonly Token[]): boolean {
+  return tokens.some(({ bare }, at) => {
+    const before = tokens[at - 1];
+    if (!LEAVING.has(bare) || (before?.kind === 'word' && !LEADING.has(before.raw))) return false;
+    const status = tokens[at + 1]?.kind === 'word' ? (tokens[at + 1]?.bare ?? '') : '';
+    const isFailure = /^[1-9]\d*$/.test(status) || (before?.raw === '||' && /^(?:\$\?)?$/.test(status));
+    return bare === 'exec' || !isFailure;
+  });
 }
+
+const LEAVING = setOf('exit return exec');
+/** Words that a command follows. */
+const LEADING = setOf('then do else elif if while until { !');
 
 function failsForCertain(tokens: readonly Token[]): boolean {
   const [name = '', status = ''] = tokens.map(({ bare }) => bare);
