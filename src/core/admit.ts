@@ -164,7 +164,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const pending = [...state.pending.values()].find((each) => each.question?.id === id);
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
-    return { refused: 'approval-closed', message: `nothing waits for an answer under ${id}` };
+    return { refused: 'approval-closed', message: `no open question has the id ${id}` };
   const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, pending, question, given);
   if (refusal !== null) return recorded(pending, given, refusal);
   const counted = countedOnly(pending, given);

@@ -120,7 +120,7 @@ test('the inbox asks only people who sign for a key', { timeout: 60_000 }, async
   expect(status).toBe(0);
   expect(lines.filter((line) => line.startsWith('Your key'))).toHaveLength(1);
   expect(lines).toContain('there is no file `nothing`');
-  expect(lines).toContain('nothing waits for an answer');
+  expect(lines).toContain('there are no open questions');
 });
 
 test('at 40 columns sentences are broken between words', { timeout: 120_000 }, async () => {

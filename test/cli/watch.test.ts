@@ -102,7 +102,7 @@ test('a signal ends the watching, and not the run', async () => {
   await new Promise<void>((ready) => watcher.stdout?.once('data', () => ready()));
   watcher.kill('SIGINT');
   const { status, stderr } = await watched;
-  expect([status, stderr]).toEqual([1, expect.stringContaining('stopped watching run long; the run itself goes on')]);
+  expect([status, stderr]).toEqual([1, expect.stringContaining('stopped watching run long; the run itself continues')]);
   const shown = report(await inProcess(['show', 'long', '--json'], { cwd }));
   expect(shown.state).toBe('running');
   child.kill('SIGKILL');

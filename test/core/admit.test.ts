@@ -65,11 +65,11 @@ describe('a fact is refused in words that say why', () => {
     expect(give({ by: 'bot' })).toMatchObject(
       refused('self-approval', 'bot asked a_r.0.0 and may not answer it', { by: 'bot' }),
     );
-    const closed = { refused: 'approval-closed', message: 'nothing waits for an answer under a_r.0.7' };
+    const closed = { refused: 'approval-closed', message: 'no open question has the id a_r.0.7' };
     expect(give({}, 'a_r.0.7')).toEqual(closed);
     expect(give({})).toBeNull();
     // The tool that is pending now is no question.
-    expect(give({}, 'a_r.0.1')).toEqual({ ...closed, message: 'nothing waits for an answer under a_r.0.1' });
+    expect(give({}, 'a_r.0.1')).toEqual({ ...closed, message: 'no open question has the id a_r.0.1' });
   });
 });
 

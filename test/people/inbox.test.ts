@@ -39,7 +39,7 @@ test('a person answers from the inbox, and a wrong key is shown', { timeout: 60_
     ],
   );
   expect(status).toBe(0);
-  expect(lines.join('\n')).toContain('nothing waits for an answer');
+  expect(lines.join('\n')).toContain('there are no open questions');
   expect(report(await sluice(['show', 'r', '--json'], { cwd }))).toMatchObject({ approvals: { gate: 'approve' } });
 });
 

@@ -193,7 +193,7 @@ class Pipeline {
       text.replace(TOKEN, (token) => {
         const original = this.#vault.valueOf(run, token);
         if (original !== null) return original;
-        throw fail('semantic', 'UnknownTokenError', `${token} stands for no value of this run`);
+        throw fail('semantic', 'UnknownTokenError', `${token} has no value in this run`);
       });
     return mapTexts(value, restored, restored);
   }

@@ -1,5 +1,5 @@
 /**
- * Sessions of commands that continue a run. A run that started with a script goes on with it: otherwise a forgotten `--script`
+ * Sessions of commands that continue a run. A run that started with a script continues with it: otherwise a forgotten `--script`
  * would call the real tools of a rehearsal. Code that has changed since the start is refused, unless the operator accepts it.
  */
 import { existsSync } from 'node:fs';
@@ -42,7 +42,7 @@ export async function withRecorded(cli: Cli, store: Store, run: RunId, options: 
   const script = recordedScript(run, (await readRun(store.journal, run)).state);
   if (script === undefined) return options;
   cli.hint(
-    `run ${run} started with the script ${oneLine(script)} and goes on with it (--no-script: real models and tools)`,
+    `run ${run} started with the script ${oneLine(script)} and continues with it (--no-script: real models and tools)`,
   );
   return { ...options, script };
 }
@@ -56,7 +56,7 @@ function recordedScript(run: RunId, state: RunState): string | undefined {
   throw new SluiceError(
     'file-not-found',
     `run \`${run}\` started with ${where}`,
-    'Name the script with `--script FILE`, or add `--no-script` to go on with the real models and tools.',
+    'Name the script with `--script FILE`, or add `--no-script` to continue with the real models and tools.',
   );
 }
 

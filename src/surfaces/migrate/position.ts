@@ -28,8 +28,8 @@ function threadMisfits(before: Program, after: Program, state: RunState, thread:
   const node = Object.hasOwn(after.flow.nodes, thread.at) ? after.flow.nodes[thread.at] : undefined;
   const at = { part: `node ${part}` };
   if (node === undefined || old === undefined)
-    return [{ ...at, problem: 'the run stands at it, and the new version does not have it' }];
-  if (node.op !== old.op) return [{ ...at, problem: 'the run stands at it, and it is another type of node now' }];
+    return [{ ...at, problem: 'the run waits there, and the new version does not have it' }];
+  if (node.op !== old.op) return [{ ...at, problem: 'the run waits there, and it is another type of node now' }];
   if (thread.doing.is === 'forked')
     return isDeepStrictEqual(branchesOf(old), branchesOf(node))
       ? []

@@ -26,7 +26,7 @@ export async function approvalsCommand(
   if (cli.screen.interactive && !cli.json && !cli.quiet) return openInbox(cli, options, () => allWaiting(cli, given));
   const waiting = await allWaiting(cli, given);
   if (cli.json) cli.printJson(waiting.map(({ question }) => question));
-  else if (waiting.length === 0) cli.hint('nothing waits for an answer');
+  else if (waiting.length === 0) cli.hint('there are no open questions');
   else {
     const flags = ({ world }: OpenQuestion): string => flagsOf(cli, { ...world, ...options });
     cli.screen.print(waiting.map((each) => block(each.question, flags(each), cli.screen.width())).join('\n\n'));
@@ -122,7 +122,7 @@ async function openInbox(
   for (;;) {
     const waiting = await load();
     if (waiting.length === 0) {
-      cli.hint('nothing waits for an answer');
+      cli.hint('there are no open questions');
       return OK;
     }
     const chosen = await choose(cli, waiting);

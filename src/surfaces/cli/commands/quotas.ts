@@ -54,7 +54,7 @@ export async function setQuotaCommand(cli: Cli, tenant: string, options: Options
     await setQuota(shared, tenant, quota, { at: Date.now(), by, why });
     const [use] = await usesIn(shared, tenant);
     if (cli.json) cli.printJson(use === undefined ? null : jsonOf(use));
-    else cli.hint(`the quota of \`${oneLine(tenant)}\` is set; it holds for every process of this database`);
+    else cli.hint(`the quota of \`${oneLine(tenant)}\` is set for every process of this database`);
   });
 }
 

@@ -145,5 +145,5 @@ function timeOf(at: number): string {
 }
 
 function stoppedWatching(run: RunId): SluiceError {
-  return new SluiceError('interrupted', `stopped watching run ${run}; the run itself goes on`);
+  return new SluiceError('interrupted', `stopped watching run ${run}; the run itself continues`);
 }

@@ -71,7 +71,7 @@ const WORDS: Words = {
   }),
   'budget.reached': ({ budget, left, needed }) => ({
     kind: 'trouble',
-    text: left <= 0 ? `${budget} is reached` : `${budget} is too small to go on: ${left} left, ${needed} needed`,
+    text: left <= 0 ? `${budget} is reached` : `${budget} is too small to continue: ${left} left, ${needed} needed`,
   }),
   'budget.raised': ({ budget, by }) => ({ kind: 'answered', text: `${budget} is raised by ${by}` }),
   trouble: ({ message }) => ({ kind: 'trouble', text: message }),
