@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { outstanding } from '../../src/core/outstanding.ts';
-import { createPrograms, restoreRun } from '../../src/runtime/engine/owned-run.ts';
+import { programOf, restoreRun } from '../../src/runtime/engine/owned-run.ts';
 import type { StoredRun } from '../../src/runtime/ports.ts';
 import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
 import { simulate } from '../../src/surfaces/testing/simulate.ts';
@@ -29,7 +29,7 @@ describe('snapshots', () => {
       const store = openMemory();
       await simulate({ flow, input, world, seed, faults: 'none', store });
       const stored = (await store.journal.load(`s_${seed}`, { snapshot: false })) as StoredRun;
-      const program = createPrograms()(flow);
+      const program = programOf(flow);
       for (let length = 1; length <= stored.appends.length; length++) {
         const { state } = restoreRun('r', { ...stored, appends: stored.appends.slice(0, length) }, program);
         if (state === null) throw new Error('no state');
@@ -49,7 +49,7 @@ describe('snapshots', () => {
       const whole = (await store.journal.load('r', { snapshot: false })) as StoredRun;
       expect(short.snapshot?.seq).toBeGreaterThan(100);
       expect(short.appends.length).toBeLessThan(whole.appends.length / 2);
-      const program = createPrograms()(counting);
+      const program = programOf(counting);
       const [near, far] = [restoreRun('r', short, program), restoreRun('r', whole, program)];
       // The earliest wake-up is a lower bound that a look at the clock moves on.
       expect({ ...near.state, wake: null }).toEqual({ ...far.state, wake: null });
