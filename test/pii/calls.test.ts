@@ -17,12 +17,16 @@ const SSN = '219-09-8812';
 function performed(
   perform: Performer['perform'],
   name: string,
-  { mode = 'tokenize', onText }: { readonly mode?: string; readonly onText?: Call['onText'] } = {},
+  {
+    mode = 'tokenize',
+    kind = 'model',
+    onText,
+  }: { readonly mode?: string; readonly kind?: 'model' | 'tool'; readonly onText?: Call['onText'] } = {},
 ) {
   const vault = createVault(memoryPiiStore(), randomBytes(32));
   const performer = withPii({ perform }, new Pipelines(() => vault));
   const { signal } = new AbortController();
-  const command = { run: 'r', kind: 'model', name, input: { prompt: 'Hello.' } };
+  const command = { run: 'r', kind, name, input: { prompt: 'Hello.' } };
   return performer.perform({ command, flow: compiled(mode), signal, onText } as unknown as Call);
 }
 
@@ -46,7 +50,18 @@ test('`mode: block` refuses a reply that broke off with personal data', async ()
   );
 });
 
-test('the text of a trusted agent is not streamed', async () => {
+test('`mode: block` keeps that the outcome of a call is unknown', async () => {
+  const lost: Performer['perform'] = async () => ({
+    ok: false,
+    error: { class: 'timeout', type: 'TimeoutError', message: `${SSN} did not answer` },
+  });
+  expect(await performed(lost, 'pay', { mode: 'block', kind: 'tool' })).toEqual({
+    ok: false,
+    error: { class: 'timeout', type: 'TimeoutError', message: 'personal data is not allowed here: ssn' },
+  });
+});
+
+test('the text of a trusted agent is not streamed, nor that of a tool', async () => {
   const streamed: string[] = [];
   const onText = (text: string): void => void streamed.push(text);
   const speak: Performer['perform'] = async (call) => {
@@ -55,5 +70,6 @@ test('the text of a trusted agent is not streamed', async () => {
   };
   expect(await performed(speak, 'clerk', { onText })).toMatchObject({ value: { text: '[PII_SSN_001]' } });
   await performed(speak, 'other', { onText });
+  await performed(speak, 'crm.find', { onText, kind: 'tool' });
   expect(streamed).toEqual([`other: ${SSN}`]);
 });

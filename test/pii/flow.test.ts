@@ -1,4 +1,5 @@
 /** Personal data in a run: tokens in the journal, values only for trusted tools and agents, and nothing left after an erasure. */
+import { randomBytes } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -218,6 +219,19 @@ describe('what enters the journal in another way', () => {
     const { stdout } = await sluice(['run', 'f.yaml', '--json'], { cwd });
     expect(JSON.parse(stdout)).toMatchObject({ error: { message: expect.stringContaining('[PII_EMAIL_001]') } });
     expect(stdout).not.toContain('eve@');
+  });
+
+  test('the reason of a cancellation; without one no key is needed', async () => {
+    const flow = 'pii: {}\nflow: { id: f, entry: n, nodes: [ { id: n, type: approval, message: "Go?" } ] }\n';
+    const cwd = project({ 'f.yaml': flow });
+    for (const run of ['r1', 'r2']) await sluice(['run', 'f.yaml', '--run', run], { cwd });
+    await sluice(['cancel', 'r1', '--why', 'ann@x.example withdrew'], { cwd });
+    const { stdout } = await sluice(['trace', 'r1', '--json'], { cwd });
+    expect(stdout).toContain('[PII_EMAIL_001] withdrew');
+    expect(leaksIn(cwd)).toEqual([]);
+    const otherKey = { SLUICE_PII_KEY: randomBytes(32).toString('base64') };
+    await sluice(['cancel', 'r2'], { cwd, env: otherKey });
+    expect(JSON.parse((await sluice(['show', 'r2', '--json'], { cwd })).stdout)).toMatchObject({ code: 'USER_CANCEL' });
   });
 
   test('a key of an object', async () => {

@@ -3,7 +3,7 @@
  * answers of people. Tools and agents that the document trusts receive the original values; nothing else does.
  */
 import { mapTexts, withAllFields, type Json } from '../../expr/json.ts';
-import type { Settled, RunId } from '../../ir/events.ts';
+import type { Failure, Settled, RunId } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import { SluiceError } from '../../runtime/errors.ts';
@@ -85,7 +85,8 @@ async function performProtected(
   const run = call.pins?.tokensOf ?? call.command.run;
   const isTrusted = (kind === 'tool' || kind === 'model') && pipeline.policy.trusted.includes(name);
   if (!isTrusted && kind === 'tool') pipeline.release(run, input);
-  const inner = isTrusted ? withInput(call, pipeline.restore(run, input) as Call['command']['input']) : call;
+  const original = isTrusted ? (pipeline.restore(run, input) as Call['command']['input']) : input;
+  const inner = isTrusted || kind === 'tool' ? unstreamed(call, original) : call;
   const result = await settled(performer, inner);
   const origin = kind === 'model' ? 'model' : 'outside';
   // A check returns the arguments that it was given, so their tokens are not forged.
@@ -96,11 +97,19 @@ async function performProtected(
     return safe.value;
   };
   if (result.ok) return { ...result, value: await protect(result.value) };
-  const { partial } = result.error;
-  const message = String(await protect(result.error.message));
+  return { ...result, error: await protectedFailure(result.error, protect) };
+}
+
+async function protectedFailure(failure: Failure, protect: (value: Json) => Promise<Json>): Promise<Failure> {
+  const { partial, ...rest } = failure;
+  if (rest.class === 'timeout') {
+    // The call may have happened, also if its message may not be recorded.
+    const message = await protect(rest.message).catch((error: unknown) => failureOf(error).message);
+    return { ...rest, message: String(message) };
+  }
+  const message = String(await protect(rest.message));
   // The reply that broke off goes to the journal too, for the attempt that continues it.
-  const kept = partial === undefined ? {} : { partial: await protect(partial) };
-  return { ...result, error: { ...result.error, message, ...kept } };
+  return { ...rest, message, ...(partial === undefined ? {} : { partial: await protect(partial) }) };
 }
 
 const NO_TOKENS: ReadonlySet<string> = new Set();
@@ -120,7 +129,7 @@ async function settled(performer: Performer, call: Call): Promise<Settled> {
 }
 
 /** The signal is made when it is asked for, so it stays with the call. Streamed text would show the values, so nothing is streamed. */
-function withInput(call: Call, input: Call['command']['input']): Call {
+function unstreamed(call: Call, input: Call['command']['input']): Call {
   return {
     command: { ...call.command, input },
     flow: call.flow,

@@ -15,6 +15,7 @@ import type { GivenAnswer } from './identity.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { Ownership, POLL_MS } from './ownership.ts';
+import { NO_REASON } from './protected-fact.ts';
 import { RUN_ID } from './run-id.ts';
 import { Retention } from './retention.ts';
 import { Starter } from './start.ts';
@@ -52,7 +53,7 @@ export function createRuntime(options: EngineOptions): Engine {
     },
     signal: (run, name, { data = null, by = 'signal' } = {}) =>
       deliver(host, ownership, run, { type: 'signal', name, data, by }),
-    cancel: (run, by, why = 'asked to') => deliver(host, ownership, run, { type: 'cancel', by, why }),
+    cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
     repin: async (run, by, modules) => {
       await host.ensureOpen();
       const owned = await ownership.acquire(run);

@@ -11,9 +11,14 @@ export interface FactContext {
   readonly state: RunState | null;
 }
 
+/** The reason of a cancellation for which no person gave one. */
+export const NO_REASON = 'asked to';
+
 /** True if the fact can hold personal data. */
 export function holdsText(fact: MailFact): boolean {
   if (fact.type === 'signal') return true;
+  // A run can be cancelled without the key for personal data.
+  if (fact.type === 'cancel') return fact.why !== NO_REASON;
   return fact.type === 'answer' && (fact.answer.text !== undefined || fact.answer.edit !== undefined);
 }
 
@@ -22,7 +27,9 @@ export async function protectedFact(performer: Performer, fact: MailFact, contex
   const { flow } = program;
   const pins = state?.origin.pins;
   const run = pins?.tokensOf ?? context.run;
-  if (fact.type === 'cancel' || fact.type === 'note' || performer.protect === undefined) return fact;
+  if (fact.type === 'note' || performer.protect === undefined) return fact;
+  if (fact.type === 'cancel')
+    return { ...fact, why: String(await performer.protect(flow, run, fact.why, pins?.documentDir)) };
   if (fact.type === 'signal')
     return { ...fact, data: await performer.protect(flow, run, fact.data, pins?.documentDir) };
   const { text, edit } = fact.answer;
