@@ -34,13 +34,12 @@ export function phoneDetector(regions: readonly string[]): Detector {
   return {
     type: 'phone',
     find: (scanned) => {
-      if (!/\d.*\d.*\d.*\d.*\d.*\d.*\d/s.test(scanned.text)) return [];
-      const found: Span[] = [];
-      const { findPhoneNumbersInText } = phoneLibrary();
       // The library takes digits behind a comma for an extension, also in a list of numbers.
-      const text = scanned.text.replace(/(?<=\d)[,;](?=\s*[\d(+-])/g, '|');
+      const text = withoutShort(scanned.text.replace(/(?<=\d)[,;](?=\s*[\d(+-])/g, '|'));
+      if (!/\d/.test(text)) return [];
+      const found: Span[] = [];
       for (const country of [...(regions as readonly Phone.CountryCode[]), ...others])
-        for (const { startsAt: start, endsAt: end, number } of findPhoneNumbersInText(text, country)) {
+        for (const { startsAt: start, endsAt: end, number } of numbersIn(text, country)) {
           const span = { start, end };
           if (found.some((other) => overlap(span, other)) || !couldBePhone(scanned.text, span)) continue;
           if (regions.includes(country) || follows(scanned.text, span, found) || isPhone(scanned, span, number))
@@ -49,6 +48,29 @@ export function phoneDetector(regions: readonly string[]): Detector {
       return [...found, ...fromAbroad(scanned.text, found), ...withoutSpace(scanned)];
     },
   };
+}
+
+/** Digits with the characters that the library accepts between them. */
+const STRETCH = /[\d\p{Pd}\p{Zs}\u00AD\u200B\u2060()（）［］.[\]/／~⁓∼～xｘ]+/gu;
+const DIGITS_MIN = 7;
+
+/** The text without the digits of stretches that are too short for a phone number. The library takes long for every number. */
+function withoutShort(text: string): string {
+  return text.replace(STRETCH, (stretch) =>
+    digitsOf(stretch).length < DIGITS_MIN ? stretch.replace(/\d/g, '_') : stretch,
+  );
+}
+
+/** The library throws for every number that it does not know. Without a stack trace that is faster. */
+function numbersIn(text: string, country: Phone.CountryCode): readonly Phone.NumberFound[] {
+  const { findPhoneNumbersInText } = phoneLibrary();
+  const { stackTraceLimit } = Error;
+  try {
+    Error.stackTraceLimit = 0;
+    return findPhoneNumbersInText(text, country);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** False for dates, decimals, addresses of machines and parts of longer numbers, although the digits are valid somewhere. */
