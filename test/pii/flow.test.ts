@@ -62,7 +62,7 @@ function leaksIn(cwd: string): string[] {
 const start = (cwd: string, run = 'r1') =>
   sluice(['run', 'f.yaml', '--script', 's.yaml', '--run', run, '--input', JSON.stringify(INPUT), '--json'], { cwd });
 
-test('agents and untrusted tools see tokens, a trusted tool the values, and the journal neither', async () => {
+test('L10: agents and untrusted tools see tokens, a trusted tool the values, and the journal neither', async () => {
   const cwd = project();
   const first = await start(cwd);
   expect(first.status).toBe(3);
