@@ -159,6 +159,12 @@ describe('a phone number is found', () => {
     ['in JSON text', '{"phone_number":"5321234567"}', '5321234567'],
   ])('%s', (_, text, expected) => expect(found(text)).toEqual([`phone:${expected}`]));
 
+  test('in a table with short numbers and days', () => {
+    const row = (day: number, phone: string): string => `12.5,7,2026-11-${day} ${phone}\t3\n`;
+    const text = row(17, '0151 23456789') + row(18, '+44 20 7946 0958') + row(19, '88').repeat(50);
+    expect(found(text)).toEqual(['phone:0151 23456789', 'phone:+44 20 7946 0958']);
+  });
+
   test('in a list, and a list with commas is not one number with an extension', () => {
     expect(found('Numbers: 415-555-0132, 4155550133')).toEqual(['phone:415-555-0132', 'phone:4155550133']);
     expect(found('415-555-0132,4155550133')).toEqual(['phone:415-555-0132', 'phone:4155550133']);

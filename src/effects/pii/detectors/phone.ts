@@ -35,30 +35,48 @@ export function phoneDetector(regions: readonly string[]): Detector {
     type: 'phone',
     find: (scanned) => {
       // The library takes digits behind a comma for an extension, also in a list of numbers.
-      const text = withoutShort(scanned.text.replace(/(?<=\d)[,;](?=\s*[\d(+-])/g, '|'));
+      let text = withoutOthers(scanned.text.replace(/(?<=\d)[,;](?=\s*[\d(+-])/g, '|'));
       if (!/\d/.test(text)) return [];
       const found: Span[] = [];
-      for (const country of [...(regions as readonly Phone.CountryCode[]), ...others])
+      for (const country of [...(regions as readonly Phone.CountryCode[]), ...others]) {
+        const before = found.length;
         for (const { startsAt: start, endsAt: end, number } of numbersIn(text, country)) {
           const span = { start, end };
           if (found.some((other) => overlap(span, other)) || !couldBePhone(scanned.text, span)) continue;
           if (regions.includes(country) || follows(scanned.text, span, found) || isPhone(scanned, span, number))
             found.push(span);
         }
+        text = without(text, found.slice(before));
+      }
       return [...found, ...fromAbroad(scanned.text, found), ...withoutSpace(scanned)];
     },
   };
 }
 
-/** Digits with the characters that the library accepts between them. */
-const STRETCH = /[\d\p{Pd}\p{Zs}\u00AD\u200B\u2060()（）［］.[\]/／~⁓∼～xｘ]+/gu;
+/** Digits with the characters and the words for extensions that the library accepts between them. */
+const STRETCH =
+  /(?:[\d\p{Pd}\p{Zs}\u00AD\u200B\u2060()（）［］.[\]/／~⁓∼～xｘ#＃;,]|(?:ext(?:n|ensi[oó]n)?|int|доб|anexo)[:.．=]?)+/giu;
 const DIGITS_MIN = 7;
 
-/** The text without the digits of stretches that are too short for a phone number. The library takes long for every number. */
-function withoutShort(text: string): string {
-  return text.replace(STRETCH, (stretch) =>
-    digitsOf(stretch).length < DIGITS_MIN ? stretch.replace(/\d/g, '_') : stretch,
-  );
+/** A day as ISO 8601 writes it, with or without a time. */
+const ISO_DAY = /(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])/g;
+
+/** The text without digits that are not those of a phone number: of days, and of short stretches. The library takes long for each. */
+function withoutOthers(text: string): string {
+  return text
+    .replace(ISO_DAY, blank)
+    .replace(STRETCH, (stretch) => (digitsOf(stretch).length < DIGITS_MIN ? blank(stretch) : stretch));
+}
+
+/** The text without numbers that were found, so that the next country does not look at them. */
+function without(text: string, found: readonly Span[]): string {
+  let rest = text;
+  for (const { start, end } of found) rest = rest.slice(0, start) + blank(rest.slice(start, end)) + rest.slice(end);
+  return rest;
+}
+
+function blank(text: string): string {
+  return text.replace(/\d/g, '_');
 }
 
 /** The library throws for every number that it does not know. Without a stack trace that is faster. */
