@@ -14,7 +14,7 @@ export const runawayLoops: Pathology = {
   title: 'Runaway Loops',
   symptom: 'The run repeats identical planning, repair or action steps.',
   cause: 'Vague termination rules, a missing exit edge, or a reply that no route reads.',
-  rule: 'A cap on visits or the loop detector trips; or an agent gives the same reply three times; or the same call stands three times among five calls of an agent; or the same call of an agent fails twice in a row with the same error.',
+  rule: 'A cap on visits or the loop detector trips; or an agent gives the same reply three times; or the same call occurs three times among five calls of an agent; or the same call of an agent fails twice in a row with the same error.',
   containment: 'End the loop at its cap and keep the trace.',
   prevention: 'Every cycle has a cap and an exit that a reply can reach.',
   mast: 'FM-1.3',
@@ -59,7 +59,7 @@ export const overReflection: Pathology = {
   symptom: 'Many tokens go into critique that does not change the result.',
   cause: 'Reflection runs after every step instead of on a condition.',
   rule: 'The limit on reflections trips; or at least two reflections are followed by the same answer as before; or an author gives the same text again after a critic replied.',
-  containment: 'Skip the reflection and go on, or end the run.',
+  containment: 'Skip the reflection and continue, or end the run.',
   prevention: 'Reflect on a condition only: low confidence, a conflict, a failed check.',
   mast: 'FM-1.5',
   detect: (run) => {
@@ -159,7 +159,7 @@ export const duplicateActions: Pathology = {
 export const refusalToStop: Pathology = {
   id: 'refusal-to-stop',
   title: 'Refusal to Stop',
-  symptom: 'The run goes on after its goal is reached.',
+  symptom: 'The run continues after its goal is reached.',
   cause: 'A loop ignores that it is complete, or the graph has no terminal edge there.',
   rule: 'The answer of the run was already given, word for word, and at least two more model calls of the same agent followed before the end.',
   containment: 'Force the transition to the end.',

@@ -37,7 +37,7 @@ export const hallucinatedObservation: Pathology = {
       seen: reason,
       remedy: remedyFor(run, {
         loop: 'set `grounding.cite: required` and `grounding.on_violation: halt`',
-        flow: 'add a `decision` node that checks the result of the tool before the run goes on, or run the agent under `loop:`',
+        flow: 'add a `decision` node that checks the result of the tool before the run continues, or run the agent under `loop:`',
         other: 'run the agent under `loop:`, which checks claims against observations (`grounding: { claims: true }`)',
       }),
     }));

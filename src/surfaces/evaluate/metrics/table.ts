@@ -59,7 +59,7 @@ const ROWS = [
     title: 'Correct Termination',
     kind: 'share',
     formula:
-      'runs that ended with the right code / ended runs; right is the code of the case, or else the code that a replay comes to',
+      'runs that ended with the right code / ended runs; the right code is that of the case, or without a case that of a replay',
     detects: 'Premature stops, refusal to stop, wrong terminal codes.',
     target: { atLeast: 1 },
     sample: (run) => {
