@@ -88,6 +88,11 @@ describe('a claim in words', () => {
   );
 });
 
+test.each(['It costs 12.5.', 'It costs 12.50.'])('a number that was observed is a statement: %s', async (reply) => {
+  const { report } = await run('Please help Bob with p-12.', [find, reply]);
+  expect([report.code, report.reason]).toEqual(['SUCCESS', undefined]);
+});
+
 describe('what was not done', () => {
   test('is an event, is the reason of the report, and caps the run', async () => {
     const { report, read } = await run('Bestelle Teil p-12.', [find, 'Das Teil ist unterwegs.']);

@@ -541,3 +541,23 @@ describe('the ladder', () => {
     ).toEqual([]);
   });
 });
+
+describe('a call whose undo is more dangerous than the call', () => {
+  const asked = (allow: readonly string[], undo: object): readonly string[] | undefined =>
+    compile({
+      boundary: { tools: { allow } },
+      tools: { note: { effect: 'write', compensate: 'undo' }, undo },
+      agents: [{ id: 'bot', instructions: 'Help.', tools: ['note'] }],
+      flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
+    }).flow?.boundaries?.['bot']?.tools.approve;
+
+  test('needs approval, because a failed run undoes it without asking', () => {
+    expect(asked(['note'], { effect: 'financial' })).toEqual(['note']);
+    expect(asked(['note'], { effect: 'communication', approval: true })).toEqual(['note']);
+  });
+
+  test('is allowed if the undo is allowed too, or is no more dangerous', () => {
+    expect(asked(['note', 'undo'], { effect: 'financial' })).toEqual([]);
+    expect(asked(['note'], { effect: 'write' })).toEqual([]);
+  });
+});

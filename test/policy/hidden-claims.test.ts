@@ -40,6 +40,7 @@ describe('a claim without the call is marked', () => {
     ['as the value of a field', '{"mail": "sent"}'],
     ['in another field than the answer', '{"answer": "Hello Bob", "summary": "I have sent the mail to Bob."}'],
     ['in a list inside a field', '{"answer": {"text": "x"}, "log": ["I have sent the mail."]}'],
+    ['as "went out"', 'The mail went out to Bob.'],
     ['after "not only"', 'I have not only sent the mail to Bob, I also told Ann.'],
     ['after "no doubt"', 'No doubt about it: I have sent the mail to Bob.'],
     ['after "without delay"', 'Without delay I have sent the mail to Bob.'],

@@ -2,7 +2,7 @@
  * The autonomy boundary of an agent: the author's rules, then the rules of the profile, then the defaults. It sorts every tool
  * of the agent into allowed, needs approval, or denied. The result is part of the compiled flow.
  */
-import { onlyReads } from '../../ir/effect-classes.ts';
+import { RISKY, onlyReads } from '../../ir/effect-classes.ts';
 import type { BoundaryDef, Consequence, ToolDef } from '../../ir/nodes.ts';
 import { isRecord } from '../../expr/json.ts';
 import type { Json } from '../../expr/json.ts';
@@ -22,7 +22,29 @@ export interface Granted {
   readonly cost: number;
   /** The tool's definition requires approval. */
   readonly approval: boolean;
+  /** The tool that undoes a call. */
+  readonly undo?: Granted & { readonly name: string };
 }
+
+export function grantedTools(
+  names: readonly string[],
+  toolDef: (name: string) => ToolDef | undefined,
+  { toolCosts, toolApprovals }: Pick<Definitions, 'toolCosts' | 'toolApprovals'>,
+): { readonly [name: string]: Granted } {
+  const granted = (name: string): Granted => ({
+    def: toolDef(name),
+    cost: toolCosts[name] ?? 0,
+    approval: toolApprovals.has(name),
+  });
+  return Object.fromEntries(
+    names.map((name) => {
+      const tool = granted(name);
+      const undo = tool.def?.compensate ?? null;
+      return [name, undo === null ? tool : { ...tool, undo: { ...granted(undo), name: undo } }];
+    }),
+  );
+}
+
 /** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
 export type GateMode = 'eligible' | 'granted';
 
@@ -140,6 +162,14 @@ type Permission = (typeof PERMISSIONS)[number];
 
 /** The strictest permission of the boundaries, otherwise the default of the tool's effect. */
 function permissionOf(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
+  const own = ownPermission(name, tool, levels, mode);
+  const { undo } = tool;
+  // A failed run undoes its calls without asking. So a person decides before a call whose undo is more dangerous.
+  const isWorse = undo !== undefined && RISKY.has(effectOf(undo)) && !RISKY.has(effectOf(tool));
+  return own === 'allow' && isWorse && ownPermission(undo.name, undo, levels, mode) !== 'allow' ? 'approve' : own;
+}
+
+function ownPermission(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
   const given = levels
     .map((each) => permissionAt(name, tool, each))
     .reduce((all, each) => stricter(PERMISSIONS, all, each), undefined);

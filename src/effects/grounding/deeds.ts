@@ -123,12 +123,19 @@ function statesObserved({ answer, asked, observations }: Task): boolean {
 function tokensIn(text: string): ReadonlySet<string> {
   const plain = even(text).normalize('NFKD').replace(/\p{M}/gu, '');
   const words = plain.match(/[\p{L}\d]+(?:[.,:/-]\d+)*/gu) ?? [];
-  return new Set(words.flatMap((word) => (DENSE.test(word) ? pairsOf(word) : isTelling(word) ? [word] : [])));
+  return new Set(
+    words.flatMap((word) => (DENSE.test(word) ? pairsOf(word) : isTelling(word) ? [evenNumber(word)] : [])),
+  );
 }
 
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 /** Words that confirm in any answer. */
 const CONFIRMING = new Set('done completed complete finished success successful true yes sent'.split(' '));
+
+/** `49.50` and `49.5` are the same number. */
+function evenNumber(word: string): string {
+  return /^\d+\.\d+$/.test(word) ? String(Number(word)) : word;
+}
 
 function isTelling(word: string): boolean {
   return /\d/.test(word) || (word.length >= 3 && !isCommon(word) && !CONFIRMING.has(word));
