@@ -21,6 +21,11 @@ export function refusalOf(
   given: Answer,
 ): AnswerObjection | null {
   const { question } = pending;
+  if (given.proof?.via === 'script' && state.origin.scripted !== true)
+    return {
+      refused: 'identity-unproven',
+      message: `a script cannot answer ${question?.id ?? ''}: the run started without one`,
+    };
   if (question?.approvers === undefined) return null;
   return objection(people, state, pending, { question, approvers: question.approvers, given });
 }
@@ -94,8 +99,6 @@ function objection(
     return { refused: 'self-approval', message: `the run is for \`${by}\`, who may not answer ${id}` };
   if (proof === undefined)
     return { refused: 'identity-unproven', message: unproven ?? `nothing proves that this answer is from \`${by}\`` };
-  if (proof.via === 'script' && state.origin.scripted !== true)
-    return { refused: 'identity-unproven', message: `a script cannot answer ${id}: the run started without one` };
   if (given.payload !== undefined && given.payload !== payload)
     return { refused: 'stale-payload', message: `${id} asks about something else than this answer` };
   const same = pending.votes?.some(

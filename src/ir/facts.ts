@@ -97,7 +97,7 @@ export interface Origin {
   readonly pins?: Pins;
   /** Of a forked run: the run and the event that it branches off. */
   readonly parent?: Parent;
-  /** The run started with a script, so scripted answers count. Recorded if the flow declares people. */
+  /** The run started with a script, so scripted answers count. */
   readonly scripted?: true;
 }
 

@@ -50,6 +50,37 @@ async function codeOf(action: Promise<unknown>): Promise<string> {
   return error instanceof SluiceError ? error.code : `no SluiceError: ${String(error)}`;
 }
 
+describe('an answer of a script', () => {
+  const gated = flow('gated', { input: z.object({}) }).approve('gate', () => 'Pay?');
+  const answers = { approvals: { gate: { choice: 'approve', by: 'anna' } } };
+  test('is marked in the journal, also if it names a person and the flow declares none', async () => {
+    const journal = freshPath();
+    await using engine = createEngine({ journal, flows: [gated], script: answers });
+    const run = await engine.run(gated, {});
+    expect(await run.result()).toMatchObject({ code: 'SUCCESS' });
+    expect((await readOf(journal, run.id)).events).toContainEqual(
+      expect.objectContaining({
+        type: 'effect.settled',
+        result: { ok: true, value: { choice: 'approve', by: 'anna', proof: { via: 'script' } } },
+      }),
+    );
+  });
+
+  test('does not count in a run that started without a script', async () => {
+    const journal = freshPath();
+    const real = createEngine({ journal, flows: [gated] });
+    const { id } = await real.run(gated, {});
+    await real.handle(id, gated).waiting();
+    await real.close();
+    await using engine = createEngine({ journal, flows: [gated], script: answers });
+    await engine.resume(id);
+    expect(await engine.handle(id, gated).waiting()).toHaveLength(1);
+    expect((await readOf(journal, id)).events).toContainEqual(
+      expect.objectContaining({ type: 'answer.refused', reason: 'identity-unproven' }),
+    );
+  });
+});
+
 describe('an engine without a script', () => {
   test('refuses every way to continue the run, records nothing, and still reads it', async () => {
     const { journal, id, question } = await rehearsal();
@@ -162,9 +193,13 @@ async function started(journal: string): Promise<{ readonly run: string; readonl
 }
 
 async function stateOf(journal: string, id: string) {
+  return (await readOf(journal, id)).state;
+}
+
+async function readOf(journal: string, id: string) {
   const store = openStore(journal);
   try {
-    return (await readRun(store.journal, id)).state;
+    return await readRun(store.journal, id);
   } finally {
     await store.close();
   }

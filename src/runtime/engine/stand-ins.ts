@@ -14,12 +14,11 @@ export function standIns(
 ): readonly Answer[] {
   const approvers = pending.question?.approvers;
   const named = by === undefined ? undefined : typeof by === 'string' ? [by] : by;
-  if (approvers === undefined) return [{ ...answer, by: named?.[0] ?? SCRIPT }];
+  const proof = { via: SCRIPT } as const;
+  if (approvers === undefined) return [{ ...answer, by: named?.[0] ?? SCRIPT, proof }];
   const free = allowedPeople(pending).filter((id) => !isUser(state, people, id));
   const needed = approvers.counted.includes(answer.choice) ? approvers.quorum : 1;
   // After a restart, the answers that count already are not given again.
   const voted = new Set(pending.votes?.map((vote) => vote.by));
-  return (named ?? free.slice(0, needed))
-    .filter((id) => !voted.has(id))
-    .map((id) => ({ ...answer, by: id, proof: { via: SCRIPT } }));
+  return (named ?? free.slice(0, needed)).filter((id) => !voted.has(id)).map((id) => ({ ...answer, by: id, proof }));
 }

@@ -60,7 +60,7 @@ export class Starter {
     if (worker.runs.has(run)) return this.#existing(run, flow, input);
     worker.runs.set(run, owned);
     const deadline = checkedDeadline(options.deadline);
-    const pinned = { ...origin, ...deadline, ...this.#scripted(flow), pins: { ...origin.pins, store: store.id } };
+    const pinned = { ...origin, ...deadline, ...this.#scripted(), pins: { ...origin.pins, store: store.id } };
     const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
     this.#starting.set(run, stored);
     try {
@@ -79,8 +79,8 @@ export class Starter {
   }
 
   /** Scripted answers count only in a run that started with a script. */
-  #scripted({ people }: CompiledFlow): { readonly scripted?: true } {
-    return people === undefined || this.#host.performer.answer === undefined ? {} : { scripted: true };
+  #scripted(): { readonly scripted?: true } {
+    return this.#host.performer.answer === undefined ? {} : { scripted: true };
   }
 
   /** The id is taken by a run that this engine cannot see: it was removed, or belongs to another tenant. */

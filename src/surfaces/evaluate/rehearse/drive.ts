@@ -32,7 +32,7 @@ export async function drive(
 ): Promise<Driven> {
   const life = new Life(program, future, check);
   const input = given.input ?? future.input();
-  const origin = program.flow.people === undefined ? {} : { scripted: true as const };
+  const origin = { scripted: true } as const;
   life.take({ type: 'start', run: `s_${given.seed}`, flow: program.flow.hash, input, seed: given.seed, origin });
   let steps = 0;
   while (steps++ < STEPS_MAX && (await life.step()));
