@@ -3,18 +3,10 @@
  * killed loses as little there as on a disk.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, readdirSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { steadyFolder } from './steady-folder.ts';
 
 const IN_MEMORY = '/dev/shm';
 const PREFIX = 'sluice-tests-';
@@ -24,7 +16,7 @@ const ABANDONED_MS = 3_600_000;
 export function setup(): void {
   if (!hasRoom()) return;
   removeAbandoned();
-  const folder = mkdtempSync(join(IN_MEMORY, PREFIX));
+  const folder = steadyFolder(`${PREFIX}${crc32(import.meta.dirname)}`, IN_MEMORY);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   // Some commands run as another user.
   chmodSync(folder, 0o1777);

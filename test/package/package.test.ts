@@ -4,20 +4,19 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { steadyFolder } from '../steady-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
-const dir = mkdtempSync(join(tmpdir(), 'sluice-package-'));
+const dir = steadyFolder('sluice-package');
 const modules = join(dir, 'node_modules');
 const installed = join(modules, 'sluice');
 const sluice = join(installed, 'bin/sluice.js');

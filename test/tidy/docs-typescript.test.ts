@@ -3,13 +3,13 @@
  * documents that stand beside their YAML have its hash, and the program of the guide to testing runs as it is printed.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import { PROJECT_FILES } from '../../src/surfaces/cli/init-files.ts';
+import { steadyFolder } from '../steady-folder.ts';
 import { pathsIn, read, root } from './tree.ts';
 
 const LIBRARY = { sluice: 'src/index.ts', 'sluice/testing': 'src/testing.ts' };
@@ -74,7 +74,7 @@ test.each(['flow', 'workflow'])('%s: the TypeScript of the page has the hash of 
   const page = `docs/dialects/${notation}.md`;
   const [yaml = ''] = blocksOf(page, 'yaml');
   const [text = ''] = blocksOf(page, 'ts');
-  const file = join(folder(), 'document.ts');
+  const file = join(folder(), `${notation}.ts`);
   writeFileSync(file, runnable(text));
   const { default: document } = (await import(pathToFileURL(file).href)) as { readonly default: object };
   const { flow } = compile(document);
@@ -166,7 +166,7 @@ function exportsOf(library: keyof typeof LIBRARY): readonly string[] {
 }
 
 function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+  const dir = steadyFolder('sluice-docs');
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }

@@ -3,17 +3,17 @@
  * command line, and each change touches no more files than it may.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type * as Main from '../../src/surfaces/cli/main.ts';
 import { sluice } from '../cli/in-process.ts';
+import { steadyFolder } from '../steady-folder.ts';
 import { read, root } from './tree.ts';
 
 const EXAMPLES = ['Add a node type', 'Add a team strategy', 'Add a budget dimension'] as const;
-const dir = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
+const dir = steadyFolder('sluice-examples');
 
 beforeAll(() => {
   for (const path of ['src', 'package.json', 'tsconfig.base.json'])
