@@ -3,7 +3,10 @@
  * its sources need. Without that, as in `npm run crash`, the sources run.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { InputOptions } from 'rolldown';
 
 const root = join(import.meta.dirname, '..');
 const OUT = join(root, 'dist/programs');
@@ -30,6 +33,19 @@ export function program(name: (typeof PROGRAMS)[number]): string {
   return process.env['SLUICE_TEST_PROGRAMS'] === undefined ? join(root, 'test', name) : join(OUT, `${entry(name)}.mjs`);
 }
 
+/** Reference servers of MCP from npm. */
+const SERVERS = ['everything', 'filesystem', 'memory'] as const;
+export type ReferenceServer = (typeof SERVERS)[number];
+
+export function referenceServer(name: ReferenceServer): string {
+  return process.env['SLUICE_TEST_PROGRAMS'] === undefined ? installed(name) : join(OUT, `server-${name}.mjs`);
+}
+
+function installed(name: ReferenceServer): string {
+  const own = createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/package.json`);
+  return join(dirname(own), 'dist/index.js');
+}
+
 function entry(name: string): string {
   return name.replace('/', '-').replace('.ts', '');
 }
@@ -50,11 +66,22 @@ function areBuilt(): boolean {
 }
 
 async function build(): Promise<void> {
+  const sources = [
+    ...(await joined({
+      input: Object.fromEntries(PROGRAMS.map((name) => [entry(name), join(root, 'test', name)])),
+      external: /^(?!\.|\/|zod|yaml|ajv|re2js|@modelcontextprotocol)/,
+    })),
+    ...(await joined({ input: Object.fromEntries(SERVERS.map((name) => [`server-${name}`, installed(name)])) })),
+  ];
+  writeFileSync(STAMP, JSON.stringify([import.meta.filename, ...sources]));
+}
+
+/** Writes the joined files, and returns those that they were made of. */
+async function joined(options: InputOptions): Promise<readonly string[]> {
   const { rolldown } = await import('rolldown');
   const bundling = await rolldown({
-    input: Object.fromEntries(PROGRAMS.map((name) => [entry(name), join(root, 'test', name)])),
+    ...options,
     platform: 'node',
-    external: /^(?!\.|\/|zod|yaml|ajv|re2js|@modelcontextprotocol)/,
     plugins: [{ name: 'folders', transform: withFolder }],
   });
   mkdirSync(OUT, { recursive: true });
@@ -65,14 +92,12 @@ async function build(): Promise<void> {
     chunkFileNames: '[name]-[hash].mjs',
   });
   await bundling.close();
-  const sources = output
-    .flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
-    .filter((id) => existsSync(id));
-  writeFileSync(STAMP, JSON.stringify([import.meta.filename, ...sources]));
+  return output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])).filter((id) => existsSync(id));
 }
 
 /** A program finds the files beside its source. */
 function withFolder(code: string, id: string): string | undefined {
-  if (!id.startsWith(join(root, 'test'))) return undefined;
-  return code.replaceAll('import.meta.dirname', JSON.stringify(dirname(id)));
+  if (id.startsWith(join(root, 'test'))) return code.replaceAll('import.meta.dirname', JSON.stringify(dirname(id)));
+  const isServer = id.includes('/@modelcontextprotocol/server-');
+  return isServer ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href)) : undefined;
 }

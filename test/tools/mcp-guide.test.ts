@@ -2,17 +2,14 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { folder } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
+import { referenceServer, type ReferenceServer } from '../programs.ts';
 import { COMPILE_CACHE } from './mcp-program.ts';
 
 const page = readFileSync(new URL('../../docs/guide/mcp.md', import.meta.url), 'utf8');
-const require = createRequire(import.meta.url);
-const serverFile = (name: string): string =>
-  join(dirname(require.resolve(`@modelcontextprotocol/server-${name}/package.json`)), 'dist/index.js');
 const CACHE = Object.entries(COMPILE_CACHE).map(([name, path]) => `${name}: ${JSON.stringify(path)}`)[0] ?? '';
 
 test('the page works as printed', { timeout: 180_000 }, async () => {
@@ -23,7 +20,7 @@ test('the page works as printed', { timeout: 180_000 }, async () => {
     text
       .replaceAll(
         /command: npx, args: \["@modelcontextprotocol\/server-(\w+)"/g,
-        (_, server: string) => `command: ${process.execPath}, args: ["${serverFile(server)}"`,
+        (_, server: ReferenceServer) => `command: ${process.execPath}, args: ["${referenceServer(server)}"`,
       )
       .replaceAll('], trusted: true }', `], env: { ${CACHE} }, trusted: true }`)
       .replaceAll('env: { MEMORY', `env: { ${CACHE}, MEMORY`)
@@ -56,7 +53,7 @@ async function startEverything(): Promise<number> {
   await new Promise((resolve) => probe.once('listening', resolve));
   const { port } = probe.address() as { port: number };
   await new Promise((resolve) => probe.close(resolve));
-  const child = spawn(process.execPath, [serverFile('everything'), 'streamableHttp'], {
+  const child = spawn(process.execPath, [referenceServer('everything'), 'streamableHttp'], {
     env: { ...process.env, PORT: String(port) },
     stdio: 'ignore',
   });

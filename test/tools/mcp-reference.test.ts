@@ -2,8 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ModelReply, ModelRequest } from '../../src/effects/functions/performer.ts';
 import { discoverMcp, mcpDifferences } from '../../src/effects/mcp/discover.ts';
@@ -13,13 +12,13 @@ import type { McpLock } from '../../src/catalog/mcp-lock.ts';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
+import { referenceServer, type ReferenceServer } from '../programs.ts';
 import { freshDir } from './call.ts';
 import { COMPILE_CACHE, mcpProgram } from './mcp-program.ts';
 
-const require = createRequire(import.meta.url);
-const program = (name: string, ...args: string[]): McpServer => ({
+const program = (name: ReferenceServer, ...args: string[]): McpServer => ({
   command: process.execPath,
-  args: [join(dirname(require.resolve(`@modelcontextprotocol/server-${name}/package.json`)), 'dist/index.js'), ...args],
+  args: [referenceServer(name), ...args],
   env: COMPILE_CACHE,
 });
 /** The tools of the server `everything`, which most tests use. */
