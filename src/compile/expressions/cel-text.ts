@@ -31,33 +31,12 @@ export function path(slot: string, ...fields: readonly string[]): Expr {
 
 /** True if the name can be written in an expression as it is. */
 export function isIdentifier(name: string): boolean {
-  return IDENTIFIER.test(name) && !KEYWORDS.has(name);
+  return IDENTIFIER.test(name) && !KEYWORD.test(name);
 }
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const KEYWORDS: ReadonlySet<string> = new Set([
-  'true',
-  'false',
-  'null',
-  'in',
-  'as',
-  'break',
-  'const',
-  'continue',
-  'else',
-  'for',
-  'function',
-  'if',
-  'import',
-  'let',
-  'loop',
-  'package',
-  'namespace',
-  'return',
-  'var',
-  'void',
-  'while',
-]);
+const KEYWORD =
+  /^(?:true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$/;
 
 /** Whole numbers beyond what an int literal holds exactly are written as doubles. */
 function number(value: number): Expr {

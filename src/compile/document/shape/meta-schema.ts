@@ -15,9 +15,7 @@ interface MetaFault {
 export function metaFaults(schema: Json | undefined, path: Path = []): readonly MetaFault[] {
   if (typeof schema === 'boolean') return [];
   if (!isRecord(schema)) return [{ path, message: 'must be object,boolean' }];
-  return Object.entries(schema).flatMap(([key, value]) =>
-    Object.hasOwn(KEYWORD_KINDS, key) ? KINDS[KEYWORD_KINDS[key as Keyword]](value, [...path, key]) : [],
-  );
+  return Object.entries(schema).flatMap(([key, value]) => CHECKS.get(key)?.(value, [...path, key]) ?? []);
 }
 
 /** The segments of a JSON pointer into a value. */
@@ -121,67 +119,35 @@ function typeFaults(value: Json, path: Path): readonly MetaFault[] {
   return value.length > 0 && new Set(value).size === value.length ? [] : [{ path, message }];
 }
 
-export const KEYWORD_KINDS = {
-  $schema: 'text',
-  $id: 'id',
-  $ref: 'text',
-  $anchor: 'name',
-  $dynamicRef: 'text',
-  $dynamicAnchor: 'name',
-  $vocabulary: 'flagMap',
-  $comment: 'text',
-  $defs: 'schemaMap',
-  definitions: 'schemaMap',
-  type: 'type',
-  enum: 'list',
-  const: 'any',
-  multipleOf: 'positive',
-  maximum: 'number',
-  exclusiveMaximum: 'number',
-  minimum: 'number',
-  exclusiveMinimum: 'number',
-  maxLength: 'count',
-  minLength: 'count',
-  pattern: 'text',
-  maxItems: 'count',
-  minItems: 'count',
-  uniqueItems: 'flag',
-  maxContains: 'count',
-  minContains: 'count',
-  maxProperties: 'count',
-  minProperties: 'count',
-  required: 'names',
-  dependentRequired: 'nameLists',
-  dependencies: 'dependencies',
-  title: 'text',
-  description: 'text',
-  default: 'any',
-  deprecated: 'flag',
-  readOnly: 'flag',
-  writeOnly: 'flag',
-  examples: 'list',
-  format: 'text',
-  contentEncoding: 'text',
-  contentMediaType: 'text',
-  contentSchema: 'schema',
-  additionalProperties: 'schema',
-  items: 'schema',
-  contains: 'schema',
-  propertyNames: 'schema',
-  not: 'schema',
-  if: 'schema',
-  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
-  then: 'schema',
-  else: 'schema',
-  unevaluatedItems: 'schema',
-  unevaluatedProperties: 'schema',
-  allOf: 'schemas',
-  anyOf: 'schemas',
-  oneOf: 'schemas',
-  prefixItems: 'schemas',
-  properties: 'schemaMap',
-  patternProperties: 'schemaMap',
-  dependentSchemas: 'schemaMap',
-} as const satisfies { readonly [keyword: string]: keyof typeof KINDS };
+function words(text: string): readonly string[] {
+  return text.split(' ');
+}
 
-type Keyword = keyof typeof KEYWORD_KINDS;
+/** The keywords by the kind of value that they take. */
+export const KEYWORDS = {
+  any: ['const', 'default'],
+  text: words('$schema $ref $dynamicRef $comment pattern title description format contentEncoding contentMediaType'),
+  flag: ['uniqueItems', 'deprecated', 'readOnly', 'writeOnly'],
+  number: ['maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'],
+  list: ['enum', 'examples'],
+  name: ['$anchor', '$dynamicAnchor'],
+  names: ['required'],
+  id: ['$id'],
+  positive: ['multipleOf'],
+  count: words('maxLength minLength maxItems minItems maxContains minContains maxProperties minProperties'),
+  type: ['type'],
+  schema: words(
+    'contentSchema additionalProperties items contains propertyNames not if then else unevaluatedItems unevaluatedProperties',
+  ),
+  schemas: ['allOf', 'anyOf', 'oneOf', 'prefixItems'],
+  schemaMap: words('$defs definitions properties patternProperties dependentSchemas'),
+  nameLists: ['dependentRequired'],
+  flagMap: ['$vocabulary'],
+  dependencies: ['dependencies'],
+} satisfies { readonly [kind in keyof typeof KINDS]: readonly string[] };
+
+const CHECKS: ReadonlyMap<string, Check> = new Map(
+  Object.entries(KEYWORDS).flatMap(([kind, keywords]) =>
+    keywords.map((keyword): [string, Check] => [keyword, KINDS[kind as keyof typeof KINDS]]),
+  ),
+);

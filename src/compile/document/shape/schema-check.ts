@@ -10,7 +10,7 @@ import type { Path } from '../../source/located.ts';
 import { misspelt } from '../../../expr/misspelt.ts';
 import { didYouMean } from '../../diagnose/nearest.ts';
 import { fault, jsonMap } from './fields.ts';
-import { KEYWORD_KINDS, TYPES, metaFaults, pointerPath, valueAt } from './meta-schema.ts';
+import { KEYWORDS, TYPES, metaFaults, pointerPath, valueAt } from './meta-schema.ts';
 
 export interface SchemaProblem {
   readonly path: Path;
@@ -38,7 +38,7 @@ function walk(schema: Json | undefined, path: Path, root: Json): readonly Schema
   if (!isRecord(schema)) return [];
   const problems: SchemaProblem[] = [];
   for (const key of Object.keys(schema)) {
-    const problem = KEYWORDS.has(key) ? undefined : keywordProblem(key, [...path, key]);
+    const problem = KNOWN.has(key) ? undefined : keywordProblem(key, [...path, key]);
     if (problem !== undefined) problems.push(problem);
   }
   if (typeof schema['$ref'] === 'string' && !resolves(schema['$ref'], root)) {
@@ -51,12 +51,12 @@ function walk(schema: Json | undefined, path: Path, root: Json): readonly Schema
   }
   if (typeof schema['pattern'] === 'string')
     problems.push(...patternProblem(schema['pattern'], [...path, 'pattern'], 'value'));
-  for (const key of ONE_SCHEMA) problems.push(...walk(schema[key], [...path, key], root));
-  for (const key of SCHEMA_LISTS) {
+  for (const key of KEYWORDS.schema) problems.push(...walk(schema[key], [...path, key], root));
+  for (const key of KEYWORDS.schemas) {
     const list = schema[key];
     if (Array.isArray(list)) problems.push(...list.flatMap((item, index) => walk(item, [...path, key, index], root)));
   }
-  for (const key of SCHEMA_MAPS) {
+  for (const key of KEYWORDS.schemaMap) {
     const map = schema[key];
     if (!isRecord(map)) continue;
     for (const [inner, value] of Object.entries(map)) {
@@ -76,7 +76,7 @@ function keywordProblem(key: string, path: Path): SchemaProblem | undefined {
       help: 'List the type: `type: [string, "null"]`.',
     };
   // A key that is not close to a keyword is an annotation of the author.
-  const near = key.startsWith('x-') ? undefined : misspelt(key, KEYWORDS);
+  const near = key.startsWith('x-') ? undefined : misspelt(key, KNOWN);
   return near === undefined
     ? undefined
     : { path, on: 'key', message: `\`${key}\` is not a keyword of JSON Schema`, help: `Did you mean \`${near}\`?` };
@@ -129,11 +129,4 @@ export function jsonSchema() {
   });
 }
 
-function keywordsOf(kind: string): readonly string[] {
-  return Object.entries(KEYWORD_KINDS).flatMap(([keyword, each]) => (each === kind ? [keyword] : []));
-}
-
-const ONE_SCHEMA = keywordsOf('schema');
-const SCHEMA_LISTS = keywordsOf('schemas');
-const SCHEMA_MAPS = keywordsOf('schemaMap');
-const KEYWORDS: ReadonlySet<string> = new Set(Object.keys(KEYWORD_KINDS));
+const KNOWN: ReadonlySet<string> = new Set(Object.values(KEYWORDS).flat());

@@ -3,7 +3,7 @@
  * task: the engine writes them, the model only reads them. `talk` and `scratch` are notes of one step and end with it. No gate
  * and no route reads `talk`.
  */
-import type { FlowBody, Node, Write } from '../../../ir/nodes.ts';
+import type { FlowBody, Node, View, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { set } from '../../lower/kit.ts';
 
@@ -88,30 +88,15 @@ export function initialState(): readonly Write[] {
 }
 
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
-export const STORES = {
-  talk: 'scratchpad',
-  reply: 'scratchpad',
-  said: 'scratchpad',
-  draft: 'scratchpad',
-  scratch: 'scratchpad',
-  verdict: 'scratchpad',
-  safer: 'scratchpad',
-  goal: 'task',
-  plan: 'task',
-  step: 'task',
-  finished: 'task',
-  results: 'task',
-  task: 'task',
-  answer: 'task',
-  final: 'task',
-  budget: 'task',
-  doubts: 'task',
-  told: 'task',
-  claimed: 'task',
-  violations: 'task',
-  rejected: 'task',
-  observations: 'observations',
-} as const;
+export const STORES: NonNullable<View['stores']> = {
+  ...kept('scratchpad', 'talk reply said draft scratch verdict safer'),
+  ...kept('task', 'goal plan step finished results task answer final budget doubts told claimed violations rejected'),
+  ...kept('observations', 'observations'),
+};
+
+function kept(store: 'scratchpad' | 'task' | 'observations', slots: string): NonNullable<View['stores']> {
+  return Object.fromEntries(slots.split(' ').map((slot) => [slot, store]));
+}
 
 /** The phases of the control loop, in order. Each is a node of that name. */
 export const PHASES = [
