@@ -9,7 +9,8 @@ import { consequenceOf } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { agentMeterIds } from '../budget-meters.ts';
-import { set, type Kit } from '../kit.ts';
+import { set, type Call, type Kit } from '../kit.ts';
+import type { Builder } from '../builder-types.ts';
 import { addEligibility } from './eligibility.ts';
 import { ANSWER, addQuestion, addTrouble, type Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
@@ -154,10 +155,8 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
   const { hint, origin, agent } = turn;
   const { builder } = kit;
   const tool = builder.toolDef(name);
-  const check = builder.definitions.toolChecks[name];
   const dispatch = builder.fresh(`${hint}.${name}`);
   const gate: Gate = { kit, turn, tool: name, boundary, dispatch, done: ways.done };
-  const undo = undoOf(kit, name);
   const asks = isServerTool(tool) && turn.people !== false;
   const outcome = { ok: OK, result: 'it', approved: `${ANSWER}.choice`, approvedBy: `${ANSWER}.by` };
   kit.call(
@@ -172,9 +171,7 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
         ...builder.tool(name, {}),
         input: { ...inputOf(turn), ...(asks ? { elicited: ELICITED } : {}) },
       },
-      ...(undo === null ? {} : { undo }),
-      ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
-      ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
+      ...resultRules(builder, name),
       writes: outcomeOf(agent, 'it', outcome, sourceOf(name, tool?.trust)),
       timeoutMs: tool?.timeoutMs ?? null,
       next: ways.done,
@@ -229,13 +226,18 @@ function addElicitation(gate: Gate, failed: NodeId): NodeId {
   );
 }
 
-function undoOf({ builder }: Kit, name: string) {
-  const tool = builder.toolDef(name);
+/** The rules of a tool for its result: the compensation, the schema, and the condition that must hold. */
+export function resultRules(
+  { toolDef, definitions: { toolChecks } }: Builder,
+  name: string,
+): Pick<Call, 'undo' | 'schema' | 'accept'> {
+  const tool = toolDef(name);
   const undo = tool?.compensate ?? null;
-  if (undo === null) return null;
+  const check = Object.hasOwn(toolChecks, name) ? toolChecks[name] : undefined;
   return {
-    tool: undo,
-    timeoutMs: builder.toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0,
+    ...(undo === null ? {} : { undo: { tool: undo, timeoutMs: toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0 } }),
+    ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
+    ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
   };
 }
 

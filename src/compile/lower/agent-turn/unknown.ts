@@ -6,7 +6,8 @@
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '../../../ir/nodes.ts';
 import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
-import { NO_RETRY, set } from '../kit.ts';
+import { NO_RETRY, set, type Call } from '../kit.ts';
+import type { Builder } from '../builder-types.ts';
 import { name as nameOf, type Gate } from './gate.ts';
 import { outcomeOf } from './outcome.ts';
 import { CALL, callerOf } from './turn.ts';
@@ -45,11 +46,28 @@ function addTold(gate: Gate): NodeId {
   return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
 }
 
-/** Calls the tool that finds out, with the arguments of the call that it takes. */
+/** The call of a tool that finds out, with those arguments of the call in doubt that it takes. */
+export function lookupOf(
+  { toolDef, tool }: Builder,
+  lookup: string,
+  doubted: { readonly tool: string; readonly args: Expr; readonly arg: (field: string) => Expr },
+  by: Input = {},
+): Pick<Call, 'effect' | 'into' | 'schema' | 'timeoutMs'> {
+  const def = toolDef(lookup);
+  const schema = def?.input as { properties?: { [field: string]: unknown } } | null | undefined;
+  const fields = Object.keys(schema?.properties ?? {}).filter(isIdentifier);
+  const args = fields.length === 0 ? doubted.args : object(fields.map((field) => [field, doubted.arg(field)]));
+  return {
+    effect: { ...tool(lookup, {}), input: { args, ...by, verifies: quote(doubted.tool) } },
+    into: LOOKUP,
+    ...(def === undefined || def.output === true ? {} : { schema: def.output }),
+    timeoutMs: def?.timeoutMs ?? null,
+  };
+}
+
 function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
   const { kit, turn, tool, done } = gate;
-  const { builder } = kit;
-  const def = builder.toolDef(lookup);
+  const arg = (field: string): Expr => `${CALL}.args.${field}`;
   const say = (hint: string, content: Expr, outcome: Input): NodeId =>
     kit.set(
       { hint: nameOf(gate, hint), origin: turn.origin },
@@ -60,21 +78,12 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
   const missed = say(
     'not-found',
     quote(`[ERROR] ${tool} did not answer in time. ${lookup} shows that it did not happen.`),
-    {
-      ok: 'false',
-      error: 'error.message',
-    },
+    { ok: 'false', error: 'error.message' },
   );
   return kit.call(
     { hint: nameOf(gate, 'lookup'), origin: turn.origin, authored: callerOf(turn) },
     {
-      effect: {
-        ...builder.tool(lookup, {}),
-        input: { args: argsFor(gate, lookup), agent: quote(turn.agent), verifies: quote(tool) },
-      },
-      into: LOOKUP,
-      ...(def === undefined || def.output === true ? {} : { schema: def.output }),
-      timeoutMs: def?.timeoutMs ?? null,
+      ...lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) }),
       next: kit.when({ hint: nameOf(gate, 'lookup.found'), origin: turn.origin }, ABSENT, missed, happened),
       fail: untold,
     },
@@ -83,11 +92,3 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
 
 /** A lookup finds nothing if it gives false, null, an empty list, or an object whose `found` or `done` is false. */
 export const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;
-
-/** The fields of the call that the lookup takes; all of them if it has no schema. */
-function argsFor({ kit }: Gate, lookup: string): Expr {
-  const schema = kit.builder.toolDef(lookup)?.input as { properties?: { [field: string]: unknown } } | null | undefined;
-  const fields = Object.keys(schema?.properties ?? {}).filter(isIdentifier);
-  if (fields.length === 0) return `${CALL}.args`;
-  return object(fields.map((field) => [field, `${CALL}.args.${field}`]));
-}

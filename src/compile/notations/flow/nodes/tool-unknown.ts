@@ -4,8 +4,8 @@
  * A later visit with the same arguments waits for a person, too.
  */
 import type { Expr, Input, NodeId } from '../../../../ir/nodes.ts';
-import { isIdentifier, object, quote } from '../../../expressions/cel-text.ts';
-import { ABSENT, LOOKUP } from '../../../lower/agent-turn/unknown.ts';
+import { object, quote } from '../../../expressions/cel-text.ts';
+import { ABSENT, LOOKUP, lookupOf } from '../../../lower/agent-turn/unknown.ts';
 import { append, set, type Call, type Step } from '../../../lower/kit.ts';
 import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
@@ -101,18 +101,12 @@ interface LookupWays {
 function addLookup(lowering: Lowering, given: Repeatable, lookup: string, ways: LookupWays): NodeId {
   const { kit } = lowering;
   const { prepared, tool, args, call } = given;
-  const def = kit.builder.toolDef(lookup);
-  const schema = def?.input as { properties?: { [field: string]: unknown } } | null | undefined;
-  const takes = Object.keys(schema?.properties ?? {}).filter(isIdentifier);
-  const passed = takes.length === 0 ? argsOf(given) : object(takes.map((key) => [key, args[key] ?? 'null']));
+  const arg = (field: string): Expr => args[field] ?? 'null';
   const writes = (call.writes ?? []).map((write) => (write.value === 'it' ? { ...write, value: LOOKUP } : write));
   const happened = kit.set(lowering.part(prepared, 'looked-up'), [...writes, set('error', 'null')], call.next);
   const missed = prepared.node.value.retry === undefined ? ways.failing : ways.again;
   return kit.call(lowering.part(prepared, 'lookup'), {
-    effect: { ...kit.builder.tool(lookup, {}), input: { args: passed, verifies: quote(tool) } },
-    into: LOOKUP,
-    ...(def === undefined || def.output === true ? {} : { schema: def.output }),
-    timeoutMs: def?.timeoutMs ?? null,
+    ...lookupOf(kit.builder, lookup, { tool, args: argsOf(given), arg }),
     next: kit.pick(lowering.part(prepared, 'found'), [{ when: ABSENT, to: missed }], happened),
     fail: ways.asked,
   });

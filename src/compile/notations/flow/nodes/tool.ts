@@ -5,11 +5,11 @@
 import type { DoNode, Expr, Input, NodeId, Retry, ToolDef } from '../../../../ir/nodes.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { approversOfTool } from '../../../document/people.ts';
-import { serverTool, type Definitions } from '../../../document/definitions.ts';
+import { serverTool } from '../../../document/definitions.ts';
 import { jsonMap, name } from '../../../document/shape/fields.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { object, path, quote } from '../../../expressions/cel-text.ts';
-import { rewriteNames } from '../../../expressions/rewrite.ts';
+import { resultRules } from '../../../lower/agent-turn/calls.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import { isRisky } from '../../../lower/agent-turn/unknown.ts';
 import { callFields } from '../../../lower/escalation-packet.ts';
@@ -132,20 +132,10 @@ function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
   const { builder } = kit;
   const { id, value } = prepared.node;
   const def = builder.toolDef(value.tool);
-  const undo = def?.compensate ?? null;
   return {
     effect: builder.tool(value.tool, prepared.parts),
     ...takes(def),
-    ...(undo === null
-      ? {}
-      : {
-          undo: {
-            tool: undo,
-            timeoutMs: builder.toolDef(undo)?.timeoutMs ?? def?.timeoutMs ?? 0,
-          },
-        }),
-    ...(def === undefined || def.output === true ? {} : { schema: def.output }),
-    ...acceptOf(builder.definitions, value.tool),
+    ...resultRules(builder, value.tool),
     writes: [setField(slots.of(id), ['result'], 'it'), ...lowering.out('it', 'set')],
     timeoutMs: shorter(def?.timeoutMs ?? null, lowering.timeoutMs(prepared)),
     retry: lowering.retry(prepared),
@@ -156,11 +146,6 @@ function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
 
 function shorter(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-function acceptOf({ toolChecks }: Definitions, tool: string): Pick<DoNode, 'accept'> {
-  const check = Object.hasOwn(toolChecks, tool) ? toolChecks[tool] : undefined;
-  return check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) };
 }
 
 function takes(tool: ToolDef | undefined): Pick<DoNode, 'takes'> {
