@@ -15,7 +15,7 @@ import type { PriceLookup } from './document/model-table.ts';
 import type { Notation } from './notations/notation.ts';
 import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
-import { warnOfTier } from './advise/ladder.ts';
+import { warnOfTier } from './advise/excess.ts';
 import { innerBudgets } from './document/inner-budgets.ts';
 import { readPeople } from './document/people.ts';
 import { checkPolicies, readPolicies, type PolicyOptions } from './document/policies.ts';
