@@ -64,6 +64,14 @@ flow:
     );
   });
 
+  test('needs one also if the tool is on an MCP server', () => {
+    const ofServer = flow('', `{ when: "amount > 200", to: ask }, ${LOOK}, { to: pay }`).replace(
+      /tools: .*/,
+      'mcp: { bank: { command: x } }',
+    );
+    expect(codes(ofServer)).toContain('guard-without-schema');
+  });
+
   test('is fine with one', () => {
     const output = ', output: { type: object, properties: { amount: { type: number } } }';
     const found = codes(flow(output, '{ when: "amount > 200", to: ask }, { to: pay }'));

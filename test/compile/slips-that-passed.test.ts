@@ -197,6 +197,16 @@ describe('the tool of a server that `verify` names', () => {
   });
 });
 
+test('the arguments of a tool node are checked by the schema that the MCP server has in the lock', () => {
+  const input = { type: 'object', properties: { order: { type: 'string' } }, additionalProperties: false };
+  const find = { name: 'find', description: '', input, output: null, annotations: {} };
+  const { diagnostics } = compile(
+    'mcp: { bank: { command: bank } }\nflow: { id: f, entry: a, nodes: [{ id: a, type: tool, tool: bank.find, params: { ordr: x } }] }',
+    { hash: (text) => hash('sha256', text, 'hex'), mcpLock: { version: 1, servers: { bank: [find] } } },
+  );
+  expect(diagnostics).toMatchObject([{ code: 'unknown-key', line: 2, column: 88, help: 'Did you mean `order`?' }]);
+});
+
 test('a misspelt tool in `verify` gets the nearest name', () => {
   const text = `tools:\n  pay: { effect: financial, verify: fnd }\n  find: { effect: read }\nagents: [{ id: bot }]\n${flow}`;
   expect(told(text)).toEqual(['error unknown-tool 2:37 Did you mean `find`?']);

@@ -25,6 +25,12 @@ describe('a breaker', () => {
   });
 });
 
+test('a budget of no side effects lets no tool of an MCP server act', () => {
+  const document = { mcp: { find: { command: 'x' } }, agents: [{ id: 'bot', tools: ['find.order'] }] };
+  const warned = found({ ...document, loop: { agent: 'bot' }, budgets: { side_effects: 0 } });
+  expect(warned.map(({ code }) => code)).toEqual(['undeclared-effect', 'budget-too-small']);
+});
+
 test('a breaker is refused where the loop detector is off', () => {
   const document = { tools: TOOLS, loop: { agent: 'bot', breaker: { identical: 4 } }, protections: { loop: false } };
   expect(found(document).filter(({ severity }) => severity === 'error')).toMatchObject([

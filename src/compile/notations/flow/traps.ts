@@ -1,8 +1,7 @@
 /** Warnings about graphs that are legal but seldom do what their author wants. */
-import { builtinTool } from '../../../catalog/builtin-tools.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import type { Definitions } from '../../document/definitions.ts';
+import { toolNamed, type Definitions } from '../../document/definitions.ts';
 import { textOf } from '../../source/located.ts';
 import { reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
@@ -107,6 +106,6 @@ function isProtection(node: FlowNode | undefined, definitions: Definitions): boo
 function changesWorld(node: FlowNode | undefined, definitions: Definitions): boolean {
   const tool = node?.facts.tool?.(node.value);
   if (tool === undefined) return false;
-  const def = Object.hasOwn(definitions.tools, tool) ? definitions.tools[tool] : builtinTool(tool);
+  const def = toolNamed(tool, definitions);
   return def !== undefined && !onlyReads(def.effect);
 }

@@ -1,6 +1,5 @@
 /** Reads and checks a `loop` section. Returns null after a mistake that makes lowering pointless. */
-import { builtinTool } from '../../../catalog/builtin-tools.ts';
-import { staysInside, type Definitions } from '../../document/definitions.ts';
+import { staysInside, toolNamed, type Definitions } from '../../document/definitions.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { mayDecide, planDenied } from '../../document/boundary.ts';
 import type { ReadDocument } from '../../document/document.ts';
@@ -162,7 +161,7 @@ function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | '
   const { definitions, executor, escalation } = loop;
   if (definitions.budgets?.side_effects !== 0 || (escalation.people && escalation.expansions > 0)) return;
   const acts = (definitions.agents[executor]?.tools ?? []).find((name) => {
-    const def = Object.hasOwn(definitions.tools, name) ? definitions.tools[name] : builtinTool(name);
+    const def = toolNamed(name, definitions);
     return def !== undefined && !staysInside(def);
   });
   if (acts === undefined) return;

@@ -2,8 +2,7 @@
 import { isRecord, type Json } from '../../../../expr/json.ts';
 import { misspelt } from '../../../../expr/misspelt.ts';
 import { argumentProblems, typePhrase } from '../../../document/shape/argument-check.ts';
-import { builtinTool } from '../../../../catalog/builtin-tools.ts';
-import type { Definitions } from '../../../document/definitions.ts';
+import { toolNamed, type Definitions } from '../../../document/definitions.ts';
 import type { Report } from '../../../diagnose/diagnostics.ts';
 import { typeFromSchema } from '../../../expressions/type.ts';
 import { describe } from '../../../document/shape/fault-words.ts';
@@ -12,11 +11,6 @@ import { nearest, suggestion } from '../../../diagnose/nearest.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import type { Expressions } from '../expressions.ts';
 import type { CommonValue, FlowNode } from '../model.ts';
-
-/** The JSON Schema of what a tool takes. */
-export function inputOf(tool: string, { tools }: Definitions): Json | undefined {
-  return (Object.hasOwn(tools, tool) ? tools[tool] : builtinTool(tool))?.input;
-}
 
 export interface ToolValue extends CommonValue {
   readonly tool: string;
@@ -30,7 +24,7 @@ export function checkParams(
   report: Report,
 ): void {
   const { value } = node;
-  const schema = inputOf(value.tool, definitions);
+  const schema = toolNamed(value.tool, definitions)?.input;
   if (!isRecord(schema)) return;
   checkKeys(node, value, schema, report);
   const checking: Checking = { node, tool: value.tool, root: schema, expressions, report };

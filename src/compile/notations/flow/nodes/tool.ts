@@ -5,7 +5,7 @@
 import type { DoNode, Expr, Input, NodeId, Retry, ToolDef } from '../../../../ir/nodes.ts';
 import type { Json } from '../../../../expr/json.ts';
 import { approversOfTool } from '../../../document/people.ts';
-import { serverTool } from '../../../document/definitions.ts';
+import { serverTool, toolNamed } from '../../../document/definitions.ts';
 import { jsonMap, name } from '../../../document/shape/fields.ts';
 import { POISON } from '../../../document/shape/poison.ts';
 import { object, path, quote } from '../../../expressions/cel-text.ts';
@@ -17,7 +17,7 @@ import { set, setField, type Call, type Step } from '../../../lower/kit.ts';
 import { nodeSchema, type FlowNode } from '../model.ts';
 import { nodeType, type Checking, type Lowering, type Prepared, type Preparing } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
-import { checkParams, inputOf } from './tool-params.ts';
+import { checkParams } from './tool-params.ts';
 import { doubtMessage, provenanceOf } from '../provenance.ts';
 import { addRiskyCall } from './tool-unknown.ts';
 import type * as z from 'zod';
@@ -84,7 +84,7 @@ function prepareTool(node: FlowNode<Value>, preparing: Preparing): Parts {
 /** A missing value is null. For a text that the tool does not require, it is an empty text. */
 function argument(node: FlowNode<Value>, key: string, param: Json, { expressions, definitions }: Preparing): Expr {
   const expr = expressions.template(node.id, node.located('params', key), param);
-  const takes = inputOf(node.value.tool, definitions) as
+  const takes = toolNamed(node.value.tool, definitions)?.input as
     | { properties?: { [name: string]: { type?: Json } }; required?: readonly string[] }
     | undefined;
   const isOptional = takes?.required?.includes(key) !== true;
