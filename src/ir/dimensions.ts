@@ -80,8 +80,6 @@ export type BudgetKey = {
 export type Measure = Exclude<Dimension, 'costMicros'> | Rows['costMicros']['measure'];
 export type Amounts = { readonly [dimension in Dimension]?: number };
 
-export const DIMENSIONS = Object.keys(ROWS) as readonly Dimension[];
-
 export interface DimensionRow extends Row {
   readonly name: Dimension;
   readonly measure: Measure;
@@ -94,7 +92,7 @@ export interface DimensionRow extends Row {
 export interface BudgetRow extends DimensionRow {
   readonly key: BudgetKey;
 }
-const TABLE = Object.fromEntries(DIMENSIONS.map((name) => [name, fullRow(name)])) as {
+const TABLE = Object.fromEntries((Object.keys(ROWS) as Dimension[]).map((name) => [name, fullRow(name)])) as {
   readonly [dimension in Dimension]: DimensionRow;
 };
 

@@ -2,8 +2,7 @@
  * Streams the events of a run to its readers: first the stored ones, then new ones as they are committed, each exactly once
  * and in order. A reader may also receive the text of model replies while it is generated; that text is not stored.
  */
-import { evolve } from '../../core/evolve.ts';
-import type { Command, Event, RunId, RunState } from '../../ir/events.ts';
+import type { Command, Event, RunId } from '../../ir/events.ts';
 import { linkEvents } from '../journal/chain.ts';
 import { streamRun } from '../journal/read.ts';
 import type { Journal, StreamedPart } from '../ports.ts';
@@ -77,15 +76,15 @@ export class Feed implements TextListeners {
     // Subscribe before reading, so that no event falls between the two.
     if (live) this.#readers.set(run, readers.add(reader));
     try {
-      let state: RunState | null = null;
+      let last: ChainedEvent | undefined;
       for (const event of (await streamRun(journal, run)).events) {
-        state = evolve(state, event);
+        last = event;
         reader.read = event.seq;
         if (event.seq <= reader.seen) continue;
         reader.seen = event.seq;
         yield event;
       }
-      if (live && state?.outcome === null) yield* liveEvents(journal, run, reader);
+      if (live && last !== undefined && last.type !== 'run.ended') yield* liveEvents(journal, run, reader);
     } finally {
       readers.delete(reader);
       if (readers.size === 0) this.#readers.delete(run);
@@ -178,7 +177,7 @@ async function woken(reader: Reader): Promise<void> {
 /** A poll that finds nothing reads no row. */
 async function newEvents(journal: Journal, run: RunId, reader: Reader): Promise<readonly ChainedEvent[]> {
   if ((await journal.page(run, reader.read, 1)).length === 0) return [];
-  const events = [...(await streamRun(journal, run)).events];
+  const events = [...(await streamRun(journal, run, { after: reader.read })).events];
   reader.read = events.at(-1)?.seq ?? reader.read;
   return events.filter(({ seq }) => seq > reader.seen);
 }

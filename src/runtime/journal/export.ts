@@ -4,14 +4,13 @@
  */
 import { parseJson } from '../../expr/parse-json.ts';
 import type { Instant, RunId } from '../../ir/events.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
 import { reportOf } from '../report/report.ts';
 import type { Checkpoint, Journal, RunEntry, Store, StoredRun } from '../ports.ts';
 import { audit } from './audit.ts';
 import type { Audit } from './audit.ts';
 import { withCheckpoints } from './audit-checkpoints.ts';
-import { readRun } from './read.ts';
+import { readRun, type ReadRun } from './read.ts';
 
 const RUN_FILE = 'sluice-run/1';
 const HEADS_FILE = 'sluice-heads/1';
@@ -52,7 +51,7 @@ export async function exportRun(store: Store, run: RunId): Promise<RunFile> {
     appends: stored.appends,
     values: stored.blobs,
     checkpoints: (await store.journal.checkpoints?.(run)) ?? [],
-    summary: await summaryOf(store.journal, run, stored.flow),
+    summary: summaryOf(await readRun(store.journal, run)),
   };
 }
 
@@ -79,17 +78,18 @@ export async function auditRunFile(file: RunFile, trusted: string | null = null)
 }
 
 /** The part of the file that does not follow from its journal. */
-async function changedPart({ run, store, entry, graph, summary }: RunFile, journal: Journal): Promise<string | null> {
-  const { pins } = (await readRun(journal, run)).state.origin;
+async function changedPart({ run, store, entry, summary }: RunFile, journal: Journal): Promise<string | null> {
+  const read = await readRun(journal, run);
+  const { pins } = read.state.origin;
   // Runs of earlier versions did not record their database.
   if (pins?.store !== undefined && pins.store !== store) return 'store';
   if ((entry as typeof entry | undefined) === undefined) return 'entry';
-  return JSON.stringify(await summaryOf(journal, run, graph)) === JSON.stringify(summary) ? null : 'summary';
+  return JSON.stringify(summaryOf(read)) === JSON.stringify(summary) ? null : 'summary';
 }
 
-async function summaryOf(journal: Journal, run: RunId, graph: string): Promise<RunSummary> {
-  const { code, output, approvals, receipts } = reportOf(await readRun(journal, run));
-  const { policies = {}, boundaries = {} } = JSON.parse(graph) as CompiledFlow;
+function summaryOf(read: ReadRun): RunSummary {
+  const { code, output, approvals, receipts } = reportOf(read);
+  const { policies = {}, boundaries = {} } = read.program.flow;
   // As JSON has it, so that it can be compared with what a file holds.
   return parseJson(
     JSON.stringify({ code, output, approvals, receipts, policies, boundaries }),

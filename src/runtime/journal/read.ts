@@ -24,6 +24,11 @@ export interface ReadOptions {
   readonly onBroken?: (error: SluiceError) => void;
 }
 
+export interface StreamOptions extends ReadOptions {
+  /** Leaves out appends that end with this event or an earlier one. They are verified, but not decoded. */
+  readonly after?: number;
+}
+
 export async function readRun(journal: Journal, run: RunId, options: ReadOptions = {}): Promise<ReadRun> {
   const { program, stored } = await openRun(journal, run, options);
   const events: Event[] = [];
@@ -44,7 +49,7 @@ export async function readRun(journal: Journal, run: RunId, options: ReadOptions
 export async function streamRun(
   journal: Journal,
   run: RunId,
-  options: ReadOptions = {},
+  options: StreamOptions = {},
 ): Promise<{ readonly program: Program; readonly events: Generator<ChainedEvent> }> {
   const { program, stored } = await openRun(journal, run, options);
   return { program, events: readableEvents(run, program, stored, options) };
@@ -74,10 +79,10 @@ function* readableEvents(
   run: RunId,
   program: Program,
   stored: StoredRun,
-  options: ReadOptions,
+  options: StreamOptions,
 ): Generator<ChainedEvent> {
   try {
-    yield* eventsOf(run, stored, (...append) => chained(program, ...append));
+    yield* eventsOf(run, stored, (...append) => chained(program, ...append), options.after);
   } catch (error) {
     tolerate(run, error, options);
   }
@@ -109,11 +114,12 @@ function decoder(program: Program): Decode<Event> {
   return (_, append, unpack) => decodeEvents(program, append, unpack);
 }
 
-function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>): Generator<E> {
+function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>, after = 0): Generator<E> {
   const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, storedPrint(stored.flow));
   for (const append of stored.appends) {
-    yield* readable(run, `event ${append.after + 1}`, () => decode(head, append, unpack));
+    if (append.after + append.count > after)
+      yield* readable(run, `event ${append.after + 1}`, () => decode(head, append, unpack));
     head = append.hash;
   }
 }

@@ -7,10 +7,8 @@ import type { EffectKey, Event, ProtectionNote, ThreadId } from '../../ir/events
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
 import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
-import { checkEvent } from './effect-events.ts';
-import { failsNode, joinText } from './trouble-text.ts';
-import { noteText } from './trouble-text.ts';
-import { peopleEvents } from './effect-events.ts';
+import { checkEvent, peopleEvents } from './effect-events.ts';
+import { failsNode, joinText, noteText } from './trouble-text.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 import { skippedBy } from './skipped.ts';
 import type { CallInfo, Step, Story } from './story.ts';

@@ -103,10 +103,9 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
         hintAtSilence();
         return false;
       }
-      const { program, events } = await streamRun(store.journal, run);
+      const { program, events } = await streamRun(store.journal, run, { after: seen });
       log ??= createLog(program, after);
       for (const event of events) {
-        if (event.seq <= seen) continue;
         seen = event.seq;
         state = evolve(state, event);
         if (cli.json) for (const each of log.events(event)) cli.screen.printData(JSON.stringify(each));
