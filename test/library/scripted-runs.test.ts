@@ -75,9 +75,11 @@ describe('an answer of a script', () => {
     await using engine = createEngine({ journal, flows: [gated], script: answers });
     await engine.resume(id);
     expect(await engine.handle(id, gated).waiting()).toHaveLength(1);
-    expect((await readOf(journal, id)).events).toContainEqual(
-      expect.objectContaining({ type: 'answer.refused', reason: 'identity-unproven' }),
-    );
+    const { events } = await readOf(journal, id);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'answer.refused', reason: 'identity-unproven' }));
+    // A fork of it is a rehearsal.
+    const fork = await engine.fork(id, { at: events.find(({ type }) => type === 'effect.requested')?.seq ?? 0 });
+    expect(await fork.result()).toMatchObject({ code: 'SUCCESS', approvals: { gate: 'approve' } });
   });
 });
 

@@ -448,13 +448,19 @@ describe('mistakes', () => {
       expect(member(strict, { Tools: tools }, ['desk']).rows?.allow).toEqual(['desk.peek_mail']);
     });
 
-    test('a declared tool is denied by the name that the server gives it', () => {
-      const { flow } = compile({
-        ...document({ tools: { deny: ['desk.*'] } }, { tools: ['reader'] }),
-        mcp: { desk: { command: 'desk-server' } },
-        tools: { reader: { mcp: 'desk/peek_mail', effect: 'read' } },
-      });
-      expect(flow?.boundaries?.['bot']?.tools.deny).toEqual(['reader']);
+    test('a declared tool is denied by its own name and as a tool of its server, not by the bare name there', () => {
+      const denied = (pattern: string) =>
+        compile({
+          ...document({ tools: { deny: [pattern] } }, { tools: ['saver'] }),
+          mcp: { desk: { command: 'desk-server' } },
+          tools: { saver: { mcp: 'desk/write_mail', effect: 'write' } },
+        }).flow?.boundaries?.['bot']?.tools.deny;
+      expect(['desk.*', 'desk.write_mail', 'saver', 'write_*'].map(denied)).toEqual([
+        ['saver'],
+        ['saver'],
+        ['saver'],
+        [],
+      ]);
     });
 
     test('a bare name may fit a server whose tools are not known yet', () => {

@@ -206,7 +206,10 @@ export function isWithheld(name: string, tool: Granted, { observations, state_wr
 export function namesOf(name: string, { def }: Granted): readonly string[] {
   const { mcp = '' } = serverUse(def);
   const [, server, tool] = /^([^/]+)\/(.+)$/s.exec(mcp) ?? [];
-  return server === undefined || tool === undefined ? [name] : [name, `${server}.${tool}`, tool];
+  if (server === undefined || tool === undefined) return [name];
+  const full = `${server}.${tool}`;
+  // A tool with a name of the author's choice does not go by the bare name of the server.
+  return name === full || name === tool ? [name, full, tool] : [name, full];
 }
 
 /** The names by which a rule can allow a tool. A server chooses bare names itself, so they count only if the document lists them. */

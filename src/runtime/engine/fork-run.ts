@@ -34,7 +34,9 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   await host.ensureOpen();
   checkRunId(run);
   const past = await readPast(host, parent, at);
-  const owned = copy(host, past, run, options);
+  // A fork that a script continues is a rehearsal, also of a real run.
+  const scripted = host.performer.answer === undefined ? {} : ({ scripted: true } as const);
+  const owned = copy(host, past, run, { ...options, origin: { ...options.origin, ...scripted } });
   await checkKey(host, owned);
   const edits = await editsFor(host, past, owned, options);
   refuseSeen(past.program, past.turns.flat(), past.state, edits);
