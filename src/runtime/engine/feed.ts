@@ -77,7 +77,7 @@ export class Feed implements TextListeners {
     if (live) this.#readers.set(run, readers.add(reader));
     try {
       let last: ChainedEvent | undefined;
-      for (const event of (await streamRun(journal, run)).events) {
+      for (const event of (await streamRun(journal, run, { after: reader.seen })).events) {
         last = event;
         reader.read = event.seq;
         if (event.seq <= reader.seen) continue;

@@ -25,7 +25,7 @@ export interface ReadOptions {
 }
 
 export interface StreamOptions extends ReadOptions {
-  /** Leaves out appends that end with this event or an earlier one. They are verified, but not decoded. */
+  /** Leaves out appends that end with this event or an earlier one, except the last append. They are verified, but not decoded. */
   readonly after?: number;
 }
 
@@ -117,8 +117,9 @@ function decoder(program: Program): Decode<Event> {
 function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>, after = 0): Generator<E> {
   const { unpack } = createShelf(stored.blobs);
   let head = genesis(run, storedPrint(stored.flow));
+  const last = stored.appends.at(-1);
   for (const append of stored.appends) {
-    if (append.after + append.count > after)
+    if (append === last || append.after + append.count > after)
       yield* readable(run, `event ${append.after + 1}`, () => decode(head, append, unpack));
     head = append.hash;
   }
