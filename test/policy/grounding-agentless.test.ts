@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { clausesOf, sentencesOf } from '../../src/effects/grounding/clauses.ts';
 import { judgeUtterance, evidenceOf } from '../../src/effects/grounding/grounding.ts';
 import type { Observation } from '../../src/effects/grounding/detector.ts';
 import { wordsOf } from '../../src/effects/grounding/tool-words.ts';
@@ -236,4 +237,13 @@ describe('an example that says what its last action would have done', () => {
     expect(report.code).not.toBe('SUCCESS');
     expect(JSON.stringify(events)).toContain(`${action} has not succeeded`);
   });
+});
+
+test('a sentence of many pages is read in pieces, and all of it is read', () => {
+  for (const long of ['word '.repeat(2000).trim(), 'aを'.repeat(3000)]) {
+    const parts = sentencesOf(`${long} I have cancelled the order.`).map(({ text }) => text);
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(2000);
+    expect(parts.join('').replaceAll(' ', '')).toBe(`${long}Ihavecancelledtheorder.`.replaceAll(' ', ''));
+    expect(clausesOf(`${long} I have cancelled the order.`)).toMatchObject([{ word: 'cancelled', what: 'the order' }]);
+  }
 });

@@ -45,8 +45,13 @@ export function sentencesOf(text: string): readonly Part[] {
       .replace(/\be-(?=mail)/gi, 'e');
     const parts = plain.split(/(?<=[.!?])(?<!\b(?:am|vom|bis|zum|den|ab) \d{1,2}\.)\s+/i).map((part) => part.trim());
     if (/^\[ ?\]/.test(plain)) return [];
-    return parts.filter((part) => part !== '').map((part) => ({ text: part, item: mark !== '' }));
+    return parts.flatMap(piecesOf).map((part) => ({ text: part, item: mark !== '' }));
   });
+}
+
+/** The patterns take long for a sentence of many pages, such as one without punctuation. It is read in pieces, at spaces if there are any. */
+function piecesOf(sentence: string): readonly string[] {
+  return sentence.match(/\S[^]{0,1998}\S(?=\s|$)|\S[^]{0,1999}/gu) ?? [];
 }
 
 const TICK = '✅';
@@ -182,7 +187,7 @@ const FORMS: readonly (readonly [Clause['form'], RegExp])[] = [
   ['perfect', new RegExp(`\\b(?:has|have|had|['’]s)${ADVERBS}\\s+been${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
   ['self', new RegExp(`\\b(?:I|we)(?:\\s+have|['’]ve)?${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
   ['perfect', /\bsuccessfully\s+(?<verb>\p{L}+)/giu],
-  ['perfect', /\b(?<verb>\p{L}+)\s+successfully\b/giu],
+  ['perfect', /(?<![\p{L}\p{N}_])(?<verb>\p{L}+)\s+successfully\b/giu],
   ['perfect', new RegExp(`\\b(?:got|gotten)${ADVERBS}\\s+(?<verb>\\p{L}+)`, 'giu')],
   ['state', /\b(?:is|are)\s+now\s+(?<verb>\p{L}+)/giu],
   ['perfect', /\b(?:is|are)\s+(?<verb>\p{L}+)\s+now\b/giu],
