@@ -12,7 +12,7 @@ import { createRuntime } from '../../runtime/engine/engine.ts';
 import type { Engine as Runtime, EngineOptions, StartOptions } from '../../runtime/engine/types.ts';
 import { createSigner } from '../../runtime/journal/checkpoint.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { readRun } from '../../runtime/journal/read.ts';
+import { streamRun } from '../../runtime/journal/read.ts';
 import type { Call, Store } from '../../runtime/ports.ts';
 import { openStore } from '../../stores/open-store.ts';
 import { forTenant } from '../../stores/tenant.ts';
@@ -142,7 +142,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     await runtime.close();
     await closeWorld();
   };
-  const source = { engine: runtime, flowOf: async (run: RunId) => (await readRun(store.journal, run)).program.flow };
+  const source = { engine: runtime, programOf: async (run: RunId) => (await streamRun(store.journal, run)).program };
   const recorded = scriptPin(script === false ? undefined : script, file);
   const start = createStart({ runtime, world, definitions, tenant, recorded });
   return {

@@ -1,13 +1,11 @@
 /** A handle of one run: its events, its result, and what a program can do to it. */
-import { createProgram } from '../../core/program.ts';
+import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
-import { pure } from '../../runtime/engine/pure.ts';
 import type { GivenAnswer } from '../../runtime/engine/identity.ts';
 import type { ChainedEvent, Delta, Engine, Report, Waiting } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { createPublicEvents } from '../../runtime/report/public-events.ts';
 import type { RunEvent } from '../../runtime/report/run-events.ts';
-import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { RunId } from '../../ir/events.ts';
 import { nearest } from '../../compile/diagnose/nearest.ts';
 import type { Questions } from './define/definition.ts';
@@ -86,7 +84,7 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
 
 export interface RunSource {
   readonly engine: Engine;
-  flowOf(run: RunId): Promise<CompiledFlow>;
+  programOf(run: RunId): Promise<Program>;
 }
 
 export function createRun(source: RunSource, id: RunId): Run {
@@ -113,7 +111,7 @@ export function createRun(source: RunSource, id: RunId): Run {
 const ANSWER_FIELDS = ['text', 'edit', 'payload', 'key', 'signature', 'signedAt'] as const;
 
 function publicEvents(
-  { engine, flowOf }: RunSource,
+  { engine, programOf }: RunSource,
   id: RunId,
   options: ReadOptions = {},
 ): AsyncIterableIterator<RunEvent> {
@@ -130,7 +128,7 @@ function publicEvents(
         if (event !== undefined && options.signal?.aborted !== true) return { done: false, value: event };
         const next = await source.next();
         if (next.done === true) return { done: true, value: undefined };
-        translate ??= createPublicEvents(createProgram(await flowOf(id), pure));
+        translate ??= createPublicEvents(await programOf(id));
         ready.push(...translate(next.value).filter(isNew));
       }
     },
