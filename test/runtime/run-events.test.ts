@@ -63,7 +63,7 @@ async function story(document = DOCUMENT, script: Script = SCRIPT): Promise<read
 test('each thing that a person would name is one event, in order', async () => {
   const events = await story();
   const named = events.map((event) => `${event.type} ${'node' in event ? event.node : ''}`.trim());
-  expect(named.slice(0, 17)).toEqual([
+  expect(named.slice(0, 18)).toEqual([
     'run.started',
     'node.started look',
     'model.started look',
@@ -74,6 +74,7 @@ test('each thing that a person would name is one event, in order', async () => {
     'tool.finished look',
     'model.started look',
     'model.finished look',
+    'check.finished look',
     'node.finished look',
     'node.started gate',
     'question.asked gate',
