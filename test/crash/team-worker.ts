@@ -25,7 +25,7 @@ const DEATH_MS = 200;
 function slowly(script: Script): Script {
   const agents = Object.entries(script.agents ?? {}).map(([name, entries]) => [
     name,
-    entries.map((entry): ModelEntry => ({
+    [entries].flat().map((entry): ModelEntry => ({
       delayMs: REPLY_MS,
       ...(typeof entry === 'string' ? { text: entry } : entry),
     })),

@@ -135,6 +135,17 @@ describe('a flow as a value', () => {
   });
 });
 
+test('an entry of a script needs no list, as in a script file', async () => {
+  const script = {
+    agents: { triage: '{"kind": "refund", "order": "A-9", "amount": 5}' },
+    tools: { 'payments.refund': { result: { receipt: 'scripted', paid: 5 } } },
+    approvals: { gate: 'approve' },
+  };
+  await using engine = createEngine({ journal: openMemory(), script });
+  const run = await engine.run(refunds, { message: 'money back' });
+  expect((await run.result()).output).toEqual({ receipt: 'scripted', paid: 5 });
+});
+
 test('a tool that throws a malformed PerformError fails with a class, a type and a message', async () => {
   const busy = tool('db.write', {
     effect: 'write',

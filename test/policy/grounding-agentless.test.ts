@@ -227,7 +227,7 @@ describe('an example that says what its last action would have done', () => {
     expect((await play(document, script, setting)).report.code).toBe('SUCCESS');
     const agents = Object.entries(script.agents ?? {}).map(([agent, entries]) => [
       agent,
-      entries.filter((entry) => !JSON.stringify(entry).includes(`"${action}"`)),
+      [entries].flat().filter((entry) => !JSON.stringify(entry).includes(`"${action}"`)),
     ]);
     const { report, events } = await play(
       document,

@@ -79,7 +79,7 @@ test('a budget of retries counts each retry once, also beside a budget of model 
   };
   const most = compile({ agents: AGENTS, ...document }).bounds?.flow.retries?.most;
   const { report } = await play(document, {
-    agents: { planner: slow(GOOD['planner']?.[0] as string), worker: [down] },
+    agents: { planner: slow([GOOD['planner'] ?? []].flat()[0] as string), worker: [down] },
   });
   expect([report.usage.retries, most]).toEqual([5, 5]);
 });

@@ -11,7 +11,7 @@ import { fail } from '../../runtime/failures.ts';
 import type { Asked, Awaited, Call, Performer, ScriptedAnswer } from '../../runtime/ports.ts';
 import { promptOf, promptText } from '../prompt/prompt.ts';
 import { SCRIPTED_TYPES } from './script.ts';
-import type { ApprovalEntry, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
+import type { ApprovalEntry, Entries, EntryBase, ModelEntry, Script, ToolEntry } from './script.ts';
 
 /**
  * Calls of tools that the script does not name go to `otherwise`.
@@ -51,7 +51,7 @@ async function reply(script: Script, call: Call): Promise<Settled> {
   const entries = agentEntries(script, flow, command.name);
   if (entries === undefined) throw scriptError(`the script has no entry for the agent \`${command.name}\``);
   const input = promptText(promptOf(flow, command));
-  const listed = entries.map((entry): ModelEntry => (typeof entry === 'string' ? { text: entry } : entry));
+  const listed = listOf(entries).map((entry): ModelEntry => (typeof entry === 'string' ? { text: entry } : entry));
   const entry = await nextEntry(script, call, listed, input, `agent \`${command.name}\``);
   const text = entry.text ?? '';
   const used = usageOf(entry, call, input, text);
@@ -61,15 +61,19 @@ async function reply(script: Script, call: Call): Promise<Settled> {
   return { ok: true, value: calls.length === 0 ? { text } : { text, toolCalls: calls }, used };
 }
 
-async function toolResult(script: Script, call: Call, entries: readonly ToolEntry[]): Promise<Settled> {
+async function toolResult(script: Script, call: Call, entries: Entries<ToolEntry>): Promise<Settled> {
   const { name, input } = call.command;
-  const entry = await nextEntry(script, call, entries, JSON.stringify(input['args'] ?? null), `tool \`${name}\``);
+  const entry = await nextEntry(script, call, listOf(entries), JSON.stringify(input['args'] ?? null), `tool \`${name}\``);
   return entry.error === undefined ? { ok: true, value: entry.result ?? null } : { ok: false, error: failureOf(entry) };
 }
 
-function agentEntries(script: Script, flow: CompiledFlow, id: string): readonly (string | ModelEntry)[] | undefined {
+function agentEntries(script: Script, flow: CompiledFlow, id: string): Entries<string | ModelEntry> | undefined {
   const name = flow.agents[id]?.name;
   return ownEntry(script.agents, id) ?? (name === undefined ? undefined : ownEntry(script.agents, name));
+}
+
+function listOf<Entry>(given: Entries<Entry>): readonly Entry[] {
+  return Array.isArray(given) ? (given as readonly Entry[]) : [given as Entry];
 }
 
 function ownEntry<Entry>(entries: { readonly [name: string]: Entry } | undefined, name: string): Entry | undefined {
@@ -130,8 +134,7 @@ function approvalEntry(script: Script, { question, node, name, ordinal }: Asked)
   const names = [question.id, ...suffixesOf(node), ...suffixesOf(question.about), name];
   const key = names.find((each) => Object.hasOwn(approvals, each));
   if (key === undefined) return undefined;
-  const given = approvals[key] as ApprovalEntry | readonly ApprovalEntry[];
-  const list = Array.isArray(given) ? (given as readonly ApprovalEntry[]) : [given as ApprovalEntry];
+  const list = listOf(approvals[key] as Entries<ApprovalEntry>);
   return script.strict === true ? list[ordinal] : list[Math.min(ordinal, list.length - 1)];
 }
 

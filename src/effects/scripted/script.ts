@@ -44,6 +44,8 @@ export interface AnswerEntry {
   readonly by?: string | readonly string[];
 }
 export type ApprovalEntry = string | AnswerEntry;
+/** A list of entries, or a single entry. */
+export type Entries<Entry> = Entry | readonly Entry[];
 /**
  * Scripted models, tools, people and signals.
  * @example
@@ -52,10 +54,10 @@ export type ApprovalEntry = string | AnswerEntry;
  */
 export interface Script {
   /** By agent id or name. One entry per model call, in order. The last entry repeats unless the script is strict. */
-  readonly agents?: { readonly [agent: string]: readonly (string | ModelEntry)[] };
-  readonly tools?: { readonly [tool: string]: readonly ToolEntry[] };
+  readonly agents?: { readonly [agent: string]: Entries<string | ModelEntry> };
+  readonly tools?: { readonly [tool: string]: Entries<ToolEntry> };
   /** By node, route target, tool name or approval id. */
-  readonly approvals?: { readonly [about: string]: ApprovalEntry | readonly ApprovalEntry[] };
+  readonly approvals?: { readonly [about: string]: Entries<ApprovalEntry> };
   /** By `wait` node: the data of the signal. A list has one entry for each time the node waits. */
   readonly signals?: { readonly [node: string]: Json };
   readonly clock?: 'virtual' | 'real';
