@@ -68,7 +68,10 @@ describe('governance of flow', () => {
   });
 
   test('4. escalation is explicit, and no retry is silent', async () => {
-    const failing = { ...GOOD, planner: [{ error: 'transient' as const, message: '503' }, ...[GOOD['planner'] ?? []].flat()] };
+    const failing = {
+      ...GOOD,
+      planner: [{ error: 'transient' as const, message: '503' }, ...[GOOD['planner'] ?? []].flat()],
+    };
     const { report, events } = await play({ staged: SUPERVISOR }, { agents: failing });
     expect(report.decisions).toMatchObject([{ failure: 'provider_error', action: 'retry' }]);
     expect(events).toContainEqual(expect.objectContaining({ type: 'effect.judged', verdict: 'retry' }));

@@ -63,7 +63,13 @@ async function reply(script: Script, call: Call): Promise<Settled> {
 
 async function toolResult(script: Script, call: Call, entries: Entries<ToolEntry>): Promise<Settled> {
   const { name, input } = call.command;
-  const entry = await nextEntry(script, call, listOf(entries), JSON.stringify(input['args'] ?? null), `tool \`${name}\``);
+  const entry = await nextEntry(
+    script,
+    call,
+    listOf(entries),
+    JSON.stringify(input['args'] ?? null),
+    `tool \`${name}\``,
+  );
   return entry.error === undefined ? { ok: true, value: entry.result ?? null } : { ok: false, error: failureOf(entry) };
 }
 
