@@ -1,6 +1,7 @@
 /** Suites that would make a bad agent look good: each is refused, or fails. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isOnTheWay } from '../../src/surfaces/evaluate/suite/policy.ts';
@@ -125,6 +126,37 @@ test('a fault of the matrix that no call met is named', async () => {
     ),
   });
   expect(result.notInjected).toEqual(['one [deny bot #99]']);
+});
+
+test('agents that the script leaves out run on the model; its tools and answers still count', async () => {
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as { model: string; messages: object[] };
+    asked.push(model);
+    const calls = [
+      { id: 'c1', type: 'function', function: { name: 'pay_send', arguments: '{"to":"bob","amount":5}' } },
+    ];
+    const message = messages.length > 2 ? { content: 'Paid.' } : { content: null, tool_calls: calls };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', ...message }, finish_reason: 'stop' }] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const env = { VLLM_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+  const script = '{ tools: { pay.send: [{ result: 1 }] }, approvals: { pay.send: approve } }';
+  const matrix = 'matrix: { models: [vllm/one, vllm/two] }';
+  const suite = suiteOf(script, '{ code: SUCCESS, tools: [pay.send], asks: [pay.send] }', matrix);
+  const cwd = folder({ 'now.flow.yaml': payer(ASKS), 'a.suite.yaml': suite });
+  const { stdout } = await sluice(['eval', 'a.suite.yaml', '--json'], { cwd, env });
+  const { cases, scriptedModels } = JSON.parse(stdout) as Evaluated;
+  expect(cases.map(({ name, problems }) => [name, problems])).toEqual([
+    ['one [vllm/one]', []],
+    ['one [vllm/two]', []],
+  ]);
+  expect(asked.toSorted()).toEqual(['one', 'one', 'two', 'two']);
+  expect(scriptedModels).toEqual([]);
 });
 
 test('models of the matrix change only prices where a script answers, and the report says so', async () => {

@@ -6,7 +6,9 @@ import { failedCompile, requireFlow } from '../../cli/diagnostics.ts';
 import { compileAs, compileFile, flowIn, type CompiledFile } from '../../cli/document.ts';
 import { loadScript } from '../../cli/script.ts';
 import { usage } from '../../cli/context.ts';
+import { isScripted } from '../../../effects/scripted/performer.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
+import { callsOf } from '../../../effects/world.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
@@ -108,7 +110,7 @@ function preparedCases(
 ): readonly PreparedCase[] {
   const { label, seed, fault, model } = combination;
   const script = scriptOf(given.script ?? suite.script, dir, variant.flow);
-  const isReal = script === undefined && model !== undefined;
+  const isReal = model !== undefined && !playsAll(script, variant.flow);
   const run = {
     flow: variant.flow,
     input: inputOf(given.input, variant.flow.notation),
@@ -132,6 +134,13 @@ function preparedCases(
     variant,
     ...present({ fault }),
   }));
+}
+
+/** True if the script replies for every agent. Otherwise the others run on the model, as with `sluice run --script --model`. */
+function playsAll(script: Script | undefined, flow: CompiledFlow): boolean {
+  return (
+    script !== undefined && [...callsOf(flow)].every((call) => call.kind !== 'model' || isScripted(script, flow, call))
+  );
 }
 
 /** A mode that repeats a run must not pay, write to people or change machines each time. */

@@ -169,8 +169,8 @@ function scriptedModelsOf({ matrix = {} }: Suite, cases: readonly PreparedCase[]
   return scripted.map(({ name }) => name);
 }
 
-function hasReplies({ script }: CaseRun): boolean {
-  return Object.keys(script?.agents ?? {}).length > 0;
+function hasReplies({ script, models }: CaseRun): boolean {
+  return models === undefined && Object.keys(script?.agents ?? {}).length > 0;
 }
 
 /** A number is the least or the most, as the target of the metric is; without one, the most. */
