@@ -310,5 +310,9 @@ function unscripted({ command: { kind, name } }: Call): Error {
 
 function noImplementation({ kind, name }: { readonly kind: string; readonly name: string }): SluiceError {
   const message = `the ${kind} \`${name}\` has no implementation`;
-  return new SluiceError('no-implementation', message, 'Replace the tool with `--script FILE`.');
+  return new SluiceError(
+    'no-implementation',
+    message,
+    'Declare one (`module`, `http`, `shell`, `code` or `mcp`), or replace the tool with `--script FILE`.',
+  );
 }
