@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isOnTheWay } from '../../src/surfaces/evaluate/suite/policy.ts';
 import { folder } from './cli.ts';
@@ -130,17 +131,18 @@ test('a fault of the matrix that no call met is named', async () => {
 
 test('agents that the script leaves out run on the model; its tools and answers still count', async () => {
   const asked: string[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as { model: string; messages: object[] };
-    asked.push(model);
-    const calls = [
-      { id: 'c1', type: 'function', function: { name: 'pay_send', arguments: '{"to":"bob","amount":5}' } },
-    ];
-    const message = messages.length > 2 ? { content: 'Paid.' } : { content: null, tool_calls: calls };
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', ...message }, finish_reason: 'stop' }] }));
+  const server = createServer((request, response) => {
+    void json(request).then((body) => {
+      const { model, messages } = body as { model: string; messages: object[] };
+      asked.push(model);
+      const called = { name: 'pay_send', arguments: '{"to":"bob","amount":5}' };
+      const calls = [{ id: 'c1', type: 'function', function: called }];
+      const message = messages.length > 2 ? { content: 'Paid.' } : { content: null, tool_calls: calls };
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify({ choices: [{ message: { role: 'assistant', ...message }, finish_reason: 'stop' }] }),
+      );
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
