@@ -1,6 +1,6 @@
 /** Suites that would make a bad agent look good: each is refused, or fails. */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -131,19 +131,16 @@ test('a fault of the matrix that no call met is named', async () => {
 
 test('agents that the script leaves out run on the model; its tools and answers still count', async () => {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
-    void json(request).then((body) => {
-      const { model, messages } = body as { model: string; messages: object[] };
-      asked.push(model);
-      const called = { name: 'pay_send', arguments: '{"to":"bob","amount":5}' };
-      const calls = [{ id: 'c1', type: 'function', function: called }];
-      const message = messages.length > 2 ? { content: 'Paid.' } : { content: null, tool_calls: calls };
-      response.setHeader('content-type', 'application/json');
-      response.end(
-        JSON.stringify({ choices: [{ message: { role: 'assistant', ...message }, finish_reason: 'stop' }] }),
-      );
-    });
-  });
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { model, messages } = (await json(request)) as { model: string; messages: object[] };
+    asked.push(model);
+    const called = { name: 'pay_send', arguments: '{"to":"bob","amount":5}' };
+    const calls = [{ id: 'c1', type: 'function', function: called }];
+    const message = messages.length > 2 ? { content: 'Paid.' } : { content: null, tool_calls: calls };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', ...message }, finish_reason: 'stop' }] }));
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const env = { VLLM_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
