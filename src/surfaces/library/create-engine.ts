@@ -202,7 +202,9 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
     const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
-    const origin = withPins(whose, { ...pinsOf(world, flow, given, id), ...recorded() });
+    // An input that was returned as it is has no attachments, and a look at their file would be a system call for each start.
+    const owner = attached === startOptions.input ? undefined : id;
+    const origin = withPins(whose, { ...pinsOf(world, flow, given, owner), ...recorded() });
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
@@ -289,7 +291,7 @@ class Functions implements FlowTools {
   }
 }
 
-function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition, run: RunId): Pins {
+function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition, run?: RunId): Pins {
   const functions = isDefinition(given) ? Object.keys(given.tools) : [];
   return { ...world.pins(flow, run), ...(functions.length === 0 ? {} : { functions }) };
 }
