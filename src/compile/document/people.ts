@@ -7,20 +7,19 @@ import type { AskEffect, Node } from '../../ir/nodes.ts';
 import type { Approvers, PeopleDef, PersonDef } from '../../ir/people.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import { didYouMean } from '../diagnose/nearest.ts';
-import type { Located, Path } from '../source/located.ts';
+import type { Located } from '../source/located.ts';
 import { parseSource } from '../source/source.ts';
 import type { ReadDocument } from './document.ts';
 import { people as peopleSchema, peopleFile, type ApproversValue, type PersonValue } from './schema/people.ts';
 import { listed } from './shape/fault-words.ts';
-import { readShape } from './shape/shape.ts';
-import type { Range } from '../source/range.ts';
+import { readShape, type Places } from './shape/shape.ts';
 
 const PEOPLE_FILE = 'sluice.people.yaml';
 
 /** Names that the engine itself uses for answers. */
 const RESERVED: ReadonlySet<string> = new Set(['clock', 'script']);
 
-type At = (...path: Path) => Range;
+type At = Places['at'];
 
 export interface People {
   readonly def: PeopleDef;
@@ -41,10 +40,7 @@ export function readPeople(
       help: `Keep one of the two. \`${PEOPLE_FILE}\` serves all documents of its folder.`,
     });
   if (own !== undefined)
-    return {
-      def: peopleOf(own, (...path) => sections.at('people', ...path), report),
-      sound: !sections.damaged('people'),
-    };
+    return { def: peopleOf(own, sections.under('people').at, report), sound: !sections.damaged('people') };
   if (text === null) return sections.poisoned('people') ? { def: {}, sound: false } : undefined;
   const { report: found, def } = fromFile(text, report);
   return { def, sound: !found.failed() };
@@ -64,7 +60,7 @@ function readFile(doc: Located, report: Report): PeopleDef {
     return shaped === null ? {} : peopleOf(shaped.value, shaped.at, report);
   }
   const shaped = readShape(peopleFile, doc, report, options);
-  return shaped === null ? {} : peopleOf(shaped.value.people, (...path) => shaped.at('people', ...path), report);
+  return shaped === null ? {} : peopleOf(shaped.value.people, shaped.under('people').at, report);
 }
 
 const FILE = { what: 'this file', start: 'Write `people:` and a list of people.' };
@@ -106,7 +102,7 @@ function plainKey(key: string): string {
 /** `approvers` of tools. They also demand the approval. */
 export function checkToolApprovers({ sections }: ReadDocument, people: People | undefined, report: Report): void {
   for (const [name, { approvers, approval }] of Object.entries(sections.value.tools)) {
-    const at: At = (...path) => sections.at('tools', name, 'approvers', ...path);
+    const { at } = sections.under('tools', name, 'approvers');
     checkApprovers(approvers, people, { at, of: `tool \`${name}\`` }, report);
     if (approvers !== undefined && approval === false)
       report.error(

@@ -3,7 +3,7 @@
  * Every notation lowers its agents through this file.
  */
 import type { FailureClass } from '../../../ir/codes.ts';
-import type { Expr, NodeId, Retry } from '../../../ir/nodes.ts';
+import type { Expr, NodeId, Retry, Write } from '../../../ir/nodes.ts';
 import { present } from '../../../expr/present.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
@@ -23,6 +23,12 @@ export const MODEL_RETRY: Retry = {
   on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[],
   budgeted: true,
 };
+
+/** A reply of the agent becomes part of the talk. */
+export const REPLIED: readonly Write[] = [
+  set(REPLY, 'it'),
+  append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
+];
 
 /** Adds the turn and returns its first node. At `next`, `reply` and `talk` are set. */
 export function addTurn(builder: Builder, given: AgentTurn): NodeId {
@@ -48,10 +54,7 @@ export function addTurn(builder: Builder, given: AgentTurn): NodeId {
     {
       effect: { ...effect, input: { ...turn.input, messages: TALK }, ...present({ samples: turn.samples }) },
       ...present({ schema: turn.schema, fit: turn.fit }),
-      writes: [
-        set(REPLY, 'it'),
-        append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
-      ],
+      writes: REPLIED,
       timeoutMs: turn.timeoutMs,
       retry: turn.retry ?? MODEL_RETRY,
       next: addLook(kit, { ...turn, begin }, ask),

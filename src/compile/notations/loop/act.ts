@@ -1,5 +1,6 @@
 /** Phases 7 to 9: the eligible tools, the model's choice, and the calls, which every notation makes alike. */
 import type { Case, NodeId } from '../../../ir/nodes.ts';
+import { REPLIED } from '../../lower/agent-turn/agent-turn.ts';
 import { addCalls } from '../../lower/agent-turn/calls.ts';
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
@@ -21,7 +22,7 @@ import {
   TURN,
   UNFIT,
 } from './state.ts';
-import { append, set } from '../../lower/kit.ts';
+import { set } from '../../lower/kit.ts';
 import { untrustedEntries, withheldEntries } from '../../lower/memory/checks.ts';
 import { DROP_TALK, actionMessages, actionPrompt } from './prompts.ts';
 
@@ -60,10 +61,7 @@ export function addAction(l: Lowering): void {
     agent: loop.executor,
     enters: true,
     input: { prompt: actionPrompt(loop), messages: actionMessages(loop) },
-    writes: [
-      set(REPLY, 'it'),
-      append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
-    ],
+    writes: REPLIED,
     next: look,
     fail: l.kit.set(part('action_selection', 'action.failed'), [], failedTrace(l)),
   });

@@ -64,7 +64,6 @@ function performed(
   const { agent, output } = stage;
   if (agent === null) return {};
   const schema = place === 'validate' ? VERDICT_SCHEMA : output;
-  const runs = l.visits[place] * l.startsMax;
   return {
     body: (done, fail) =>
       addStageTurn(l, {
@@ -72,11 +71,10 @@ function performed(
         agent,
         hint: nameOf(l, `${stage.id}.agent`),
         prompt,
-        ...(schema === null ? {} : { schema }),
+        schema,
         result,
         turn: quote(nameOf(l, stage.id)),
-        charges: [l.kit.visits(`runs:${nameOf(l, stage.id)}`, runs, fail, `runs of ${stage.id}`)],
-        visitsMax: runs,
+        runs: { of: stage.id, max: l.visits[place] * l.startsMax, label: `runs of ${stage.id}` },
         next: done,
         fail,
       }),

@@ -44,8 +44,8 @@ export function addPlan(l: Lowering, next: NodeId): NodeId {
 function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): NodeId {
   const { plan } = l.staged;
   const visitsMax = l.visits.plan * l.startsMax;
-  const turn = { stage: plan, turn: quote(nameOf(l, 'plan')), visitsMax, fail } as const;
-  const runs = (what: string) => l.kit.visits(`runs:${nameOf(l, what)}`, visitsMax, fail, `runs of the ${what}`);
+  const turn = { stage: plan, turn: quote(nameOf(l, 'plan')), fail } as const;
+  const runs = (of: string) => ({ of, max: visitsMax, label: `runs of the ${of}` });
   return addStageTurn(l, {
     ...turn,
     agent,
@@ -53,7 +53,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
     prompt: planPrompt(l.staged),
     samples: plansOf(l.staged),
     result: PLAN,
-    charges: [runs('plan')],
+    runs: runs('plan'),
     next: plan.critic === null ? done : addCritic(plan.critic),
   });
 
@@ -66,7 +66,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
       schema: CRITIQUE_SCHEMA,
       result: CRITIQUE,
       turn: quote(nameOf(l, 'plan.critic')),
-      charges: [runs('plan.critic')],
+      runs: runs('plan.critic'),
       next: done,
     });
     const step = (what: string) => stepOf(l, 'plan', `critic.${what}`);

@@ -147,22 +147,25 @@ export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
   return l.kit.fail({ id, origin }, { type: 'BudgetError', message }, next);
 }
 
-/** `schema` applies on top of the agent's own. */
-interface StageTurn extends Pick<
-  AgentTurn,
-  'agent' | 'hint' | 'schema' | 'samples' | 'enters' | 'charges' | 'visitsMax' | 'next' | 'fail'
-> {
+interface StageTurn extends Pick<AgentTurn, 'agent' | 'hint' | 'samples' | 'enters' | 'next'> {
   readonly stage: Stage;
   readonly prompt: Expr;
   /** Where the reply goes. */
   readonly result: string;
   /** The number of the turn, as an expression; unique in the run. */
   readonly turn: Expr;
+  /** The JSON Schema of the reply, on top of the agent's own. */
+  readonly schema?: Json;
+  /** How often the turn can run, and the label of this limit. `of` is the part of the flow that it limits. */
+  readonly runs: { readonly of: string; readonly max: number; readonly label: string };
+  readonly fail: NodeId;
+  /** Where a turn goes beyond that limit; `fail` unless given. */
+  readonly over?: NodeId;
 }
 
 /** One turn of an agent in a stage. The reply is stored as an object if it is one, or if a schema asks for one. */
 export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
-  const { stage, agent, hint, prompt, result, next, fail } = turn;
+  const { stage, agent, hint, prompt, result, runs, next, fail, over = fail } = turn;
   const def = l.staged.definitions.agents[agent];
   const schemas = [def?.output ?? null, turn.schema ?? null] as const;
   const schema = bothOf(...schemas);
@@ -176,13 +179,13 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     recovers: true,
     enters: turn.enters && nameOf(l, turn.enters),
     samples: turn.samples,
-    charges: turn.charges,
+    charges: [l.kit.visits(`runs:${nameOf(l, runs.of)}`, runs.max, over, runs.label)],
     opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },
     tools: def?.tools ?? [],
     ...(schema === null ? {} : { schema }),
     loop: stage.protections.loop,
-    visitsMax: turn.visitsMax,
+    visitsMax: runs.max,
     retry: { ...MODEL_RETRY, max: triesOf(l.staged, stage, 'provider_error', 'retry') },
     next: l.kit.set(step, [{ slot: result, mode, value: `${REPLY}.text` }], next),
     fail,
@@ -207,18 +210,16 @@ interface RoundTurn extends Pick<StageTurn, 'agent' | 'schema' | 'next'> {
 /** One turn of an agent in a round of a debate or of a board. The reply is in the slot `summary`. */
 export function addRoundTurn(l: Lowering, { round, rounds, prompt, ...turn }: RoundTurn): NodeId {
   const { working } = l.staged;
-  const { agent, fail } = turn;
-  const name = nameOf(l, `${working.id}.${agent}`);
+  const { agent } = turn;
   const runs = l.visits.work * l.startsMax * rounds;
   return addStageTurn(l, {
     ...turn,
     stage: working,
-    hint: name,
+    hint: nameOf(l, `${working.id}.${agent}`),
     enters: `${working.id}/${agent}`,
     prompt: textOf(TASK_PART, tasksPart(l.staged), ...prompt, OBJECTION),
     result: SUMMARY,
     turn: `text(${quote(`${working.id}/${agent} `)}, ${round})`,
-    charges: [l.kit.visits(`runs:${name}`, runs, fail, `turns of ${agent}`)],
-    visitsMax: runs,
+    runs: { of: `${working.id}.${agent}`, max: runs, label: `turns of ${agent}` },
   });
 }

@@ -55,7 +55,7 @@ function lower(team: Team, reading: Reading, plan: Plan) {
     prefix: '',
     corrections: [],
     shares: [],
-    at: (...path) => reading.at(...path),
+    at: reading.at,
   };
   const label =
     team.termination.cap === null ? `agent turns (${turnsMax} where MaxIterations says nothing)` : 'MaxIterations';

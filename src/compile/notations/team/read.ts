@@ -116,7 +116,7 @@ function readingOf(document: ReadDocument, body: Body, report: Report, definitio
     sections: document.names,
     readText: definitions.readText,
     depthMax: definitions.protections.depth,
-    at: (...path) => body.at(...path),
+    at: body.at,
     agent,
     agents: (listed = [], path) => {
       for (const [index, name] of listed.entries()) agent(name, [...path, index]);

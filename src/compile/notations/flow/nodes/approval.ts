@@ -13,7 +13,6 @@ import { setField } from '../../../lower/kit.ts';
 import { asText } from '../expressions.ts';
 import { SECONDS_MAX, nodeSchema, type FlowNode } from '../model.ts';
 import { nodeType, type Checking, type Lowering, type Prepared } from '../node-type.ts';
-import type { Path } from '../../../source/located.ts';
 import type * as z from 'zod';
 
 const REJECT = 'reject';
@@ -43,7 +42,7 @@ export const approvalNode = nodeType<typeof schema, Parts>({
   expanded: ({ message }) => message,
   prepare: (node, { expressions, definitions, report }) => {
     const { message, approvers: given, timeout } = node.value;
-    const place = { at: (...path: Path) => node.at('approvers', ...path), of: `flow node '${node.id}'`, timeout };
+    const place = { at: node.under('approvers').at, of: `flow node '${node.id}'`, timeout };
     checkApprovers(given, definitions.people, place, report);
     return asText(message, expressions.template(node.id, node.located('message'), message));
   },

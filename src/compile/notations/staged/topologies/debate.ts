@@ -90,7 +90,6 @@ function addSpeaker(l: Lowering, { rounds }: Debate, agent: string): NodeId {
 
 function addJudge(l: Lowering, judge: string, done: NodeId, fail: NodeId): NodeId {
   const { working } = l.staged;
-  const runs = l.visits.work * l.startsMax;
   const all = `join(${SAID}.map(s, text("[", s.id, ", round ", s.round, "]\\n", s.summary)), "\\n\\n")`;
   return addStageTurn(l, {
     stage: working,
@@ -104,11 +103,10 @@ function addJudge(l: Lowering, judge: string, done: NodeId, fail: NodeId): NodeI
       quote('\n\nDecide. Reply with the result and the reason.'),
       OBJECTION,
     ),
-    ...(working.output === null ? {} : { schema: working.output }),
+    schema: working.output,
     result: RESULT,
     turn: quote(`${working.id}/judge`),
-    charges: [l.kit.visits(`runs:${nameOf(l, `${working.id}.judge`)}`, runs, fail, `turns of ${judge}`)],
-    visitsMax: runs,
+    runs: { of: `${working.id}.judge`, max: l.visits.work * l.startsMax, label: `turns of ${judge}` },
     next: done,
     fail,
   });

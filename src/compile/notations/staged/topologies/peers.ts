@@ -50,7 +50,6 @@ function addChain(l: Lowering, { agents }: Peers, done: NodeId, fail: NodeId): N
   const dispatch = l.builder.fresh(nameOf(l, `${working.id}.dispatch`));
   const replied = addReplied(l, agents, dispatch, done, fail);
   const runs = l.visits.work * l.startsMax * (hopsMax(l) + 1 + WRONG_MAX * (hopsMax(l) + 1));
-  const meter = l.kit.visits(`runs:${nameOf(l, working.id)}`, runs, fail, 'turns of the peers');
   const cases = agents.map((agent) => ({
     when: `${PEER} == ${quote(agent)}`,
     to: addStageTurn(l, {
@@ -66,8 +65,7 @@ function addChain(l: Lowering, { agents }: Peers, done: NodeId, fail: NodeId): N
       ],
       result: SUMMARY,
       turn: `text(${quote(`${working.id}/${agent} `)}, size(${HANDOFFS}))`,
-      charges: [meter],
-      visitsMax: runs,
+      runs: { of: working.id, max: runs, label: 'turns of the peers' },
       next: replied,
       fail,
     }),

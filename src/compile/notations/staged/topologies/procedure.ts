@@ -29,7 +29,6 @@ export function addProcedure(l: Lowering, { steps }: Extract<Work, { is: 'sop' }
 function addStep(l: Lowering, step: Stage, next: NodeId): void {
   const { agent, id } = step;
   const name = id.slice('sop/'.length);
-  const runs = l.visits.work * l.startsMax;
   addStage(l, {
     stage: step,
     value: SUMMARIES,
@@ -46,11 +45,10 @@ function addStep(l: Lowering, step: Stage, next: NodeId): void {
           quote(`\n\nYour step: ${name}. Reply with its result.`),
           OBJECTION,
         ),
-        ...(step.output === null ? {} : { schema: step.output }),
+        schema: step.output,
         result: SUMMARY,
         turn: quote(id),
-        charges: [l.kit.visits(`runs:${nameOf(l, id)}`, runs, fail, `runs of ${id}`)],
-        visitsMax: runs,
+        runs: { of: id, max: l.visits.work * l.startsMax, label: `runs of ${id}` },
         next: done,
         fail,
       }),

@@ -189,8 +189,7 @@ function addMember(l: Lowering, { agent, depth, max }: Swarm): NodeId {
     samples: SAMPLES,
     result: SUMMARY,
     turn: `text(${quote(`${working.id}/`)}, ${TASK_ID}, " ", ${LEVEL})`,
-    charges: [l.kit.visits(`runs:${nameOf(l, working.id)}`, runs, failed, 'swarm.max')],
-    visitsMax: runs,
+    runs: { of: working.id, max: runs, label: 'swarm.max' },
     next: replied,
     fail: failed,
   });
