@@ -70,7 +70,9 @@ export function createWorld(seed: number, flow: CompiledFlow, options: { readonl
       if (key.includes('#u')) return undone(draw(`undo ${node} ${digest(input, pure.hash)}`), options.undoHolds);
       if (kind === 'ask') {
         const said = person(key.replace(/[#:]/g, '.'));
-        return said === null ? null : ({ ok: true, value: { choice: said.choice, by: said.by } } satisfies Settled);
+        if (said === null) return null;
+        // An engine marks the answers of a script.
+        return { ok: true, value: { choice: said.choice, by: said.by, proof: { via: 'script' } } } satisfies Settled;
       }
       if (kind === 'wait') {
         const data = 'signal' in input ? sent(key) : undefined;

@@ -131,8 +131,9 @@ const EMAIL = stem('emailed');
 
 /** Phrases that stand for one verb: `I went ahead and cancelled it`, `I have taken care of the cancellation`. */
 function plainVerbs(sentence: string): string {
-  return sentence
-    .replace(/\b(?:went|has gone|have gone) out\b/gi, 'was sent')
+  // Payments and orders go out too, and no call that sends belongs to them.
+  const sent = POST.test(sentence) ? sentence.replace(/\b(?:went|has gone|have gone) out\b/gi, 'was sent') : sentence;
+  return sent
     .replace(/\b(?:went|gone) ahead and\b|\bnot (?:only|just|merely)\b|\bno doubt\b/gi, '')
     .replace(
       /\bwithout (?:(?:any|a|further|more) )*(?:delay|hesitation|fail|ado|problems?|issues?|errors?|doubt)\b/gi,
