@@ -25,6 +25,32 @@ describe('a breaker', () => {
   });
 });
 
+describe('unsupported claims under a boundary', () => {
+  const claims = (ungrounded: string, onViolation: string) =>
+    found({
+      tools: TOOLS,
+      boundary: { escalation: { ungrounded } },
+      loop: { agent: 'bot', grounding: { on_violation: onViolation } },
+    });
+  test.each([
+    ['fail', 'mark'],
+    ['fail', 'escalate'],
+    ['ask', 'repair'],
+    ['tell', 'mark'],
+  ])('the boundary says %s, so %s is refused', (ungrounded, onViolation) => {
+    expect(claims(ungrounded, onViolation)).toMatchObject([
+      { code: 'looser-boundary', severity: 'error', path: 'loop.grounding.on_violation' },
+    ]);
+  });
+  test.each([
+    ['fail', 'halt'],
+    ['ask', 'escalate'],
+    ['tell', 'halt'],
+  ])('the boundary says %s, and %s is as strict', (ungrounded, onViolation) => {
+    expect(claims(ungrounded, onViolation).filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+});
+
 test('a budget of no side effects lets no tool of an MCP server act', () => {
   const document = { mcp: { find: { command: 'x' } }, agents: [{ id: 'bot', tools: ['find.order'] }] };
   const warned = found({ ...document, loop: { agent: 'bot' }, budgets: { side_effects: 0 } });

@@ -10,7 +10,7 @@ import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
 import { ANSWER_NAMES } from '../../document/memory.ts';
 import { loopSchema, type RawLoop } from './schema.ts';
-import { breakerOf, settle, type Loop, type Roles } from './settle.ts';
+import { breakerOf, loosened, settle, type Loop, type Roles } from './settle.ts';
 
 export function readLoop(document: ReadDocument, given: Definitions, report: Report): Loop | null {
   const body = readShape(loopSchema, document.body, report, { what: '`loop`' });
@@ -29,6 +29,7 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
     reserved: { reject: 'it is the answer that takes none of them' },
   });
   if (roles === null || !body.sound || !document.sections.sound || report.failed()) return null;
+  checkViolations(roles.executor, section);
   const loop = settle(body.value, roles, given);
   checkIdle(loop, section);
   checkSideEffects(loop, section);
@@ -142,6 +143,16 @@ function checkBreaker({ body, definitions, report }: Section): void {
   const message = `this breaker cannot trip: the last ${window} calls cannot contain ${identical} identical ones`;
   report.error('bad-value', body.at('breaker', field), message, {
     help: `Set \`breaker.identical\` to at most ${window}, or \`breaker.window\` to at least ${identical}.`,
+  });
+}
+
+function checkViolations(executor: string, { body, definitions, report }: Section): void {
+  const { on_violation: given } = body.value.grounding ?? {};
+  const written = given === undefined ? undefined : loosened(given, definitions, executor);
+  if (written === undefined) return;
+  const message = `\`on_violation\` is \`${given}\`, looser than \`ungrounded: ${written}\` of the boundary`;
+  report.error('looser-boundary', body.at('grounding', 'on_violation'), message, {
+    help: 'Leave out `on_violation`, or change `escalation.ungrounded` of the boundary.',
   });
 }
 

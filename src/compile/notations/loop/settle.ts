@@ -127,13 +127,29 @@ interface Violated {
 /** As the boundary says; otherwise repair, then escalate, if the agent's tools have effects that matter; otherwise mark. */
 function violationDefault(definitions: Definitions, executor: string): Violated {
   const { agents, agentBoundaries, tools, boundary } = definitions;
-  const written = [agentBoundaries[executor], boundary];
-  const hasProfile = written.some((each) => each?.profile !== undefined);
-  const consequence = written.map((each) => each?.escalation?.ungrounded).reduce(stricterConsequence);
+  const hasProfile = [agentBoundaries[executor], boundary].some((each) => each?.profile !== undefined);
+  const consequence = ungroundedOf(definitions, executor);
   if (consequence !== undefined) return { onViolation: ON_VIOLATION[consequence], thenEscalate: false };
   const effects = (agents[executor]?.tools ?? []).map((name) => tools[name]?.effect ?? 'write');
   const matters = effects.some((effect) => (hasProfile ? !onlyReads(effect) : GRAVE.has(effect)));
   return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
+}
+
+/** What the boundaries say about unsupported claims. Undefined if neither does. */
+function ungroundedOf({ agentBoundaries, boundary }: Definitions, executor: string): Consequence | undefined {
+  return [agentBoundaries[executor], boundary]
+    .map((each) => each?.escalation?.ungrounded)
+    .reduce(stricterConsequence, undefined);
+}
+
+/** From loose to strict. */
+const VIOLATIONS: readonly OnViolation[] = ['mark', 'repair', 'escalate', 'halt'];
+
+/** The consequence in the boundary that `on_violation` would loosen. Undefined if it loosens none. */
+export function loosened(given: OnViolation, definitions: Definitions, executor: string): Consequence | undefined {
+  const written = ungroundedOf(definitions, executor);
+  if (written === undefined) return undefined;
+  return VIOLATIONS.indexOf(given) < VIOLATIONS.indexOf(ON_VIOLATION[written]) ? written : undefined;
 }
 
 type Breaker = Pick<LoopRules, 'identical' | 'window'>;
