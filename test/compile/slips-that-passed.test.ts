@@ -30,6 +30,15 @@ describe('the provider of a model', () => {
   );
 });
 
+test('a template in instructions is not filled in, and a warning says so', () => {
+  const agents = (instructions: string): string => `agents: [{ id: bot, instructions: "${instructions}" }]\n${flow}`;
+  expect(told(agents('Answer in {{event.payload.lang}}.'))).toEqual([
+    'warning no-effect 1:35 Pass the value with the input or the prompt of the agent.',
+  ]);
+  expect(told(agents('Write amounts as {{obs.1.total}}.'))).toEqual([]);
+  expect(told(agents('Answer with JSON such as {\\"a\\": {}}.'))).toEqual([]);
+});
+
 describe('what a schema requires', () => {
   const schema = (rest: string): string => `agents:
   - { id: bot, output: { type: object, ${rest} } }

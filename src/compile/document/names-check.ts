@@ -19,6 +19,7 @@ export function checkSections(sections: Shaped<Sections>, doc: Located, names: S
   if (childOf(doc, 'models') !== undefined) checkModels(sections, names.models, report);
   checkProviders(sections, report);
   checkSchemas(sections, report);
+  checkInstructions(sections, report);
   checkTools(sections, tools, report);
   checkServers(sections, names.servers, report);
   checkProtections(sections.value.protections, {
@@ -125,6 +126,17 @@ function checkProviders(sections: Shaped<Sections>, report: Report): void {
   for (const [index, { model = '', id, name }] of (sections.value.agents ?? []).entries()) {
     if (!Object.hasOwn(models, model))
       check(readModelRef(model)?.provider, `agent \`${id ?? name ?? ''}\``, ['agents', index, 'model']);
+  }
+}
+
+/** A template in instructions reaches the model as it is written. `{{obs.1.total}}` may stand there: an agent may write it. */
+function checkInstructions(sections: Shaped<Sections>, report: Report): void {
+  for (const [index, { instructions }] of (sections.value.agents ?? []).entries()) {
+    const [template] = /\{\{(?!\s*obs\b)[^{}]+\}\}/.exec(instructions ?? '') ?? [];
+    if (template === undefined) continue;
+    const message = `\`${template}\` in \`instructions\` is not filled in: the model gets it as it is written`;
+    const help = 'Pass the value with the input or the prompt of the agent.';
+    report.warning('no-effect', sections.at('agents', index, 'instructions'), message, { help });
   }
 }
 
