@@ -231,3 +231,19 @@ describe('honest work', () => {
     expect([report.code, report.violations]).toEqual(['SUCCESS', []]);
   });
 });
+
+test('a check that fails with an error leaves the task open', () => {
+  const { nodes } = compileLoop({
+    agents: [{ id: 'buyer', tools: Object.keys(TOOLS) }],
+    tools: TOOLS,
+    loop: { agent: 'buyer' },
+  });
+  const check = Object.values(nodes).find((node) => node.op === 'do' && JSON.stringify(node).includes('policy:deeds'));
+  const broken = nodes[(check as { fail: string }).fail];
+  expect(broken).toMatchObject({
+    op: 'let',
+    writes: expect.arrayContaining([
+      expect.objectContaining({ slot: 'undone', value: 'text("the actions cannot be checked: ", error.message)' }),
+    ]),
+  });
+});

@@ -160,7 +160,11 @@ export function addDeedsCheck(l: Lowering, next: NodeId): NodeId {
     },
     writes: [set(UNDONE, 'it.ok == true ? null : it.reason')],
     next,
-    fail: l.kit.set(part(origin, 'deeds.broken'), [set('error', 'null')], next),
+    fail: l.kit.set(
+      part(origin, 'deeds.broken'),
+      [set(UNDONE, 'text("the actions cannot be checked: ", error.message)'), set('error', 'null')],
+      next,
+    ),
   });
 }
 
