@@ -15,19 +15,22 @@ export interface AnswerObjection {
 
 /** Null if the person may give this answer. */
 export function refusalOf(
-  { people = {} }: Pick<FlowBody, 'people'>,
+  { people }: Pick<FlowBody, 'people'>,
   state: RunState,
   pending: Pending,
   given: Answer,
 ): AnswerObjection | null {
   const { question } = pending;
-  if (given.proof?.via === 'script' && state.origin.scripted !== true)
+  const { scripted, pins } = state.origin;
+  // Earlier versions recorded `scripted` only if the flow declares people.
+  const isRehearsal = scripted === true || (people === undefined && pins?.script !== undefined);
+  if (given.proof?.via === 'script' && !isRehearsal)
     return {
       refused: 'identity-unproven',
       message: `a script cannot answer ${question?.id ?? ''}: the run started without one`,
     };
   if (question?.approvers === undefined) return null;
-  return objection(people, state, pending, { question, approvers: question.approvers, given });
+  return objection(people ?? {}, state, pending, { question, approvers: question.approvers, given });
 }
 
 /** Data is recorded only where the refusal depends on it, because a replay refuses the answer again. */
