@@ -373,6 +373,8 @@ describe('mistakes are type errors', () => {
     for (const build of taken) expect(build).toThrow('there is already a step');
     // @ts-expect-error `input` is the input
     expect(() => sorted.step(other, undefined, { as: 'input' })).toThrow('cannot be called `input`');
+    // @ts-expect-error the steps that handle an error are not returned
+    expect(() => sorted.step(other, undefined, { onError: () => undefined })).toThrow('must return the flow');
     expect(sorted.step(triage, undefined, { as: 'again' }).step(other).id).toBe('f');
     // A name that the types do not know is checked only at run time.
     const named: string = 'triage';

@@ -28,7 +28,7 @@ const pay = tool('pay', { timeout: no, approvers: { quorum: no, roles: no, escal
 export const all = [
   pay,
   flow('f', { input: no, maxIterations: no, budgets: { steps: no }, retain: { days: no } })
-    .step(clerk, no, { as: no, timeout: no, retry: no })
+    .step(clerk, no, { as: no, timeout: no, retry: no, onError: no })
     .approve('ok', () => 'Go on?', { timeout: no, approvers: { quorum: no, people: no }, description: no }),
   flow(
     {

@@ -318,10 +318,9 @@ interface StepOptions<
   /** The name of the step. Default: the id of the agent, or the last part of the name of the tool. */
   readonly as?: Name | undefined;
   /** Steps that run if this one fails, after its retries. Then the flow goes on. */
-  readonly onError?: (
-    flow: Flow<In, Results, Asked, null, never, Names | Name>,
-    error: Ref<Failure>,
-  ) => Handled | undefined;
+  readonly onError?:
+    | ((flow: Flow<In, Results, Asked, null, never, Names | Name>, error: Ref<Failure>) => Handled)
+    | undefined;
 }
 
 /** The result of one item of a map. `collect` puts the error of a failed item in its place. */
