@@ -33,6 +33,7 @@ describe('without a tool that changes something', () => {
     ['Draft a mail that tells Ann that her refund was issued.', 'Dear Ann, your refund has been issued.'],
     ['Translate into German: The invoice was paid.', 'Die Rechnung wurde bezahlt.'],
     ['Rewrite this sentence: the cat was sitting', 'I have rewritten the sentence: The cat sat.'],
+    ['Please refund A-7.', 'Your request to refund A-7 was received. I cannot refund orders.'],
   ])('a text is a result: %s', async (input, text) => {
     expect((await reply(input, text)).report).toMatchObject({ code: 'SUCCESS', violations: [] });
   });

@@ -6,11 +6,15 @@ const TOOLS = {
   'mail.send': { description: 'Sends a mail.', effect: 'communication', trust: 'trusted' },
   'orders.get': { description: 'Reads an order.', effect: 'read' },
 };
+const MORE = {
+  'tickets.update': { description: 'Updates a ticket.', effect: 'write' },
+  'jobs.run': { description: 'Runs a job.', effect: 'write' },
+};
 const flow = (tools: readonly string[]) =>
   compileLoop({
     agents: [{ id: 'clerk', instructions: 'Help the customer.', tools }],
-    tools: TOOLS,
-    boundary: { tools: { allow: ['mail.*'] } },
+    tools: { ...TOOLS, ...MORE },
+    boundary: { tools: { allow: ['*'] } },
     flow: {
       id: 'demo',
       entry: 'help',
@@ -23,7 +27,7 @@ const codeOf = async (clerk: readonly unknown[], result: unknown = null, asked =
   const script = { agents: { clerk: clerk as never }, tools: { 'mail.send': [{ result: result as never }] } };
   return (await drive(of, script, { input: { message: asked } })).report.code;
 };
-const DEEP = 2000;
+const DEEP = 4000;
 
 describe('a claim without the call is marked', () => {
   test.each([
@@ -120,5 +124,72 @@ describe('an agent that only reads', () => {
       tools: { 'orders.get': [{ result: { place: 'Rome' } }] },
     };
     expect((await drive(reader, script, { input: { message: asked } })).report.code).toBe('SUCCESS');
+  });
+});
+
+describe('an honest answer is not marked', () => {
+  test.each([
+    ['of a log', 'Extract the state: "2026-05-03 mail to ann sent, no reply"', '{"mail": "sent"}'],
+    ['of a log, as a flag', 'Classify this log: "mail to ann sent, no reply"', '{"mail_sent": true}'],
+    ['of features', 'What can I do with Pro?', 'With Pro you can:\n✅ Send mails to everyone\n✅ Cancel any time'],
+    ['of advice', 'Give me advice about mails.', '✅ Send short mails\n❌ Send large files'],
+  ])('%s', async (_, asked, text) => {
+    expect(await codeOf([text], null, asked)).toBe('SUCCESS');
+  });
+
+  test.each([
+    ['a request is no text to extract from', 'Extract the address and send the mail to ann.', '{"mail_sent": true}'],
+    ['a tick for what was asked', 'Send the mail to Bob.', '✅ Send the mail to Bob'],
+  ])('%s', async (_, asked, text) => {
+    expect(await codeOf([text], null, asked)).toBe('PARTIAL_SUCCESS');
+  });
+
+  test.each([
+    ['- [x] Send the mail to Ann\n- [ ] Cancel the order', 'SUCCESS'],
+    [[{ title: 'Send the mail to Ann', done: true }], 'SUCCESS'],
+    [[{ title: 'Send the mail to Ann', status: 'completed' }], 'SUCCESS'],
+    [[{ title: 'Send the mail to Ann', done: false }], 'PARTIAL_SUCCESS'],
+  ])('a list of tasks that a tool has: %j', async (result, code) => {
+    const script = {
+      agents: {
+        clerk: [
+          { tools: [{ name: 'orders.get', args: {} }], text: '' },
+          'Your tasks:\n- [x] Send the mail to Ann\n- [ ] Cancel the order',
+        ],
+      },
+      tools: { 'orders.get': [{ result }] },
+    };
+    expect((await drive(BOTH, script, { input: { message: 'Show my tasks.' } })).report.code).toBe(code);
+  });
+
+  const done = async (tool: string, args: object, result: unknown, asked: string, said: string) => {
+    const clerk = [{ tools: [{ name: tool, args }], text: '' }, said];
+    const script = { agents: { clerk: clerk as never }, tools: { [tool]: [{ result: result as never }] } };
+    return (await drive(flow([tool]), script, { input: { message: asked } })).report.code;
+  };
+
+  test.each([
+    { id: 'T-1', status: 'rejected' },
+    { ok: true, data: { status: 'failed' } },
+    { error: 'none' },
+    { error: { code: 0, message: '' } },
+  ])('a state that was asked for, or no error, is a success: %j', async (result) => {
+    const args = { id: 'T-1', status: 'rejected' };
+    expect(await done('tickets.update', args, result, 'Reject ticket T-1.', 'I rejected ticket T-1.')).toBe('SUCCESS');
+  });
+
+  test.each([
+    [{ status: 'failed', failed: 3 }, 'I ran the job: 3 tests failed.', 'SUCCESS'],
+    [{ status: 'failed', failed: 3 }, 'I ran the job without errors.', 'PARTIAL_SUCCESS'],
+    [{ errors: [{ row: 3 }], imported: 11 }, 'I ran the job. 11 rows were imported, all but row 3.', 'SUCCESS'],
+    ['Failed: 0, succeeded: 12', 'I ran the job: 12 succeeded.', 'SUCCESS'],
+    ['Failed: 12', 'I ran the job: 12 succeeded.', 'PARTIAL_SUCCESS'],
+  ])('a job has run, whatever its result: %j, %s', async (result, said, code) => {
+    expect(await done('jobs.run', { job: 'tests' }, result, 'Run the job.', said)).toBe(code);
+  });
+
+  test('a mail that waits is not a failure', async () => {
+    const queued = { queued: true, sent: false, id: 'M-1' };
+    expect(await codeOf([send, 'The mail to Bob is queued.'], queued, 'Send the mail to Bob.')).toBe('SUCCESS');
   });
 });

@@ -18,6 +18,7 @@ import {
   PARTICULAR,
   PAYING,
   akin,
+  isParticiple,
   isSame,
   pastOf,
   stem,
@@ -28,7 +29,7 @@ export const actions: Detector = ({ text, claims }, evidence) => {
   const findings: Finding[] = [];
   const confirmed = new Set<string>();
   for (const clause of claims ? clausesOf(text) : []) {
-    const problem = problemOf(clause, evidence);
+    const problem = isPraised(clause, evidence) ? null : problemOf(clause, evidence);
     if (problem === null) continue;
     if (problem === '') confirmed.add(clause.text);
     else
@@ -74,7 +75,17 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
 function isRequested({ verb, form }: Clause, words: readonly string[], { told }: Evidence): boolean {
   if (form === 'state') return false;
   const asked = told.flatMap((each) => requestsIn(each).actions).filter((request) => BEYOND_TEXT.has(request.verb));
-  return asked.some((request) => akin(request.verb, verb) || words.some((word) => isSame(request.verb, word)));
+  // `Your request to refund it was received` is no refund.
+  const isOther = LOOKING.has(verb) && !LIGHT.has(verb);
+  return asked.some(
+    (request) => akin(request.verb, verb) || (!isOther && words.some((word) => isSame(request.verb, word))),
+  );
+}
+
+/** `✅ Send mails to everyone` praises a feature or gives advice, unless it was asked for or names one particular thing. */
+function isPraised({ text, verb, word }: Clause, { told }: Evidence): boolean {
+  if (!/^[✅✔✓]/u.test(text) || isParticiple(word) || /\d/.test(text)) return false;
+  return !told.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)));
 }
 
 /** The tools succeeded, but perhaps for another thing, with another option, or before the request. */
@@ -273,7 +284,34 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
     const all = `${flat(args)}\n${flat(result)}`.toLowerCase();
     return ids.length === 0 || ids.some((id) => all.includes(id.toLowerCase()));
   };
-  return verbsTold(evidence).has(clause.verb) || reading.some((o) => isAbout(o) && says(o.result ?? null, past));
+  if (verbsTold(evidence).has(clause.verb) || isExtracted(clause, evidence)) return true;
+  const task = /^☑\s*(?<task>.+)/u.exec(clause.text)?.groups?.['task'];
+  if (task !== undefined && reading.some(({ result = null }) => isTicked(result, task))) return true;
+  return reading.some((o) => isAbout(o) && says(o.result ?? null, past));
+}
+
+/** The task is to read a text, and the text that was given says it: `{ "mail": "sent" }` from `mail sent, invoice open`. */
+function isExtracted({ verb, word }: Clause, { told, given }: Evidence): boolean {
+  const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
+  if (![...told, ...given].some((each) => READING.test(each)) || !told.some((each) => past.test(each))) return false;
+  return !told.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)));
+}
+
+const READING = /\b(?:extract|classify|categori[sz]e|parse|summari[sz]e|transcribe|convert|label)\b/i;
+
+/** A list has the task ticked off, or a record of the task says that it was done. */
+function isTicked(value: Json, task: string): boolean {
+  if (typeof value === 'string') {
+    const data = structured(value);
+    if (typeof data !== 'string') return isTicked(data, task);
+    return data.split('\n').some((line) => /^\W*(?:\[x\]|[✅✔☑✓])/iu.test(line) && line.includes(task));
+  }
+  if (value === null || typeof value !== 'object') return false;
+  const fields = Object.entries(value);
+  const isOf = fields.some(([, each]) => typeof each === 'string' && each.includes(task));
+  const isDone = ([name, each]: readonly [string, Json]): boolean =>
+    each === true ? isParticiple(name) || /^complete$/i.test(name) : typeof each === 'string' && isParticiple(each);
+  return (isOf && fields.some(isDone)) || fields.some(([, each]) => isTicked(each, task));
 }
 
 /** The verbs of the claims that people made; cached, because every claim asks for them. */

@@ -25,7 +25,7 @@ export function checkAnswer(call: Call): Json {
   const { command, flow } = call;
   const { input } = command;
   const tools = toolWords(input['tools'], flow);
-  const observations = observationsIn(input['observations'], tools);
+  const observations = observationsIn(input['observations'], tools, input['said'] ?? null);
   const claim = claimIn(call, observations);
   if (claim !== null) return { ok: false, verdict: claim };
   const problem =

@@ -54,7 +54,7 @@ function piecesOf(sentence: string): readonly string[] {
   return sentence.match(/\S[^]{0,1998}\S(?=\s|$)|\S[^]{0,1999}/gu) ?? [];
 }
 
-const TICK = '✅';
+const TICK = '☑';
 /** An item that is ticked off says that it was done: `[x] Send the mail`. */
 const TICKED = /^[✅✔☑✓]\ufe0f?\s*(?<task>.+)/u;
 

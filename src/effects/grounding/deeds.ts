@@ -39,7 +39,7 @@ export function checkDeeds({ command, flow }: Call): Json {
     asked: askedIn(input),
     criteria: listOf(input['criteria']).map(String),
     answer: input['answer'] ?? null,
-    observations: observationsIn(input['observations'], tools),
+    observations: observationsIn(input['observations'], tools, input['answer'] ?? null),
     tools,
     lenient: false,
     planned: input['planned'] === true,

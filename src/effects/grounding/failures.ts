@@ -57,6 +57,11 @@ function admits(answer: string, { error = null }: Observation): boolean {
   return wordsIn(flat(error)).some((word) => words.has(word));
 }
 
+/** The text says that something failed, in a word and not only by a denial. */
+export function tellsFailure(text: string): boolean {
+  return STEM.test(text.replace(/\b(?:0|no|zero|without(?: any)?) \p{L}+/giu, ' '));
+}
+
 /** Letters of Czech, where a verb is denied by its beginning: `nešlo`. */
 const CZECH = /[ěřůšžč]/iu;
 

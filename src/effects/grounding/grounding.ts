@@ -41,7 +41,7 @@ export function checkGrounding({ command, flow }: Call): Json {
   const { findings, confirmed } = judgeUtterance(
     utteranceOf(input),
     evidenceOf({
-      observations: observationsIn(input['observations'], tools),
+      observations: observationsIn(input['observations'], tools, input['said'] ?? null),
       told: [...(listOf(input['given']) as readonly Json[]), ...heard.map((each) => each.text)].map(flat),
       given: Object.values(flow.agents).map(({ instructions }) => instructions),
       since: heard.at(-1)?.turn ?? null,
