@@ -8,6 +8,7 @@ const TOOLS = {
 };
 const MORE = {
   'tickets.update': { description: 'Updates a ticket.', effect: 'write' },
+  'leave.reject': { description: 'Rejects a leave.', effect: 'write' },
   'jobs.run': { description: 'Runs a job.', effect: 'write' },
 };
 const flow = (tools: readonly string[]) =>
@@ -27,7 +28,13 @@ const codeOf = async (clerk: readonly unknown[], result: unknown = null, asked =
   const script = { agents: { clerk: clerk as never }, tools: { 'mail.send': [{ result: result as never }] } };
   return (await drive(of, script, { input: { message: asked } })).report.code;
 };
-const DEEP = 4000;
+const DEEP = 2000;
+
+// First: a function that has run often needs less of the stack.
+test('an answer that cannot be checked is marked', async () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(DEEP)}1${']'.repeat(DEEP)}`);
+  expect(await codeOf([send, 'Bob has it.'], deep)).toBe('PARTIAL_SUCCESS');
+});
 
 describe('a claim without the call is marked', () => {
   test.each([
@@ -65,11 +72,6 @@ test.each([
   'Я пишу вам о заказе.',
 ])('no claim: %s', async (text) => {
   expect(await codeOf([text])).toBe('SUCCESS');
-});
-
-test('an answer that cannot be checked is marked', async () => {
-  const deep: unknown = JSON.parse(`${'['.repeat(DEEP)}1${']'.repeat(DEEP)}`);
-  expect(await codeOf([send, 'Bob has it.'], deep)).toBe('PARTIAL_SUCCESS');
 });
 
 describe('a result that reports a failure supports no claim', () => {
@@ -132,6 +134,8 @@ describe('an honest answer is not marked', () => {
     ['of a log', 'Extract the state: "2026-05-03 mail to ann sent, no reply"', '{"mail": "sent"}'],
     ['of a log, as a flag', 'Classify this log: "mail to ann sent, no reply"', '{"mail_sent": true}'],
     ['of features', 'What can I do with Pro?', 'With Pro you can:\n✅ Send mails to everyone\n✅ Cancel any time'],
+    ['of an example', 'Show an example result of the API.', '{"mail_sent": true, "status": "sent"}'],
+    ['of a page', 'Write an HTML form with a send button.', '<form><button>Send</button><p>Mail sent.</p></form>'],
     ['of advice', 'Give me advice about mails.', '✅ Send short mails\n❌ Send large files'],
   ])('%s', async (_, asked, text) => {
     expect(await codeOf([text], null, asked)).toBe('SUCCESS');
@@ -173,6 +177,8 @@ describe('an honest answer is not marked', () => {
     { ok: true, data: { status: 'failed' } },
     { error: 'none' },
     { error: { code: 0, message: '' } },
+    { approved: false },
+    'Error report of T-1 updated',
   ])('a state that was asked for, or no error, is a success: %j', async (result) => {
     const args = { id: 'T-1', status: 'rejected' };
     expect(await done('tickets.update', args, result, 'Reject ticket T-1.', 'I rejected ticket T-1.')).toBe('SUCCESS');
@@ -186,6 +192,13 @@ describe('an honest answer is not marked', () => {
     ['Failed: 12', 'I ran the job: 12 succeeded.', 'PARTIAL_SUCCESS'],
   ])('a job has run, whatever its result: %j, %s', async (result, said, code) => {
     expect(await done('jobs.run', { job: 'tests' }, result, 'Run the job.', said)).toBe(code);
+  });
+
+  test('a tool that rejects gives the status "rejected"', async () => {
+    const asked = 'Reject leave L-1.';
+    const said = 'I rejected leave L-1.';
+    expect(await done('leave.reject', { id: 'L-1' }, { status: 'rejected' }, asked, said)).toBe('SUCCESS');
+    expect(await done('leave.reject', { id: 'L-1' }, { status: 'failed' }, asked, said)).toBe('PARTIAL_SUCCESS');
   });
 
   test('a mail that waits is not a failure', async () => {

@@ -290,13 +290,16 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
   return reading.some((o) => isAbout(o) && says(o.result ?? null, past));
 }
 
-/** The task is to read a text, and the text that was given says it: `{ "mail": "sent" }` from `mail sent, invoice open`. */
+/** The task is to write an example, or to read a text that says it: `{ "mail": "sent" }` from `mail sent, invoice open`. */
 function isExtracted({ verb, word }: Clause, { told, given }: Evidence): boolean {
+  if (told.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)))) return false;
+  if (told.some((each) => EXAMPLE.test(each))) return true;
   const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
-  if (![...told, ...given].some((each) => READING.test(each)) || !told.some((each) => past.test(each))) return false;
-  return !told.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)));
+  return [...told, ...given].some((each) => READING.test(each)) && told.some((each) => past.test(each));
 }
 
+const EXAMPLE =
+  /\b(?:write|make|build|create|generate|design|show|give|need|want)\b(?: \S+){0,5} (?:examples?|samples?|templates?|mock-?up|(?:HTML|web) (?:form|page))\b/i;
 const READING = /\b(?:extract|classify|categori[sz]e|parse|summari[sz]e|transcribe|convert|label)\b/i;
 
 /** A list has the task ticked off, or a record of the task says that it was done. */

@@ -59,7 +59,8 @@ function admits(answer: string, { error = null }: Observation): boolean {
 
 /** The text says that something failed, in a word and not only by a denial. */
 export function tellsFailure(text: string): boolean {
-  return STEM.test(text.replace(/\b(?:0|no|zero|without(?: any)?) \p{L}+/giu, ' '));
+  const plain = text.replace(/\b(?:0|no|zero|without(?: any)?) \p{L}+/giu, ' ');
+  return STEM.test(plain) || /\bnot valid\b|\bmissing\b/i.test(plain);
 }
 
 /** Letters of Czech, where a verb is denied by its beginning: `nešlo`. */

@@ -7,12 +7,12 @@ import { flat, structured } from '../policy/sources.ts';
 import type { Observation } from './detector.ts';
 import { tellsFailure } from './failures.ts';
 import type { ToolWords } from './tool-words.ts';
-import { RUNNING, isParticiple, isSame, stem } from './words.ts';
+import { RUNNING, isParticiple, isSame, pastOf, stem } from './words.ts';
 
 /** What was called, with which arguments. */
 interface Called {
   readonly tool: ToolWords;
-  readonly args: string;
+  readonly args: readonly string[];
 }
 
 /** `said` is the reply that is checked. */
@@ -28,13 +28,13 @@ export function observationsIn(
     if (!each.ok || tool === undefined) return each;
     // A job that failed has run. An answer may say both.
     if (tool.verbs.some((verb) => RUNNING.has(verb)) && tellsFailure(flat(structured(said)))) return each;
-    const isFailed = reportsFailure(structured(result), { tool, args: flat(each.args).toLowerCase() });
+    const isFailed = reportsFailure(structured(result), { tool, args: flat(each.args).toLowerCase().split('\n') });
     return isFailed ? { ...each, ok: false, error: result } : each;
   });
 }
 
 function reportsFailure(result: Json, called: Called): boolean {
-  if (typeof result === 'string') return FAILED_TEXT.test(result);
+  if (typeof result === 'string') return isFailedText(result, called.tool);
   if (result === false) return true;
   if (Array.isArray(result)) return result.length > 0 && result.every((each) => reportsFailure(each, called));
   if (!isRecord(result)) return false;
@@ -42,12 +42,19 @@ function reportsFailure(result: Json, called: Called): boolean {
   // The status of the thing is not that of the call if the call has one of its own. Work that was done in part was done.
   const isSure = entries.some(([name, value]) => VERDICT.test(name) && value === true);
   const isPartial = entries.some(([name, value]) => isParticiple(name) && !UNDONE.test(name) && isAmount(value));
-  const counted = entries.filter(([name]) => !(isSure && INNER.test(name)) && !(isPartial && /^errors$/i.test(name)));
   const isPending = entries.some(([name, value]) => PENDING.test(name) && value === true);
-  return counted.some(([name, value]) => isFailure(name, value, called, isPending));
+  const isOther = (name: string): boolean =>
+    (isSure && INNER.test(name)) || (isPartial && /^errors$/i.test(name)) || (isPending && isParticiple(name));
+  return entries.some(([name, value]) => !isOther(name) && isFailure(name, value, called));
 }
 
-/** Not `Failed: 0`. */
+/** `Error: mailbox full` and `Failed to send`, but not `Failed: 0` and `Error report sent to Ann`. */
+function isFailedText(text: string, { verbs }: ToolWords): boolean {
+  if (!FAILED_TEXT.test(text)) return false;
+  const own = new RegExp(`(?<!\\p{L}|\\b(?:not|never|be|been) )(?:${verbs.map(pastOf).join('|')})(?!\\p{L})`, 'iu');
+  return /^\W*\p{L}+:/u.test(text) || verbs.length === 0 || !own.test(text);
+}
+
 const FAILED_TEXT = /^\W*(?:error|failed|failure|exception|traceback)\b(?!(?: count| rate)?\W{1,3}0\b)/i;
 const FAILED_STATUS = /^(?:error|errored|fail|failed|failure|rejected|denied|declined|refused)$/i;
 const HTTP_FAILED = 400;
@@ -58,19 +65,21 @@ const UNDONE =
   /^(?:attempted|tried|requested|received|failed|errored|rejected|denied|declined|refused|skipped|blocked)$/i;
 const PENDING = /^(?:queued|scheduled|accepted|pending|submitted)$/i;
 
-function isFailure(name: string, value: Json, called: Called, isPending: boolean): boolean {
+function isFailure(name: string, value: Json, called: Called): boolean {
   if (VERDICT.test(name)) return value === false;
   if (/^is_?error$/i.test(name)) return value === true;
   if (/^(?:result|data|response|body)$/i.test(name)) return value !== false && reportsFailure(value, called);
   if (/^errors?$/i.test(name)) return !isEmpty(value);
-  if (STATUS.test(name)) {
-    if (typeof value === 'number') return value >= HTTP_FAILED;
-    // `update(status: "rejected")` was asked to give it this status.
-    return FAILED_STATUS.test(String(value)) && !called.args.split('\n').includes(String(value).toLowerCase());
-  }
-  return (
-    value === false && !isPending && isParticiple(name) && called.tool.verbs.some((own) => isSame(own, stem(name)))
-  );
+  if (isAsked(value, called)) return false;
+  if (STATUS.test(name)) return typeof value === 'number' ? value >= HTTP_FAILED : FAILED_STATUS.test(String(value));
+  return value === false && isParticiple(name) && called.tool.verbs.some((own) => isSame(own, stem(name)));
+}
+
+/** The call was to give the thing this status: `update(status: "rejected")`, `reject(…)`. A refusal is also `{ "approved": false }`. */
+function isAsked(value: Json, { tool, args }: Called): boolean {
+  if (value === false) return args.some((each) => FAILED_STATUS.test(each));
+  const status = String(value).toLowerCase();
+  return args.includes(status) || tool.verbs.some((own) => own === stem(status));
 }
 
 /** A number of things, or a list of them. */

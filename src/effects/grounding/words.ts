@@ -102,8 +102,10 @@ export const GENERIC: ReadonlySet<string> = stems(
   'update change modify set edit write run execute exec call request post put patch apply process perform manage handle save store shell sql',
 );
 
-/** Verbs of tools that run something, which can fail by itself. */
-export const RUNNING: ReadonlySet<string> = stems('run execute exec start trigger test build evaluate');
+/** Verbs of tools that run or check something, which can fail by itself. */
+export const RUNNING: ReadonlySet<string> = stems(
+  'run execute exec start trigger test build evaluate validate check verify',
+);
 
 /** Verbs whose noun names the action: `the refund was issued`. */
 export const LIGHT: ReadonlySet<string> = new Set([
