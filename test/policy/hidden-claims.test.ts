@@ -187,6 +187,7 @@ describe('an honest answer is not marked', () => {
     { error: 'none' },
     { error: { code: 0, message: '' } },
     { approved: false },
+    { updated: true, status: 'declined' },
     'Error report of T-1 updated',
   ])('a state that was asked for, or no error, is a success: %j', async (result) => {
     const args = { id: 'T-1', status: 'rejected' };
@@ -198,6 +199,9 @@ describe('an honest answer is not marked', () => {
     [{ status: 'failed', failed: 3 }, 'I ran the job without errors.', 'PARTIAL_SUCCESS'],
     [{ errors: [{ row: 3 }], imported: 11 }, 'I ran the job. 11 rows were imported, all but row 3.', 'SUCCESS'],
     ['Failed: 0, succeeded: 12', 'I ran the job: 12 succeeded.', 'SUCCESS'],
+    [{ success: false, exit: 1 }, '{"ran": true, "failed": 1}', 'SUCCESS'],
+    [{ success: false, exit: 1 }, '{"ran": true, "failed": 0}', 'PARTIAL_SUCCESS'],
+    [[{ id: 1, error: 'disk' }], 'I ran the job. Row 1: disk.', 'SUCCESS'],
     ['Failed: 12', 'I ran the job: 12 succeeded.', 'PARTIAL_SUCCESS'],
   ])('a job has run, whatever its result: %j, %s', async (result, said, code) => {
     expect(await done('jobs.run', { job: 'tests' }, result, 'Run the job.', said)).toBe(code);

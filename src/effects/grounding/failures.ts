@@ -3,6 +3,7 @@
  * answer neither denies anything nor repeats a word of the error. A small list of denials per language is enough for this,
  * so it works where the claim itself cannot be read.
  */
+import type { Json } from '../../expr/json.ts';
 import { flat } from '../policy/sources.ts';
 import { isFresh, quoted, type Detector, type Observation } from './detector.ts';
 import { requestsIn } from './requests.ts';
@@ -57,9 +58,12 @@ function admits(answer: string, { error = null }: Observation): boolean {
   return wordsIn(flat(error)).some((word) => words.has(word));
 }
 
-/** The text says that something failed, in a word and not only by a denial. */
-export function tellsFailure(text: string): boolean {
-  const plain = text.replace(/\b(?:0|no|zero|without(?: any)?) \p{L}+/giu, ' ');
+/** The reply says that something failed, in a word or a field and not only by a denial. */
+export function tellsFailure(said: Json): boolean {
+  const text = typeof said === 'string' ? said : JSON.stringify(said);
+  const plain = text
+    .replace(/"[^"]*"\s*:\s*(?:null|false|0|""|\[\])/g, ' ')
+    .replace(/\b(?:0|no|zero|without(?: any)?) \p{L}+/giu, ' ');
   return STEM.test(plain) || /\bnot valid\b|\bmissing\b/i.test(plain);
 }
 

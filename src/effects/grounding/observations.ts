@@ -26,8 +26,9 @@ export function observationsIn(
     const tool = changing.get(each.tool);
     const result = each.result ?? null;
     if (!each.ok || tool === undefined) return each;
-    // A job that failed has run. An answer may say both.
-    if (tool.verbs.some((verb) => RUNNING.has(verb)) && tellsFailure(flat(structured(said)))) return each;
+    // A job that failed has run, and an answer may say both. The rows of a query are data.
+    const isRun = tool.verbs.some((verb) => RUNNING.has(verb));
+    if (isRun && (Array.isArray(structured(result)) || tellsFailure(said))) return each;
     const isFailed = reportsFailure(structured(result), { tool, args: flat(each.args).toLowerCase().split('\n') });
     return isFailed ? { ...each, ok: false, error: result } : each;
   });
@@ -40,7 +41,7 @@ function reportsFailure(result: Json, called: Called): boolean {
   if (!isRecord(result)) return false;
   const entries = Object.entries(result);
   // The status of the thing is not that of the call if the call has one of its own. Work that was done in part was done.
-  const isSure = entries.some(([name, value]) => VERDICT.test(name) && value === true);
+  const isSure = entries.some(([name, value]) => value === true && (VERDICT.test(name) || isOwn(name, called.tool)));
   const isPartial = entries.some(([name, value]) => isParticiple(name) && !UNDONE.test(name) && isAmount(value));
   const isPending = entries.some(([name, value]) => PENDING.test(name) && value === true);
   const isOther = (name: string): boolean =>
@@ -72,7 +73,12 @@ function isFailure(name: string, value: Json, called: Called): boolean {
   if (/^errors?$/i.test(name)) return !isEmpty(value);
   if (isAsked(value, called)) return false;
   if (STATUS.test(name)) return typeof value === 'number' ? value >= HTTP_FAILED : FAILED_STATUS.test(String(value));
-  return value === false && isParticiple(name) && called.tool.verbs.some((own) => isSame(own, stem(name)));
+  return value === false && isOwn(name, called.tool);
+}
+
+/** The name says that the tool has done its work: `sent`. */
+function isOwn(name: string, { verbs }: ToolWords): boolean {
+  return isParticiple(name) && verbs.some((own) => isSame(own, stem(name)));
 }
 
 /** The call was to give the thing this status: `update(status: "rejected")`, `reject(…)`. A refusal is also `{ "approved": false }`. */
