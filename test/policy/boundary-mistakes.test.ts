@@ -2,21 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { compile as compileSource } from '../../src/compile/compile.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
+import { document } from './bot.ts';
 import { play } from './play.ts';
-
-const TOOLS = {
-  'wiki.read': { effect: 'read' },
-  'crm.read': { effect: 'read' },
-  'memory.write': { effect: 'write' },
-  'mail.send': { effect: 'communication' },
-};
-const document = (boundary: unknown, agent: object = {}, more: object = {}) => ({
-  tools: TOOLS,
-  agents: [{ id: 'bot', tools: Object.keys(TOOLS), ...agent }],
-  ...(boundary === undefined ? {} : { boundary }),
-  ...more,
-  flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
-});
 
 describe('mistakes', () => {
   test.each([

@@ -5,20 +5,8 @@ import { boundaryOf } from '../../src/compile/document/boundary.ts';
 import { memoryOfAgent } from '../../src/compile/document/memory.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { play } from './play.ts';
+import { TOOLS, document } from './bot.ts';
 
-const TOOLS = {
-  'wiki.read': { effect: 'read' },
-  'crm.read': { effect: 'read' },
-  'memory.write': { effect: 'write' },
-  'mail.send': { effect: 'communication' },
-};
-const document = (boundary: unknown, agent: object = {}, more: object = {}) => ({
-  tools: TOOLS,
-  agents: [{ id: 'bot', tools: Object.keys(TOOLS), ...agent }],
-  ...(boundary === undefined ? {} : { boundary }),
-  ...more,
-  flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
-});
 const rows = (boundary: unknown, agent: object = {}) =>
   compile(document(boundary, agent)).flow?.boundaries?.['bot']?.tools;
 

@@ -26,7 +26,8 @@ export interface Granted {
   readonly undo?: Granted & { readonly name: string };
 }
 
-export function grantedTools(
+/** The tools with all that decides about their calls. */
+export function grantsOf(
   names: readonly string[],
   toolDef: (name: string) => ToolDef | undefined,
   { toolCosts, toolApprovals }: Pick<Definitions, 'toolCosts' | 'toolApprovals'>,

@@ -12,6 +12,7 @@ import {
   UNTRUSTED,
   escalationOf,
   grantedNames,
+  grantsOf,
   isWithheld,
   namesOf,
   permissionAt,
@@ -78,14 +79,9 @@ const HELP =
 const BUDGET_HELP = 'The run stops at the limit of the document. Lower this one, or raise the other.';
 
 function toolsOf(agent: string, definitions: Definitions): Tools {
-  const { toolCosts, toolApprovals, agents } = definitions;
-  const granted = (Object.hasOwn(agents, agent) ? agents[agent]?.tools : undefined) ?? [];
-  return Object.fromEntries(
-    granted.map((name) => [
-      name,
-      { def: toolNamed(name, definitions), cost: toolCosts[name] ?? 0, approval: toolApprovals.has(name) },
-    ]),
-  );
+  const { agents } = definitions;
+  const names = (Object.hasOwn(agents, agent) ? agents[agent]?.tools : undefined) ?? [];
+  return grantsOf(names, (name) => toolNamed(name, definitions), definitions);
 }
 
 function looser(own: Boundary, outer: Boundary, tools: Tools): readonly Looser[] {

@@ -18,7 +18,7 @@ import type {
 } from '../../ir/nodes.ts';
 import { present } from '../../expr/present.ts';
 import { decisionOf } from '../../catalog/failures.ts';
-import { approvalTimeoutMs, boundaryOf, grantedTools } from '../document/boundary.ts';
+import { approvalTimeoutMs, boundaryOf, grantsOf } from '../document/boundary.ts';
 import type { Boundary } from '../document/schema/bounds.ts';
 import { CLOCK, commonMeters, shareOf, type BudgetShare, type CommonMeters } from './budget-meters.ts';
 import { object, quote } from '../expressions/cel-text.ts';
@@ -292,7 +292,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
     hasPolicies,
     approvalTimeoutMs: (agent) => approvalTimeoutMs(...boundariesOf(definitions, agent)),
     boundary(agent, names, mode) {
-      const granted = grantedTools(names, toolDef, definitions);
+      const granted = grantsOf(names, toolDef, definitions);
       const versionOf = (content: Parameters<Definitions['versionOf']>[0]) => definitions.versionOf(content);
       const boundary = boundaryOf(boundariesOf(definitions, agent), granted, mode, versionOf);
       boundaries[agent] = boundary;

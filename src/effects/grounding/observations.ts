@@ -9,7 +9,7 @@ import { tellsFailure } from './failures.ts';
 import type { ToolWords } from './tool-words.ts';
 import { RUNNING, isParticiple, isSame, pastOf, stem } from './words.ts';
 
-/** What was called, with which arguments. */
+/** A call: the tool and its arguments. */
 interface Called {
   readonly tool: ToolWords;
   readonly args: readonly string[];

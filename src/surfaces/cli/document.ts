@@ -94,7 +94,7 @@ export async function prerequisiteDiagnostics(
   return missingDiagnostics(compiled, severity, [...found, ...servers.filter(({ message }) => !known.has(message))]);
 }
 
-/** What is missing, at the tool or server that needs it. */
+/** Reports each missing prerequisite at the tool or server that needs it. */
 export function missingDiagnostics(
   { file, text = '' }: CompiledFile,
   severity: Diagnostic['severity'],

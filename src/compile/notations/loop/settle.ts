@@ -135,7 +135,7 @@ function violationDefault(definitions: Definitions, executor: string): Violated 
   return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
 }
 
-/** What the boundaries say about unsupported claims. Undefined if neither does. */
+/** The stricter consequence of an unsupported claim in the two boundaries. Undefined if neither has one. */
 function ungroundedOf({ agentBoundaries, boundary }: Definitions, executor: string): Consequence | undefined {
   return [agentBoundaries[executor], boundary]
     .map((each) => each?.escalation?.ungrounded)
