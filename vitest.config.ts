@@ -4,17 +4,18 @@ import { defineConfig } from 'vitest/config';
 import { CODE_CACHE } from './scripts/tool.ts';
 import { SlowestFirst } from './test/slowest-first.ts';
 
+/** Mutation testing tries each change against a few tests. It runs them in threads, and replaces modules through Vite. */
+const mutated = process.env['SLUICE_TESTS'];
+
 export default defineConfig({
   test: {
-    // Mutation testing tries each change against a few of them only.
-    include: (process.env['SLUICE_TESTS'] ?? 'test/**/*.test.ts').split(' '),
+    include: (mutated ?? 'test/**/*.test.ts').split(' '),
     globalSetup: ['test/bundle.ts', 'test/memory-folder.ts'],
     pool: 'forks',
     // A larger young generation: far fewer collections, a tenth less processor time in all.
-    execArgv: ['--max-semi-space-size=64'],
-    // Node runs the sources as they are: nothing is transformed, and imported names are as fast as in the product. Mutation
-    // testing replaces modules through Vite.
-    experimental: process.env['SLUICE_TESTS'] === undefined ? { viteModuleRunner: false, nodeLoader: false } : {},
+    execArgv: mutated === undefined ? ['--max-semi-space-size=64'] : [],
+    // Node runs the sources as they are: nothing is transformed, and imported names are as fast as in the product.
+    experimental: mutated === undefined ? { viteModuleRunner: false, nodeLoader: false } : {},
     // Two more than there are processors: files that wait for a process, a disk or a timeout leave theirs to others.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: SlowestFirst },

@@ -1,4 +1,4 @@
-/** `npm run crash -- [CYCLES] [SEED]`: kills a worker with SIGKILL that many times, and says whether anything came of it. */
+/** `npm run crash -- [CYCLES] [SEED]`: kills a worker with SIGKILL that many times, and lists every broken promise. */
 import { campaign } from '../test/crash/campaign.ts';
 
 const cycles = Number(process.argv[2] ?? 500);

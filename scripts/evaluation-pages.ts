@@ -34,8 +34,8 @@ function pathologyPage({ id, title, symptom, cause, rule, containment, preventio
 sluice diagnose RUN --json
 \`\`\`
 
-A finding has \`"id": "${id}"\`, the sequence numbers of the events that show it, the containment that took place or should have, and a
-remedy in terms of the document. [Diagnosis](../guide/diagnosis.md) explains the fields and the limits of the detectors.
+A finding has \`"id": "${id}"\`, the numbers of the events that show it, the containment, and a remedy:
+a change of the document. [Diagnosis](../guide/diagnosis.md) explains the fields and the limits of the detectors.
 `;
 }
 

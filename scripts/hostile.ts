@@ -3,6 +3,10 @@ import { HOSTILE_NOTATIONS, hostileRun } from '../test/protections/hostile-world
 
 const runs = Number(process.argv[2] ?? 10_000);
 const first = Number(process.argv[3] ?? 1);
+if (!Number.isInteger(runs) || !Number.isInteger(first) || runs < 1) {
+  process.stderr.write('usage: npm run hostile -- [RUNS] [SEED]\n');
+  process.exit(2);
+}
 const codes = new Map<string, number>();
 const decisions = new Map<string, number>();
 let broken = 0;

@@ -7,7 +7,9 @@ import { run } from './tool.ts';
 
 const FILES = ['admit', 'fork', 'meters', 'settle', 'slots', 'undo'];
 const LAWS = ['approvals', 'branches', 'endings', 'facts', 'reserve', 'slots', 'undo'];
-const TESTS = ['core/*', 'differential/*', ...LAWS.map((law) => `laws/${law}`)].map((name) => `test/${name}.test.ts`);
+const TESTS = ['core/*', 'differential/*', 'protections/velocity', ...LAWS.map((law) => `laws/${law}`)].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 process.env['SLUICE_TESTS'] = TESTS.join(' ');
 process.env['SEED'] = '1';

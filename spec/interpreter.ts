@@ -130,7 +130,7 @@ class Walk {
     for (const { node, name, ...input } of undo.toReversed()) {
       const key = `${thread}#u${acts++}`;
       const given = this.#ask({ thread, key, attempt: 1, kind: 'tool', name, node, input });
-      if (given?.ok !== true) this.undoFailed = true;
+      if (given?.ok !== true && given?.error.ran !== true) this.undoFailed = true;
     }
   }
 
@@ -178,8 +178,9 @@ class Walk {
       Object.assign(call, { ok: given.ok, result: JSON.stringify(given.ok ? given.value : given.error.message) });
       this.#spend(node, isUnmeasured ? need : settled(need, given.used ?? {}));
       if (given.ok) undo.result = given.value;
-      // What failed has changed nothing; what was late may have.
-      if (node.undo !== undefined && (given.ok || late) && !thread.undo.includes(undo)) thread.undo.push(undo);
+      // A failed call has changed nothing. A late one may have. Of some calls only the result was refused.
+      const ran = given.ok || given.error.ran === true;
+      if (node.undo !== undefined && (ran || late) && !thread.undo.includes(undo)) thread.undo.push(undo);
       const fault = given.ok ? this.#objection(thread, node, given.value) : given.error;
       if (fault === null) {
         const slots = written(thread.slots, node.writes, undo.result);
@@ -189,11 +190,12 @@ class Walk {
         return node.next;
       }
       const error = problem(node, fault, attempt);
+      if (fault.ran === true) return failed(thread, node, error);
       const wanted = holds(retry.when ?? 'true', { ...thread.slots, error: { ...error } });
       const again = target === undefined && attempt <= retry.max && retry.on.includes(fault.class) && wanted;
       target = again ? undefined : nextTarget(node, target, fault);
       need = { ...this.#worstCase(node, input, target), retries: 1 };
-      // What has no budget for another attempt is told of its failure, not of the budget.
+      // A call without budget for another attempt takes the route of its failure, not that of the budget.
       if ((!again && target === undefined) || this.#over({ ...thread }, at, need) !== undefined)
         return failed(thread, node, error);
     }
@@ -319,9 +321,11 @@ function nextTarget({ retry: { fallback } }: DoNode, target: string | undefined,
   return fallback.targets[target === undefined ? 0 : fallback.targets.indexOf(target) + 1];
 }
 
-function silence({ effect }: DoNode): Settled {
+function silence(node: DoNode): Settled {
+  const { effect } = node;
   if (effect.kind === 'wait' && !('signal' in effect.input)) return { ok: true, value: { data: null, by: 'clock' } };
-  if (effect.kind !== 'ask') return { ok: false, error: LATE };
+  if (effect.kind !== 'ask')
+    return { ok: false, error: { ...LATE, message: `\`${nameOf(node)}\` did not answer in time` } };
   return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
 }
 

@@ -51,13 +51,7 @@ export type { TerminalCode, RunStatus, FailureClass } from './ir/codes.ts';
 export type { CompiledFlow } from './ir/nodes.ts';
 export type { Json } from './expr/json.ts';
 export type { Answer, Event, Origin } from './ir/events.ts';
-export type {
-  ModelFunction,
-  ModelReply,
-  ModelRequest,
-  ToolContext,
-  ToolFunction,
-} from './effects/functions/performer.ts';
+export type { ModelFunction, ModelReply, ModelRequest, ToolContext, ToolFunction } from './effects/functions.ts';
 export type {
   ChainedEvent,
   Delta,
@@ -74,8 +68,7 @@ export type { Quota } from './runtime/quotas/quota.ts';
 export type { EventId, RunEvent, Used } from './runtime/report/run-events.ts';
 export type { Message } from './effects/prompt/prompt.ts';
 export type { PiiStore } from './runtime/ports.ts';
-export { createMemoryStore } from './effects/memory/store.ts';
-export { openMemoryStore } from './stores/sqlite/memory-store.ts';
+export { createMemoryStore, openMemoryStore } from './stores/sqlite/memory-store.ts';
 export { MemoryViolation } from './runtime/memory.ts';
 export type {
   Embedder,

@@ -6,12 +6,12 @@ import { hash } from 'node:crypto';
 import { expect } from 'vitest';
 import { compile } from '../src/compile/compile.ts';
 import type { CompileOptions } from '../src/compile/compile.ts';
-import { isOwed, outstanding } from '../src/core/outstanding.ts';
+import { isOpenCall, outstanding } from '../src/core/outstanding.ts';
 import { createProgram } from '../src/core/program.ts';
 import type { Program } from '../src/core/program.ts';
 import { settle } from '../src/core/settle.ts';
 import { isMemoryCheck, memoryPerformer } from '../src/effects/memory/memory.ts';
-import { createMemoryStore } from '../src/effects/memory/store.ts';
+import { createMemoryStore } from '../src/stores/sqlite/memory-store.ts';
 import type { MemoryStore } from '../src/runtime/memory.ts';
 import { policyPerformer } from '../src/effects/policy/performer.ts';
 import { promptOf } from '../src/effects/prompt/prompt.ts';
@@ -193,7 +193,7 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
     const { commands: open, wake } = outstanding(program, state);
     const live = open.filter((command) => !hangs(command));
     if (live.length === 0) {
-      const asked = [...state.pending.values()].find((pending) => !isOwed(pending) && pending.question !== null);
+      const asked = [...state.pending.values()].find((pending) => !isOpenCall(pending) && pending.question !== null);
       at = asked === undefined ? (wake ?? at) : at;
       state = feed(
         state,

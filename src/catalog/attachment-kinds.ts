@@ -1,4 +1,4 @@
-/** The kinds of attachments that models can take, and which known models take which. */
+/** Kinds of attachments, and the known models that take each kind. */
 export const ATTACHMENT_KINDS = ['image', 'pdf', 'audio'] as const;
 export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 

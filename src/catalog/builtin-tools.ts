@@ -41,7 +41,7 @@ const record = (properties: { [name: string]: Json }, required: string[] = Objec
   required,
   additionalProperties: false,
 });
-/** A result: what is listed is there, and there may be more. */
+/** A result has at least these fields. */
 const result = (properties: { [name: string]: Json }): Json => ({
   type: 'object',
   properties,

@@ -1,6 +1,43 @@
-/** The kinds of personal data that have a form of their own, and the countries whose phone numbers can be checked. */
+/** The kinds of personal data, and the countries whose phone numbers can be checked. */
 
-export const PII_TYPES = ['ssn', 'card', 'iban', 'email', 'phone', 'ip', 'dob', 'secret'] as const;
+/** A kind that a pattern finds. */
+export interface PiiPattern {
+  readonly pattern: RegExp;
+  /** One of these words must be near the match, or in the name of its field. */
+  readonly words?: RegExp;
+}
+
+const MONTH =
+  '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+const DATE = new RegExp(
+  [
+    // A time may follow: `1984-05-03T00:00:00Z`.
+    String.raw`\b(?:19|20)\d{2}[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?:T\d{2}:\d{2}[\d:.]*(?:Z|[+-]\d{2}:?\d{2})?|\b)`,
+    String.raw`\b(?:0?[1-9]|[12]\d|3[01])[-/. ](?:0?[1-9]|1[0-2]|${MONTH})[-/., ]+(?:19|20)?\d{2}\b`,
+    String.raw`\b(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])[-/](?:19|20)?\d{2}\b`,
+    String.raw`\b${MONTH}\.? (?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?,? (?:19|20)\d{2}\b`,
+  ].join('|'),
+  'gi',
+);
+
+/** To add a kind that a pattern finds, add a row. */
+export const PII_PATTERNS = {
+  email: {
+    pattern:
+      /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}][\p{L}\p{N}._%+'-]{0,63}@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+(?:\p{L}{2,24}|xn--[a-z0-9-]{1,59})(?![\p{L}\p{N}])/giu,
+  },
+  dob: {
+    pattern: DATE,
+    words:
+      /\b(?:born|birth(?:day|date)?|dob|d\.o\.b|geboren|geburtsdatum|n[ée]e? le|nacid[oa]|nacimiento|nat[oa] il)\b|birth|(?:^|_)dob(?:$|_)/i,
+  },
+} satisfies { readonly [type: string]: PiiPattern };
+
+/** The other kinds. Each has a detector in `effects/pii/detectors`. */
+const DETECTED = ['secret', 'iban', 'card', 'ssn', 'phone', 'ip'] as const;
+export type DetectedPii = (typeof DETECTED)[number];
+
+export const PII_TYPES = [...DETECTED, ...(Object.keys(PII_PATTERNS) as (keyof typeof PII_PATTERNS)[])] as const;
 
 /** By ISO 3166-1. A test compares them with `libphonenumber-js`. */
 export const PHONE_REGIONS = `

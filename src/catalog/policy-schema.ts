@@ -19,7 +19,7 @@ export interface PolicyProblem {
   readonly severity: 'error' | 'warning';
   readonly message: string;
   readonly help?: string;
-  /** Where in the text. */
+  /** The position in the text. */
   readonly start?: number;
   readonly end?: number;
 }
@@ -74,13 +74,13 @@ const SHAPE: Json = {
   shape: { type: 'Record', attributes: { effect: { type: 'String' }, permission: { type: 'String' } } },
 };
 
-/** `effect:<class>` and `permission:<name>`: what a policy can speak of instead of single tools. */
+/** The groups `effect:<class>` and `permission:<name>`, which a policy can name instead of single tools. */
 function groupsOf({ effect, permission }: ToolDef): readonly string[] {
   // A policy about reads also covers reads whose arguments leave the machine.
   return [`effect:${effect}`, ...(effect === 'egress' ? ['effect:read'] : []), `permission:${permission}`];
 }
 
-/** The arguments that policies may read; what has no type in the policy language is left out. */
+/** The arguments that policies may read. Arguments without a type in the policy language are left out. */
 export function argumentsType({ input }: ToolDef): PolicyType {
   const type = typeOf(input);
   return type?.type === 'Record' ? type : { type: 'Record', attributes: {} };

@@ -10,7 +10,7 @@ function signalled(name: string): Expr {
   return `observations.exists(o, type(o.result) == map && type(o.result.signals) == list && o.result.signals.exists(s, s == "${name}"))`;
 }
 
-/** By the signal of that name, or by what the data says. */
+/** Holds by the signal of that name, or by the data. */
 function bySignalOr(name: string, data: Expr): Expr {
   return `${signalled(name)} || ${data}`;
 }
@@ -80,7 +80,7 @@ const IDENTITIES = list(['customer_id', 'user_id', 'account_id', 'member_id', 'c
 /** Addresses, identifiers and names are three kinds of values. */
 const SAME_KIND = (a: Expr, b: Expr): Expr =>
   `re(${a}, "@") == re(${b}, "@") && re(${a}, "[0-9]") == re(${b}, "[0-9]")`;
-/** Two values of one kind that differ. A name beside an identifier is no mismatch; a record counts by its `id` or its `name`. */
+/** Two values of one kind that differ. A name and an identifier are not compared. A record counts by its `id` or its `name`. */
 const OTHER = (value: Expr): Expr =>
   `cel.bind(v, type(${value}) == map ? (${value}.id == null ? ${value}.name : ${value}.id) : ${value}, cel.bind(a, lower(text(v)), cel.bind(b, lower(text(run[k])), v != null && type(run[k]) != map && a != b && ${SAME_KIND('a', 'b')})))`;
 export const IDENTITY: Expr = bySignalOr(

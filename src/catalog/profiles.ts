@@ -185,7 +185,10 @@ export function speaksOf(name: string, patterns: readonly string[]): boolean {
   });
 }
 
-/** Separated by anything that is no letter, and by capitals inside: `HTTPPost`, `sendMail2` and `send_mail` have two each. */
+/**
+ * Words are separated by characters other than letters, and by capitals inside: `HTTPPost`, `sendMail2` and `send_mail` have
+ * two each.
+ */
 function wordsOf(name: string): readonly string[] {
   return (name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+/gu) ?? []).map((word) => word.toLowerCase());
 }

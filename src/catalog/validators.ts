@@ -33,7 +33,7 @@ export const PREDICATES = [
 ] as const;
 export type PredicateName = (typeof PREDICATES)[number];
 
-/** Where text for an agent's context may come from; the last three take an argument after a colon. */
+/** Sources of text for an agent's context. The last three take an argument after a colon. */
 export const CONTEXT_SOURCES = ['session_context', 'changes_recent', 'brief_field', 'file'] as const;
 
 /** In the order in which a failed check is classified. */

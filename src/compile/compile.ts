@@ -1,7 +1,9 @@
 /**
- * Text or object in; a verified, hashed, frozen flow out, or every reason why not. Never throws for what is in the document.
+ * Compiles a text or an object to a verified, hashed, frozen flow, or returns every diagnostic. Never throws for the content
+ * of a document.
  */
-import type { CompiledFlow, FlowBody, Retention } from '../ir/nodes.ts';
+import type { CompiledFlow, FlowBody } from '../ir/nodes.ts';
+import type { Retention } from '../ir/view.ts';
 import type { Sections } from './document/schema/schema.ts';
 import { checkNarrower } from './document/narrower.ts';
 import { checkBoundaries, checkCompensations, checkPrices, checkRules } from './document/rules-check.ts';
@@ -13,13 +15,14 @@ import { readDocument, type ReadDocument } from './document/document.ts';
 import { seal, type Sha256 } from './lower/hash.ts';
 import type { PriceLookup } from './document/model-table.ts';
 import type { Notation } from './notations/notation.ts';
+import { refuseOtherKind } from './file-kind.ts';
 import { NOTATIONS } from './notations/registry.ts';
 import type { Picture } from './picture/picture.ts';
 import { warnOfTier } from './advise/excess.ts';
 import { innerBudgets } from './document/inner-budgets.ts';
 import { readPeople } from './document/people.ts';
 import { checkPolicies, readPolicies, type PolicyOptions } from './document/policies.ts';
-import { HALF_PAIR, type Located } from './source/located.ts';
+import { HALF_PAIR_HELP, type Located } from './source/located.ts';
 import { START } from './source/range.ts';
 import { locate, parseSource } from './source/source.ts';
 import type { McpServers } from './document/schema/tools.ts';
@@ -32,7 +35,7 @@ export interface CompileOptions extends PolicyOptions {
   readonly hash: Sha256;
   /** The price of a model that the document gives none for. */
   readonly priceOf?: PriceLookup;
-  /** The alias or `provider/model` that agents run on which name no model. */
+  /** The model of agents that name none: an alias or `provider/model`. */
   readonly model?: string;
   /** The tools of the MCP servers. */
   readonly mcpLock?: McpLock;
@@ -61,7 +64,8 @@ export function compile(source: string | object, options: CompileOptions): Compi
   const parsed =
     typeof source === 'string' ? parseSource(source, options.file ?? '<text>') : locate(source, options.file);
   const { report } = parsed;
-  const adapted = parsed.doc === null ? null : adaptAll(parsed.doc, report);
+  const isDocument = parsed.doc !== null && !refuseOtherKind(parsed.doc, 'document', report);
+  const adapted = isDocument ? adaptAll(parsed.doc, report) : null;
   const document = adapted === null ? null : readDocument(adapted, NOTATIONS, report);
   const notation = NOTATIONS.find(({ name }) => name === document?.notation);
   if (document === null || notation === undefined) return { ok: false, notation: null, diagnostics: report.list() };
@@ -83,6 +87,15 @@ function adaptAll(doc: Located, report: Report): Located {
 
 type Compiled = Omit<CompileResult, 'notation' | 'diagnostics'>;
 
+function checkRetain({ sections }: ReadDocument, report: Report): void {
+  const { retain } = sections.value;
+  if (retain === undefined || retain.runs !== undefined || retain.days !== undefined || sections.damaged('retain'))
+    return;
+  report.error('missing-field', sections.key('retain'), '`retain` needs `runs` or `days`', {
+    help: 'Write `retain: { days: 30 }`.',
+  });
+}
+
 function compileDocument(
   document: ReadDocument,
   notation: Notation,
@@ -92,11 +105,7 @@ function compileDocument(
   const policies = readPolicies(document, report, options);
   const people = readPeople(document, report, options.readText);
   checkRules(document, { ...options, people }, report);
-  const { retain } = document.sections.value;
-  if (retain !== undefined && retain.runs === undefined && retain.days === undefined)
-    report.error('missing-field', document.sections.key('retain'), '`retain` needs `runs` or `days`', {
-      help: 'Write `retain: { days: 30 }`.',
-    });
+  checkRetain(document, report);
   if (document.sections.value.flows !== undefined && notation.name !== 'flow')
     report.error('unknown-key', document.sections.key('flows'), '`flows` has no effect in this notation', {
       help: 'Only `flow` nodes of a `flow:` run them.',
@@ -129,7 +138,7 @@ function compileDocument(
   } catch {
     // Texts of the document were checked as they were read.
     report.error('not-json', START, 'a file that this document uses contains half of a surrogate pair', {
-      help: HALF_PAIR.help,
+      help: HALF_PAIR_HELP,
     });
     return { ok: false, ...graph };
   }

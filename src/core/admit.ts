@@ -32,7 +32,7 @@ export function admit(
   if (fact.type === 'start') return start(program, state, fact, at);
   if (state === null) return { refused: 'run-not-found', message: 'there is no such run' };
   if (state.outcome !== null)
-    return { refused: 'run-ended', message: `run ${state.run} has ended ${state.outcome.code}` };
+    return { refused: 'run-ended', message: `run \`${state.run}\` has ended with ${state.outcome.code}` };
   switch (fact.type) {
     case 'settle':
       return settleCall(state, fact);
@@ -58,12 +58,12 @@ export function admit(
 function forked({ now }: RunState, fact: Extract<Fact, { type: 'fork' }>, at: Instant): EventBody {
   const { by, edits, agents, moved } = fact;
   const fields = { type: 'run.forked', by, edits, ...(agents === undefined ? {} : { agents }) } as const;
-  // A run that moved has waited like any other, so that its questions do not get more time.
+  // A moved run keeps its waiting time, so its questions do not get more time.
   return moved === true ? { ...fields, idleMs: 0, moved } : { ...fields, idleMs: at - now };
 }
 
 function stop(state: RunState, how: Pick<Halted, 'by' | 'why' | 'movedTo'>): readonly EventBody[] | Refusal {
-  if (isStopping(state)) return { refused: 'run-ended', message: `run ${state.run} is already stopping` };
+  if (isStopping(state)) return { refused: 'run-ended', message: `run \`${state.run}\` is already stopping` };
   return halt(state, { state: 'cancelled', code: 'USER_CANCEL', ...how });
 }
 
@@ -164,7 +164,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   const pending = [...state.pending.values()].find((each) => each.question?.id === id);
   const question = pending?.question;
   if (pending === undefined || question === undefined || question === null || pending.observed !== null)
-    return { refused: 'approval-closed', message: `no open question has the id ${id}` };
+    return { refused: 'approval-closed', message: `no open question has the id \`${id}\`` };
   const refusal = refusalOf(program.flow, state, pending, given) ?? unfitAnswer(program, pending, question, given);
   if (refusal !== null) return recorded(pending, given, refusal);
   const counted = countedOnly(pending, given);
@@ -179,13 +179,13 @@ function unfitAnswer(program: Program, pending: Pending, question: Question, giv
   const { id, choices, payload, askedBy } = question;
   const { choice, by } = given;
   if (!choices.includes(choice))
-    return { refused: 'not-a-choice', message: `\`${choice}\` is not a choice of ${id}: ${choices.join(', ')}` };
+    return { refused: 'not-a-choice', message: `\`${choice}\` is not a choice of \`${id}\`: ${choices.join(', ')}` };
   if (given.payload !== undefined && given.payload !== payload)
-    return { refused: 'stale-payload', message: `what ${id} asks about has changed since this answer was given` };
-  if (by === askedBy) return { refused: 'self-approval', message: `${by} asked ${id} and may not answer it` };
+    return { refused: 'stale-payload', message: `the question \`${id}\` has changed since this answer was given` };
+  if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
   // The data comes last: a refusal for another reason is recorded without it, and a replay must find the same reason.
   const unfit = unfitData(program, pending, given);
-  return unfit === null ? null : { refused: 'bad-answer', message: `\`${choice}\` of ${id} ${unfit}` };
+  return unfit === null ? null : { refused: 'bad-answer', message: `\`${choice}\` of \`${id}\` ${unfit}` };
 }
 
 /** The problem with the data or text of an answer. Null if both fit the choice. */
@@ -221,7 +221,7 @@ function signal(
   if (found === undefined) {
     const others = waits.map((each) => `\`${each.signal ?? ''}\``).join(', ');
     const instead = others === '' ? 'it waits for no signal now' : `it waits for ${others}`;
-    return { refused: 'signal-not-awaited', message: `run ${state.run} does not wait for \`${name}\`: ${instead}` };
+    return { refused: 'signal-not-awaited', message: `run \`${state.run}\` does not wait for \`${name}\`: ${instead}` };
   }
   return [settled(found, { ok: true, value: { data, by } })];
 }

@@ -27,7 +27,7 @@ export function refusalOf(
   if (given.proof?.via === 'script' && !isRehearsal)
     return {
       refused: 'identity-unproven',
-      message: `a script cannot answer ${question?.id ?? ''}: the run started without one`,
+      message: `a script cannot answer \`${question?.id ?? ''}\`: the run started without one`,
     };
   if (question?.approvers === undefined) return null;
   return objection(people ?? {}, state, pending, { question, approvers: question.approvers, given });
@@ -94,21 +94,24 @@ function objection(
 ): AnswerObjection | null {
   const { id, askedBy, payload } = question;
   const { by, proof, unproven } = given;
-  if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked ${id} and may not answer it` };
+  if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
   const allowed = allowedPeople(pending);
   if (!allowed.includes(by))
-    return { refused: 'not-an-approver', message: `\`${by}\` may not answer ${id}: ${mayAnswer(allowed, approvers)}` };
+    return {
+      refused: 'not-an-approver',
+      message: `\`${by}\` may not answer \`${id}\`: ${mayAnswer(allowed, approvers)}`,
+    };
   if (isUser(state, people, by))
-    return { refused: 'self-approval', message: `the run is for \`${by}\`, who may not answer ${id}` };
+    return { refused: 'self-approval', message: `the run is for \`${by}\`, who may not answer \`${id}\`` };
   if (proof === undefined)
     return { refused: 'identity-unproven', message: unproven ?? `nothing proves that this answer is from \`${by}\`` };
   if (given.payload !== undefined && given.payload !== payload)
-    return { refused: 'stale-payload', message: `${id} asks about something else than this answer` };
+    return { refused: 'stale-payload', message: `the question \`${id}\` is not the one of this answer` };
   const same = pending.votes?.some(
     (vote) => vote.by === by && vote.choice === given.choice && vote.data === voteData(given),
   );
   return same === true
-    ? { refused: 'already-answered', message: `\`${by}\` has answered ${id}; another person must agree` }
+    ? { refused: 'already-answered', message: `\`${by}\` has answered \`${id}\`; another person must agree` }
     : null;
 }
 

@@ -56,7 +56,7 @@ function branchesOf({ over }: ForkNode): Branches | null {
   return { heads: over.heads.map(({ name, to }) => ({ name, to })) };
 }
 
-/** A graph is stored with its keys in order, and what is written must not change its own when it comes back. */
+/** A graph is stored with sorted keys. A written value must keep its key order when it is loaded again. */
 function isOrdered(value: Write['value']): boolean {
   return typeof value === 'string' || areSorted(Object.keys(value));
 }

@@ -1,6 +1,6 @@
 /**
- * The fingerprint of a value. A list's is built from the fingerprint of its front part and its last element, and
- * remembered, so that a conversation that grows by one message costs one step to fingerprint again, not its whole length.
+ * The fingerprint of a value. The fingerprint of a list is made from that of its front part and its last element, and is
+ * cached. So a conversation that grows by one message needs one step, not its whole length.
  */
 import type { Json } from '../expr/json.ts';
 import { sortedKeys } from '../expr/sorted-keys.ts';

@@ -99,13 +99,14 @@ export function settled(state: RunState, { key, result }: EventOf<'effect.settle
   for (const dimension in result.used)
     if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
   const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined;
-  if (unsent) unsend(state, pending);
+  if (unsent) refundUnsent(state, pending);
   else release(state, pending.holds, result.used ?? NOTHING_USED, isUnmeasured(result));
   pending.holds = NO_HOLDS;
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
   const thread = threadOf(state, pending.thread);
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
+  else if (result.error.ran === true) markUndo(thread, pending, 'yes', null);
   else if (result.error.class === 'timeout') markUndo(thread, pending, 'maybe', null);
   enqueue(state, thread.id);
 }
@@ -161,7 +162,7 @@ function repairing(pending: Pending, event: Extract<EventOf<'effect.judged'>, { 
 }
 
 /** The call was not made: it costs nothing, and does not count. */
-function unsend(state: RunState, pending: Pending): void {
+function refundUnsent(state: RunState, pending: Pending): void {
   for (const { meter, amount } of pending.holds) state.held[meter] = (state.held[meter] ?? 0) - amount;
   const charged = CHARGED_BY.get(pending.kind);
   if (pending.uncounted === true || charged === undefined) return;
@@ -189,7 +190,7 @@ function expect(state: RunState, pending: Pending): void {
   wakeBy(state, pending.deadline);
 }
 
-/** An attempt that ran, or may have run, is not taken back by what a later attempt comes to. */
+/** The result of a later attempt does not undo an attempt that ran, or may have run. */
 function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe', result: Json): void {
   if (thread.undo.length === 0) return;
   const index = thread.undo.findIndex((entry) => entry.key === pending.key);

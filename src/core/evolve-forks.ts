@@ -70,7 +70,7 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   if (parent === undefined || parent.doing.is !== 'forked' || !isBelow(child.id, parent)) return enqueue(state, '0');
   const { fork } = parent.doing;
   const { state: end, code, output, error } = outcome;
-  const handed = handedBack(child.slots, parent.slots, fork.gather);
+  const handed = gatheredSlots(child.slots, parent.slots, fork.gather);
   fork.outcomes[child.index] = { state: end, code, output, error, handed };
   fork.done += 1;
   if (outcome.state === 'completed') {
@@ -80,8 +80,8 @@ export function childEnded(state: RunState, child: Thread, outcome: Outcome): vo
   enqueue(state, parent.id);
 }
 
-/** The slots that the join gathers and that this branch has written. */
-function handedBack(slots: Slots, before: Slots, gather: ForkState['gather']): Slots {
+/** The slots of this branch that the join gathers. */
+function gatheredSlots(slots: Slots, before: Slots, gather: ForkState['gather']): Slots {
   if (slots === before) return NOTHING;
   let handed: { [slot: string]: Json } | null = null;
   for (const { slot } of gather) {
@@ -131,7 +131,7 @@ function dropBranches(state: RunState, parent: Thread): void {
   for (const [id, entries] of undo) addUnwinding(state, parent, id, entries);
 }
 
-/** The work of the thread is about to be repeated: a thread of its own undoes what it did. */
+/** The thread repeats its work. Another thread first undoes the effects of that work. */
 export function rolledBack(state: RunState, { thread: id, undoes }: EventOf<'rollback.started'>): void {
   const thread = threadOf(state, id);
   const keys = new Set(undoes);

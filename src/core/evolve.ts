@@ -54,8 +54,8 @@ const FOLDS: Folds = {
   'question.notified': () => {},
   'review.saturated': () => {},
   'meter.tripped': (state, event) => {
-    // The monitor starts afresh after a trip, so that a person can let the agents go on.
-    // So does the comparison of words, so that an agent that makes the same call again gets its result.
+    // After a trip the monitor starts again, so that a person can let the agents continue. The comparison of words
+    // starts again too, so that an agent can repeat a call to get its result.
     const thread = threadOf(state, event.thread);
     if (event.stuck !== undefined) delete state.recent[event.meter];
     if (event.repeated?.rule === 'rephrased')
@@ -164,7 +164,7 @@ function written(state: RunState, event: EventOf<'slots.written'>): void {
     state.pending.delete(thread.doing.on);
   }
   const it = pending?.observed?.ok === true ? pending.observed.value : null;
-  thread.slots = applyWrites(thread.slots, event.writes, it);
+  thread.slots = applyWrites(thread.slots, event.writes, it, state.threads.size === 1);
   moveTo(thread, event.to);
 }
 

@@ -63,7 +63,7 @@ function nextBranch(program: Program, thread: Thread, node: ForkNode, fork: Fork
   return [{ type: 'thread.started', thread: thread.id, index: fork.started }];
 }
 
-/** How many branches start at once. Branches start in order, so one that has to wait holds back those after it. */
+/** The number of branches that start at once. Branches start in order, so a branch that waits holds back the later ones. */
 function firstBranches(program: Program, thread: Thread, node: ForkNode, total: number): number {
   const most = node.widthMax === 0 ? total : Math.min(node.widthMax, total);
   if (!('each' in node.over) || node.over.claims === undefined) return most;

@@ -7,7 +7,7 @@ import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { adviceOn, repeatedFailure } from './repeats.ts';
-import { ambiguity, oneObject, readingsOf } from './reply.ts';
+import { ambiguity, oneObject, readingsOf } from '../expr/reply.ts';
 import { declaredAttempt, retry } from './retry.ts';
 import { readPath } from './slots.ts';
 import { timingOf } from './timing.ts';
@@ -21,11 +21,17 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const failure = observed.ok ? objection(visit, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;
-  const error = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
-  const again = retry(visit, pending, error, failure as Failure);
-  if (again !== null) return [again];
-  if (observed.ok && error.type === 'SchemaError' && node.fit?.lenient === true)
+  const record = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
+  const again = retry(visit, pending, record, failure as Failure);
+  if (again !== null && typeof again !== 'string') return [again];
+  if (observed.ok && record.type === 'SchemaError' && node.fit?.lenient === true)
     return accept(visit, key, observed.value);
+  const message = again === null ? record.message : `${record.message}; it is not tried again: ${again}`;
+  return giveUp(visit, key, { ...record, message });
+}
+
+/** No attempt is left, or none can be made. */
+function giveUp(visit: Visit<DoNode>, key: EffectKey, error: ErrorRecord): readonly EventBody[] {
   const late = cutOff(visit, key, error);
   if (late !== null) return late;
   const suspected = repeatedFailure(visit, key);

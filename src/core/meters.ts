@@ -3,14 +3,14 @@
  * an effect is requested and settled to the measured use after it.
  */
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
-import { countsVisits, isCounted, isVelocity, wayOver } from '../ir/meters.ts';
+import { countsVisits, isCounted, isVelocity, overTarget } from '../ir/meters.ts';
 import type { Meter, MeterId, Node } from '../ir/nodes.ts';
 import type { EventBody, Hold, RunState } from '../ir/events.ts';
 import type { Program, Visit } from './program.ts';
 
 export type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
 
-/** The meter that has no room for one more visit of this node, as the event that says so; null when all have. */
+/** The event that names a meter without room for one more visit of this node; null if all meters have room. */
 export function tripOnVisit(visit: Visit, { limited, spendable }: Charges): Tripped | null {
   const { state } = visit;
   if (limited !== undefined)
@@ -80,7 +80,7 @@ export function reserve(visit: Visit, { reserved }: Charges, amounts: Amounts): 
   return holds.length === 0 ? undefined : holds;
 }
 
-/** A velocity counts only what was spent: other calls under way may reserve far more than they use. */
+/** A velocity counts spent amounts only, because open calls may reserve far more than they use. */
 function remaining(state: RunState, id: MeterId, meter: Meter): number {
   const limit = limitOf(state, id, meter);
   if (isVelocity(meter)) return limit - rolled(state, id, meter);
@@ -111,7 +111,7 @@ export function meterAt(program: Program, id: MeterId): Meter {
   return meter;
 }
 
-/** Progressive interval estimation: what is left is less than the least that any way to a terminal still needs. */
+/** Progressive interval estimation: the rest of the budget is smaller than the least that any path to a terminal needs. */
 function foreseen(visit: Visit, meters: readonly NamedMeter[]): Tripped | null {
   const { program, state, thread, node } = visit;
   const least = node.needs ?? program.flow.least[thread.at];
@@ -133,5 +133,5 @@ export function tripped(
   needs: number,
 ): Tripped {
   const at = { thread: thread.id, node: thread.at, meter: id };
-  return { type: 'meter.tripped', ...at, why, left, needs, ...wayOver(node, meter) };
+  return { type: 'meter.tripped', ...at, why, left, needs, ...overTarget(node, meter) };
 }

@@ -13,12 +13,13 @@ import { enclosingDeadline, sooner } from './timing.ts';
 
 export function outstanding(program: Program, state: RunState): Outbox {
   const commands: Command[] = [];
-  for (const pending of state.pending.values()) if (isOwed(pending)) commands.push(commandOf(program, state, pending));
+  for (const pending of state.pending.values())
+    if (isOpenCall(pending)) commands.push(commandOf(program, state, pending));
   return { commands, wake: state.outcome === null ? earliest(state, -Infinity) : null };
 }
 
 /** Performers owe calls. Questions, signals and the passing of time come from elsewhere. */
-export function isOwed(pending: Pending): boolean {
+export function isOpenCall(pending: Pending): boolean {
   return pending.observed === null && pending.kind !== 'ask' && pending.kind !== 'wait';
 }
 

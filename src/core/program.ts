@@ -14,7 +14,7 @@ export interface Pure {
   hash(text: string): string;
   /** Null when the value satisfies the schema, otherwise one sentence that says why not. */
   validate(schema: Json, value: Json): string | null;
-  /** How many input tokens a text can come to, at worst. */
+  /** The highest number of input tokens that a text can have. */
   countTokens(text: string): number;
 }
 type Evaluate = (slots: Slots, it: Json, notes?: string[]) => Json;

@@ -83,7 +83,7 @@ function repetitionIn(
   return failuresOf(recent, news, name) >= (meter.failures ?? Infinity) ? { rule: 'failures', calls: [name] } : null;
 }
 
-/** For each call: true if it gave a result that no earlier call gave, or was a successful write that no earlier call was. */
+/** For each call: true if its result was new, or if it was the first successful write of its kind. */
 function newsIn({ flow }: Program, recent: readonly RecentCall[]): readonly boolean[] {
   const results = new Set<string>();
   const prints = new Set<string>();

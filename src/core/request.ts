@@ -38,7 +38,7 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   // A run whose time is zero is over at its first call.
   if ((isOver(state) && stopsAtDeadline(program.flow)) || isPast(state)) return outOfTime(state);
   const prepared = prepare(visit);
-  if ('class' in prepared) return unasked(visit, prepared);
+  if ('class' in prepared) return failUnrequested(visit, prepared);
   const declared = declaredOf(program, node);
   const prints = printsOf(program, declared, node, prepared.input);
   const repeated = tripOnSame(visit, prints);
@@ -49,9 +49,9 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   const timing = timingOf(visit, declared);
   if ('type' in timing) return [timing];
   const untimely = untimelyCall(state, node, timing);
-  if (untimely !== null) return unasked(visit, untimely);
+  if (untimely !== null) return failUnrequested(visit, untimely);
   const wait = waitOf(state, node, prepared.input);
-  if ('class' in wait) return unasked(visit, wait);
+  if ('class' in wait) return failUnrequested(visit, wait);
   const amounts = declared.countsInput ? worstCase(program, node, prepared.input) : node.effect.reserve;
   const holds = reserve(visit, declared, amounts);
   if (holds !== undefined && 'type' in holds) return [holds];
@@ -157,15 +157,15 @@ function undoArgs(program: Program, slots: Slots, given: Input | undefined, inpu
   return given === undefined ? (input['args'] ?? {}) : evaluateInput(program, given, { ...slots, input });
 }
 
-/** An effect that cannot be requested fails in the same way as one that was. */
-function unasked(visit: Visit<DoNode>, error: ErrorRecord): readonly EventBody[] {
+/** The failure of an effect that could not be requested. It takes the same route as the failure of a call. */
+function failUnrequested(visit: Visit<DoNode>, error: ErrorRecord): readonly EventBody[] {
   const { program, thread, node } = visit;
   const charge = declaredOf(program, node).visits;
   const to = route(visit, node, error);
   return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge }];
 }
 
-/** The error of a call that has to wait too long, or for which too little time is left. */
+/** The error of a call that would have to wait too long, or that has too little time left. */
 function untimelyCall(state: RunState, node: DoNode, { notBefore }: Timing): ErrorRecord | null {
   if (notBefore !== undefined && notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return tooEarly(node);
   return isNearlyOver(state, node) ? tooLate(node) : null;

@@ -1,40 +1,46 @@
 /**
  * Repeats a failed effect as its node declares: first with the same target, after a delay with full jitter, then once with
- * each fallback target. A request that did not get through to a provider is repeated even if the node declares no retry. A
- * reply that does not fit is first sent back to the model. No attempt is made that has no time or no budget.
+ * each fallback target. A request that did not reach the provider is repeated even without a declared retry. A reply that
+ * does not fit is first sent back to the model. Every attempt needs time and budget.
  */
 import { callAmounts } from '../ir/dimensions.ts';
 import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
+import { shortfall } from '../ir/meters.ts';
 import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunState } from '../ir/events.ts';
 import type { DoNode, Retry } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { route } from './failure.ts';
-import { reserve } from './meters.ts';
+import { meterAt, reserve } from './meters.ts';
 import { startOf } from './outstanding.ts';
 import { evaluateInput } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { draw } from './random.ts';
 import { deadlineFrom, sooner, timingOf } from './timing.ts';
 
-/** The event of the next attempt. Null if no attempt is left. */
-export function retry(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord, failure: Failure): EventBody | null {
+/** The event of the next attempt. Null if no attempt is left, or the reason why the next one cannot be made. */
+export function retry(
+  visit: Visit<DoNode>,
+  pending: Pending,
+  error: ErrorRecord,
+  failure: Failure,
+): EventBody | string | null {
   const { state, node } = visit;
   const next = nextAttempt(visit, pending, error, failure);
   if (next === null) return null;
   const { target, policy } = next;
   const notBefore = target === undefined ? delayed(state, policy, pending, failure.retryAfterMs ?? 0) : state.now;
-  if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return null;
+  if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return NO_TIME;
   const declared = declaredOf(visit.program, node);
   const timing = timingOf(visit, declared);
-  if ('type' in timing) return null;
+  if ('type' in timing) return NO_TIME;
   const repair = policy === REPAIR ? repairOf(pending, error) : pending.repair;
   const partial = policy === CONTINUATION ? failure.partial : pending.partial;
   const worst = worstOf(visit, startOf({ repair, partial }), target ?? pending.target);
   const isSameCall = policy === TRANSPORT || policy === CONTINUATION;
   const amounts = { ...worst, retries: 1, ...(isSameCall ? callAmounts('model', 0) : {}) };
   const holds = reserve(visit, declared, amounts);
-  if (holds !== undefined && 'type' in holds) return null;
+  if (holds !== undefined && 'type' in holds) return shortfall(meterAt(visit.program, holds.meter), holds);
   const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
     type: 'effect.judged',
@@ -49,6 +55,8 @@ export function retry(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord
     paced: timing.paced,
   };
 }
+
+const NO_TIME = 'no time is left';
 
 /** The instant of a timer has passed when its result is rejected, so the next attempt ends when it starts. */
 function timerOf({ until }: Pending, start: Instant): Instant | null {
@@ -77,6 +85,7 @@ interface Attempt {
 
 function nextAttempt(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord, failure: Failure): Attempt | null {
   const { program, node } = visit;
+  if (failure.ran === true) return null;
   if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
   if (isContinued(program, node, pending, failure)) return { target: undefined, policy: CONTINUATION };
   const { transportRetries = 0, unsent } = failure;

@@ -1,6 +1,6 @@
 /**
- * The fold of `run.forked`. A forked run begins with the events of its parent, so its state is the parent's at that event. From
- * then on it is a run of its own: its clock stood still meanwhile, and the effects of its parent are not its own to undo.
+ * The fold of `run.forked`. A forked run starts with the events and the state of its parent. From then on it is independent:
+ * the time since the parent's event does not count, and it never undoes effects of its parent.
  */
 import type { Instant, RunState, SlotEdit } from '../ir/events.ts';
 import { applyWrites } from './slots.ts';

@@ -1,4 +1,4 @@
-/** One turn of the wheel: facts in, then decisions until nothing moves. The result is what has to be committed. */
+/** One turn: admits facts, then decides until there are no more events. The caller commits the result. */
 import { admit, expire } from './admit.ts';
 import { decide } from './decide.ts';
 import { evolve } from './evolve.ts';

@@ -1,6 +1,6 @@
-/** Reading and writing slots by path. Values are never changed in place: branches share what they have not written. */
+/** Reads and writes slots by path. Values inside slots are never changed in place, because branches share them. */
 import { rememberGrowth } from './digest.ts';
-import { objectText, oneObject, reply } from './reply.ts';
+import { objectText, oneObject, reply } from '../expr/reply.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
@@ -42,11 +42,15 @@ export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
   return ref[0] === 'it' ? readPath(it, ref, 1) : readPath(slots, ref);
 }
 
-/** Copies what it changes, once: of a thousand writes into one object, the first makes the copy that the others fill. */
-export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json): Slots {
+/**
+ * Copies each changed object once: of a thousand writes into one object, the first makes the copy, and the others change it.
+ * `isAlone`: no other thread has these slots, so a single write can go into them. Several writes read the slots as they were
+ * before the first.
+ */
+export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json, isAlone = false): Slots {
   // Remembering which copies are our own costs more than a second copy, where there are few.
   const own = writes.length > FEW ? new Set<object>() : null;
-  let next: { [slot: string]: Json } | null = null;
+  let next: { [slot: string]: Json } | null = isAlone && writes.length === 1 ? slots : null;
   for (const { slot, path, mode, from } of writes) {
     const value = resolve(from, slots, it);
     const before = next ?? slots;

@@ -13,7 +13,7 @@ import type { Visit } from './program.ts';
 
 type Suspected = Extract<EventBody, { type: 'deadlock.suspected' }>;
 
-/** Null if no agents are stuck. A meter that only records gives an event after which the call is made. */
+/** Null if no agents are stuck. A meter that only records adds an event and lets the call pass. */
 export function stuckBefore(visit: Visit<DoNode>, meters: readonly MeterId[]): Tripped | Suspected | null {
   const { program, state, thread, node } = visit;
   for (const id of meters) {

@@ -22,7 +22,8 @@ export function unwind(
   if (doing.on !== null) {
     const pending = state.pending.get(doing.on);
     if (pending === undefined || pending.observed === null) return [];
-    if (pending.observed.ok) return [{ type: 'effect.judged', key: doing.on, verdict: 'accepted' }];
+    if (pending.observed.ok || pending.observed.error.ran === true)
+      return [{ type: 'effect.judged', key: doing.on, verdict: 'accepted' }];
     const error = { ...pending.observed.error, node: pending.node, code: 'REVIEW_REQUIRED' as const };
     return [{ type: 'effect.judged', key: doing.on, verdict: 'failed', error, to: null }];
   }
@@ -45,8 +46,8 @@ export function unwind(
 }
 
 /**
- * The events that come before a thread repeats its work: what the work did is undone, also by branches that were dropped. Null
- * if nothing is left to undo. A thread whose work cannot be undone does not repeat it.
+ * The events before a thread repeats its work: the effects of the work are undone, also those of dropped branches. Null if
+ * there is nothing to undo. A thread whose work cannot be undone does not repeat it.
  */
 export function rollBack(
   program: Program,

@@ -24,14 +24,17 @@ export function endWaits(state: RunState, event: Event): Scopes {
 
 /** Begins the waits that follow from the event. */
 export function beginWaits(state: RunState, scopes: Scopes, event: Event): void {
-  if (goesOn(event)) return;
+  if (canContinue(event)) return;
   if (state.outcome === null && waitsForPeople(state, null)) state.waitsSince = state.now;
   for (const thread of scopes)
     if (thread.doing.is === 'forked' && waitsForPeople(state, thread)) thread.doing.fork.waitsSince = state.now;
 }
 
-/** After most events their thread can move, or waits for a call: then neither the run nor a fork above it only waits for people. */
-function goesOn(event: Event): boolean {
+/**
+ * True if the thread of the event can move now, or waits for a call. Then neither the run nor a fork above it waits only for
+ * people.
+ */
+function canContinue(event: Event): boolean {
   switch (event.type) {
     case 'slots.written':
     case 'route.picked':

@@ -76,11 +76,11 @@ function refuseWritable(
         throw new SluiceError(
           'unsafe-module',
           `the ${kind} \`${file}\` is in the work directory \`${folder}\`, where an agent can change it`,
-          `choose another \`--work-dir\`, or move the ${kind}`,
+          `Choose another \`--work-dir\`, or move the ${kind}.`,
         );
 }
 
-/** The files and packages that are not what they were when the run started. */
+/** The files and packages that have changed since the run started. */
 export function changedModules({ modules = {} }: Pins): readonly string[] {
   return changesSince(modules);
 }

@@ -3,7 +3,7 @@
  * can repeat them (`secret-forms.ts`), and text that looks like a key.
  */
 import type { Json } from '../expr/json.ts';
-import { formsOf, type Forms } from './secret-forms.ts';
+import { formsOf, type Form } from './secret-forms.ts';
 
 const KEY_LIKE = /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[A-Za-z0-9_-]*[A-Za-z0-9*_-]{12,}/g;
 const REDACTED = '[redacted]';
@@ -30,7 +30,7 @@ export function holdsSecret(data: Uint8Array, secrets: Secrets): boolean {
 }
 
 /** A value without secrets is returned as it is. */
-function cleaned(value: Json, forms: readonly Forms[]): Json {
+function cleaned(value: Json, forms: readonly Form[]): Json {
   if (typeof value === 'string') return without(value, forms);
   if (typeof value === 'number') return without(String(value), forms) === String(value) ? value : REDACTED;
   if (value === null || typeof value !== 'object') return value;
@@ -45,19 +45,19 @@ function cleaned(value: Json, forms: readonly Forms[]): Json {
   return isSame ? value : Object.fromEntries(entries);
 }
 
-function formsOfAll(secrets: Secrets): readonly Forms[] {
+function formsOfAll(secrets: Secrets): readonly Form[] {
   const all = secrets === undefined ? [] : typeof secrets === 'string' ? [secrets] : secrets;
   // A longer secret can contain a shorter one.
-  return all.toSorted((a, b) => b.length - a.length).flatMap((secret) => formsOf(secret) ?? []);
+  return all.toSorted((a, b) => b.length - a.length).flatMap(formsOf);
 }
 
-function without(text: string, forms: readonly Forms[]): string {
+function without(text: string, forms: readonly Form[]): string {
   return forms.reduce((rest, form) => form.replaceIn(rest, REDACTED), text);
 }
 
 /** Removes secrets from streamed text. The end of a piece that could be the start of a secret is held back. */
 export class StreamRedactor<Part extends string> {
-  readonly #forms: readonly Forms[];
+  readonly #forms: readonly Form[];
   readonly #held = new Map<Part, string>();
 
   constructor(secrets: Secrets) {

@@ -2,36 +2,22 @@
  * The forms in which a secret can occur in text: plain, quoted in JSON, URL or HTML encoded once or several times, hexadecimal in
  * any case and with separators, and base64, also in lines.
  */
-export interface Forms {
-  /** Replaces each whole secret, in any form. */
-  replaceIn(text: string, by: string): string;
-  /** The position from which the end of the text could be the start of a secret, or -1. */
-  startIn(text: string): number;
-}
-
 /** A shorter key could be part of ordinary text. */
 const LENGTH_MIN = 8;
 const KNOWN_MAX = 1_000;
-const known = new Map<string, Forms>();
+const known = new Map<string, readonly Form[]>();
 
-/** Undefined for a secret that is too short. */
-export function formsOf(secret: string): Forms | undefined {
-  if (secret.length < LENGTH_MIN) return undefined;
+/** No forms for a secret that is too short. */
+export function formsOf(secret: string): readonly Form[] {
+  if (secret.length < LENGTH_MIN) return [];
   let forms = known.get(secret);
   if (forms === undefined) {
     const points = [...secret.toWellFormed()];
-    const all = [
+    forms = [
       new Form(characters(points), (at) => /[A-Za-z0-9]/.test(points[at] ?? '')),
       new Form(hexadecimal(secret), (at) => at % 2 === 1),
       ...base64(secret).map((patterns) => new Form(patterns, () => true)),
     ];
-    forms = {
-      replaceIn: (text, by) => all.reduce((rest, form) => form.replaceIn(rest, by), text),
-      startIn: (text) => {
-        const starts = all.map((form) => form.startIn(text)).filter((at) => at >= 0);
-        return starts.length === 0 ? -1 : Math.min(...starts);
-      },
-    };
     if (known.size >= KNOWN_MAX) known.clear();
     known.set(secret, forms);
   }
@@ -49,7 +35,7 @@ interface Part {
  * One form of a secret: a list of patterns, one for each character. One expression for a private key of 1,700 characters takes
  * seconds to compile, so the list is cut into parts, and a part is compiled only if the text matches all parts before it.
  */
-class Form {
+export class Form {
   readonly #parts: readonly Part[];
 
   /** `canEnd`: true if a part can end after this pattern. A match of the pattern must then have only one possible length. */
@@ -63,6 +49,7 @@ class Form {
     }));
   }
 
+  /** Replaces each whole secret. */
   replaceIn(text: string, by: string): string {
     let result = '';
     let done = 0;
@@ -76,6 +63,7 @@ class Form {
     }
   }
 
+  /** The position from which the end of the text could be the start of a secret, or -1. */
   startIn(text: string): number {
     const inFirst = text.search((this.#parts[0] as Part).start);
     for (let found = this.#find(text, 0); found !== null; found = this.#find(text, found.at + 1)) {

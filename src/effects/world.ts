@@ -2,7 +2,6 @@
  * The one composition of everything a run acts on: models, tools, checks, memory and scripted answers. The library, the
  * command line and the server all create their world here.
  */
-import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
 import type { Pins, RunId, Settled } from '../ir/events.ts';
@@ -12,13 +11,11 @@ import { toolResult } from '../runtime/engine/plain-json.ts';
 import { SluiceError } from '../runtime/errors.ts';
 import { fail } from '../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StoredAttachment } from '../runtime/ports.ts';
-import { Attachments } from './attachments/attachments.ts';
+import { attachForTools, readAttachment } from './attachments/attachments.ts';
 import { attachInput, mayHoldAttachments, requireTaken, type AttachInputOptions } from './attachments/input.ts';
-import { memoryAttachments } from './attachments/store.ts';
 import { evidencePerformer } from './evidence/performer.ts';
-import { functionPerformer, type FlowTools, type ModelFunction, type ToolFunction } from './functions/performer.ts';
+import { functionPerformer, type FlowTools, type ModelFunction, type ToolFunction } from './functions.ts';
 import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
-import { createMemoryStore } from './memory/store.ts';
 import type { Embedder, MemoryStore } from '../runtime/memory.ts';
 import { modelPerformer, notConfigured, type ModelPerformerOptions } from './models/performer.ts';
 import { priceOf } from './models/prices.ts';
@@ -28,13 +25,12 @@ import { targetOf, type Target } from './models/target.ts';
 import { Pipelines, asCommandError, withPii, type OpenVault } from './pii/pipeline.ts';
 import { holdsSecret } from './redact.ts';
 import { secretsFor } from './tools/template.ts';
-import { createVault, memoryPiiStore } from './pii/vault.ts';
 import { isPolicyCheck, policyPerformer } from './policy/performer.ts';
 import { notify } from './notify.ts';
 import { isScripted, scriptedPerformer } from './scripted/performer.ts';
 import type { Script } from './scripted/script.ts';
 import { pinsOf, workDirOf } from './pins.ts';
-import type { ToolOptions } from './tools/tool.ts';
+import { refusedResult, type ToolOptions } from './tools/tool.ts';
 import { toolPerformer } from './tools/performer.ts';
 import { callerOf } from './tools/prerequisites.ts';
 import { shellRunner } from './tools/sandbox.ts';
@@ -46,8 +42,8 @@ import { shellRunner } from './tools/sandbox.ts';
  */
 export interface WorldOptions {
   /**
-   * How providers are called, or model objects of the AI SDK by alias. Together with a script: also the models of agents
-   * that the script does not name.
+   * Options for calls of providers, or model objects of the AI SDK by alias. With a script, the models of agents that the
+   * script does not name.
    */
   readonly models?: ModelPerformerOptions | ModelObjects;
   /** One function that replies for every agent, instead of a provider. */
@@ -109,11 +105,18 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** @example createWorld({ models: { model: 'openai/gpt-5-mini' }, toolOptions: { workDir: './work' } }) */
-export function createWorld(options: WorldOptions = {}): World {
-  const { script, performer: custom, vault = inMemory(), attachments = memoryAttachments() } = options;
-  const pipelines = new Pipelines(vault);
-  const composed = compose(options, attachments, pipelines);
+/** The stores for data of runs besides the journal. */
+export interface WorldData {
+  readonly vault: OpenVault;
+  readonly attachments: AttachmentStore;
+  readonly memory: MemoryStore;
+}
+
+export function createWorld(options: WorldOptions, data: WorldData): World {
+  const { script, performer: custom } = options;
+  const { attachments } = data;
+  const pipelines = new Pipelines(data.vault);
+  const composed = compose(options, data, pipelines);
   const isVirtual = script !== undefined && script.clock !== 'real' && !usesRealModels(options);
   return {
     performer: withPii(custom === undefined ? composed : withPolicy(custom), pipelines),
@@ -131,19 +134,18 @@ export function createWorld(options: WorldOptions = {}): World {
       if (!mayHoldAttachments(input, given)) return input;
       const { documentDir = '.', workDir, http } = options.toolOptions ?? {};
       const folders = [documentDir, ...(workDir === undefined ? [] : [workDir])];
-      // A run that is refused leaves nothing in the store.
-      const read = memoryAttachments();
+      const read: StoredAttachment[] = [];
       const protectName = (name: string): Promise<string> =>
         pipelines.fileName(flow, run, name, resolve(documentDir)).catch(asCommandError);
-      const { value, refs } = await attachInput(flow, input, given, (source, isOperator) =>
-        new Attachments(read).add(run, 'input', source, {
-          folders: isOperator ? undefined : folders,
-          http,
-          protectName,
-        }),
-      );
+      const { value, refs } = await attachInput(flow, input, given, async (source, isOperator) => {
+        const place = { folders: isOperator ? undefined : folders, http, protectName };
+        const { stored, ref } = await readAttachment(source, 'input', place);
+        read.push(stored);
+        return ref;
+      });
+      // A run that is refused leaves nothing in the store.
       requireTaken(refs, models);
-      for (const id of read.list(run)) attachments.add(run, read.find(run, id) as StoredAttachment);
+      for (const each of read) attachments.add(run, each);
       return value;
     },
     close: () => composed.close(),
@@ -158,11 +160,6 @@ function realTargets(options: WorldOptions, flow: CompiledFlow): readonly Target
   if (script !== undefined && calls.some((call) => isScripted(script, flow, call))) return null;
   const settings = { priceOf, ...modelOptions(options.models) };
   return calls.map(({ name, model: fallback }) => targetOf(flow, name, fallback, settings));
-}
-
-function inMemory(): OpenVault {
-  const vault = createVault(memoryPiiStore(), randomBytes(32));
-  return () => vault;
 }
 
 /** Every call that a flow can make, for `World.require` before a run starts. */
@@ -182,11 +179,11 @@ export function* callsOf(flow: CompiledFlow): Iterable<NeededCall> {
 
 function compose(
   options: WorldOptions,
-  attachments: AttachmentStore,
+  { attachments, memory: store }: WorldData,
   pipelines: Pipelines,
 ): Performer & { close(): Promise<void> } {
   const { script, model, tools: functions, toolOptions = {} } = options;
-  const { workDir: given, memory: store = createMemoryStore(), embedder, ...settings } = toolOptions;
+  const { workDir: given, memory: _, embedder, ...settings } = toolOptions;
   const workDir = (run: string): string => given ?? join('.sluice', 'work', run);
   const onMissing = options.onMissing ?? notConfigured;
   const { documentDir = '.', shell, resultMax, env = process.env } = settings;
@@ -194,7 +191,7 @@ function compose(
     model === undefined
       ? modelPerformer({ priceOf, onMissing, documentDir, attachments, ...modelOptions(options.models) })
       : undefined;
-  const attach = new Attachments(attachments).forTools(settings.http, ({ command, flow, pins }, name) =>
+  const attach = attachForTools(attachments, settings.http, ({ command, flow, pins }, name) =>
     pipelines.fileName(flow, pins?.tokensOf ?? command.run, name, pins?.documentDir),
   );
   const own = functionPerformer({
@@ -257,7 +254,12 @@ function withPolicy(custom: Performer): Performer {
     perform: async (call) => {
       if (isPolicyCheck(call.command)) return policy.perform(call);
       const result = await custom.perform(call);
-      return result.ok ? { ...result, value: toolResult(call.command.name, result.value) } : result;
+      if (!result.ok) return result;
+      try {
+        return { ...result, value: toolResult(call.command.name, result.value) };
+      } catch (error) {
+        throw call.command.kind === 'tool' ? refusedResult(call, error) : error;
+      }
     },
   };
 }

@@ -11,7 +11,7 @@ export interface Context {
   readonly locals: ReadonlyMap<string, number>;
   readonly depth: number;
   readonly macros: number;
-  /** How values of unlike types are compared: `plain`, or as within `strict(…)` or `guard(…)`. */
+  /** The comparison of values of different types: `plain`, or as within `strict(…)` or `guard(…)`. */
   readonly mode: 'plain' | 'strict' | 'guard';
   readonly compile: (node: Ast, context: Context) => Eval;
 }

@@ -1,5 +1,5 @@
 /**
- * How a function is declared: its parameters for the checker, its forms for the parser, and its code. The first parameter
+ * The declaration of a function: its parameters for the checker, its forms for the parser, and its code. The first parameter
  * of a method is its receiver.
  */
 import type { Env } from './context.ts';
@@ -25,7 +25,7 @@ export type Run = (env: Env, a: Value, b?: Value, c?: Value, d?: Value) => Value
 export interface Fn {
   /** Each parameter takes null as well; several kinds where an overload exists. */
   readonly params: readonly (readonly Kind[])[];
-  /** How many parameters must be given; all of them unless stated. */
+  /** The number of required parameters. Default: all. */
   readonly required?: number;
   readonly forms: 'global' | 'method' | 'both';
   readonly returns: Kind;

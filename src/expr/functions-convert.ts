@@ -2,7 +2,7 @@
  * Functions that look at a value as a whole: its size, its type, its conversion. Null in gives null out, except that
  * `size(null)` is 0 and `type(null)` is a type.
  */
-import { parseJson } from './parse-json.ts';
+import { jsonOr } from './parse-json.ts';
 import { toInt, toUint } from './operators.ts';
 import { fromUtf8, toJson as jsonOf, utf8 } from './output.ts';
 import { chargeText } from './context.ts';
@@ -53,16 +53,12 @@ export const CONVERT_FUNCTIONS: FnTable = {
     run: (env, a) => {
       if (typeof a !== 'string') return a;
       chargeText(env, a.length);
-      try {
-        return parseJson(a);
-      } catch {
-        return null;
-      }
+      return jsonOr(a, null);
     },
   },
 };
 
-/** A conversion that gives undefined has no rule for that type. */
+/** `change` returns undefined if the type has no conversion. */
 function convert(from: readonly Kind[], returns: Kind, change: (value: Value) => Value | undefined): Fn {
   const wanted = `a ${from.join(' or ')}`;
   return {

@@ -2,7 +2,7 @@
  * Functions on lists, and the search for data inside a text. Null in gives null out, except that a part of nothing is an
  * empty list.
  */
-import { parseJson } from './parse-json.ts';
+import { jsonOr, parseJson } from './parse-json.ts';
 import { charge, chargeText } from './context.ts';
 import type { Env } from './context.ts';
 import { equals } from './operators.ts';
@@ -36,7 +36,7 @@ export const LIST_FUNCTIONS: FnTable = {
       return items.slice(indexOf('slice', from), to === null ? undefined : indexOf('slice', to));
     },
   },
-  /** Both objects as one. Where both have a field, the second one's value counts. */
+  /** Merges two objects. If both have a field, the value of the second counts. */
   merge: {
     params: [['map'], ['map']],
     forms: 'both',
@@ -76,7 +76,7 @@ export const LIST_FUNCTIONS: FnTable = {
       return first.length === 1 ? (first[0]?.value ?? null) : null;
     },
   },
-  /** Every object inside a value, at any depth. JSON text is read as what it says. */
+  /** Every object inside a value, at any depth. JSON text is parsed. */
   records: {
     params: [['any']],
     forms: 'both',
@@ -89,7 +89,7 @@ export const LIST_FUNCTIONS: FnTable = {
   },
   /** The one JSON object in a text, also inside a fence or prose; null if there is none, or if there are different ones. */
   jsonIn: searching('jsonIn', (text) => parseJson(text)),
-  /** The same, except that a number with more digits than can be kept stays the text that it was written as. */
+  /** The same, but a number with too many digits stays text. */
   exactIn: searching('exactIn', (text) => JSON.parse(text, asWritten as Reviver) as Value),
 };
 
@@ -125,11 +125,7 @@ function addRecords(env: Env, value: Value, found: Value[]): void {
 function dataIn(env: Env, text: string): Value {
   if (!/^\s*[{[]/.test(text)) return null;
   chargeText(env, text.length * 5);
-  try {
-    return parseJson(text);
-  } catch {
-    return null;
-  }
+  return jsonOr(text, null);
 }
 
 function itemsOf(env: Env, name: string, list: Value): Value[] {

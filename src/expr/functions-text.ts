@@ -23,7 +23,7 @@ export const TEXT_FUNCTIONS: FnTable = {
   lower: transform('lower', 'both', (s) => s.toLowerCase()),
   lowerAscii: transform('lowerAscii', 'method', (s) => s.replace(/[A-Z]+/g, (run) => run.toLowerCase())),
   upperAscii: transform('upperAscii', 'method', (s) => s.replace(/[a-z]+/g, (run) => run.toUpperCase())),
-  trim: transform('trim', 'both', trim),
+  trim: transform('trim', 'both', (s) => s.replace(OUTER_SPACE, '')),
   reverse: transform('reverse', 'method', (s, env) => points(env, s).reverse().join('')),
   lines: onText('lines', [], 'list', (env, s) => pieces(env, s.split(/\r\n|\n|\r/)), { forms: 'both' }),
   charAt: onText('charAt', [NUMBER], 'string', (env, s, at) => {
@@ -101,20 +101,11 @@ function searching(name: string, search: Search): Fn {
   return onText(name, [STRING, NUMBER], 'number', run, { required: 2 });
 }
 
-/** White space as Unicode defines it; the host's own `trim` also takes U+FEFF and leaves U+0085. */
-function trim(s: string): string {
-  let from = 0;
-  let to = s.length;
-  while (from < to && isSpace(s.charCodeAt(from))) from++;
-  while (to > from && isSpace(s.charCodeAt(to - 1))) to--;
-  return s.slice(from, to);
-}
-
-const WIDE_SPACES = new Set([0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000]);
-
-function isSpace(unit: number): boolean {
-  return unit === 32 || (unit >= 9 && unit <= 13) || (unit >= 0x2000 && unit <= 0x200a) || WIDE_SPACES.has(unit);
-}
+/**
+ * White space as Unicode defines it; the host's own `trim` also takes U+FEFF and leaves U+0085. Each run of white space is looked at
+ * from its start only, so that a search takes linear time.
+ */
+const OUTER_SPACE = /^\p{White_Space}+|(?<!\p{White_Space})\p{White_Space}+$/gu;
 
 function text(env: Env, name: string, value: Value | undefined): string {
   if (typeof value !== 'string') throw wrongType(name, 'a string', value);
@@ -256,7 +247,7 @@ function linesOf(env: Env, name: string, value: Value): string[] {
   return value.split(/\r\n|\n|\r/);
 }
 
-/** A phrase that only begins what a longer one says in full does not count beside it. */
+/** A phrase that is the beginning of a longer match does not count. */
 function longestOn(line: string, wanted: readonly string[], begins: boolean): number {
   const forms = formsOf(line);
   let best = -1;

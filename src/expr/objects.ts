@@ -1,5 +1,5 @@
 /** Finds the JSON objects in a text: the whole text, objects in fences, and objects in prose. */
-import { parseJson } from './parse-json.ts';
+import { jsonOr, parseJson } from './parse-json.ts';
 import { sortedText } from './json.ts';
 
 /** The texts of the different objects, in order. Objects with the same content count once. */
@@ -37,11 +37,5 @@ function endOf(text: string, start: number): number {
 }
 
 function isObjectText(text: string): boolean {
-  if (!text.startsWith('{') || !text.endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return text.startsWith('{') && text.endsWith('}') && jsonOr(text, null) !== null;
 }

@@ -81,47 +81,18 @@ function plain(value: Value): string {
   return typeof json === 'string' ? json : JSON.stringify(json);
 }
 
-/** UTF-8 and base64 without the encoders of the host, which pure code does not have. */
+/** UTF-8 and base64 without the encoders of the host, which pure code does not have. The code of a URL is that of UTF-8. */
 export function utf8(text: string): Uint8Array {
-  const out: number[] = [];
-  for (const char of text) {
-    const code = char.codePointAt(0) ?? 0;
-    if (code < 0x80) out.push(code);
-    else if (code < 0x800) out.push(0xc0 | (code >> 6), low(code));
-    else if (code < 0x10000) out.push(0xe0 | (code >> 12), low(code >> 6), low(code));
-    else out.push(0xf0 | (code >> 18), low(code >> 12), low(code >> 6), low(code));
-  }
-  return Uint8Array.from(out);
+  const pieces = encodeURIComponent(text.toWellFormed()).match(/%..|./g) ?? [];
+  return Uint8Array.from(pieces, (piece) => (piece.length > 1 ? Number(`0x${piece.slice(1)}`) : piece.charCodeAt(0)));
 }
 
 export function fromUtf8(data: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < data.length;) {
-    const extra = followers(data[at] ?? 0);
-    text += String.fromCodePoint(codePointAt(data, at, extra));
-    at += extra + 1;
+  try {
+    return decodeURIComponent(Array.from(data, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''));
+  } catch {
+    throw new EvalError('other', 'the bytes are not valid UTF-8');
   }
-  return text;
-}
-
-/** How many bytes follow the first byte of a character. */
-function followers(first: number): number {
-  if (first < 0x80) return 0;
-  if (first < 0xc2 || first > 0xf4) throw invalid();
-  return first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-}
-
-function codePointAt(data: Uint8Array, at: number, extra: number): number {
-  const first = data[at] ?? 0;
-  let code = extra === 0 ? first : first & (0x3f >> extra);
-  for (let i = 1; i <= extra; i++) {
-    const next = data[at + i];
-    if (next === undefined || (next & 0xc0) !== 0x80) throw invalid();
-    code = (code << 6) | (next & 0x3f);
-  }
-  const least = [0, 0x80, 0x800, 0x10000][extra] ?? 0;
-  if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) throw invalid();
-  return code;
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -133,12 +104,4 @@ function base64(data: Uint8Array): string {
     for (let i = 0; i < 4; i++) text += at + i > data.length ? '=' : (ALPHABET[(bits >> (18 - 6 * i)) & 63] ?? '');
   }
   return text;
-}
-
-function low(code: number): number {
-  return 0x80 | (code & 0x3f);
-}
-
-function invalid(): EvalError {
-  return new EvalError('other', 'the bytes are not valid UTF-8');
 }

@@ -10,6 +10,33 @@ export function parseJson(text: string): Json {
   return hasEscapedKey(text) ? withOtherKeys(text) : value;
 }
 
+/**
+ * Parses a text from outside. A number that is too large for JavaScript would become `Infinity`, which the journal cannot store, so the
+ * text is refused.
+ */
+export function checkedJson(text: string): Json {
+  const value = parseJson(text);
+  if (MAYBE_HUGE.test(text) && !isFinite(value)) throw new SyntaxError('a number is too large');
+  return value;
+}
+
+/** An exponent of three digits, or 309 digits. */
+const MAYBE_HUGE = /\d[eE]\+?\d{3}|(?<!\d)\d{309}/;
+
+function isFinite(value: Json): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return value === null || typeof value !== 'object' || Object.values<Json>(value).every(isFinite);
+}
+
+/** The value of a JSON text, or `otherwise` if it is not JSON. */
+export function jsonOr<Otherwise>(text: string, otherwise: Otherwise): Json | Otherwise {
+  try {
+    return checkedJson(text);
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Looks at each text with an escape, from its first backslash. The JSON is valid, so every text ends. */
 function hasEscapedKey(text: string): boolean {
   let end = 0;
@@ -41,7 +68,10 @@ function isKey(text: string, after: number): boolean {
   return text[at] === ':';
 }
 
-/** Each key gets one name, in all its spellings. A name is no number, so the keys of an object keep their order. */
+/**
+ * Each key gets one internal name for all its spellings. The name is never a number, so the keys of an object keep their
+ * order.
+ */
 function withOtherKeys(text: string): Json {
   const names = new Map<string, string>();
   const spellings = new Map<string, string>();

@@ -56,7 +56,8 @@ function read(source: string, whole: { readonly start: number; readonly end: num
   } catch (cause) {
     if (!(cause instanceof ParseError)) throw asEvalError(cause);
     const kind = cause.code === 'limit_exceeded' ? 'limit' : 'other';
-    throw new EvalError(kind, reword(cause), cause.range ?? whole);
+    const range = cause.range ?? whole;
+    throw new EvalError(kind, reword(cause, source.slice(range.start, range.end)), range);
   }
 }
 
@@ -74,44 +75,23 @@ function forbidDepth(ast: Ast): void {
   }
 }
 
-const TOKENS: { readonly [token: string]: string } = {
-  EOF: 'the end',
-  NUMBER: 'a number',
-  STRING: 'a string',
-  BOOLEAN: 'a bool',
-  NULL: '`null`',
+/** Tokens that the parser can expect. */
+const EXPECTED: { readonly [token: string]: string } = {
   IDENTIFIER: 'a name',
-  PLUS: '`+`',
-  MINUS: '`-`',
-  MULTIPLY: '`*`',
-  DIVIDE: '`/`',
-  MODULO: '`%`',
-  EQ: '`==`',
-  NE: '`!=`',
-  LT: '`<`',
-  LE: '`<=`',
-  GT: '`>`',
-  GE: '`>=`',
-  AND: '`&&`',
-  OR: '`||`',
-  NOT: '`!`',
-  IN: '`in`',
   LPAREN: '`(`',
   RPAREN: '`)`',
   LBRACKET: '`[`',
   RBRACKET: '`]`',
   LBRACE: '`{`',
   RBRACE: '`}`',
-  DOT: '`.`',
-  COMMA: '`,`',
   COLON: '`:`',
-  QUESTION: '`?`',
-  BYTES: 'bytes',
 };
 
 /** The library names its tokens; an author wants to see the characters. */
-function reword(error: ParseError): string {
-  const text = error.summary.replace(/\b[A-Z]{2,}\b/g, (token) => TOKENS[token] ?? token);
-  if (text === `Unexpected token: ${TOKENS['EOF']}`) return 'the expression ends too early';
-  return text.replace(/^Unexpected token: (.*)$/, 'unexpected $1').replace(/^[A-Z]/, (first) => first.toLowerCase());
+function reword({ summary }: ParseError, found: string): string {
+  const [, expected] = /^Expected (\w+), got \w+$/.exec(summary) ?? [];
+  const shown = found === '' ? 'the end' : `\`${found}\``;
+  if (expected !== undefined) return `expected ${EXPECTED[expected] ?? expected}, got ${shown}`;
+  if (!summary.startsWith('Unexpected ')) return summary.replace(/^[A-Z]/, (first) => first.toLowerCase());
+  return found === '' ? 'the expression ends too early' : `unexpected ${shown}`;
 }

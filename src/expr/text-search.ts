@@ -27,7 +27,7 @@ export function compileSearch(name: 're' | 'matches', text: Eval, pattern: Ast):
   };
 }
 
-/** Why the pattern cannot be used, or null when it can. */
+/** The reason why the pattern cannot be used; null for a good pattern. */
 export function patternProblem(pattern: string): string | null {
   try {
     compilePattern(pattern);
@@ -89,7 +89,7 @@ function isSmall(text: string, part: string): boolean {
   return text.length * part.length <= HOST_WORK_MAX;
 }
 
-/** Where `part` begins, leftmost first and without overlap. */
+/** The positions of `part`, leftmost first and without overlap. */
 function occurrences(text: string, part: string, max: number): number[] {
   const found: number[] = [];
   const borders = bordersOf(part);

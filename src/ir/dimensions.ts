@@ -7,15 +7,15 @@ interface Row {
   readonly key: string;
   /** The field in reports and certificates. Default: the name of the row. */
   readonly measure?: string;
-  /** Words for one and for many, and for the amount as such if `many` does not do. `many` is by default `one` and an s. */
+  /** Words for one and for many, and for the amount if `many` does not fit. `many` is by default `one` and an s. */
   readonly one: string;
   readonly many?: string;
   readonly label?: string;
-  /** How many units of the journal make one unit of the document: money is counted in millionths of a dollar. */
+  /** The number of journal units in one unit of the document: money is counted in millionths of a dollar. */
   readonly scale?: number;
   /**
-   * When it is charged: `visit`, as a node is entered; `attempt`, as a call is sent, in the amount its effect reserves;
-   * `retry`, as an attempt is repeated; `measured`, in the amount that the answer reports.
+   * The time of the charge. `visit`: a node is entered. `attempt`: a call is sent, in the amount that its effect reserves.
+   * `retry`: an attempt is repeated. `measured`: the answer reports the amount.
    */
   readonly charged: 'visit' | 'attempt' | 'retry' | 'measured';
   /** Calls of this kind charge one per attempt, even if nothing is reserved. */

@@ -31,7 +31,7 @@ export interface Tokens {
   readonly cacheWrite1hTokens?: number;
 }
 
-/** The alias under which a flow keeps the model of agents that name none. */
+/** The alias of the model of agents that name none. */
 export const DEFAULT_MODEL = '';
 
 export function costOf(price: Price | undefined, tokens: Tokens): number {

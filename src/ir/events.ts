@@ -66,7 +66,7 @@ export interface Outcome {
   readonly error: ErrorRecord | null;
 }
 
-/** How a thread ends, or is about to once it has undone its work. */
+/** The end of a thread, or the end that follows once the thread has undone its work. */
 export interface Ending {
   /** The graph node that ended it; absent when it has been undoing since. */
   readonly node?: NodeId;
@@ -190,7 +190,7 @@ interface EventFields {
   'thread.ended': { thread: ThreadId } & Ending;
   'fork.joined': { thread: ThreadId; met: boolean; why: 'met' | 'short' | 'late'; error?: ErrorRecord; to: NodeId };
   'undo.started': { thread: ThreadId } & Ending;
-  /** These effects are undone before the thread repeats its work. A thread of its own undoes them. */
+  /** These effects are undone in a separate thread before the thread repeats its work. */
   'rollback.started': Place & { undoes: readonly EffectKey[] };
   'undo.requested': { thread: ThreadId; key: EffectKey; undoes: EffectKey; tool: string; deadline: Instant };
   'run.repinned': { by: string; modules: { readonly [file: string]: string } };
@@ -279,16 +279,16 @@ export interface Pending {
   readonly node: NodeId;
   readonly kind: EffectKind;
   readonly name: string;
-  /** How many calls of the same name this run had requested before: a script's position follows from it. */
+  /** The number of earlier calls of the same name in this run. A script uses it as its position. */
   ordinal: number;
   attempt: number;
-  /** Attempts that only repeated a request which did not get through. */
+  /** Attempts that only repeated a request that did not reach the provider. */
   transported?: number;
   /** Attempts that asked the model to repair its reply. */
   repaired?: number;
   /** The reply that the current attempt repairs, and the reason why it did not fit. */
   repair?: { readonly reply: Json; readonly problem: string };
-  /** True if the latest attempt did not count as a call of its own. */
+  /** True if the latest attempt did not count as a separate call. */
   uncounted?: boolean;
   /** Attempts that continued a reply, and the reply that the current attempt continues. */
   continued?: number;
@@ -353,6 +353,5 @@ export interface RunState {
   undoFailed: boolean;
   outcome: Outcome | null;
 }
-export type { Question } from './questions.ts';
-export type { Refusal } from './refusal.ts';
+export type { Question, Refusal } from './questions.ts';
 export type { Command, Outbox, Pace, RecentCall, Stuck } from './commands.ts';

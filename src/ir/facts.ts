@@ -24,10 +24,12 @@ export interface Failure {
   readonly retryAfterMs?: number;
   /** Set if the call was not made, and the protection that held it back. It is not tried again on the same target. */
   readonly unsent?: 'breaker' | 'retry_budget';
-  /** Set if the request did not get through: how often it may be repeated where the node declares no retry for it. */
+  /** Set if the request did not reach the provider: how often it is repeated if the node declares no retry for it. */
   readonly transportRetries?: number;
   /** Set if the callee may have charged for the call without saying how much: the reserved amounts count as spent. */
   readonly unmeasured?: true;
+  /** Set if the call took effect and only its result was refused. The call is undone, and not repeated. */
+  readonly ran?: true;
   /** The reply that broke off. The next attempt continues it. */
   readonly partial?: Json;
   /** The most attempts that may continue it. Default: the number of the agent. */
@@ -67,7 +69,7 @@ export type ProtectionNote = TypesOf<{
     to: BreakerStatus;
     cause: BreakerCause | 'cooldown' | 'probe_succeeded';
     trips: number;
-    /** When a call may probe. Null: only an operator closes it. */
+    /** The time from which a call may probe. Null: only an operator closes the breaker. */
     until: Instant | null;
     /** False if the trip is recorded only, because the document declares no fallback for it. */
     enforced: boolean;
@@ -108,7 +110,7 @@ export interface Parent {
   readonly hash: string;
 }
 
-/** A value that an operator puts in the place of the one that a slot holds. */
+/** A new value of a slot, set by an operator. */
 export interface SlotEdit {
   readonly slot: string;
   readonly path: readonly string[];
@@ -120,7 +122,7 @@ export interface AgentEdits {
   readonly [agent: string]: { readonly instructions?: string; readonly model?: string };
 }
 
-/** The place and the code that a run belongs to. A later process must use the same. */
+/** The folder and the code of a run. A later process must use the same. */
 export interface Pins {
   /** Of a forked run: the run whose tokens of personal data it shares. */
   readonly tokensOf?: RunId;

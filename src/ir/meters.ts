@@ -1,5 +1,5 @@
 /** Questions about meters that the compiler, the core and reports share. */
-import type { Dimension } from './dimensions.ts';
+import { shownAmount, type Dimension } from './dimensions.ts';
 import type { FlowBody, Meter, Node, NodeId } from './nodes.ts';
 
 /** The run's own time; undefined if it has no deadline. */
@@ -27,8 +27,15 @@ export function countsVisits({ unit }: Meter): boolean {
   return unit === 'visits' || unit === 'steps';
 }
 
-/** Where a thread goes if the meter has no room at this node. `noted`: the slot `tripped` says which meter and why. */
-export function wayOver(node: Node, meter: Meter): { readonly to: NodeId; readonly noted?: true } {
+/** Says that a meter has no room: `budgets.cost_usd has $0.04 left, and $0.06 is needed`. */
+export function shortfall({ unit, label }: Meter, { left, needs }: { left: number; needs: number }): string {
+  // Money is counted in millionths of a dollar.
+  const amount = (count: number): string => (unit === 'costMicros' ? `$${shownAmount(unit, count)}` : String(count));
+  return `${label} has ${amount(left)} left, and ${amount(needs)} is needed`;
+}
+
+/** The node for a thread if the meter has no room here. `noted`: the slot `tripped` has the meter and the reason. */
+export function overTarget(node: Node, meter: Meter): { readonly to: NodeId; readonly noted?: true } {
   if (meter.unit === 'repeats') return { to: meter.over };
   if (meter.unit === 'turns') return { to: node.onStuck ?? meter.over };
   if (isVelocity(meter)) return { to: node.onVelocity ?? meter.over };

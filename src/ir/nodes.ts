@@ -8,6 +8,7 @@ import type { EffectClass } from './effect-classes.ts';
 import type { Decision, SharedProtections, Tier } from './protections.ts';
 import type { PiiPolicy } from './pii.ts';
 import type { Approvers, AskPurpose, NotifyHook, PeopleDef, ReviewQueueLimits } from './people.ts';
+import type { View } from './view.ts';
 import type { Json } from '../expr/json.ts';
 
 export type NodeId = string;
@@ -119,17 +120,17 @@ interface Label {
 
 interface NodeBase {
   readonly label: Label;
-  /** Slot paths that what the author wrote here reads: one that leads nowhere reads as null, and that is an event. */
+  /** Slot paths that the author's text reads here. A path that leads nowhere reads as null, with an event. */
   readonly expects?: readonly (readonly string[])[];
   /** Visit and repeat meters that this node charges, and the budget meters its effect draws on. */
   readonly charges?: readonly MeterId[];
-  /** Where the thread goes if a budget has no room, instead of the meter's `over`. The slot `tripped` says which and why. */
+  /** The node for a thread if a budget has no room, instead of the meter's `over`. The slot `tripped` has the reason. */
   readonly onBudget?: NodeId;
-  /** Where the thread goes if its visits are used up, instead of the meter's `over`. */
+  /** The node for a thread that has used up its visits, instead of the meter's `over`. */
   readonly onVisits?: NodeId;
-  /** Where the thread goes if agents are stuck, instead of the meter's `over`. */
+  /** The node for a thread whose agents are stuck, instead of the meter's `over`. */
   readonly onStuck?: NodeId;
-  /** Where the thread goes if it spends too fast, instead of the meter's `over`. */
+  /** The node for a thread that spends too fast, instead of the meter's `over`. */
   readonly onVelocity?: NodeId;
   /** Amounts that must be free before this node starts. */
   readonly needs?: Amounts;
@@ -138,7 +139,7 @@ export interface LetNode extends NodeBase {
   readonly op: 'let';
   readonly writes: readonly Write[];
   readonly next: NodeId;
-  /** Where the thread goes if an expression cannot be evaluated, instead of the flow's `fail`. */
+  /** The node for a thread whose expression cannot be evaluated, instead of the flow's `fail`. */
   readonly fail?: NodeId;
   /** Work that is repeated after this node is undone first: nodes with these names, or below one (`sop` has `sop/pay`). */
   readonly undoes?: 'all' | readonly string[];
@@ -157,7 +158,7 @@ export interface DoNode extends NodeBase {
    * The compensation of this effect. Its arguments are fixed before the effect is requested. Without `input` they are the
    * arguments of the effect itself.
    */
-  readonly undo?: { readonly tool: string; readonly input?: Input; readonly timeoutMs: number };
+  readonly undo?: Readonly<{ tool: string; input?: Input; timeoutMs: number; costMicros?: number }>;
   /** The arguments must satisfy this schema before anything is asked for. */
   readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before anything of it is written. */
@@ -179,7 +180,7 @@ export interface DoNode extends NodeBase {
   readonly shared?: SharedProtections;
   readonly next: NodeId;
   readonly failed: readonly Case[];
-  /** Where a failure goes that no case takes. */
+  /** The node after a failure that no case takes. */
   readonly fail: NodeId;
 }
 export type GatherMode = 'first' | 'last' | 'any' | 'merge' | 'concat';
@@ -201,10 +202,10 @@ export interface ForkNode extends NodeBase {
         readonly each: Expr;
         readonly as: string;
         readonly head: NodeId;
-        /** The resource that a branch uses, by the value of `key`, which is an expression over the item. */
+        /** The resource of a branch: the value of `key`, an expression over the item. */
         readonly claims?: { readonly key: Expr; readonly of: { readonly [key: string]: Claim } };
       };
-  /** How many branches run at once; 0 means all of them. */
+  /** The number of branches that run at once; 0 means all of them. */
   readonly widthMax: number;
   readonly need: 'all' | number;
   /** If true, the join fails as soon as it cannot be met any more, and the other branches are dropped. */
@@ -269,9 +270,9 @@ export interface AgentDef {
   readonly maxOutputTokens: number | null;
   readonly temperature: number | null;
   readonly settings?: CallSettings;
-  /** How often a reply that reached a limit of the engine's own choice is continued, if the budget has room. */
+  /** The number of times that a reply is continued after it reached a limit set by the engine, if the budget has room. */
   readonly continuations?: number;
-  /** How many tool calls of one reply run at once. */
+  /** The number of tool calls of one reply that run at once. */
   readonly toolWidth?: number;
 }
 /** Settings of an agent's model calls that are sent only if the author gives them. */
@@ -305,17 +306,17 @@ export interface ToolDef {
   readonly rate?: { readonly calls: number; readonly perMs: number };
   /** Calls of one reply that use the same resource run one after another; reads of it run at once. */
   readonly resource?: string;
-  /** How long its results hold, for memory. 0: for the run only. */
+  /** The time for which its results are valid in memory. 0: for the run only. */
   readonly tenureMs?: number;
 }
 
-/** The consequence of a refusal: the agent is told, a person is asked, or the run fails. */
+/** The consequence of a refusal: the agent gets the reason, a person is asked, or the run fails. */
 export type Consequence = 'tell' | 'ask' | 'fail';
-/** The limits of what an agent may see, decide, call, write and spend. Part of the flow, so a run keeps its boundary. */
+/** The limits of an agent: what it may see, decide, call, write and spend. Part of the flow, so a run keeps its boundary. */
 export interface BoundaryDef {
   readonly version: string;
   readonly profile: string | null;
-  /** Patterns of what may be read from; null for all that is granted. */
+  /** Patterns of readable sources; null for all granted sources. */
   readonly observations: readonly string[] | null;
   readonly stateWrites: readonly string[] | null;
   readonly decisions: readonly string[];
@@ -340,7 +341,7 @@ export interface FlowBody {
   readonly id: string;
   readonly notation: string;
   readonly entry: NodeId;
-  /** Where a let, a pick or a fork goes whose expression cannot be evaluated. */
+  /** The node after a let, a pick or a fork whose expression cannot be evaluated. */
   readonly fail: NodeId;
   readonly nodes: { readonly [id: NodeId]: Node };
   readonly meters: { readonly [id: MeterId]: Meter };
@@ -351,11 +352,11 @@ export interface FlowBody {
   readonly clock?: MeterId;
   /** The least that any path from a node to a terminal still needs, where a budget limits that dimension. */
   readonly least: { readonly [id: NodeId]: Amounts };
-  /** Cedar policies by id. Where there are any, what none of them permits is denied. */
+  /** Cedar policies by id. If there are any, a call needs a policy that permits it. */
   readonly policies?: { readonly [id: string]: string };
   /** The autonomy boundary of every agent that proposes calls, by agent. */
   readonly boundaries?: { readonly [agent: string]: BoundaryDef };
-  /** How personal data is protected; absent if it is not. */
+  /** The protection of personal data. Absent in a document without `pii`. */
   readonly pii?: PiiPolicy;
   /** The people who answer questions, by id. If absent, any name is accepted as the name of the person who answers. */
   readonly people?: PeopleDef;
@@ -367,27 +368,6 @@ export interface FlowBody {
   /** Protections whose state all runs of a store share. */
   readonly shared?: SharedProtections;
   readonly view?: View;
-}
-/** Data for reports and stores; the core does not read it. */
-export interface View {
-  /** Reports list the result of each step. */
-  readonly stepResults?: boolean;
-  /** The kind of state that a slot holds, in notations that separate them. */
-  readonly stores?: { readonly [slot: string]: 'scratchpad' | 'task' | 'observations' };
-  /** US dollars that a report adds per call or answered question without a price of its own. */
-  readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
-  /** The slots of the main line with the refused answer, the marked statements and the reason of a partial success. */
-  readonly judgement?: { readonly rejected?: string; readonly violations?: string; readonly reason?: string };
-  /** Number of ended runs of this notation that are kept; all of them if absent. */
-  readonly keepEnded?: number;
-  readonly retain?: Retention;
-}
-/** When ended runs of a flow are removed: by number for each tenant, by the days since their end, or both. */
-export interface Retention {
-  readonly runs?: number;
-  readonly days?: number;
-  /** The folder that each run is exported to before it is removed. */
-  readonly export?: string;
 }
 /**
  * A compiled flow: the graph that the engine runs, with its hash.

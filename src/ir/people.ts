@@ -14,7 +14,7 @@ export interface Approvers {
   readonly people: readonly string[];
   /** The roles that the document names; for people who read the question. */
   readonly roles?: readonly string[];
-  /** How many different people must agree on a choice of `counted`. */
+  /** The number of different people who must agree on a choice of `counted`. */
   readonly quorum: number;
   /** The choices that need the quorum. Any other takes effect with one answer. */
   readonly counted: readonly string[];
@@ -36,13 +36,13 @@ export type AskPurpose =
   | 'escalation'
   | 'missing_information';
 
-/** How the person who answered was identified. */
+/** The proof of the person who answered. */
 export interface Proof {
   /** `key`: a signature. `os_user`: the user of the process. `script`: a script stood in for the person. */
   readonly via: 'key' | 'os_user' | 'script';
   /** Ed25519 over the answer, in base64url. */
   readonly signature?: string;
-  /** When it was signed. */
+  /** The time of the signature. */
   readonly at?: number;
 }
 
@@ -56,7 +56,7 @@ export interface Vote {
   readonly data: string;
 }
 
-/** Where a question is announced. */
+/** The hooks that announce a question. */
 export type NotifyHook =
   | {
       readonly webhook: string;
@@ -80,7 +80,7 @@ export type ReviewNote =
       /** The address or the program. */
       readonly to: string;
       readonly attempts: number;
-      /** Why it failed; absent if it succeeded. */
+      /** The reason of the failure; absent if it succeeded. */
       readonly problem?: string;
     }
   /** More questions wait than the limits allow, or they wait for longer. */
@@ -89,6 +89,6 @@ export type ReviewNote =
       readonly key: string;
       /** Runs of the database that wait for people, this one included. */
       readonly open: number;
-      /** How long the oldest of them has waited. */
+      /** The waiting time of the oldest of them. */
       readonly ageMs: number;
     };

@@ -26,8 +26,8 @@ export type AnswerRefusal =
   | 'not-a-choice'
   | 'bad-answer';
 
-export type AnswerEvent = TypesOf<{
-  /** An answer that counts towards a quorum which is not complete yet. The question stays open. */
+type AnswerEvent = TypesOf<{
+  /** An answer that counts towards an incomplete quorum. The question stays open. */
   'answer.counted': { key: EffectKey; answer: Omit<Answer, 'payload' | 'unproven'>; missing: number };
   /** An answer that the person may not give, or that does not fit the question. The question stays open. */
   'answer.refused': { key: EffectKey; answer: Omit<Answer, 'text'>; reason: AnswerRefusal };
@@ -36,3 +36,20 @@ export type AnswerEvent = TypesOf<{
 }>;
 
 export type QuestionEvent = AnswerEvent | ReviewNote;
+
+type RefusalReason =
+  | 'run-not-found'
+  | 'run-exists'
+  | 'run-ended'
+  | 'not-pending'
+  | 'approval-closed'
+  | AnswerRefusal
+  | 'signal-not-awaited'
+  | 'nothing-due';
+/** Why a fact was not admitted: a word that callers can go by, and a sentence for people. */
+export interface Refusal {
+  readonly refused: RefusalReason;
+  readonly message: string;
+  /** Events that record the refusal. */
+  readonly events?: readonly AnswerEvent[];
+}

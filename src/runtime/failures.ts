@@ -11,6 +11,8 @@ export class PerformError extends Error {
   readonly class: FailureClass;
   readonly type: string;
   readonly retryAfterMs: number | undefined;
+  /** The call took effect, and only its result is refused. It is undone if the run fails, and not repeated. */
+  readonly ran: true | undefined;
 
   constructor(failure: Failure) {
     requireFailure(failure);
@@ -19,6 +21,7 @@ export class PerformError extends Error {
     this.class = failure.class;
     this.type = failure.type;
     this.retryAfterMs = failure.retryAfterMs;
+    this.ran = failure.ran;
   }
 }
 
@@ -41,8 +44,14 @@ export function reasonOf(error: unknown): string {
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof PerformError) {
-    const { class: kind, type, message, retryAfterMs } = error;
-    return { class: kind, type, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    const { class: kind, type, message, retryAfterMs, ran } = error;
+    return {
+      class: kind,
+      type,
+      message,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(ran === undefined ? {} : { ran }),
+    };
   }
   if (!(error instanceof Error)) return { class: 'fatal', type: 'Error', message: String(error) };
   const isTimeout = error.name === 'TimeoutError' || error.name === 'AbortError';

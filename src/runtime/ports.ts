@@ -150,9 +150,7 @@ export interface Roster {
   deleteMail(ids: readonly number[]): Promise<void>;
   list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
   find(run: RunId): Promise<RunEntry | null>;
-  /** Removes the oldest ended runs of a notation until `keep` runs are left. Returns the removed ones. */
-  retain(notation: string, keep: number): Promise<readonly RunId[]>;
-  /** Ended runs of a flow and a tenant that are above the number, oldest first, or ended before the instant. */
+  /** Ended runs of a scope that are above the number, oldest first, or ended before the instant. */
   expired(of: RunScope, rule: { readonly runs?: number; readonly endedBefore?: Instant }): Promise<readonly RunId[]>;
   /** Removes runs that have ended. Returns the removed ones. `files` names the exports of runs. */
   remove(runs: readonly RunId[], files?: ReadonlyMap<RunId, string>): Promise<readonly RunId[]>;
@@ -162,11 +160,8 @@ export interface Roster {
   tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
 }
 
-/** The runs of one flow for one tenant. Null: the runs without a tenant. */
-export interface RunScope {
-  readonly flow: string;
-  readonly tenant: string | null;
-}
+/** The runs of one notation, or of one flow for one tenant. Null: the runs without a tenant. */
+export type RunScope = { readonly notation: string } | { readonly flow: string; readonly tenant: string | null };
 
 /** The trace of a removed run. Its id cannot be used again. */
 export interface Tombstone {
@@ -245,7 +240,6 @@ export interface Clock {
   busy?(): () => void;
 }
 
-/** A command with everything that its performer may need. */
 /** The kind of streamed text: the reply itself, its reasoning, or the arguments of a tool call. */
 export type StreamedPart = 'text' | 'reasoning' | 'arguments';
 
@@ -259,7 +253,7 @@ export interface Call {
   readonly flow: CompiledFlow;
   /** SHA-256 over store, run, step, visit and inputs: the same for every attempt, different for every run and store. */
   readonly idempotencyKey: string;
-  /** The place and the code that the run belongs to. */
+  /** The folder and the code of the run. */
   readonly pins?: Pins | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;

@@ -16,7 +16,7 @@ export interface WorkerLease<Id> {
   readonly process: string | null;
 }
 
-/** Workers that are gone are kept for this long, so that a process that was suspended still finds out that it is fenced. */
+/** The time for which ended workers are kept, so that a suspended process learns that it lost its lease. */
 export const KEEP_GONE_WORKERS_MS = 7 * 24 * 3600 * 1000;
 
 /** A lease that ended can be renewed as long as no other worker has taken a run from it. */
@@ -32,7 +32,7 @@ export interface ClaimPlan<Id> {
   readonly gone: readonly Id[];
 }
 
-/** Null when the worker may not claim anything: it has no lease, or its lease has ended. */
+/** Null if the worker may not claim runs: it has no lease, or its lease has ended. */
 export function planClaim<Id>(leases: readonly WorkerLease<Id>[], claimant: Id, now: Instant): ClaimPlan<Id> | null {
   const own = leases.find(({ id }) => id === claimant);
   if (own === undefined || own.fenced || own.until <= now) return null;

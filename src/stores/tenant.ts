@@ -48,7 +48,11 @@ function ownerName({ tenant }: RunEntry): string {
 /** Names are part of keys and of messages. */
 function checkTenant(tenant: string): void {
   if (tenant === '' || tenant.length > 200 || /[\p{Cc}\p{Cf}]/u.test(tenant))
-    throw new SluiceError('bad-start', 'the name of a tenant is empty, too long, or has control characters');
+    throw new SluiceError(
+      'bad-start',
+      'the name of a tenant is empty, too long, or has control characters',
+      'Use 1 to 200 visible characters.',
+    );
 }
 
 type IsMine = (run: RunId) => Promise<boolean>;
@@ -63,7 +67,11 @@ function journalOf(journal: Journal, tenant: string, isMine: IsMine): Journal {
       for (const append of appends) refuseForeign(append, tenant);
       const others = await foreignRuns(appends, isMine);
       if (others.length === 0) return journal.commit(worker, appends);
-      throw new SluiceError('wrong-tenant', `run \`${others[0]}\` belongs to another tenant`);
+      throw new SluiceError(
+        'wrong-tenant',
+        `run \`${others[0]}\` belongs to another tenant`,
+        'Use the engine of that tenant.',
+      );
     },
   };
 }
@@ -109,11 +117,11 @@ function rosterOf(roster: Roster, tenant: string, isMine: IsMine): Roster {
       return claimed;
     },
     post: async (run, fact) => {
-      if (!(await isMine(run))) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+      if (!(await isMine(run)))
+        throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
       return roster.post(run, fact);
     },
-    retain: async () => [],
-    expired: async (of, rule) => (of.tenant === tenant ? roster.expired(of, rule) : []),
+    expired: async (of, rule) => ('flow' in of && of.tenant === tenant ? roster.expired(of, rule) : []),
     remove: async (runs, files) => roster.remove(await onlyMine(runs), files),
     removed: async (run) => {
       const tombstone = await roster.removed(run);

@@ -1,43 +1,52 @@
 /** The world of an engine whose data lies beside its journal: personal data, attachments and memory. */
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { OpenVault } from '../effects/pii/pipeline.ts';
-import { createVault, type TakeNumber } from '../effects/pii/vault.ts';
+import { createVault, type TakeNumber, type Vault } from '../effects/pii/vault.ts';
 import { createWorld, type World, type WorldOptions } from '../effects/world.ts';
-import { present } from '../expr/present.ts';
 import type { AttachmentStore, PiiStore, Store } from '../runtime/ports.ts';
 import { openStore } from '../stores/open-store.ts';
 import { piiKey } from '../stores/pii-key.ts';
 import { attachmentsBeside } from '../stores/sqlite/attachment-store.ts';
+import { IN_MEMORY } from '../stores/sqlite/database.ts';
 import { memoryBeside } from '../stores/sqlite/memory-store.ts';
 import { openPiiStore, piiFileOf } from '../stores/sqlite/pii-store.ts';
 
-/** Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. */
+/**
+ * Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. Without a
+ * file, they last as long as the process.
+ */
 export function worldBeside(
   file: string | undefined,
   options: WorldOptions & { readonly onNotice?: (message: string) => void },
-): { readonly world: World; readonly attachments: AttachmentStore | undefined; close(): Promise<void> } {
-  const vault = file === undefined || options.vault !== undefined ? undefined : vaultBeside(file, options.onNotice);
-  const attachments = file === undefined || options.attachments !== undefined ? undefined : attachmentsBeside(file);
-  const memory = file === undefined || options.toolOptions?.memory !== undefined ? undefined : memoryBeside(file);
-  const world = createWorld({
-    ...options,
-    ...present({ vault, attachments }),
-    ...(memory === undefined ? {} : { toolOptions: { ...options.toolOptions, memory } }),
-  });
+): { readonly world: World; readonly attachments: AttachmentStore; close(): Promise<void> } {
+  const {
+    attachments = attachmentsBeside(file ?? IN_MEMORY),
+    toolOptions: { memory = memoryBeside(file ?? IN_MEMORY) } = {},
+  } = options;
+  const vault = options.vault ?? (file === undefined ? vaultInProcess() : vaultBeside(file, options.onNotice));
+  const world = createWorld(options, { vault, attachments, memory });
   const close = async (): Promise<void> => {
     await world.close();
-    await vault?.close();
-    attachments?.close();
-    await memory?.close();
+    if (options.vault === undefined) await (vault as ClosingVault).close();
+    if (options.attachments === undefined) attachments.close();
+    if (options.toolOptions?.memory === undefined) await memory.close?.();
   };
-  return { world, attachments: options.attachments ?? attachments, close };
+  return { world, attachments, close };
+}
+
+type ClosingVault = OpenVault & { close(): Promise<void> };
+
+/** The values and their key last as long as the process. */
+export function vaultInProcess(): ClosingVault {
+  let store: PiiStore | null = null;
+  let vault: Vault | null = null;
+  const open: OpenVault = () => (vault ??= createVault((store = openPiiStore(IN_MEMORY)), randomBytes(32)));
+  return Object.assign(open, { close: async () => store?.close() });
 }
 
 /** The file and the key are made when a run first needs them. */
-export function vaultBeside(
-  journal: string,
-  onNotice?: (message: string) => void,
-): OpenVault & { close(): Promise<void> } {
+export function vaultBeside(journal: string, onNotice?: (message: string) => void): ClosingVault {
   let store: PiiStore | null = null;
   let database: Store | null = null;
   const takeNumber: TakeNumber = async (run, type, last) => {

@@ -42,7 +42,7 @@ test('`http.get` calls the hosts that were named, and no other', async () => {
 });
 
 test.each([
-  ['memory', 'takes a size such as `512M` or `none`, not ``'],
+  ['memory', '`--shell-limit memory` takes a size or `none`, not an empty value'],
   ['memory=lots', 'not `lots`'],
   ['cpu=2G', '`--shell-limit cpu` takes a whole number'],
   ['cpu=0', 'not `0`'],

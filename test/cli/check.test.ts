@@ -42,6 +42,16 @@ interface CheckJson {
   readonly bounds: { readonly [measure: string]: { least: number; most: number | null } } | null;
 }
 
+test('a misspelt provider is one mistake', async () => {
+  const document = `models: { fast: { provider: opnai, model: x } }
+agents: [{ id: bot, model: fast }]
+steps: [{ name: a, agent: bot }]
+`;
+  const cwd = folder({ 'steps.yaml': document });
+  const report = json(await sluice(['check', 'steps.yaml', '--json'], { cwd })) as CheckJson;
+  expect(report.diagnostics.map(({ code }) => code)).toEqual(['unknown-provider']);
+});
+
 test('five different mistakes are all reported at once, each with its line and column', async () => {
   const cwd = folder({ 'five.flow.yaml': FIVE });
   const ran = await sluice(['check', 'five.flow.yaml', '--json'], { cwd });

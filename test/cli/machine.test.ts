@@ -24,7 +24,7 @@ test('doctor says what is there and never what a key is', async () => {
   expect(found.get('provider openai')).toBe('ok');
   expect(found.get('provider groq')).toBe('missing');
   expect([...found.keys()]).toEqual(
-    expect.arrayContaining(['sqlite', 'database folder', 'free disk', 'clock', 'bubblewrap', 'chromium']),
+    expect.arrayContaining(['sqlite', 'database folder', 'free disk', 'clock', 'bubblewrap']),
   );
 });
 

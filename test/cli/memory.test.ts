@@ -124,9 +124,9 @@ describe('operators', () => {
     expect([ran.status, ran.stderr]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('without a database nothing is remembered', async () => {
+  test('without a database there is no memory', async () => {
     const { status, stderr } = await sluice(['memory', 'list'], { cwd: folder() });
-    expect([status, stderr]).toEqual([1, expect.stringContaining('nothing is remembered')]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('error[memory-not-found]: there is no memory')]);
   });
 });
 

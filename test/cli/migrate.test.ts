@@ -29,6 +29,7 @@ describe('sluice migrate', () => {
     const [question] = report(moved).waiting;
     const old = await run(cwd, 'answer', (question?.id ?? '').replace('letter-2', 'letter'), 'approve', '--as', 'ann');
     expect([old.status, old.stderr]).toEqual([1, expect.stringContaining(`asks \`${question?.id}\` instead`)]);
+    expect(old.stderr).toContain(`= help: Answer \`${question?.id}\`.`);
     const answered = report(
       await run(cwd, 'answer', question?.id ?? '', 'approve', '--as', 'ann', '--json', ...SCRIPT),
     );
@@ -41,6 +42,7 @@ describe('sluice migrate', () => {
       state: 'cancelled',
       movedTo: 'letter-2',
     });
+    expect((await run(cwd, 'show', 'letter')).stdout).toMatch(/^moved to +letter-2$/m);
     expect((await run(cwd, 'audit', 'verify')).status).toBe(0);
     for (const id of ['letter', 'letter-2']) expect((await run(cwd, 'replay', id)).status).toBe(0);
     expect((await run(cwd, 'trace', 'letter-2', '--events')).stdout).toContain('olga');

@@ -74,7 +74,7 @@ test.each(NOWHERE)('a folder for exports or keys in %s is refused, and the comma
 });
 
 describe('the database', () => {
-  test.each(['', ':memory:', 'file:runs.db'])('%j is not the path of a file', async (db) => {
+  test.each(['', ':memory:', 'file:runs.db', 'postgres://host/runs'])('%j is not the path of a file', async (db) => {
     const cwd = folder(FILES);
     for (const args of [RUN, ['runs']]) {
       const ran = await sluice([...args, '--db', db], { cwd });

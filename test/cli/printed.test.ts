@@ -10,7 +10,11 @@ import { printedIn, wordsOf } from './page.ts';
 const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
 describe('pages', () => {
-  test.each(['docs/guide/bounded-agent.md', 'docs/guide/memory.md', 'docs/dialects/loop.md'])(
+  test.each([
+    'docs/guide/bounded-agent.md',
+    'docs/guide/memory.md',
+    ...['README', 'flow', 'workflow', 'team', 'staged', 'loop'].map((page) => `docs/dialects/${page}.md`),
+  ])(
     '%s',
     async (page) => {
       const { files, commands } = printedIn(readFileSync(join(root, page), 'utf8'));

@@ -116,6 +116,14 @@ describe('sluice quotas', () => {
     expect(json(own)).toMatchObject({ quotas: [{ tenant: 'globex' }], acts: [] });
     const changed = await sluice(['quotas', 'set', 'globex', '--runs', '9', '--tenant', 'globex'], { cwd });
     expect([changed.status, changed.stderr]).toEqual([1, expect.stringContaining('wrong-tenant')]);
+    for (const shared of [
+      ['backup', 'copy.db'],
+      ['breakers', 'open', 'bot@openai/gpt-6'],
+      ['audit', 'acts'],
+    ]) {
+      const refused = await sluice([...shared, '--tenant', 'globex'], { cwd });
+      expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('wrong-tenant')]);
+    }
     expect((await sluice(['quotas', 'remove', '*'], { cwd })).status).toBe(0);
     expect((await sluice(['run', 'f.yaml', '--tenant', 'globex', '--script', 'fast.yaml'], { cwd })).status).toBe(0);
   });

@@ -66,3 +66,20 @@ test('a false statement is printed beside the answer, once', async () => {
   expect(`${done.stdout}${done.stderr}`).toContain('PARTIAL_SUCCESS');
   expect(lines).not.toContain(violation.replace('violation: ', 'partial: '));
 });
+
+test('an approval node approves the call that it leads to', async () => {
+  const cwd = folder();
+  const gate = `{ id: gate, type: approval, message: "Pay?", routes: [{ when: "approvals.gate == 'approve'", to: pay }] }`;
+  writeFileSync(
+    join(cwd, 'pay.yaml'),
+    `
+tools: { pay.out: { effect: financial, input: { type: object }, module: './pay.mjs#pay' } }
+flow: { id: pay, entry: gate, nodes: [${gate}, { id: pay, type: tool, tool: pay.out, params: {} }] }
+`,
+  );
+  writeFileSync(join(cwd, 'pay.mjs'), 'export const pay = () => ({ paid: true });');
+  const waiting = report(await sluice(['run', 'pay.yaml', '--json'], { cwd }));
+  const [question] = waiting['waiting'] as readonly { readonly id: string }[];
+  const done = await sluice(['answer', question?.id ?? '', 'approve', '--as', 'anna', '--json'], { cwd });
+  expect(report(done)).toMatchObject({ code: 'SUCCESS', receipts: [{ tool: 'pay.out', approvedBy: 'anna' }] });
+});

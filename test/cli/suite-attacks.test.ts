@@ -94,6 +94,22 @@ describe('a suite that checks nothing', () => {
     expect(diagnostics).toMatchObject([{ message: expect.stringContaining(message) as string, line: 3 }]);
   });
 
+  test('a question that the flow does not ask', async () => {
+    const suite = (flow: string, script: string, asks: string) =>
+      evaluate({
+        'asks.flow.yaml': flow,
+        'a.suite.yaml': `flow: ./asks.flow.yaml\ncases:\n  - { name: one, script: ${script}, expect: { asks: [${asks}] } }\n`,
+      });
+    const gate = 'flow: { id: f, entry: gate, nodes: [{ id: gate, type: approval, message: Go? }] }';
+    expect(await suite(gate, '{ approvals: { gate: approve } }', 'gate')).toMatchObject({ status: 0 });
+    const { status, stdout } = await suite(gate, '{ approvals: { gate: approve } }', 'gat');
+    expect([status, stdout]).toEqual([1, expect.stringContaining('flow `f` has no question `gat`')]);
+    const clerk = 'tools: { pay: {} }\nagents: [{ id: clerk, tools: [pay] }]\nloop: { agent: clerk }';
+    const calls =
+      '{ agents: { clerk: [{ tools: [{ name: pay }] }, Paid.] }, tools: { pay: { result: 1 } }, approvals: { pay: approve } }';
+    for (const asks of ['pay', 'clerk']) expect(await suite(clerk, calls, asks)).toMatchObject({ status: 0 });
+  });
+
   test('a node under another name than the path has', async () => {
     const { status, stdout } = await evaluate({ 'a.suite.yaml': suiteOf(PAYS, '{ never: { nodes: [sub/work] } }') });
     expect([status, stdout]).toEqual([1, expect.stringContaining('has no node `sub/work`')]);

@@ -22,8 +22,16 @@ test('an unknown option suggests the one that was meant, also among those of all
 
 test.each([
   [['run'], 'missing required argument'],
+  [['run'], 'run [options] <file>`.'],
   [['show', 'a', 'b'], 'too many arguments'],
-  [['graph', 'x.yaml', '--format', 'png'], 'Allowed choices are mermaid, dot, svg, json'],
+  [['fork', 'r'], '`--at <seq>` is missing'],
+  [['fork', 'r'], 'fork [options] <run> --at <seq>`.'],
+  [['fork', 'r', '--at', '1', '--answer', 'gate'], 'Write it as --answer gate=approve'],
+  [['--db'], '`--db <path>` needs a value'],
+  [['memory', 'lsit'], 'Did you mean `list`?'],
+  [['memory', 'zzz'], 'sluice memory --help` lists the commands'],
+  [['help', 'zzz'], 'unknown command `zzz`'],
+  [['graph', 'x.yaml', '--format', 'png'], 'Choose one of mermaid, dot, svg, json.'],
   [['check', 'x.yaml', '--max-cost', 'much'], '`--max-cost` takes a number'],
   [['check', 'x.yaml', '--max-cost', '0x10'], '`--max-cost` takes a number'],
   [['simulate', 'x.yaml', '--runs', '2000000'], '`--runs` takes a number of at most 1000000, not `2000000`'],
@@ -39,6 +47,31 @@ test.each([
   expect(ran.status).toBe(2);
   expect(ran.stderr).toContain(words);
   expect(ran.stderr).not.toMatch(/^\s+at /m);
+});
+
+test('a comma too many in `--input` is named', async () => {
+  const flow = 'flow: { id: f, entry: t, nodes: [{ id: t, type: terminal }] }\n';
+  const cwd = folder({ 'w.yaml': flow, 'in.json': '{"a": [1,]}' });
+  for (const [input, place] of [
+    ['{"a": ",}", "b": 1,}', '--input:1:19'],
+    ['@in.json', 'in.json:1:9'],
+  ] as const) {
+    const { stderr } = await sluice(['run', 'w.yaml', '--input', input], { cwd });
+    expect(stderr).toContain(`is not valid JSON: a comma too many\n --> ${place}\n`);
+    expect(stderr).toContain('= help: Remove the comma.');
+  }
+});
+
+test('a cancelled run without a reason says so, and is explained by the cancellation', async () => {
+  const flow =
+    'flow: { id: f, entry: gate, nodes: [{ id: gate, type: approval, message: "Go?", routes: [{ to: end }] }] }\n';
+  const cwd = folder({ 'f.yaml': flow });
+  await sluice(['run', 'f.yaml', '--run', 'r'], { cwd });
+  const cancelled = await sluice(['cancel', 'r', '--as', 'kim'], { cwd });
+  expect(cancelled.stderr).toContain('the question is closed: the run was stopped\n');
+  expect(cancelled.stderr).toContain('trouble  cancelled by kim: no reason given\n');
+  const { stdout } = await sluice(['explain', 'r'], { cwd });
+  expect(stdout).toContain('terminated with USER_CANCEL because kim cancelled it (no reason given).');
 });
 
 test('without a command the help is shown, and the status says that something is missing', async () => {

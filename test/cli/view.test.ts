@@ -7,7 +7,6 @@ import { cut, framed, oneLine, shellWord, table, widthOf, wrap, wrapSentences } 
 import { frameOf } from '../../src/surfaces/cli/view/frame.ts';
 import { lineOf } from '../../src/surfaces/cli/view/notices.ts';
 import { createProgress } from '../../src/surfaces/cli/view/progress.ts';
-import { createSpending } from '../../src/surfaces/cli/view/spending.ts';
 
 const retry = { max: 1, baseMs: 0, capMs: 0, on: ['transient'] } as const;
 const model = (name: string, next: string): Node => ({
@@ -95,12 +94,8 @@ test.each([
   [20, 4],
 ])('a frame fits a terminal of %i columns and %i rows', (columns, rows) => {
   const progress = createProgress(FLOW);
-  const spending = createSpending(FLOW);
-  for (const event of EVENTS) {
-    progress.take(event);
-    spending.take(event);
-  }
-  const scene = { run: 'r_1234567890', flow: FLOW, progress, spending, elapsedMs: 4200, tick: 3, last: false };
+  for (const event of EVENTS) progress.take(event);
+  const scene = { run: 'r_1234567890', flow: FLOW, progress, elapsedMs: 4200, tick: 3, last: false };
   const lines = frameOf(scene, { columns, rows }, picocolors.createColors(true));
   for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
   expect(lines.length).toBeLessThan(rows);
@@ -117,7 +112,6 @@ test('streamed text wraps at the width of the terminal, below its step', () => {
     run: 'r_1',
     flow: FLOW,
     progress,
-    spending: createSpending(FLOW),
     elapsedMs: 1,
     tick: 1,
     last: false,

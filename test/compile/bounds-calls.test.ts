@@ -107,3 +107,13 @@ flow:
   expect({ sideEffects, toolCalls, retries }).toEqual({ sideEffects: 1, toolCalls: 1, retries: 0 });
   expect([bounds?.flow.sideEffects.most, bounds?.flow.retries.most]).toEqual([2, 1]);
 });
+
+test('a failure of a model and of its fallback is among the ends', () => {
+  const { bounds } = compileText(`
+models:
+  big: { provider: openai, model: big, fallback: [small] }
+  small: { provider: openai, model: small }
+agents: [{ id: bot, model: big }]
+flow: { id: demo, entry: ask, nodes: [{ id: ask, type: agent, agent: bot }] }`);
+  expect(bounds?.codes).toContain('REPEATED_FAILURE');
+});

@@ -38,6 +38,18 @@ test('a fork that is entered again from its own branch goes on after each join',
   expect(boundsOf(graphOf(body)).bounds.flow.modelCalls.most).toBe(2);
 });
 
+test('a budget for all tokens limits input and output, and budgets for both limit the sum', () => {
+  const most = (budgets: string): unknown[] => {
+    const flow = 'flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }';
+    const { bounds } = compileText(`agents: [{ id: bot, max_output_tokens: 900 }]\nbudgets: ${budgets}\n${flow}`);
+    return [bounds?.flow.inputTokens.most, bounds?.flow.outputTokens.most, bounds?.flow.tokens.most];
+  };
+  expect(most('{ tokens: 1500 }')).toEqual([1500, 900, 1500]);
+  expect(most('{ tokens: 500 }')).toEqual([500, 500, 500]);
+  expect(most('{ input_tokens: 2000 }')).toEqual([2000, 900, 2900]);
+  expect(most('{ output_tokens: 600 }')).toEqual([null, 600, null]);
+});
+
 describe('the certificate against every way through random small flows', () => {
   test(`holds for all of them, and is exact without forks and for nine in ten with forks (seed ${seed})`, () => {
     let [exact, forked, forkedExact] = [0, 0, 0];

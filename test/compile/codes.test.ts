@@ -2,15 +2,35 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DIAGNOSTIC_CODES } from '../../src/compile/diagnose/codes.ts';
+import { errorPages } from '../../scripts/error-pages.ts';
+import { codeFiles } from '../tidy/tree.ts';
 import { compile } from '../../src/index.ts';
 import { ERROR_CODES } from '../../src/runtime/errors.ts';
-import { readScript } from '../../src/surfaces/cli/script.ts';
+import { readScript } from '../../src/surfaces/script.ts';
 
 const folder = new URL('../../docs/errors/', import.meta.url);
 const page = (code: string) => readFileSync(new URL(`${code}.md`, folder), 'utf8');
 const codes: readonly string[] = [...DIAGNOSTIC_CODES, ...ERROR_CODES];
 /** The title and the meaning, which a page begins with. */
 const opening = (code: string) => /^# (\S+)\n\n\*\*(.+?)\.\*\* (.+)\n/.exec(page(code)) ?? [];
+
+/** The message of an error that no example of YAML gives, with its help line. */
+const messageOf = (code: string) =>
+  /```yaml/.test(page(code)) ? null : (/```text\nerror\[[\w-]+\]: ([\s\S]+?)\n```/.exec(page(code))?.[1] ?? null);
+/** The words of the message and its help line without names, numbers, codes, and the reason after a colon. */
+const wordsOf = (message: string) =>
+  message
+    .split('\n')
+    .flatMap((line) =>
+      line
+        .replace(/^ {2}= help: /, '')
+        .replace(/: .*/, '')
+        .split(/`[^`]*`|\$?\d[\d.]*|\b[A-Z_]{4,}\b/),
+    )
+    .flatMap((each) => (each.trim().length < 13 ? [] : [each.trim()]));
+const SOURCE = codeFiles('src')
+  .map(({ text }) => text)
+  .join('\n');
 
 const examples = codes.flatMap((code) =>
   [...page(code).matchAll(/```yaml\n([\s\S]+?)```/g)].map(([, text = '']) => [code, text] as const),
@@ -33,6 +53,18 @@ describe('the pages of errors', () => {
     expect(opening(code)[1]).toBe(code);
     expect(text).toMatch(/## Example\n\n```\w+\n[\s\S]+?\n```\n\n## How to mend it\n\n\S/);
   });
+
+  test.each(Object.entries(errorPages()))('%s has the message that its example gives', (file, text) => {
+    expect(page(file.replace(/\.md$/, ''))).toBe(text);
+  });
+
+  test.each(codes.filter((code) => messageOf(code) !== null))(
+    '%s: the words of the message are in the source',
+    (code) => {
+      const words = wordsOf(messageOf(code) ?? '').filter((each) => !SOURCE.includes(each));
+      expect(words).toEqual([]);
+    },
+  );
 
   test('the index lists every page with its meaning', () => {
     const index = page('README');

@@ -3,7 +3,8 @@ import { isDiagnosticCode } from '../../src/compile/diagnose/codes.ts';
 import { NOTATIONS } from '../../src/compile/notations/registry.ts';
 import { readDocument } from '../../src/compile/document/document.ts';
 import { plain } from '../../src/compile/source/located.ts';
-import { renderDiagnostic } from '../../src/compile/diagnose/render.ts';
+import picocolors from 'picocolors';
+import { renderDiagnostic } from '../../src/surfaces/cli/diagnostics.ts';
 import { locate, parseSource } from '../../src/compile/source/source.ts';
 
 const DOCUMENTS = 1_000;
@@ -130,7 +131,7 @@ function check(text: string | null, parsed: ReturnType<typeof parseSource>, labe
   if (parsed.doc === null && found.length === 0) throw new Error(`${label}: refused without a reason`);
   for (const each of found) {
     expect(isDiagnosticCode(each.code) && each.line >= 1 && each.column >= 1 && each.message !== '', label).toBe(true);
-    renderDiagnostic(each, text ?? undefined);
+    renderDiagnostic(each, text ?? undefined, picocolors.createColors(false));
   }
 }
 

@@ -15,6 +15,9 @@ test.each([
   ['AgentName', ['Name'], undefined],
   // Two letters are part of too much.
   ['id', ['void_id'], undefined],
+  // One letter says nothing about another.
+  ['B', ['A'], undefined],
+  ['b', ['B'], 'B'],
   ['same', ['same'], undefined],
   ['xylophone', ['agents'], undefined],
 ])('%s among %j', (word, names, expected) => {

@@ -56,7 +56,7 @@ flow: { id: f, entry: ${entry}, nodes: [{ id: end, type: agent, agent: bot, rout
       'wrong-type 7:7',
     ],
     ['a node that is called end', ended('end', 'end'), 'reserved-id 2:42'],
-    ['a misspelt param', tool('params: { a: x, bb: y }'), 'missing-field 3:86'],
+    ['a misspelt param', tool('params: { a: x, bb: y }'), 'missing-field 3:82'],
     [
       'a misspelt name in what a tool requires',
       tool('params: { a: x, b: y }').replace('required: [a, b]', 'required: [a, bb]'),
@@ -166,6 +166,22 @@ describe('a loop', () => {
   test('does not hide a really missing agent', () => {
     expect(told(loop('planner: p'))).toEqual(['missing-agent 2:18']);
     expect(told(loop('executor: e'))).toEqual(['missing-agent 2:18']);
+  });
+});
+
+describe('people and limits', () => {
+  const flow = `flow:
+  id: f
+  entry: a
+  nodes: [{ id: a, type: approval, message: Go?, approvers: { roles: [boss], quorum: 2 } }]`;
+  const people = 'people: [{ id: ann, roles: [boss] }, { id: ben, roles: [boss] }]';
+
+  test.each([
+    ['misspelt people', `${people.replace('people', 'peolpe')}\n${flow}`, 'unknown-key 1:1'],
+    ['misspelt roles of a person', `${people.replace('roles', 'roels')}\n${flow}`, 'unknown-key 1:21'],
+    ['a misspelt limit of `retain`', `retain: { rnus: 5 }\n${people}\n${flow}`, 'unknown-key 1:11'],
+  ])('%s', (_, source, expected) => {
+    expect(told(source)).toEqual([expected]);
   });
 });
 

@@ -156,3 +156,26 @@ describe('the key that was meant', () => {
     expect(help('zzzzzz: 1\nsteps: [{ agent_name: a }]')[0]).toMatch(/`steps`.*`models`.*`agents`/);
   });
 });
+
+describe('a field whose name needs brackets', () => {
+  const reads = (expression: string, output = ''): readonly string[] =>
+    errors(`agents: [{ id: a${output} }]
+${flow(`{ id: s, type: agent, agent: a, routes: [{ when: "${expression}", to: end }] }`)}`);
+  const typed =
+    ', output: { type: object, properties: { due-date: {}, total: { type: number }, fee: { type: number } } }';
+  const at = 'bad-expression 2:84';
+
+  test.each([
+    ['of a reply without a schema', "s.output.due-date == 'x'", '', [at]],
+    ['of a reply with a schema', "s.output.due-date == 'x'", typed, [at]],
+    ['of the input', "event.payload.order-id == 'x'", '', [at]],
+    ['with two hyphens', "event.payload.date-of-birth == 'x'", '', [at]],
+    ['with an accent', "event.payload.größe == 'x'", '', ['bad-expression 2:98']],
+    ['in brackets', "s.output['due-date'] == event.payload['größe']", typed, []],
+    ['a subtraction with blanks', 's.output.due - date > 1', '', []],
+    ['a subtraction of fields that exist', 's.output.total-fee > 1', typed, []],
+    ['a subtraction of a number or a path', 's.output.total-1 > s.output.total-s.output.fee', '', []],
+  ])('%s', (_, expression, output, expected) => {
+    expect(reads(expression, output)).toEqual(expected);
+  });
+});

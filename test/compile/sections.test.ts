@@ -5,6 +5,7 @@ import { documentSchema } from '../../src/compile/document/schema/schema.ts';
 import { toolNames } from '../../src/compile/document/names-check.ts';
 import { parseSource } from '../../src/compile/source/source.ts';
 import { schemaProblems } from '../../src/compile/document/shape/schema-check.ts';
+import { compileText } from './compile-text.ts';
 
 function read(yaml: string) {
   const { doc, report } = parseSource(`${yaml}\nloop: {}\n`, 'a.yaml');
@@ -55,6 +56,14 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
     });
   });
 
+  test('a tool of a misspelt server suggests the server', () => {
+    const { diagnostics } = compileText(
+      'agents: [{ id: a, tools: [files.list_directory, files.*] }]\nmcp: { fiels: { url: "http://x" } }\nloop: { agent: a }',
+    );
+    const helps = diagnostics.filter(({ code }) => code === 'unknown-tool').map(({ help }) => help);
+    expect(helps).toEqual(['Did you mean `fiels.list_directory`?', 'Did you mean `fiels.*`?']);
+  });
+
   test.each([
     ['sluice: 2', ['bad-version 1:9']],
     ['budgets: { costUsd: 1 }', ['unknown-key 1:12']],
@@ -64,6 +73,8 @@ budgets: { steps: 10, cost_usd: 0.5, wall_clock_seconds: 60, side_effects: 0 }`)
     ['mcp: { s: { url: "https://a.b", headers: { X-Key: a, x-key: b } } }', ['duplicate-key 1:54']],
     ['models: { m: { provider: openai, model: x, headers: { X-Key: a, x-key: b } } }', ['duplicate-key 1:65']],
     ['models: { a: { provider: x, model: y } }\nagents: [{ id: a, model: b }]', ['unknown-model 2:26']],
+    ['models: { a: { provider: x, model: y } }\nagents: [{ id: a, model: gpt-5-mini }]', []],
+    ['models: { gpt-mini: { provider: x, model: y } }\nagents: [{ id: a, model: gpt-mni }]', ['unknown-model 2:26']],
     ['models: { a: { provider: x, modle: y } }\nagents: [{ id: a, model: a }]', ['unknown-key 1:29']],
     ['agents: [{ id: a, model: anything }]', []],
     ['agents: [{ id: a, tools: [x.y] }]', ['unknown-tool 1:27']],

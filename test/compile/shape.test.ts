@@ -72,7 +72,7 @@ describe('readShape', () => {
   test.each([
     [
       'entry: a\nmax_iterations: ten\n',
-      'wrong-type 2:17 `max_iterations` must be a whole number from 0 to 1000, but is the text "ten"',
+      'wrong-type 2:17 `max_iterations` must be a whole number from 0 to 1000, but is the text "ten" (Write only a number, without a unit.)',
     ],
     [
       'entry: a\nmax_iterations: "10"\n',
@@ -80,30 +80,42 @@ describe('readShape', () => {
     ],
     [
       'entry: a\nmax_iterations: 5000\n',
-      'bad-value 2:17 `max_iterations` must be a whole number from 0 to 1000, but is 5000',
+      'bad-value 2:17 `max_iterations` must be a whole number from 0 to 1000, but is 5000 (Write a number within these limits.)',
     ],
     [
       'entry: a\nmax_iterations: 1.5\n',
-      'wrong-type 2:17 `max_iterations` must be a whole number from 0 to 1000, but is 1.5',
+      'wrong-type 2:17 `max_iterations` must be a whole number from 0 to 1000, but is 1.5 (Write a whole number.)',
     ],
-    ['entry: a\nrate: 0\n', 'bad-value 2:7 `rate` must be a number above 0, but is 0'],
-    ['entry: a\nloud: yes\n', 'wrong-type 2:7 `loud` must be true or false, but is the text "yes"'],
+    [
+      'entry: a\nrate: 0\n',
+      'bad-value 2:7 `rate` must be a number above 0, but is 0 (Write a number within these limits.)',
+    ],
+    [
+      'entry: a\nloud: yes\n',
+      'wrong-type 2:7 `loud` must be true or false, but is the text "yes" (Write `true` or `false`, without quotes.)',
+    ],
     [
       'entry: a\nmode: fsat\n',
       'bad-value 2:7 `mode` must be one of `fast`, `slow`, but is the text "fsat" (Did you mean `fast`?)',
     ],
-    ['entry: a\nmode: [fast]\n', 'wrong-type 2:7 `mode` must be one of `fast`, `slow`, but is a list of 1'],
-    ['entry: ""\n', 'bad-value 1:8 `entry` must not be empty'],
+    [
+      'entry: a\nmode: [fast]\n',
+      'wrong-type 2:7 `mode` must be one of `fast`, `slow`, but is a list of 1 (Write one of these words.)',
+    ],
+    ['entry: ""\n', 'bad-value 1:8 `entry` must not be empty (Write some text.)'],
     ['entry:\n', 'wrong-type 1:7 `entry` must be text, but is empty (Give it a value, or leave the key out.)'],
     ['entry: 5\n', 'wrong-type 1:8 `entry` must be text, but is 5 (Put it in quotes: "5".)'],
-    ['mode: fast\n', 'missing-field 1:1 the flow needs `entry`, which is missing (`entry` is text.)'],
-    ['entry: a\nnodes: x\n', 'wrong-type 2:8 `nodes` must be a list, but is the text "x" (Put it in brackets: [x].)'],
+    ['mode: fast\n', 'missing-field 1:1 the flow needs `entry`, which is missing (Add `entry`. It is text.)'],
+    [
+      'entry: a\nnodes: x\n',
+      'wrong-type 2:8 `nodes` must be a list, but is the text "x" (Write a list in brackets: `[{ … }]`.)',
+    ],
     [
       'entry: a\nmaxIterations: 5\n',
       'unknown-key 2:1 unknown key `maxIterations` in the flow (Did you mean `max_iterations`?)',
     ],
     ['entry: a\nagnets: 5\n', 'unknown-key 2:1 unknown key `agnets` in the flow (Did you mean `agents`?)'],
-    ['entry: a\ntool: 5\n', 'wrong-type 2:7 `tool` must be text or a map, but is 5'],
+    ['entry: a\ntool: 5\n', 'wrong-type 2:7 `tool` must be text or a map, but is 5 (Write it in one of these forms.)'],
     ['entry: a\ntool: { comand: ls }\n', 'unknown-key 2:9 unknown key `comand` in `tool` (Did you mean `command`?)'],
     [
       'entry: a\nnodes: [{ id: a }]\n',
@@ -123,7 +135,7 @@ describe('readShape', () => {
     ],
     [
       'entry: a\nnodes: [{ type: agent, agent: b }]\n',
-      'missing-field 2:11 item 1 of `nodes` needs `id`, which is missing (`id` is text.)',
+      'missing-field 2:11 item 1 of `nodes` needs `id`, which is missing (Add `id`. It is text.)',
     ],
     [
       'entry: a\nnodes: [{ id: p, type: parallel, branches: [{ to: x }] }]\n',
@@ -133,7 +145,10 @@ describe('readShape', () => {
       'entry: a\nnodes: [{ id: t, type: terminal, zebra: 1 }]\n',
       'unknown-key 2:34 unknown key `zebra` in `t` (Known keys: `type`, `id`, `routes`.)',
     ],
-    ['[1, 2]\n', 'wrong-type 1:1 the flow must be a map, but is a list of 2'],
+    [
+      '[1, 2]\n',
+      'wrong-type 1:1 the flow must be a map, but is a list of 2 (Write a map. Its keys can be `entry`, `max_iterations`, `rate`, `loud`, `mode`, `tool`, `nodes`.)',
+    ],
   ])('one mistake gives one error: %j', (yaml, expected) => {
     expect(read(yaml).said).toEqual([expected]);
   });

@@ -30,6 +30,13 @@ describe('the provider of a model', () => {
   );
 });
 
+test('the item of a map is suggested inside the map', () => {
+  const nodes = (name: string): string =>
+    `flow: { id: f, entry: a, nodes: [{ id: a, type: map, over: [1], do: b }, { id: b, type: set, values: { x: "{{${name}}}" } }] }`;
+  expect(told(nodes('itm'))).toEqual(['error unknown-name 1:110 Did you mean `item`?']);
+  expect(told(nodes('item'))).toEqual([]);
+});
+
 test('a template in instructions is not filled in, and a warning says so', () => {
   const agents = (instructions: string): string => `agents: [{ id: bot, instructions: "${instructions}" }]\n${flow}`;
   expect(told(agents('Answer in {{event.payload.lang}}.'))).toEqual([

@@ -42,6 +42,26 @@ describe('parseSource', () => {
     expect(codes(text)).toEqual([expected]);
   });
 
+  test.each([
+    ['a: "b\nc: d\n', '1:4 this `"` opens a text that is never closed'],
+    ["a: 'b\nc: d\n", "1:4 this `'` opens a text that is never closed"],
+    ['a: [b\nc: d\n', '2:1 a list in brackets has no closing `]` before this place'],
+    ['a: { b: 1\nc: d\n', '2:1 a map in braces has no closing `}` before this place'],
+    ['- a: 1\n b: 2\n', '2:1 this line is neither a new item of the list nor a key of the item above it'],
+    ['a:\n  b: 1\n c: 2\n', '3:1 this line is not indented like the lines before it'],
+    ['a: { b: c: d }\n', '1:9 a second `key: value` starts here, in the middle of a value'],
+    ['a:\n  b c\n  d: 1\n', '2:3 a `:` is missing after this key, or the key has a line break'],
+    ['a: "b" c\n', '1:8 more text follows the end of the value'],
+    ['a: { b: 1, , c: 2 }\n', '1:12 `,` is not allowed here'],
+    ['a: @b\n', '1:4 a text cannot start with `@`'],
+    ['a: "\\q"\n', '1:5 `\\q` is not an escape sequence'],
+    ['a: !b c\n', '1:4 the tag `!b` has no meaning here'],
+  ])('%j is explained in plain words, with help', (text, expected) => {
+    const { diagnostics } = parseSource(text, 'a.yaml');
+    expect(diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([expected]);
+    expect(diagnostics[0]?.help).toMatch(/\.$/);
+  });
+
   test('goes on after a duplicate key, and says where the first one is', () => {
     const { doc, diagnostics } = parseSource('a: 1\na: 2\n', 'a.yaml');
     expect(doc && plain(doc)).toEqual({ a: 1 });

@@ -57,6 +57,32 @@ describe('one mistake gives one error', () => {
   });
 });
 
+test('a plugin whose tools are limited is named once, with the nearest name', () => {
+  const team = (plugins: string, capabilities: string): readonly unknown[] =>
+    compileText(
+      `Agents: [{ Name: A, ${plugins}: [FileSystem], Capabilities: { ${capabilities}: [read] } }]\nSelection: { Type: sequential }`,
+    ).diagnostics.map(({ code, help }) => [code, help]);
+  expect(team('Pluigns', 'FileSystem')).toEqual([['unknown-key', 'Did you mean `Plugins`?']]);
+  expect(team('Plugins', 'FileSytsem')).toEqual([['unknown-tool', 'Did you mean `FileSystem`?']]);
+});
+
+test('a name that is no alias of the team is an unknown model, wherever it stands', () => {
+  const team = (selection: string, model: string): string =>
+    `Models: { big: claude-sonnet-4-5 }\nAgents: [{ Name: A, Model: ${model} }, { Name: B, Model: gpt-5-mini }]\n${selection}`;
+  const places: [string, string][] = [
+    ['Selection: { Type: sequential }', 'bgi'],
+    ['Selection: { Type: llm, Model: bgi }\nTermination: { MaxIterations: 3 }', 'big'],
+    ['Selection: { Type: magentic, Magentic: { Model: bgi } }', 'big'],
+  ];
+  for (const [selection, model] of places) {
+    const unknown = { code: 'unknown-model', severity: 'error', help: 'Did you mean `big`?' };
+    const { diagnostics } = compileText(team(selection, model));
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toMatchObject([unknown]);
+    expect(compileText(team(selection.replace('bgi', 'big'), 'openai/x')).flow).toBeDefined();
+  }
+  expect(compileText('Agents: [{ Name: A, Model: own }]\nSelection: { Type: sequential }').diagnostics).toEqual([]);
+});
+
 describe('what is missing hides no other mistake', () => {
   test.each([
     ['scattergather', 'Selection: { Type: scattergather, ScatterGather: { Participants: [Q] } }\n', 1],
@@ -87,7 +113,9 @@ describe('a pattern that cannot be used', () => {
     told(`Termination: { Type: regex, Pattern: '${text}', MaxIterations: 3 }\n`);
 
   test('a slip of the pen', () => {
-    expect(pattern('(')).toEqual(['bad-regex 2 the pattern is no regular expression: missing closing ): `(`']);
+    expect(pattern('(')).toEqual([
+      'bad-regex 2 the pattern is not a valid regular expression: missing closing `)` in `(`',
+    ]);
   });
 
   test.each(['a(?=b)', '(?<!a)b', '(a)\\1', '(?>a)'])('%s has no linear-time form', (text) => {

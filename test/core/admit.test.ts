@@ -28,10 +28,10 @@ describe('a fact is refused in words that say why', () => {
     core.answer('0#0', 1);
     expect(core.tell(CANCEL, 2)).toBeNull();
     expect(core.owed).toEqual(['0#u2 undo_a']);
-    expect(core.tell(CANCEL, 3)).toEqual({ refused: 'run-ended', message: 'run r is already stopping' });
+    expect(core.tell(CANCEL, 3)).toEqual({ refused: 'run-ended', message: 'run `r` is already stopping' });
     core.answer('0#u2', null, 4);
     expect(core.state?.outcome?.state).toBe('cancelled');
-    expect(core.tell(CANCEL, 5)).toEqual({ refused: 'run-ended', message: 'run r has ended USER_CANCEL' });
+    expect(core.tell(CANCEL, 5)).toEqual({ refused: 'run-ended', message: 'run `r` has ended with USER_CANCEL' });
   });
 
   test('when nothing is pending or due', () => {
@@ -55,21 +55,21 @@ describe('a fact is refused in words that say why', () => {
       ],
     });
     expect(give({ choice: 'maybe' })).toMatchObject(
-      refused('not-a-choice', '`maybe` is not a choice of a_r.0.0: approve, reject', { choice: 'maybe' }),
+      refused('not-a-choice', '`maybe` is not a choice of `a_r.0.0`: approve, reject', { choice: 'maybe' }),
     );
     expect(give({ payload: 'another' })).toMatchObject(
-      refused('stale-payload', 'what a_r.0.0 asks about has changed since this answer was given', {
+      refused('stale-payload', 'the question `a_r.0.0` has changed since this answer was given', {
         payload: 'another',
       }),
     );
     expect(give({ by: 'bot' })).toMatchObject(
-      refused('self-approval', 'bot asked a_r.0.0 and may not answer it', { by: 'bot' }),
+      refused('self-approval', '`bot` asked `a_r.0.0` and may not answer it', { by: 'bot' }),
     );
-    const closed = { refused: 'approval-closed', message: 'no open question has the id a_r.0.7' };
+    const closed = { refused: 'approval-closed', message: 'no open question has the id `a_r.0.7`' };
     expect(give({}, 'a_r.0.7')).toEqual(closed);
     expect(give({})).toBeNull();
     // The tool that is pending now is no question.
-    expect(give({}, 'a_r.0.1')).toEqual({ ...closed, message: 'no open question has the id a_r.0.1' });
+    expect(give({}, 'a_r.0.1')).toEqual({ ...closed, message: 'no open question has the id `a_r.0.1`' });
   });
 });
 

@@ -23,7 +23,7 @@ describe.each(budgets)('the row of $name', ({ name, key, measure, scale, charged
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
     const meter = charged === 'visit' ? 'steps' : `budget.${name}`;
     expect(flow?.meters[meter]).toMatchObject({ unit: name, max: 40 * scale, label: `budgets.${key}` });
-    const call = Object.values(flow?.nodes ?? {}).find((node) => node.op === 'do');
+    const call = Object.values(flow?.nodes ?? {}).find((node) => node.op === 'do' && node.effect.kind === 'model');
     expect(call?.charges).toContain(meter);
   });
 

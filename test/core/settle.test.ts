@@ -1,6 +1,10 @@
 /** One turn: many facts, one after the other, on a clock that never goes back. */
 import { expect, test } from 'vitest';
 import { settle } from '../../src/core/settle.ts';
+import { createProgram } from '../../src/core/program.ts';
+import { pure } from '../../src/runtime/engine/pure.ts';
+import { redecide } from '../../src/runtime/journal/replay.ts';
+import { compiled } from '../harness.ts';
 import { Core, end, flowOf, tool, undoable } from '../laws/flow.ts';
 
 const flow = flowOf({ a: tool('a', 'b'), b: tool('b', 'end'), end: end() });
@@ -63,4 +67,32 @@ test('a compensation is judged like any effect, and its failure names the node t
   core.answer('0#u4', null, 4);
   expect(core.events.findLast(({ type }) => type === 'effect.judged')).toMatchObject({ verdict: 'accepted' });
   expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'REVIEW_REQUIRED' });
+});
+
+test('L2: a timer that ends between two facts of a turn is decided again', () => {
+  const wait = (id: string, fields: object, to = 'end') => ({ id, type: 'wait', ...fields, routes: [{ to }] });
+  const past = { until: '1970-01-01T00:00:01Z' };
+  const program = createProgram(
+    compiled({
+      flow: {
+        id: 'f',
+        entry: 'all',
+        nodes: [
+          { id: 'all', type: 'parallel', branches: [{ to: 'one' }, { to: 'a' }, { to: 'b' }] },
+          wait('one', past, 'two'),
+          wait('two', past),
+          wait('a', { signal: 'a' }),
+          wait('b', { signal: 'b' }),
+        ],
+      },
+    }),
+    pure,
+  );
+  const start = { type: 'start', run: 'r', flow: program.flow.hash, input: {}, seed: 1, origin: {} } as const;
+  const signal = (name: string) => ({ type: 'signal', name, data: 1, by: 'ann' }) as const;
+  const began = (): ReturnType<typeof settle> => settle(program, null, [start], 5000);
+  // The first signal finds `one` due, and the second finds `two`.
+  const { events } = settle(program, began().state, [signal('a'), signal('b')], 6000);
+  expect(events.filter(({ type }) => type === 'effect.settled')).toHaveLength(4);
+  expect(redecide(program, began().state, events).difference).toBeNull();
 });

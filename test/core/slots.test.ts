@@ -1,5 +1,5 @@
-/** Reading and writing slots by path, case by case. What is written is never the object that was read. */
-import { parsedJson, reply } from '../../src/core/reply.ts';
+/** Reading and writing slots by path, case by case. Values are never changed in place. */
+import { parsedJson, reply } from '../../src/expr/reply.ts';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
 import { applyWrites, hasPath, readPath, resolve } from '../../src/core/slots.ts';
@@ -77,6 +77,24 @@ describe('writes', () => {
     expect(applyWrites(slots, writes, null)).toEqual({ a: { k: 0, p: 'p', q: 'q', r: 'r' }, b: { k: 0 } });
     expect(shared).toEqual({ k: 0 });
     expect(applyWrites(slots, writes.slice(0, 1), null)['b']).toBe(shared);
+  });
+
+  test('a single write goes into slots that no other thread has, but not into the values in them', () => {
+    const shared = { k: 0 };
+    const slots = { a: shared, b: 1 };
+    const writes = [{ slot: 'a', path: ['k'], mode: 'set', from: from(2) }] as const;
+    expect(applyWrites(slots, writes, null, true)).toBe(slots);
+    expect(slots).toEqual({ a: { k: 2 }, b: 1 });
+    expect(shared).toEqual({ k: 0 });
+  });
+
+  test('several writes read the slots as they were, also where no other thread has them', () => {
+    const slots = { a: 1, b: 2 };
+    const writes = [
+      { slot: 'a', mode: 'set', from: { ref: ['b'] } },
+      { slot: 'b', mode: 'set', from: { ref: ['a'] } },
+    ] as const;
+    expect(applyWrites(slots, writes, null, true)).toEqual({ a: 2, b: 1 });
   });
 
   test('under the one name that is special make a field like any other', () => {

@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
-import { functionPerformer } from '../../src/effects/functions/performer.ts';
-import type { ToolFunction } from '../../src/effects/functions/performer.ts';
+import { functionPerformer } from '../../src/effects/functions.ts';
+import type { ToolFunction } from '../../src/effects/functions.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Engine } from '../../src/runtime/engine/types.ts';

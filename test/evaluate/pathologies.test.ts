@@ -93,7 +93,7 @@ describe('pathologies', () => {
             { id: 'o2', ok: false },
           ],
         },
-        attempts: [{ seq: 1, at: 0, ok: true, value, error: null, used: {} }],
+        attempts: [{ seq: 1, at: 0, number: 1, ok: true, value, error: null, used: {}, unsent: false }],
       });
     const stored = { ok: true, state: 'active' };
     expect([write(['o1'], stored), write(['o2'], stored), write(['o9'], stored), write([], stored)]).toEqual([

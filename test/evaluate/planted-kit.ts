@@ -1,6 +1,6 @@
 /** Documents and scripts from which the planted runs are made. */
 import type { Script } from '../../src/effects/scripted/script.ts';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import type { MemoryStore } from '../../src/runtime/memory.ts';
 import type { Peers } from '../../src/surfaces/evaluate/diagnose/detector.ts';
 import { compileLoop, drive } from '../loop/drive.ts';

@@ -1,12 +1,12 @@
 /** Runs an example with its script in memory, and gives back its journal. */
 import { readFileSync } from 'node:fs';
 import { openMemory } from '../../src/stores/memory/open.ts';
-import { createWorld } from '../../src/effects/world.ts';
+import { worldBeside } from '../../src/surfaces/world-beside.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import { readRun } from '../../src/runtime/journal/read.ts';
 import type { ReadRun } from '../../src/runtime/journal/read.ts';
 import { compileFile } from '../../src/surfaces/cli/document.ts';
-import { readScript } from '../../src/surfaces/cli/script.ts';
+import { readScript } from '../../src/surfaces/script.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { Json } from '../../src/expr/json.ts';
@@ -19,7 +19,7 @@ export async function runExample(file: string, input?: Json): Promise<ReadRun> {
   const name = file.replace(/\.\w+\.yaml$/, '.script.yaml');
   const text = readFileSync(new URL(name, folder), 'utf8');
   const { script } = readScript(text, name, flow);
-  const world = createWorld({ script: { ...(script as Script), clock: 'virtual' } });
+  const { world, close } = worldBeside(undefined, { script: { ...(script as Script), clock: 'virtual' } });
   const store = openMemory();
   const engine = createRuntime({ store, performer: world.performer, clock: world.clock, pickUp: false });
   try {
@@ -31,6 +31,6 @@ export async function runExample(file: string, input?: Json): Promise<ReadRun> {
     return await readRun(store.journal, run);
   } finally {
     await engine.close();
-    await world.close();
+    await close();
   }
 }

@@ -29,9 +29,6 @@ export type Answer = {
   readonly reason: string;
   readonly failure?: string;
   readonly evidence: string[];
-  readonly text?: string;
-  readonly found?: boolean;
-  readonly truncated?: boolean;
 };
 
 export async function check(
@@ -55,7 +52,7 @@ export async function check(
     observations: observations as unknown as Json,
     turn,
     agent,
-    config,
+    config: withRequirement(name, config),
     ...(response === undefined ? {} : { message: response }),
     ...(failures === undefined ? {} : { failures }),
   };
@@ -79,6 +76,12 @@ export async function check(
   });
   if (!settled.ok) throw new Error(settled.error.message);
   return settled.value as unknown as Answer;
+}
+
+/** The name of a predicate is a contract that requires it. */
+function withRequirement(name: string, config: NonNullable<Case['config']>): { readonly [field: string]: Json } {
+  const Type = name.slice('contract:'.length);
+  return name.startsWith('contract:') ? { Requires: [{ Type }], ...config } : { ...config };
 }
 
 /** The files that are on disk after the observed calls. */

@@ -150,6 +150,87 @@ describe('not a run of the command', () => {
   });
 });
 
+describe('a test command that runs no test does not count', () => {
+  const tested = (command: string, stdout = '') =>
+    check('validator:RequireShellPass', {
+      observations: [observed('shell_run', { command }, { result: { exitCode: 0, stdout } })],
+      config: { RequiredCommandPattern: 'test' },
+    });
+
+  test.each([
+    'go test -run ^$ ./...',
+    "go test -run='^$' ./...",
+    'go test -list . ./...',
+    'go test -list=. ./...',
+    'go test -c',
+    'go test -n ./...',
+    'cargo test --no-run',
+    'cargo test -- --list',
+    'vitest list test',
+    'npx vitest list test',
+    'cargo nextest list test',
+    'ctest -N test',
+    './gradlew test -m',
+    'npx playwright test --list',
+    'pytest --collectonly test',
+    "npx jest test -t '$^'",
+  ])('%s', async (command) => {
+    expect(await tested(command)).toMatchObject({ ok: false });
+  });
+
+  test.each([
+    ['go test -run NoSuch ./...', 'testing: warning: no tests to run\nPASS\nok  \tex/a\t0.002s [no tests to run]'],
+    ['go test ./...', '?   \tex/a\t[no test files]'],
+    ['npx vitest run test --passWithNoTests', 'No test files found, exiting with code 0'],
+    ['npx jest test --passWithNoTests', 'No tests found, exiting with code 0'],
+    ['npx vitest run test -t nothing', '\u001b[2m Test Files \u001b[22m 1 skipped (1)\n      Tests  5 skipped (5)'],
+    ['npx mocha test -g nothing', '\n  0 passing (1ms)\n'],
+    ['cargo test nothing', 'running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 5 filtered out'],
+    ['python3 -m unittest -k nothing', 'Ran 0 tests in 0.000s\n\nOK'],
+    ['bundle exec rspec test', 'Finished in 0.001 seconds\n0 examples, 0 failures'],
+    ['mvn test -DskipTests', '[INFO] Tests are skipped.\n[INFO] BUILD SUCCESS'],
+    ['node --test', 'ℹ tests 0\nℹ pass 0\nℹ fail 0'],
+    ['phpunit test --filter nothing', 'No tests executed!'],
+  ])('%s that says so', async (command, stdout) => {
+    const reason = expect.stringContaining('A command that ran no test does not count.') as string;
+    expect(await tested(command, stdout)).toMatchObject({ ok: false, reason });
+  });
+
+  test.each([
+    ['go test -run ^$ -bench . ./...', 'BenchmarkA-8  100  12 ns/op\nok  \tex/a\t0.5s'],
+    ['go test -run Login ./...', 'ok  \tex/a\t0.002s\nok  \tex/b\t0.002s [no tests to run]'],
+    ['go test ./...', '?   \tex/a\t[no test files]\nok  \tex/b\t(cached)'],
+    ['cargo test', 'running 3 tests\ntest result: ok. 3 passed; 0 failed\nrunning 0 tests\ntest result: ok. 0 passed'],
+    ['npm test', ''],
+    ['npm test', 'all good'],
+    ['npm test', '12 checks, 0 tests failed, 0 errors'],
+    ['npx vitest run test --passWithNoTests', ' Test Files  1 passed (1)\n      Tests  5 passed | 2 skipped (7)'],
+    ['npx jest test', 'Tests:       1 skipped, 4 passed, 5 total'],
+    ['pytest -k login test', 'collected 5 items / 4 deselected / 1 selected\n1 passed, 4 deselected in 0.1s'],
+    ['node --test', 'ℹ tests 12\nℹ pass 12\nℹ fail 0'],
+    ['mvn test', 'Tests run: 5, Failures: 0, Errors: 0, Skipped: 0'],
+    ['npx tap test', 'TAP version 13\nok 1 - adds\n# 0 passed with warnings'],
+    ['make test -j 4', '10 passed'],
+  ])('%s counts: %s', async (command, stdout) => {
+    expect(await tested(command, stdout)).toMatchObject({ ok: true });
+  });
+
+  test('other commands may speak of tests', async () => {
+    const build = {
+      observations: [
+        observed(
+          'shell_run',
+          { command: 'mvn package -DskipTests' },
+          { result: { exitCode: 0, stdout: 'Tests are skipped.' } },
+        ),
+      ],
+    };
+    expect(
+      await check('validator:RequireShellPass', { ...build, config: { RequiredCommandPattern: 'mvn package' } }),
+    ).toMatchObject({ ok: true });
+  });
+});
+
 test('a pattern may name an assignment, a file command, or several parts', () => {
   const counts = (line: string, pattern: string): boolean => contains(readCommandLine(line).proven, pattern);
   expect(counts('CI=1 npm test', 'CI=1 npm test')).toBe(true);

@@ -18,7 +18,7 @@ const rows = (predicate: string, list: readonly Row[]): void => {
 };
 const earlier = { turn: 0, agent: 'Other' };
 const brief = (fields: { [field: string]: Json }): { [path: string]: Json } => ({ [BRIEF]: fields });
-const listed = { Contract: 'Done', Source: BRIEF, Field: 'files_to_change' };
+const listed = { Source: BRIEF, Field: 'files_to_change' };
 
 rows('FilesWritten', [
   [
@@ -29,7 +29,7 @@ rows('FilesWritten', [
   [
     'not written',
     { files: brief({ files_to_change: ['a', 'b'] }), observations: [wrote('a')], config: listed },
-    "MissingEvidence: Contract 'Done' failed — files from `.fuseraft/artifacts/brief.json` not written: b",
+    "MissingEvidence: Contract 'FilesWritten' failed — files from `.fuseraft/artifacts/brief.json` not written: b",
   ],
   [
     'made by a command, and on disk',
@@ -70,7 +70,7 @@ rows('FilesWritten', [
   ['no field', { files: brief({}), config: listed }, 'has no `files_to_change`'],
 ]);
 
-const verify = { Contract: 'Built', PatternField: 'verify_command' };
+const verify = { PatternField: 'verify_command' };
 rows('CommandSucceeded', [
   [
     'in an earlier turn',
@@ -84,13 +84,13 @@ rows('CommandSucceeded', [
   ],
   [
     'none of them',
-    { observations: [ran('ls')], config: { Contract: 'Built', Pattern: 'go build|go test' } },
-    "MissingEvidence: Contract 'Built' failed — `go build|go test` has not run",
+    { observations: [ran('ls')], config: { Pattern: 'go build|go test' } },
+    "MissingEvidence: Contract 'CommandSucceeded' failed — `go build|go test` has not run",
   ],
   [
     'it ran and failed',
     { observations: [ran('go test', 1)], config: { Pattern: 'go test' } },
-    'InvalidTransition: The contract failed — `go test` has not succeeded',
+    "InvalidTransition: Contract 'CommandSucceeded' failed — `go test` has not succeeded",
   ],
   [
     'it failed, then succeeded',
@@ -156,7 +156,7 @@ rows('CommandSucceeded', [
 
 rows('FileExists', [
   ['there', { files: { 'a/b': '' }, config: { Path: './a/b' } }, true],
-  ['not there', { config: { Path: 'a/b' } }, 'MissingEvidence: The contract failed — `a/b` does not exist'],
+  ['not there', { config: { Path: 'a/b' } }, "MissingEvidence: Contract 'FileExists' failed — `a/b` does not exist"],
   ['a folder', { files: { 'a/b': '' }, config: { Path: 'a' } }, 'MissingEvidence'],
   ['outside', { config: { Path: '/etc/passwd' } }, 'MissingEvidence'],
   ['no path', {}, 'MissingEvidence'],
@@ -171,7 +171,7 @@ rows('TestReport', [
       files: report({ criterion: 'a', status: 'PASS' }, { criterion: 'b', status: 'FAIL' }),
       config: { NoFailures: true },
     },
-    'InvalidTransition: The contract failed — `.fuseraft/artifacts/test-report.json` has failures: b',
+    "InvalidTransition: Contract 'TestReport' failed — `.fuseraft/artifacts/test-report.json` has failures: b",
   ],
   [
     'a failure that is allowed',
@@ -239,7 +239,7 @@ rows('ChecklistComplete', [
       },
       config: items,
     },
-    'InvalidTransition: The contract failed — the checklist in `c.json` is not complete: b',
+    "InvalidTransition: Contract 'ChecklistComplete' failed — the checklist in `c.json` is not complete: b",
   ],
   ['a box that is open', { files: { 'c.json': { items: ['[ ] a'] } }, config: items }, 'InvalidTransition'],
   ['no items', { files: { 'c.json': { items: [] } }, config: items }, 'MissingEvidence'],
@@ -249,7 +249,7 @@ rows('ChecklistComplete', [
   [
     'an open box of a page',
     { files: { 'c.md': '- [x] a\n- [ ] b\n' }, config: { Source: 'c.md' } },
-    'InvalidTransition: The contract failed — the checklist in `c.md` is not complete: b',
+    "InvalidTransition: Contract 'ChecklistComplete' failed — the checklist in `c.md` is not complete: b",
   ],
 ]);
 

@@ -51,12 +51,23 @@ describe('ArchitectureValidator', () => {
   });
 });
 
+interface Assembled {
+  readonly sections: readonly { readonly text: string }[];
+  readonly skipped: readonly { readonly reason: string }[];
+}
+
 describe('context', () => {
+  /** One source. */
+  const source = async (name: string, given: Case, maxChars = 4_000) => {
+    const input = { sources: [{ source: name, label: 'x', maxChars }] };
+    const { sections, skipped } = (await check('context:assemble', { ...given, input })) as unknown as Assembled;
+    return { text: sections[0]?.text ?? '', found: sections.length === 1, reason: skipped[0]?.reason ?? '' };
+  };
   const said = (content: string, turn: number) => observed('session_context_write', { content }, { turn });
 
   test('session_context is the summary that was left last', async () => {
     expect(
-      await check('context:session_context', {
+      await source('session_context', {
         observations: [
           said('one', 0),
           said('two', 1),
@@ -64,7 +75,7 @@ describe('context', () => {
         ],
       }),
     ).toMatchObject({ text: 'two', found: true });
-    expect(await check('context:session_context', {})).toMatchObject({
+    expect(await source('session_context', {})).toMatchObject({
       text: '',
       found: false,
       reason: 'no summary was left',
@@ -79,38 +90,38 @@ describe('context', () => {
         observed('delete_file', { path: 'old' }, { turn: 4 }),
         observed('read_file', { path: 'f1' }, { turn: 5 }),
       );
-    const three = await check('context:changes_recent', { observations });
+    const three = await source('changes_recent', { observations });
     expect(three.text).toBe(
       'turn 2, Dev:\n  wrote f2\nturn 3, Dev:\n  wrote f3\nturn 4, Dev:\n  wrote f4\n  deleted old\n  ran failed: npm test',
     );
-    expect((await check('context:changes_recent:1', { observations })).text).toMatch(/^turn 4/);
-    expect(await check('context:changes_recent', {})).toMatchObject({ found: false });
+    expect((await source('changes_recent:1', { observations })).text).toMatch(/^turn 4/);
+    expect(await source('changes_recent', {})).toMatchObject({ found: false });
   });
 
   test('brief_field is a field of the brief', async () => {
     const files = { [BRIEF]: { goal: 'Add', test_targets: ['a', 'b'], deep: { n: 1 } } };
-    expect((await check('context:brief_field:goal', { files })).text).toBe('Add');
-    expect((await check('context:brief_field:test_targets', { files })).text).toBe('- a\n- b');
-    expect((await check('context:brief_field:deep.n', { files })).text).toBe('1');
-    expect(await check('context:brief_field:absent', { files })).toMatchObject({ found: false });
-    expect(await check('context:brief_field:goal', {})).toMatchObject({ found: false });
+    expect((await source('brief_field:goal', { files })).text).toBe('Add');
+    expect((await source('brief_field:test_targets', { files })).text).toBe('- a\n- b');
+    expect((await source('brief_field:deep.n', { files })).text).toBe('1');
+    expect(await source('brief_field:absent', { files })).toMatchObject({ found: false });
+    expect(await source('brief_field:goal', {})).toMatchObject({ found: false });
   });
 
   test('file is a file, within limits', async () => {
     const files = { 'notes/a:b.md': 'x'.repeat(5_000) };
-    const given = await check('context:file:notes/a:b.md', { files });
-    expect(given).toMatchObject({ found: true, truncated: true });
+    const given = await source('file:notes/a:b.md', { files });
+    expect(given).toMatchObject({ found: true });
     expect(given.text).toMatch(/^x{4000}\n\[\.\.\.1000 chars truncated — /);
-    expect((await check('context:file:notes/a:b.md', { files, config: { MaxChars: 10 } })).text).toMatch(/^x{10}\n/);
-    expect(await check('context:file:../../etc/passwd', {})).toMatchObject({ found: false, text: '' });
-    expect(await check('context:other', {})).toMatchObject({ found: false });
+    expect((await source('file:notes/a:b.md', { files }, 10)).text).toMatch(/^x{10}\n/);
+    expect(await source('file:../../etc/passwd', {})).toMatchObject({ found: false, text: '' });
+    expect(await source('other', {})).toMatchObject({ found: false });
   });
 
   test('assemble reads several, and names those that have nothing', async () => {
     const sources: Json = [
       { source: 'session_context', label: 'Summary', maxChars: 3 },
-      { source: 'brief_field:goal', label: 'Goal' },
-      { source: 'file:a', label: 'A' },
+      { source: 'brief_field:goal', label: 'Goal', maxChars: 100 },
+      { source: 'file:a', label: 'A', maxChars: 100 },
     ];
     expect(
       await check('context:assemble', { files: { a: 'text' }, observations: [said('summary', 1)], input: { sources } }),
@@ -163,7 +174,7 @@ describe('a validator of the user’s own', () => {
       await check('validator:ThreeFiles', { ...given, observations: [...observations, wrote('c')] }),
     ).toMatchObject({ ok: true });
     await expect(check('validator:X', { ...given, config: { Module: './own-validators.ts#absent' } })).rejects.toThrow(
-      'no such function',
+      'exports no function `absent`',
     );
   });
 

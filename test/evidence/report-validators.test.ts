@@ -1,6 +1,7 @@
 /** Each row of the validators that look at what agents hand in. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
+import { compile } from '../../src/index.ts';
 import { BRIEF, REPORT, check, ran, wrote } from './ask.ts';
 import type { Case } from './ask.ts';
 
@@ -245,10 +246,17 @@ rows('RequireAcceptanceCriteriaPassed', [
   ['no brief', {}, 'MissingEvidence'],
 ]);
 
-test('the longer name means the same validator', async () => {
-  expect(await check('validator:RequireAcceptanceCriteriaPassedValidator', { files: brief() })).toMatchObject({
-    ok: true,
+test('the longer name means the same validator', () => {
+  const route = { Keyword: 'DONE', Agent: 'Dev', Validator: 'RequireAcceptanceCriteriaPassedValidator' };
+  const { flow, diagnostics } = compile({
+    Orchestration: {
+      Agents: [{ Name: 'Dev', Instructions: 'Write.' }],
+      Selection: { Type: 'keyword', Routes: [route] },
+      Termination: { Type: 'maxiterations', MaxIterations: 2 },
+    },
   });
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  expect(JSON.stringify(flow)).toContain('"validator:RequireAcceptanceCriteriaPassed"');
 });
 
 describe('RequireRelatedTestsPass', () => {

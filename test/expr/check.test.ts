@@ -78,17 +78,20 @@ describe('what is fine', () => {
 describe('what is not', () => {
   test.each([
     ['n +', 'syntax: : the expression ends too early'],
-    ['n ) 1', "syntax: ): unexpected character: ')'"],
+    ['n ) 1', 'syntax: ): unexpected `)`'],
     ['', 'syntax: : the expression is empty'],
     ['"abc', 'syntax: "abc: unterminated string'],
     [
       '[1].map(a, [1].map(b, [1].map(c, 1)))',
       'limit: [1].map(a, [1].map(b, [1].map(c, 1))): `map` is nested more than 2 macros deep',
     ],
-    ['event.text.re("(a")', 'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`'],
+    [
+      'event.text.re("(a")',
+      'pattern: "(a": the pattern is not a valid regular expression: missing closing `)` in `(a` (Write a `\\` before a character that stands for itself, such as `\\(`.)',
+    ],
     [
       'event.text.matches("(a")',
-      'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`',
+      'pattern: "(a": the pattern is not a valid regular expression: missing closing `)` in `(a` (Write a `\\` before a character that stands for itself, such as `\\(`.)',
     ],
     ['re(event.text, event.pattern)', 'pattern: event.pattern: the pattern of `re` must be a string literal'],
     [
@@ -101,15 +104,18 @@ describe('what is not', () => {
     ['size(n, n, n)', 'function: size(n, n, n): `size` takes 1 argument, not 3'],
     [
       're(event.text, "(a")',
-      'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`',
+      'pattern: "(a": the pattern is not a valid regular expression: missing closing `)` in `(a` (Write a `\\` before a character that stands for itself, such as `\\(`.)',
     ],
     [
       'event.text.matches("(a")',
-      'pattern: "(a": the pattern cannot be used: error parsing regexp: missing closing ): `(a`',
+      'pattern: "(a": the pattern is not a valid regular expression: missing closing `)` in `(a` (Write a `\\` before a character that stands for itself, such as `\\(`.)',
     ],
     ['re(event.text, event.pattern)', 'pattern: event.pattern: the pattern of `re` must be a string literal'],
     ['traige.output.score > 1', 'name: traige: there is no `traige` here (Did you mean `triage`?)'],
-    ['somethingelse > 1', 'name: somethingelse: there is no `somethingelse` here'],
+    [
+      'somethingelse > 1',
+      'name: somethingelse: there is no `somethingelse` here (Readable here: `event`, `triage`, `draft`, `approvals`, `n`.)',
+    ],
     [
       'triage.output.categroy == "refund"',
       'field: triage.output.categroy: there is no field `categroy` (Did you mean `category`?)',

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
-import { parseJson } from '../../src/expr/parse-json.ts';
+import { checkedJson, jsonOr, parseJson } from '../../src/expr/parse-json.ts';
+import { oneObject, reply } from '../../src/expr/reply.ts';
 
 /** After this, `JSON.parse` reads keys such as `\n` and `"` as a backslash, if they follow `h`. */
 function mislead(): void {
@@ -71,4 +72,17 @@ describe('parseJson', () => {
   test('a mistake is reported as by `JSON.parse`', () => {
     expect(() => parseJson('{"\\n":}')).toThrow(SyntaxError);
   });
+});
+
+test.each(['{"a":1e400}', '[-1E+309]', `{"a":{"b":[1${'0'.repeat(309)}]}}`])(
+  'a number that is too large for JavaScript is not JSON: %s',
+  (text) => {
+    expect(() => checkedJson(text)).toThrow('a number is too large');
+    expect(jsonOr(text, 'text')).toBe('text');
+    expect([reply(text), oneObject(text)]).toEqual([text, text]);
+  },
+);
+
+test.each(['{"a":1e308}', '"1e400"', `"${'9'.repeat(400)}"`, '{"1e999":1}', '[1e-400]'])('%s is JSON', (text) => {
+  expect(checkedJson(text)).toEqual(JSON.parse(text));
 });

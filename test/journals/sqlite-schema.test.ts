@@ -101,7 +101,7 @@ test.each([
   const [lives, gone] = [new Chain('r1'), new Chain('r2')];
   await started(store, 'w1', lives, gone);
   await store.journal.commit('w1', [lives.next({ blobs: [{ hash: 'b1', body: 'one' }] }), gone.next({ entry: ENDED })]);
-  await store.roster.retain('graph', 0);
+  await store.roster.remove(await store.roster.expired({ notation: 'graph' }, { runs: 0 }));
   const before = await store.journal.load('r1');
   const intruder = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   expect(() => intruder.exec(statement)).toThrow(/append-only|only a run that has ended/);
@@ -124,7 +124,7 @@ test('of a forgotten run remains a tombstone with the end of its chain, and noth
     }),
   ]);
   await store.roster.post('r1', { type: 'cancel', by: 'ann', why: '' });
-  await store.roster.retain('graph', 0);
+  await store.roster.remove(await store.roster.expired({ notation: 'graph' }, { runs: 0 }));
   await store.close();
   const db = new DatabaseSync(path);
   expect(db.prepare('SELECT id, run, events, hash FROM tombstones').all()).toMatchObject([

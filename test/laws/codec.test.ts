@@ -27,6 +27,15 @@ describe('codec', () => {
     expect([...seen].sort()).toEqual([...TYPES].sort());
   });
 
+  test('L11: the fields of a stored write have the order of the core, since the hash of an event covers its text', () => {
+    const write = { slot: 'a', path: ['output'], mode: 'set', from: { value: 1 } } as const;
+    const written = { type: 'slots.written', thread: '0', node: 'x', writes: [write], to: 'y', seq: 1, at: 0 } as const;
+    const shelf = createShelf([]);
+    const body = encodeEvents(program, [written], shelf.pack);
+    const [read] = decodeEvents(program, { body, after: 0, at: 0 }, shelf.unpack);
+    expect(JSON.stringify((read as { writes?: unknown }).writes)).toBe(JSON.stringify([write]));
+  });
+
   test(`L2: encoding what was decoded gives the same bytes, seed ${seed}`, () => {
     fc.assert(
       fc.property(fc.oneof(appends, graphAppends), ({ after, at, events }) => {

@@ -1,9 +1,8 @@
 /** L12: 10,000 random operations of memory under random callers and tenants. No caller reaches an entry of another owner. */
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import { mayAccess, MemoryViolation } from '../../src/runtime/memory.ts';
 import type { MemoryCaller, MemoryEntry, MemoryScope, MemoryStore, OnViolation } from '../../src/runtime/memory.ts';
-import { openMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import { createChance } from '../../src/surfaces/testing/chance.ts';
 
 /** Names that would be the same owner if fields were joined without a border, or read as SQL or as a search. */
@@ -14,7 +13,6 @@ const seed = Number(process.env['SEED'] ?? 1);
 
 const STORES: readonly (readonly [string, (onViolation: OnViolation) => MemoryStore])[] = [
   ['the store of a process', (onViolation) => createMemoryStore({ onViolation })],
-  ['the store in SQLite', (onViolation) => openMemoryStore(':memory:', { onViolation })],
 ];
 
 describe.each(STORES)('L12: %s', (_, open) => {

@@ -142,8 +142,35 @@ describe('reservations', () => {
     core.fail('0#0', 'transient');
     expect(core.owed).toEqual(['0#0 a']);
     core.fail('0#0', 'transient', 2, 2);
-    expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'REPEATED_FAILURE' });
+    expect(core.state?.outcome).toMatchObject({
+      state: 'failed',
+      code: 'REPEATED_FAILURE',
+      error: { message: 'transient; it is not tried again: toolCalls has 0 left, and 1 is needed' },
+    });
     expect(core.state?.spent['calls']).toBe(2);
+  });
+
+  test('L4: a lost reply that leaves too little for a retry names the connection and the budget', () => {
+    const node = { charges: ['money'], effect: { reserve: { costMicros: 60_000 } } };
+    const core = new Core(
+      flowOf({ a: tool('a', 'end', node), end: end() }, { meters: { money: meter('costMicros', 100_000) } }),
+    );
+    const message = 'the connection was closed';
+    const error = {
+      class: 'transient',
+      type: 'TransientError',
+      message,
+      unmeasured: true,
+      transportRetries: 2,
+    } as const;
+    core.answer('0#0', { ok: false, error });
+    expect(core.state?.outcome).toMatchObject({
+      code: 'UNAVAILABLE_DEP',
+      error: {
+        type: 'TransientError',
+        message: `${message}; it is not tried again: costMicros has $0.04 left, and $0.06 is needed`,
+      },
+    });
   });
 
   test('L4: a budget of zero denies what needs it and nothing else', () => {

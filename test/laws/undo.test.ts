@@ -67,6 +67,16 @@ describe('compensations', () => {
     expect(undone(core)).toEqual(['0#0']);
   });
 
+  test('L7: a call that took effect is undone and not repeated, also if its result was refused', () => {
+    const retry = { ...RETRY, on: ['semantic'] } as const;
+    const core = new Core(flowOf({ a: undoable('a', 'end', { retry }), end: end() }));
+    const error = { class: 'semantic', type: 'TooLargeError', message: 'too large', ran: true } as const;
+    core.tell({ type: 'settle', key: '0#0', attempt: 1, result: { ok: false, error } }, 1);
+    expect(undone(core)).toEqual(['0#0']);
+    core.tell({ type: 'settle', key: '0#u1', attempt: 1, result: { ok: false, error } }, 2);
+    expect(core.state?.outcome?.code).not.toBe('REVIEW_REQUIRED');
+  });
+
   test('L7: a run that completed keeps what it did', () => {
     const core = new Core(flowOf({ a: undoable('a', 'end'), end: end() }));
     core.answer('0#0', 1);

@@ -1,8 +1,9 @@
 /** `engine.fork`: the clock of a fork, what it undoes, and what it leaves to its parent. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEngine, openMemory, replay } from '../../src/index.ts';
-import type { ChainedEvent, Engine, Json, Store } from '../../src/index.ts';
+import type { Json, Store } from '../../src/index.ts';
 import { compiled } from '../harness.ts';
+import { engineOn, eventsOf } from './fork-kit.ts';
 
 const SAGA = compiled({
   tools: {
@@ -20,25 +21,6 @@ const SAGA = compiled({
     ],
   },
 });
-
-function engineOn(journal: Store, calls: string[]): Engine {
-  return createEngine({
-    journal,
-    pickUp: false,
-    performer: {
-      perform: async ({ command, idempotencyKey }) => {
-        calls.push(`${command.name} ${JSON.stringify(command.input['args'])} ${idempotencyKey}`);
-        return { ok: true, value: { to: 'ann' } };
-      },
-    },
-  });
-}
-
-async function eventsOf(engine: Engine, run: string): Promise<readonly ChainedEvent[]> {
-  const events: ChainedEvent[] = [];
-  for await (const event of engine.events(run, { live: false })) events.push(event);
-  return events;
-}
 
 test('a cancelled fork undoes nothing of its parent, and the parent still can', async () => {
   const calls: string[] = [];
@@ -136,6 +118,73 @@ test('edits reach every branch, and `input` also the copies of it', async () => 
     't.a {"q":"new"}',
     't.b {"q":"new"}',
   ]);
+});
+
+describe('an edit of a result', () => {
+  const sorted = compiled({
+    agents: [{ id: 'sorter' }, { id: 'writer' }],
+    flow: {
+      id: 'sorted',
+      entry: 'sort',
+      nodes: [
+        {
+          ...{ id: 'sort', type: 'agent', agent: 'sorter' },
+          routes: [{ when: "kind == 'refund'", to: 'refund' }, { to: 'end' }],
+        },
+        { id: 'refund', type: 'agent', agent: 'writer', routes: [{ when: "kind == 'refund'", to: 'sort2' }] },
+        { id: 'sort2', type: 'agent', agent: 'sorter' },
+      ],
+    },
+  });
+  const script = { agents: { sorter: ['{"kind": "refund"}'], writer: ['{"kind": "refund"}'] } };
+
+  async function forkAfter(node: string, set: { readonly [name: string]: Json }) {
+    await using engine = createEngine({ journal: openMemory(), script });
+    const { run } = await engine.settled(await engine.start(sorted, { input: {} }));
+    const written = (await eventsOf(engine, run)).find(
+      (event) => event.type === 'slots.written' && event.node === node,
+    );
+    const { path, output } = await engine.settled((await engine.fork(run, { at: written?.seq ?? 0, set })).id);
+    return { path, output };
+  }
+
+  test('reaches the routes that name a field of the latest output, and the output of the run', async () => {
+    const expected = { path: ['sort'], output: { kind: 'other' } };
+    expect(await forkAfter('sort', { 'sort.output': { kind: 'other' } })).toEqual(expected);
+    expect(await forkAfter('sort', { 'sort.output.kind': 'other' })).toEqual(expected);
+  });
+
+  test('leaves the output of a later agent as it is', async () => {
+    const { path } = await forkAfter('refund', { 'sort.output': { kind: 'other' } });
+    expect(path).toEqual(['sort', 'refund', 'sort2']);
+  });
+
+  test('of a workflow step changes nothing that a later step wrote', async () => {
+    const flow = compiled({
+      name: 'w',
+      steps: [
+        { name: 'one', agent_name: 'a', output_var: 'first' },
+        { name: 'two', agent_name: 'b' },
+        { name: 'three', agent_name: 'c', prompt: '{{first}} {{input}}' },
+      ],
+    });
+    const replies = { agents: { a: ['A'], b: ['B'], c: [{ when: "input == 'X B'", text: 'right' }, 'wrong'] } };
+    await using engine = createEngine({ journal: openMemory(), script: replies });
+    const { run } = await engine.settled(await engine.start(flow, { input: 'go' }));
+    const events = await eventsOf(engine, run);
+    const after = (node: string): number =>
+      events.find((event) => event.type === 'slots.written' && event.node === node)?.seq ?? 0;
+    const fork = await engine.fork(run, { at: after('two'), set: { 'one.output': 'X' } });
+    expect(await engine.settled(fork.id)).toMatchObject({ output: 'right' });
+    await expect(engine.fork(run, { at: after('three'), set: { 'two.output': 'X' } })).rejects.toMatchObject({
+      code: 'unknown-slot',
+      message: `\`two.output\` was replaced at event ${after('three')}`,
+    });
+    await expect(engine.fork(run, { at: after('one'), set: { 'two.output': 'X' } })).rejects.toMatchObject({
+      code: 'unknown-slot',
+      help: `The run wrote it with event ${after('two')}. Fork there or later.`,
+    });
+  });
 });
 
 const GATED = compiled({

@@ -13,12 +13,30 @@ import {
   openMemory,
   tool,
 } from '../../src/index.ts';
-import type { CreateEngineOptions, RunEvent } from '../../src/index.ts';
+import type { CreateEngineOptions, RunEvent, ToolContext } from '../../src/index.ts';
 import { YAML, paid, refunds, reversed } from './refunds.ts';
 
 const SCRIPT = { agents: { triage: ['{"kind": "refund", "order": "A-1", "amount": 20}'] } };
 const engineWith = (options: CreateEngineOptions = {}) =>
   createEngine({ journal: openMemory(), script: SCRIPT, ...options });
+
+test('an engine starts what `compile` returns, and says why it cannot', async () => {
+  await using engine = engineWith();
+  const compiled = compile(YAML);
+  const started = await engine.start(compiled, { input: { message: 'money back' } });
+  expect(await engine.settled(started)).toMatchObject({ state: 'suspended', hash: compiled.flow?.hash });
+  const broken = compile(YAML.replaceAll('agent: triage', 'agent: triag'), { file: 'refunds.yaml' });
+  const refusal = engine.run(broken, { message: 'money back' });
+  await expect(refusal).rejects.toBeInstanceOf(CompileError);
+  await expect(refusal).rejects.toMatchObject({ diagnostics: broken.diagnostics });
+  await expect(refusal).rejects.toThrow('`refunds.yaml` has');
+  for (const given of [YAML, { flow: {} }, null, undefined])
+    await expect(engine.start(given as never)).rejects.toMatchObject({
+      code: 'bad-start',
+      message: 'there is no flow to start',
+      help: 'Pass what `compile` returns, or a definition.',
+    });
+});
 
 describe('a flow as a value', () => {
   test('has the graph and the hash of its YAML', () => {
@@ -133,6 +151,22 @@ describe('a flow as a value', () => {
       help: 'Did you mean `gate`?',
     });
   });
+});
+
+test('a function that undoes a call gets its result, from a definition and from the engine', async () => {
+  const undone: unknown[] = [];
+  const undo = (args: object, { result }: ToolContext) => void undone.push({ args, result });
+  const cancel = tool('hotel.cancel', { run: undo });
+  const book = tool('hotel.book', { compensate: cancel, run: (_, { result }) => ({ room: 7, before: result }) });
+  const trip = flow('trip', {})
+    .step(book, () => ({ guest: 'ann' }))
+    .fail('VALIDATION_FAIL', () => 'no seat');
+  for (const tools of [undefined, { 'hotel.cancel': undo }]) {
+    await using engine = createEngine({ journal: openMemory(), tools });
+    await expect((await engine.run(trip, {})).result()).rejects.toBeInstanceOf(RunFailedError);
+  }
+  const each = { args: { guest: 'ann' }, result: { room: 7, before: null } };
+  expect(undone).toEqual([each, each]);
 });
 
 test('an entry of a script needs no list, as in a script file', async () => {

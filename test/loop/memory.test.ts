@@ -1,7 +1,7 @@
 /** Persistent memory: written only after the run, only what observations support, and read by its owner alone. */
 import { describe, expect, test } from 'vitest';
 import { isMemoryCheck, memoryPerformer } from '../../src/effects/memory/memory.ts';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { ToolDef } from '../../src/ir/nodes.ts';
 import { createVirtualClock, realClock } from '../../src/runtime/engine/clock.ts';

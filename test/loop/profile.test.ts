@@ -26,6 +26,18 @@ describe('the profile of a loop', () => {
     expect(Object.keys(meters).filter((name) => name.startsWith('budget.'))).toEqual([]);
   });
 
+  test('its output tokens limit a reply of a reasoning model, also beside a budget in dollars', () => {
+    const models = { mini: { provider: 'openai', model: 'gpt-5-mini', price: { input: 0.25, output: 2 } } };
+    const limit = (agent: object, budgets: object): unknown => {
+      const agents = [{ id: 'bot', model: 'mini', ...agent }];
+      return compileLoop(document('research', { models, agents, budgets })).agents['bot']?.maxOutputTokens;
+    };
+    expect(limit({}, {})).toBe(7_500);
+    expect(limit({}, { cost_usd: 0.5 })).toBe(7_500);
+    expect(limit({}, { cost_usd: 0.5, output_tokens: 40_000 })).toBe(10_000);
+    expect(limit({ max_output_tokens: 20_000 }, { cost_usd: 0.5 })).toBe(20_000);
+  });
+
   test('a boundary of the document that names none keeps it: a rejection still ends an incident run', async () => {
     const flow = compileLoop(document('sre', { budgets: { side_effects: 1 }, boundary: { approval_timeout: 60 } }));
     const { report, difference } = await drive(flow, SCRIPT);

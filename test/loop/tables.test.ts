@@ -1,11 +1,13 @@
 /** The tables of the page, row by row: codes, phases, budgets, escalations. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ESCALATIONS, ROUTES } from '../../src/catalog/escalations.ts';
-import { PHASES, stateFaults } from '../../src/compile/notations/loop/state.ts';
+import { PHASES } from '../../src/compile/notations/loop/state.ts';
 import { RUN_STATES, SUSPENDING_CODES, TERMINAL_CODES } from '../../src/ir/codes.ts';
-import type { FlowBody } from '../../src/ir/nodes.ts';
+import type { FlowBody, Node } from '../../src/ir/nodes.ts';
+import { compile } from '../../src/surfaces/library/compile.ts';
 import { compileLoop, drive } from './drive.ts';
 
 const cases = new URL('../dialects/loop/', import.meta.url);
@@ -99,6 +101,12 @@ describe('escalation', () => {
 test('what a model says lands in the scratchpad only, and observations are only added to §terms/scratchpad', () => {
   const { nodes, view } = compileLoop(DOCUMENT);
   expect(stateFaults({ nodes, view })).toEqual([]);
+  const flows = readdirSync(cases).flatMap((name) => {
+    const file = new URL(`${name}/flow.yaml`, cases);
+    return compile(readFileSync(file, 'utf8'), { file: fileURLToPath(file) }).flow ?? [];
+  });
+  expect(flows.length).toBeGreaterThan(100);
+  expect(flows.flatMap(stateFaults)).toEqual([]);
   const action = nodes['action_selection'] as Extract<FlowBody['nodes'][string], { op: 'do' }>;
   const bold = {
     ...nodes,
@@ -116,3 +124,23 @@ test('what a model says lands in the scratchpad only, and observations are only 
   };
   expect(stateFaults({ nodes: forged, view })).toEqual(['`forge` changes `observations`, which is only added to']);
 });
+
+/**
+ * Checks which node writes which slot: a model's reply goes to the scratchpad only, and observations are only appended to. The
+ * state of a task is written from the scratchpad by expressions, after the reply was judged.
+ */
+function stateFaults({ nodes, view }: Pick<FlowBody, 'nodes' | 'view'>): readonly string[] {
+  const stores = view?.stores ?? {};
+  return Object.entries<Node>(nodes).flatMap(([id, node]) => {
+    if (node.op !== 'do' && node.op !== 'let') return [];
+    const speaks = node.op === 'do' && node.effect.kind === 'model';
+    return node.writes.flatMap(({ slot, mode, value }) => {
+      const store = Object.hasOwn(stores, slot) ? stores[slot] : undefined;
+      if (speaks && store !== 'scratchpad') return [`\`${id}\` writes what a model says to \`${slot}\``];
+      const begins = mode === 'set' && value === '[]';
+      if (store === 'observations' && mode !== 'append' && !begins)
+        return [`\`${id}\` changes \`${slot}\`, which is only added to`];
+      return [];
+    });
+  });
+}

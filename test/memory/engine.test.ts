@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { MemoryViolation } from '../../src/runtime/memory.ts';
 import type { Embedder, MemoryStore } from '../../src/runtime/memory.ts';

@@ -1,6 +1,6 @@
 /** Long-term memory of agents in every notation: the same reads, the same gate, and the same ways to poison it. */
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { MemoryEntry, MemoryStore } from '../../src/runtime/memory.ts';
 import type { RunEvent } from '../../src/runtime/report/run-events.ts';

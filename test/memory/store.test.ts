@@ -3,10 +3,9 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
 import { entryId, MemoryViolation } from '../../src/runtime/memory.ts';
 import type { MemoryEntry, MemoryScope, MemoryStore } from '../../src/runtime/memory.ts';
-import { memoryBeside, openMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
+import { createMemoryStore, memoryBeside, openMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 
 const ANN: MemoryScope = { tenant: 't', user: 'ann', agent: 'clerk', share: null };
 const BOB: MemoryScope = { ...ANN, user: 'bob' };

@@ -3,9 +3,9 @@ import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { Attachments } from '../../src/effects/attachments/attachments.ts';
-import { memoryAttachments } from '../../src/effects/attachments/store.ts';
+import { readAttachment } from '../../src/effects/attachments/attachments.ts';
 import type { Json } from '../../src/expr/json.ts';
+import { attachment, compile, createEngine, openMemory, type CompiledFlow } from '../../src/index.ts';
 import { attachmentTokens } from '../../src/ir/attachment.ts';
 import { folder, sluice as spawned } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
@@ -66,6 +66,22 @@ describe('an image in the input', () => {
     expect(user?.content[1]).toMatchObject(part);
     expect(JSON.stringify(sent).split(BASE64)).toHaveLength(2);
     expect(JSON.stringify(user?.content[0])).not.toContain(BASE64);
+  });
+
+  test('a fork of a run without a file keeps it', async () => {
+    await using served = await serve(text(200, openai.body({ text: 'A car.' })));
+    await using engine = createEngine({
+      journal: openMemory(),
+      models: { model: 'openai/gpt-5-mini', env: env(served) },
+    });
+    const { flow } = compile(FLOW);
+    const photo = attachment({ data: png() });
+    const first = await engine.run(flow as CompiledFlow, { question: 'What is this?', photo });
+    await first.result();
+    const second = await engine.fork(first.id, { at: 1 });
+    await second.result();
+    expect(served.asked).toHaveLength(2);
+    expect(JSON.stringify(served.asked[1]?.body)).toContain(BASE64);
   });
 
   test('the journal has a reference, the data is stored once, audited, copied and erased', async () => {
@@ -183,9 +199,8 @@ flow:
 });
 
 describe('attacks on the input', () => {
-  const store = new Attachments(memoryAttachments());
-  const add = (dir: string, source: Parameters<Attachments['add']>[2]) =>
-    store.add('r_1', 'input', source, { folders: [dir] }).then(
+  const add = (dir: string, source: Parameters<typeof readAttachment>[0]) =>
+    readAttachment(source, 'input', { folders: [dir] }).then(
       () => 'added',
       (error: Error) => error.message,
     );
@@ -220,10 +235,10 @@ describe('attacks on the input', () => {
     expect(await add('.', { url: 'http://169.254.169.254/latest' })).toContain('not public');
     expect(served.asked).toEqual([]);
     const allowed = { folders: ['.'], http: { privateHosts: ['127.0.0.1'] } };
-    const ref = await store.add('r_1', 'input', { url: `${served.url}/car.png?x=1` }, allowed);
+    const { ref } = await readAttachment({ url: `${served.url}/car.png?x=1` }, 'input', allowed);
     expect(ref).toMatchObject({ mediaType: 'image/png', name: 'car.png', bytes: 64 });
     served.answer = (response) => void response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
-    await expect(store.add('r_1', 'input', { url: served.url }, allowed)).rejects.toThrow('not public');
+    await expect(readAttachment({ url: served.url }, 'input', allowed)).rejects.toThrow('not public');
   });
 
   test('other schemes and broken data URLs are errors with the place', async () => {

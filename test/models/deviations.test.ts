@@ -17,7 +17,7 @@ const look = { description: 'Looks.', input: { type: 'object', properties: { at:
 async function ask(provider: Provider, answer: Answer, stream: boolean): Promise<Settled> {
   await using served = await serve(answer);
   const models = { m: { provider, model: 'm', base_url: served.url, price: { input: 1, output: 1 } } };
-  return await call({ models, tools: { look } }, stream ? { onDelta: () => undefined } : {});
+  return await call({ models, tools: { look } }, stream ? { stream: true } : {});
 }
 
 function bodyOf(
@@ -85,6 +85,14 @@ describe.each(PROVIDERS)('%s', (provider) => {
       const { used = {} } = await ask(provider, answered(provider, bodyOf(provider, { usage }), stream), stream);
       expect(used.inputTokens).toBeGreaterThan(0);
       expect(used.outputTokens).toBeLessThan(100);
+    });
+
+    test('no tokens for a text that arrived', async () => {
+      const usage =
+        provider === 'local' ? { prompt_tokens: 0, completion_tokens: 0 } : { input_tokens: 0, output_tokens: 0 };
+      const { used = {} } = await ask(provider, answered(provider, bodyOf(provider, { usage }), stream), stream);
+      expect(used.inputTokens).toBeGreaterThan(0);
+      expect(used.outputTokens).toBeGreaterThan(0);
     });
   });
 
@@ -154,6 +162,14 @@ describe.each([false, true])('streamed: %s', (stream) => {
     expect(settled).toMatchObject({ ok: true, value: { toolCalls: [{ name: 'look', args: { at: 1 } }] } });
     const [made] = (settled as unknown as { value: { toolCalls: { id: string }[] } }).value.toolCalls;
     expect(made?.id).not.toBe('');
+  });
+
+  test('zero tokens for a call alone are believed', async () => {
+    const item = functionCall({ call_id: 'a', arguments: '{"at":1}' });
+    const body = bodyOf('openai', { more: { output: [item] }, usage: { input_tokens: 0, output_tokens: 0 } });
+    const settled = await ask('openai', answered('openai', body, stream), stream);
+    expect(settled).toMatchObject({ ok: true, value: { toolCalls: [{ name: 'look' }] } });
+    expect(settled.used).toMatchObject({ inputTokens: 0, outputTokens: 0, costMicros: 0 });
   });
 
   test.each([{ input: { at: 1 } }, { id: '', input: { at: 1 } }])(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createWorld } from '../../src/effects/world.ts';
+import { worldBeside } from '../../src/surfaces/world-beside.ts';
 import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import type { Settled } from '../../src/ir/events.ts';
@@ -84,7 +84,7 @@ test.each(examples)('%s', async (name) => {
   );
   const flow = { ...compiled, agents, models: { ...compiled?.models, ...models } } as unknown as CompiledFlow;
   const workDir = mkdtempSync(join(tmpdir(), 'sluice-example-'));
-  const world = createWorld({
+  const { world } = worldBeside(undefined, {
     script: { ...script, agents: {} },
     models: {},
     toolOptions: { workDir, documentDir: fileURLToPath(root) },

@@ -8,7 +8,7 @@ import type { ProtocolMock } from './protocols.ts';
 import { dropped, serve, sse, text } from './serve.ts';
 import type { Answer } from './serve.ts';
 
-const LISTEN = { onDelta: () => undefined };
+const STREAM = { stream: true };
 
 async function failing(
   { provider }: ProtocolMock,
@@ -16,7 +16,7 @@ async function failing(
   streamed: boolean,
 ): Promise<Failure & { readonly tokens: number | undefined }> {
   await using served = await serve(answer);
-  const settled = await call({ models: { m: { provider, model: 'm', base_url: served.url } } }, streamed ? LISTEN : {});
+  const settled = await call({ models: { m: { provider, model: 'm', base_url: served.url } } }, streamed ? STREAM : {});
   expect(served.asked).toHaveLength(1);
   if (settled.ok) throw new Error(`expected a failure, but was told ${JSON.stringify(settled.value)}`);
   return { ...settled.error, tokens: settled.used?.inputTokens };
@@ -168,7 +168,7 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
       });
       const settled = await call(
         { models: { m: { provider: protocol.provider, model: 'm', base_url: served.url } }, signal: controller.signal },
-        streamed ? LISTEN : {},
+        streamed ? STREAM : {},
       );
       expect(settled).toMatchObject({ ok: false, error: { class: 'timeout' } });
       await closed.promise;

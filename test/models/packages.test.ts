@@ -7,7 +7,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { ModelObject } from '../../src/effects/models/model-object.ts';
-import { callsOf, createWorld } from '../../src/effects/world.ts';
+import { callsOf } from '../../src/effects/world.ts';
+import { worldBeside } from '../../src/surfaces/world-beside.ts';
 import { readModelRef } from '../../src/catalog/providers.ts';
 import { completion } from './bodies.ts';
 import { call } from './call.ts';
@@ -165,7 +166,7 @@ describe('provider packages', () => {
     const { flow } = compile(
       'models: { m: { provider: "@ai-sdk/azure", model: gpt-5 } }\n' + DOCUMENT.replace('fast', 'm'),
     );
-    const world = createWorld({ toolOptions: { documentDir: folder } });
+    const { world } = worldBeside(undefined, { toolOptions: { documentDir: folder } });
     expect(() => world.require(flow as CompiledFlow, callsOf(flow as CompiledFlow))).toThrow('is not installed');
   });
 

@@ -3,7 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { callsOf, createWorld } from '../../src/effects/world.ts';
+import { callsOf } from '../../src/effects/world.ts';
+import { worldBeside } from '../../src/surfaces/world-beside.ts';
 import type { Script } from '../../src/effects/scripted/script.ts';
 import { compile } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
@@ -27,7 +28,7 @@ const MODELS = { model: 'openai/gpt-4o', env: { OPENAI_API_KEY: 'k'.repeat(12) }
 
 function starts(calling: CompiledFlow | undefined, script: Script, models?: typeof MODELS): () => void {
   if (calling === undefined) throw new Error('it does not compile');
-  const world = createWorld({ script, ...(models === undefined ? {} : { models }) });
+  const { world } = worldBeside(undefined, { script, ...(models === undefined ? {} : { models }) });
   return () => world.require(calling, callsOf(calling));
 }
 

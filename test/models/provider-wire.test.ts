@@ -23,7 +23,7 @@ test('recorded answers come out as they were said, or as a typed failure', { tim
     const before = served.asked.length;
     const settled = await call(
       { models: { m: { provider: each.provider, model: 'recorded', base_url: served.url } } },
-      each.stream ? { onDelta: () => undefined } : {},
+      each.stream ? { stream: true } : {},
     );
     expect({ id: each.id, requests: served.asked.length - before }).toEqual({ id: each.id, requests: 1 });
     expect({ id: each.id, ...outcome(settled, each) }).toEqual({ id: each.id, ...wanted(settled, each) });

@@ -27,7 +27,7 @@ test.each(PROTOCOLS)('$provider: neither failures nor replies nor deltas hold th
     told.push(await call({ models }));
   }
   served.answer = sse(protocol.stream({ text: key }).replaceAll(/"(s|A)"/g, `"${key}"`));
-  told.push(await call({ models }, { onDelta: (_, __, delta) => heard.push(delta) }));
+  told.push(await call({ models, onText: (delta) => heard.push(delta) }));
   expect(told).toHaveLength(5);
   expect(told[0]).toMatchObject({ ok: false, error: { type: 'AuthenticationError' } });
   expect(told[3]).toMatchObject({ ok: true, value: { text: 'You are [redacted].' } });
@@ -41,7 +41,7 @@ test.each(PROTOCOLS)('$provider: a key that is streamed character by character i
   await using served = await serve(sse(protocol.stream({ text: `It is ${key}, keep it` })));
   const models = { m: { provider: protocol.provider, model: 'm', base_url: served.url } };
   const heard: string[] = [];
-  const settled = await call({ models }, { onDelta: (_, __, delta) => heard.push(delta) });
+  const settled = await call({ models, onText: (delta) => heard.push(delta) });
   expect(heard.join('')).toBe('It is [redacted], keep it');
   expect(settled).toMatchObject({ ok: true, value: { text: 'It is [redacted], keep it' } });
 });

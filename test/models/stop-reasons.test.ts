@@ -21,7 +21,7 @@ async function asked(provider: string, replies: readonly Body[], stream: boolean
   };
   const settled = await call(
     { models: { m: { provider, model: 'm', base_url: served.url } }, agent },
-    stream ? { onDelta: () => undefined } : {},
+    stream ? { stream: true } : {},
   );
   return { settled, sent: served.asked };
 }

@@ -1,7 +1,7 @@
 /** What models say while they say it reaches whoever listens to a run, beside the journal and in no place of it. */
 import { describe, expect, test } from 'vitest';
 import { openMemory } from '../../src/stores/memory/open.ts';
-import type { ModelFunction } from '../../src/effects/functions/performer.ts';
+import type { ModelFunction } from '../../src/effects/functions.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { ChainedEvent, Delta, Engine } from '../../src/runtime/engine/types.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';

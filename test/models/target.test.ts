@@ -1,7 +1,8 @@
 /** The model, address and key of a call, and the error if one is missing. */
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import { callsOf, createWorld } from '../../src/effects/world.ts';
+import { callsOf } from '../../src/effects/world.ts';
+import { worldBeside } from '../../src/surfaces/world-beside.ts';
 import { targetOf } from '../../src/effects/models/target.ts';
 import type { Env } from '../../src/effects/models/target.ts';
 import { flowOf } from './call.ts';
@@ -70,7 +71,7 @@ describe('the key', () => {
     };
     const retry = fallback === undefined ? {} : { fallback: { targets: fallback, on: ['transient'] } };
     const calling = { ...flow, nodes: { n: { op: 'do', effect, retry } } } as unknown as CompiledFlow;
-    return () => createWorld({ models: { env } }).require(calling, callsOf(calling));
+    return () => worldBeside(undefined, { models: { env } }).world.require(calling, callsOf(calling));
   };
 
   test('is asked for by the name of its variable before anything runs', () => {

@@ -23,16 +23,16 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     served.answer = streamed
       ? sse(protocol.stream({ text: 'Hello 🌍' }))
       : text(200, protocol.body({ text: 'Hello 🌍' }));
-    const settled = await call(
-      { models: { m: { provider, model: 'm', base_url: served.url, price } } },
-      streamed ? { onDelta: (run, key, delta) => heard.push(`${run} ${key} ${delta}`) } : {},
-    );
+    const settled = await call({
+      models: { m: { provider, model: 'm', base_url: served.url, price } },
+      onText: streamed ? (delta) => heard.push(delta) : undefined,
+    });
     expect(settled).toMatchObject({
       ok: true,
       value: { text: 'Hello 🌍', finish: 'stop', served: `${provider}/m` },
       used: { inputTokens: 12, outputTokens: 5, costMicros: 12 * 2 + 5 * 10 },
     });
-    expect(heard.map((each) => each.replace('r_1 0#0 ', '')).join('')).toBe(streamed ? 'Hello 🌍' : '');
+    expect(heard.join('')).toBe(streamed ? 'Hello 🌍' : '');
     expect(served.asked).toHaveLength(1);
     expect(served.asked[0]?.path).toMatch(protocol.path);
     expect(protocol.keyIn(served.asked[0]?.headers ?? {})).toBe(KEY_OF[provider]);
@@ -45,7 +45,7 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
     served.answer = streamed ? sse(protocol.stream(reply)) : text(200, protocol.body(reply));
     const settled = await call(
       { models: { m: { provider, model: 'm', base_url: served.url } }, tools: WEATHER },
-      streamed ? { onDelta: () => undefined } : {},
+      streamed ? { stream: true } : {},
     );
     expect(settled).toMatchObject({
       ok: true,
@@ -98,7 +98,7 @@ describe.each(PROTOCOLS)('$provider', (protocol) => {
       );
       const settled = await call(
         { models: { m: { provider, model: 'm', base_url: served.url, price } } },
-        streamed ? { onDelta: () => undefined } : {},
+        streamed ? { stream: true } : {},
       );
       expect(settled).toMatchObject({
         ok: false,

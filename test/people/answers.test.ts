@@ -292,3 +292,24 @@ test('questions in parallel branches are answered in any order after a restart',
   expect(report).toMatchObject({ state: 'completed', approvals: { a: 'approve', c: 'reject', e: 'approve' } });
   expect(report.receipts.map(({ approvedBy }) => approvedBy)).toEqual(['ben', 'ben', 'ben', 'ben']);
 });
+
+test('an edit is checked as the journal stores it', async () => {
+  const { engine, store } = scriptedEngine({
+    agents: { clerk: [{ tools: [{ name: 'pay.refund', args: { amount: 9 } }], text: '' }, 'Done.'] },
+    tools: { 'pay.refund': [{ result: { paid: true } }] },
+  });
+  const flow = compiled({
+    agents: [{ id: 'clerk', tools: ['pay.refund'] }],
+    tools: {
+      'pay.refund': { approval: true, input: { type: 'object', properties: { amount: { type: 'number' } } } },
+    },
+    boundary: { untrusted: 'off' },
+    flow: { id: 'f', entry: 'pay', nodes: [{ id: 'pay', type: 'agent', agent: 'clerk' }] },
+  });
+  const question = await waitingAt({ engine, store, calls: [] }, flow);
+  const edited = (amount: number) => engine.answer(question.id, { choice: 'edit', edit: { amount }, by: 'ann' });
+  expect(await refusedWith(edited(Infinity))).toBe('bad-answer');
+  await edited(5);
+  expect(await engine.settled(question.run)).toMatchObject({ receipts: [{ args: { amount: 5 } }] });
+  expect(await replay(store.journal, question.run)).toMatchObject({ difference: null });
+});

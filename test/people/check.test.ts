@@ -27,6 +27,11 @@ const GATE = (approvers: string): string => `flow:
   nodes:
     - { id: gate, type: approval, message: "Go?", approvers: ${approvers} }
 `;
+/** Sets the last unused bit of a key. */
+function respelt(line: string): string {
+  return `${line.slice(0, -1)}${String.fromCharCode(line.charCodeAt(line.length - 1) + 1)}`;
+}
+
 const PEOPLE = `people:
   - { id: anna, roles: [manager] }
   - { id: ben, roles: [manager, ops] }
@@ -70,6 +75,8 @@ test.each([
   [`- { id: anna }\n  - { id: anna, os_user: other }`, 'duplicate-id'],
   [`- { id: script }\n  - { id: anna }`, 'reserved-id'],
   [`- { id: anna, key: "${anna.line}" }\n  - { id: ben, key: "${anna.line}=" }`, 'bad-value'],
+  // The last character has two bits that the key does not use: another spelling of the same key.
+  [`- { id: anna, key: "${anna.line}" }\n  - { id: ben, key: "${respelt(anna.line)}" }`, 'bad-value'],
   [`- { id: anna }\n  - { id: ben, os_user: anna }`, 'bad-value'],
   [`- { id: anna, key: "${anna.line}", os_user: anna }`, 'bad-value'],
 ] as const)('people %s are refused once', (people, code) => {

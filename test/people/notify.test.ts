@@ -176,7 +176,7 @@ test('a late answer to a question says that it has expired, also when the run ha
   await expect.poll(async () => (await here.engine.get(question.run)).state).toBe('completed');
   await expect(here.engine.answer(question.id, { choice: 'approve', by: 'bo' })).rejects.toMatchObject({
     code: 'approval-closed',
-    message: `${question.id} has expired and counts as \`reject\``,
+    message: `\`${question.id}\` has expired and counts as \`reject\``,
   });
 });
 

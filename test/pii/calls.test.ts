@@ -1,10 +1,13 @@
 /** Everything that a call leaves in the journal has tokens, and a trusted call streams nothing. */
-import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Pipelines, withPii } from '../../src/effects/pii/pipeline.ts';
-import { createVault, memoryPiiStore } from '../../src/effects/pii/vault.ts';
+import { vaultInProcess } from '../../src/surfaces/world-beside.ts';
+import type { Settled } from '../../src/ir/events.ts';
+import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Call, Performer } from '../../src/runtime/ports.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
+import { createEngine } from '../../src/surfaces/library/create-engine.ts';
+import { playOn } from '../harness.ts';
 
 const compiled = (mode: string) =>
   compile({
@@ -23,8 +26,7 @@ function performed(
     onText,
   }: { readonly mode?: string; readonly kind?: 'model' | 'tool'; readonly onText?: Call['onText'] } = {},
 ) {
-  const vault = createVault(memoryPiiStore(), randomBytes(32));
-  const performer = withPii({ perform }, new Pipelines(() => vault));
+  const performer = withPii({ perform }, new Pipelines(vaultInProcess()));
   const { signal } = new AbortController();
   const command = { run: 'r', kind, name, input: { prompt: 'Hello.' } };
   return performer.perform({ command, flow: compiled(mode), signal, onText } as unknown as Call);
@@ -45,9 +47,10 @@ test.each(['clerk', 'other'])('a reply of %s that broke off has tokens', async (
 });
 
 test('`mode: block` refuses a reply that broke off with personal data', async () => {
-  await expect(performed(brokenOff, 'other', { mode: 'block' })).rejects.toThrow(
-    'personal data is not allowed here: ssn',
-  );
+  expect(await performed(brokenOff, 'other', { mode: 'block' })).toEqual({
+    ok: false,
+    error: { class: 'policy', type: 'PersonalDataError', message: 'personal data is not allowed here: ssn' },
+  });
 });
 
 test('`mode: block` keeps that the outcome of a call is unknown', async () => {
@@ -58,6 +61,38 @@ test('`mode: block` keeps that the outcome of a call is unknown', async () => {
   expect(await performed(lost, 'pay', { mode: 'block', kind: 'tool' })).toEqual({
     ok: false,
     error: { class: 'timeout', type: 'TimeoutError', message: 'personal data is not allowed here: ssn' },
+  });
+});
+
+test.each(['a whole reply', 'a reply that broke off', 'a failure'])(
+  '`mode: block` charges for %s that it refuses',
+  async (what) => {
+    const used = { inputTokens: 10, outputTokens: 5, costMicros: 7 };
+    const error = { class: 'transient', type: 'PartialReply', message: SSN } as const;
+    const results: { readonly [what: string]: Settled } = {
+      'a whole reply': { ok: true, value: { text: SSN }, used },
+      'a reply that broke off': { ok: false, error: { ...error, partial: { text: SSN } }, used },
+      'a failure': { ok: false, error, used },
+    };
+    const result = await performed(async () => results[what] as Settled, 'other', { mode: 'block' });
+    expect(result).toMatchObject({ ok: false, error: { message: 'personal data is not allowed here: ssn' }, used });
+  },
+);
+
+test('`mode: block` undoes a call whose result it refuses', async () => {
+  const engine = createEngine({
+    script: { tools: { 'orders.create': { result: { owner: SSN } }, 'orders.cancel': { result: { for: SSN } } } },
+  });
+  const { flow } = compile({
+    pii: { mode: 'block' },
+    tools: { 'orders.create': { compensate: 'orders.cancel' }, 'orders.cancel': {} },
+    flow: { id: 'demo', entry: 'make', nodes: [{ id: 'make', type: 'tool', tool: 'orders.create' }] },
+  });
+  const { report } = await playOn(engine, flow as CompiledFlow, { input: null });
+  expect(report).toMatchObject({
+    code: 'PERMISSION_DENIED',
+    error: { message: '`orders.create` was called, but its result is refused: personal data is not allowed here: ssn' },
+    receipts: [{ tool: 'orders.create', result: null, status: 'compensated' }],
   });
 });
 

@@ -55,7 +55,21 @@ describe('a typo is a compile error at its place', () => {
         code: 'bad-policy',
         line: 11,
         column: 70,
-        message: expect.stringContaining('`args.too`') as string,
+        message: expect.stringContaining('`context.args.too` does not exist for `pay.send`') as string,
+        help: 'Did you mean `to`?',
+      },
+    ]);
+  });
+
+  test('an argument that no tool of the rule has is one mistake', () => {
+    const two = text('forbid(principal, action, resource) when { context.args.tto == "x" };').replace(
+      'agents:',
+      '  orders.get: { effect: read, input: { type: object, properties: { id: { type: string } } } }\nagents:',
+    );
+    expect(compile(two).diagnostics).toMatchObject([
+      {
+        code: 'bad-policy',
+        message: 'policy `mine`: `context.args.tto` does not exist for `orders.get`, `pay.send`',
         help: 'Did you mean `to`?',
       },
     ]);

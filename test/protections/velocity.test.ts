@@ -107,6 +107,22 @@ describe('trips', () => {
     });
     await one.close();
   });
+
+  test.each([
+    [59, 'failed'],
+    [60, 'completed'],
+  ])('after a wait of %d seconds, an amount of a minute ago no longer counts', async (seconds, state) => {
+    const ask = (id: string, to: string): object => ({ id, type: 'agent', agent: 'bot', routes: [{ to }] });
+    const nodes = [
+      ask('a', 'pause'),
+      { id: 'pause', type: 'wait', for: seconds, routes: [{ to: 'b' }] },
+      ask('b', 'end'),
+    ];
+    const one = lab(() => says('more'));
+    const limits = flowWith({ tokens_per_minute: 300, on_trip: 'stop' }, { flow: { id: 'two', entry: 'a', nodes } });
+    expect(await one.run(limits)).toMatchObject({ state });
+    await one.close();
+  });
 });
 
 describe('by agent and by stage', () => {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openMemory, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow, SluiceError } from '../../src/index.ts';
-import { audit, replay } from '../../src/runtime/journal/audit.ts';
+import { audit, auditRun, replay } from '../../src/runtime/journal/audit.ts';
 import { link } from '../../src/runtime/journal/chain.ts';
 import type { Journal, StoredAppend, StoredRun } from '../../src/runtime/ports.ts';
 
@@ -86,3 +86,26 @@ async function look(path: string, run: string) {
   await store.close();
   return result;
 }
+
+test('a run is loaded once for its audit, and once for its replay', async () => {
+  const store = openMemory();
+  let loads = 0;
+  const load: Journal['load'] = (run, options) => {
+    loads += 1;
+    return store.journal.load(run, options);
+  };
+  const journal = { ...store.journal, load };
+  const engine = createEngine({ journal: { ...store, journal }, model: () => 'done' });
+  onTestFinished(() => engine.close());
+  const run = await engine.start(flow as CompiledFlow, { input: 'x' });
+  await engine.settled(run);
+  loads = 0;
+  expect(await auditRun(journal, run, await store.roster.find(run))).toMatchObject({
+    audit: { ok: true },
+    state: { run },
+    stored: { snapshot: null },
+  });
+  expect(loads).toBe(1);
+  await replay(journal, run);
+  expect(loads).toBe(2);
+});

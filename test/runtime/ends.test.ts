@@ -3,6 +3,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow, Store } from '../../src/index.ts';
+import {
+  EndsChange,
+  modulo,
+  sumOf,
+  sumOfEnds,
+  textOf,
+  weightOf,
+  weightOfRow,
+} from '../../src/stores/sqlite/sealed-run.ts';
+import type { EndRow, Weight } from '../../src/stores/sqlite/sealed-run.ts';
 import { freshPaths } from '../journals/place.ts';
 import { change, findings } from './changed-rows.ts';
 
@@ -164,3 +174,32 @@ describe('a run that stopped in the middle of its work', () => {
     await store.close();
   });
 });
+
+test('the change of the sum is that of the rows: hashes, texts of others, counts and signatures', () => {
+  const row = (id: number, head: string, events: number, signed: number): EndRow => [
+    id,
+    `r${id}`,
+    events,
+    head,
+    signed,
+  ];
+  const hashed = (fill: string): string => fill.repeat(42) + 'A';
+  const before = [row(1, hashed('_'), 5, 0), row(2, hashed('0'), 2 ** 40, 1), row(3, 'no hash', 7, 0)];
+  const after = [row(1, hashed('-'), 9, 2), row(3, hashed('_'), 8, 0), row(4, hashed('_'), 1, 0)];
+  const change = new EndsChange();
+  for (let id = 1; id <= 4; id++) change.add(`r${id}`, endIn(before, id), endIn(after, id));
+  const total = (rows: readonly EndRow[]): Weight =>
+    sumOf([weightOf('ends', 's'), ...rows.map((each) => weightOfRow(each) ?? 0n)]);
+  expect(textOf(modulo(total(before) + change.take()))).toBe(
+    sumOfEnds(
+      's',
+      after.map((each) => weightOfRow(each) ?? 0n),
+    ),
+  );
+  expect(change.take()).toBe(0n);
+});
+
+function endIn(rows: readonly EndRow[], id: number): { events: number; head: string; signed: number } | null {
+  const [, , events, head, signed] = rows.find(([each]) => each === id) ?? [];
+  return head === undefined ? null : { events: events ?? 0, head, signed: signed ?? 0 };
+}

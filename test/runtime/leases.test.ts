@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { functionPerformer } from '../../src/effects/functions/performer.ts';
+import { functionPerformer } from '../../src/effects/functions.ts';
 import { openSqlite } from '../../src/stores/sqlite/open.ts';
 import { seal } from '../../src/compile/lower/hash.ts';
 import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';

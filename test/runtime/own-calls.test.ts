@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import type { CompiledFlow } from '../../src/index.ts';
-import { functionPerformer } from '../../src/effects/functions/performer.ts';
+import { functionPerformer } from '../../src/effects/functions.ts';
 import { createRuntime } from '../../src/runtime/engine/engine.ts';
 import type { Engine } from '../../src/runtime/engine/types.ts';
 import { SluiceError } from '../../src/runtime/errors.ts';

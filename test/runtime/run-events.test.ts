@@ -107,6 +107,23 @@ test('events carry arguments, results, questions and durations of their own bran
   expect(events.at(-1)).toMatchObject({ type: 'run.ended', state: 'failed', code: 'UNAVAILABLE_DEP' });
 });
 
+test('a reply that the flow reads as data is an object in `node.finished`, any other reply is a text', async () => {
+  const document = `
+agents:
+  - { id: sorter, instructions: "Sort.", output: { type: object, properties: { kind: { type: string } } } }
+  - { id: writer, instructions: "Write JSON." }
+flow:
+  id: desk
+  entry: sort
+  nodes:
+    - { id: sort, type: agent, agent: sorter, input: { task: sort }, routes: [{ to: write }] }
+    - { id: write, type: agent, agent: writer, input: { task: write }, routes: [{ to: end }] }
+`;
+  const events = await story(document, { agents: { sorter: ['Here: {"kind": "refund"}'], writer: ['{"a": 1}'] } });
+  const outputs = events.flatMap((event) => (event.type === 'node.finished' ? [event.output] : []));
+  expect(outputs).toEqual([{ kind: 'refund' }, '{"a": 1}']);
+});
+
 test('sequence numbers never go back, so a reader can resume', async () => {
   const numbers = (await story()).map(({ seq }) => seq);
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));

@@ -245,6 +245,26 @@ describe('hierarchical', () => {
     expect(report.path.filter((each) => each === 'teams/north/validate')).toHaveLength(1);
     expect(report.path.slice(-3)).toEqual(['aggregate', 'validate', 'finalize']);
   });
+  test.each([
+    ['workers', team],
+    ['a debate', { plan: { agent: 'ann' }, debate: { agents: ['bob', 'cat'], rounds: 2, judge: 'ann' } }],
+    ['steps', { sop: [{ id: 'one', agent: 'bob' }] }],
+    ['peers', { peers: { agents: ['bob', 'cat'], start: 'bob' } }],
+    ['teams', { plan: { agent: 'ann' }, teams: [{ id: 'inner', staged: team }] }],
+  ])('the turns of teams with %s have different numbers, also in two tasks of one team', async (_, staged) => {
+    const tasks = ['north', 'south', 'south'].map((worker, index) => ({ id: `t${index}`, brief: 'Snow?', worker }));
+    const { events } = await play(
+      { staged: { ...REST, teams: ['north', 'south'].map((id) => ({ id, staged })) } },
+      script({ planner: [JSON.stringify({ tasks })], ann: [PLAN], bob: ['{"done": "ok"}'], cat: ['Fine.'] }),
+    );
+    const turns = events.flatMap((event) =>
+      event.type === 'slots.written'
+        ? event.writes.flatMap(({ slot, from }) => (slot === 'turn' ? [JSON.stringify(from)] : []))
+        : [],
+    );
+    expect(turns.length).toBeGreaterThan(5);
+    expect(turns.toSorted()).toEqual([...new Set(turns)].toSorted());
+  });
   test('a team nested too deep is refused', () => {
     let staged: object = team;
     for (let depth = 0; depth < 8; depth++) staged = { plan: { agent: 'ann' }, teams: [{ id: 't', staged }] };

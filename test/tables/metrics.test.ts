@@ -1,7 +1,7 @@
 /** The metrics, on runs whose figures are known: good runs, failing runs, and runs that a person must take over. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Script } from '../../src/effects/scripted/script.ts';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
 import type { Measured } from '../../src/surfaces/evaluate/journal/record.ts';

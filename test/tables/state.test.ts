@@ -1,6 +1,6 @@
 /** The kinds of state, shown by runs: who writes each kind, who sees it, and how long it lives. */
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/effects/memory/store.ts';
+import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
 import { compileLoop, drive } from '../loop/drive.ts';
 import type { Driven } from '../loop/drive.ts';
 

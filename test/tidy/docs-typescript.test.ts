@@ -92,7 +92,7 @@ test('the program of the guide to testing runs', { timeout: 240_000 }, () => {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const ran = spawnSync(process.execPath, ['desk.ts'], { cwd: dir, env, encoding: 'utf8' });
   expect(ran.status, `${ran.stdout}${ran.stderr}`).toBe(0);
-  expect(ran.stdout).toContain('nothing is paid where a person says no');
+  expect(ran.stdout).toContain('nothing is paid if a person rejects the refund');
 });
 
 test('the matchers of the guide to evaluating run under vitest', { timeout: 240_000 }, () => {

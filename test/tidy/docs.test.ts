@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 import { documentSchema } from '../../src/compile/document/schema/schema.ts';
+import { NOTATIONS } from '../../src/compile/notations/registry.ts';
+import { isRecord, type Json } from '../../src/expr/json.ts';
 import { FUNCTION_NAMES } from '../../src/expr/functions.ts';
 import { COMMANDS } from '../../src/surfaces/cli/command-table.ts';
 import { createProgram } from '../../src/surfaces/cli/program.ts';
@@ -38,6 +40,18 @@ describe('pages', () => {
   });
 });
 
+test('each row about where a change goes names files and folders that exist', () => {
+  const table = read('CONTRIBUTING.md').split('## Where a change goes')[1]?.split(/^## /m)[0] ?? '';
+  const rows = table.split('\n').filter((line) => line.includes('`src/'));
+  const dead = rows.flatMap((row) => {
+    const names = [...row.matchAll(/`([\w./-]+(?:\.ts|\/|\/\w+))`/g)].map(([, name = '']) => name);
+    const folders = names.filter((name) => name.includes('/')).flatMap((name) => [name, dirname(name)]);
+    return names.filter((name) => !['', ...folders].some((folder) => existsSync(join(root, folder, name))));
+  });
+  expect(rows.length).toBeGreaterThan(20);
+  expect(dead).toEqual([]);
+});
+
 test('the page of expressions names every function, and its document compiles', () => {
   const page = read('docs/guide/expressions.md');
   expect(FUNCTION_NAMES.filter((name) => !new RegExp(`[\`.]${name}[\`(]`).test(page))).toEqual([]);
@@ -60,6 +74,82 @@ test('the page of the document has every shared key, every field of an agent and
   expect(fields('Shared keys')).toEqual(Object.keys(shared).toSorted());
   expect(fields('An agent')).toEqual(keys(shape(shared['agents']).items));
   expect(fields('Budgets')).toEqual(keys(shared['budgets']));
+});
+
+describe('every key of a document', () => {
+  const schema = documentSchema(NOTATIONS) as unknown as { $defs: Keys; anyOf: readonly { properties: Keys }[] };
+  const found = new Map(
+    schema.anyOf.flatMap(({ properties }) => Object.entries(properties).map(([key, shape]) => [key, shape] as const)),
+  );
+
+  /** The keys below a shape, each with its path and its description. References are followed once. */
+  function keysIn(shape: Json | undefined, path: string, seen = new Set<Json>()): (readonly [string, Json])[] {
+    if (Array.isArray(shape)) return shape.flatMap((each) => keysIn(each, path, seen));
+    if (!isRecord(shape) || seen.has(shape)) return [];
+    seen.add(shape);
+    const { $ref: ref, properties, items, anyOf, oneOf, allOf, additionalProperties } = shape;
+    return [
+      ...[target(ref), items, anyOf, oneOf, allOf, additionalProperties].flatMap((each) => keysIn(each, path, seen)),
+      ...Object.entries(isRecord(properties) ? properties : {}).flatMap(([key, each]) => [
+        [`${path}.${key}`, described(each)] as const,
+        ...keysIn(each, `${path}.${key}`, seen),
+      ]),
+    ];
+  }
+  const target = (ref: Json | undefined): Json => schema.$defs[String(ref).replace('#/$defs/', '')] ?? null;
+  const described = (shape: Json): Json =>
+    isRecord(shape) ? (shape['description'] ?? described(target(shape['$ref']))) : null;
+
+  test('has a description for editors', () => {
+    const bare = [...keysIn(schema as unknown as Json, '')].filter(([, description]) => description === null);
+    expect(bare.map(([path]) => path)).toEqual([]);
+  });
+
+  const TEAM = pathsIn('docs/dialects/team').map((path) => path.replace('docs/', ''));
+  test.each([
+    ['flow', 'dialects/flow.md', 'dialects/README.md'],
+    ['workflow', 'dialects/workflow.md'],
+    ['Orchestration', 'dialects/team.md', 'guide/evidence.md', 'guide/memory.md', ...TEAM],
+    [
+      'staged',
+      'dialects/staged.md',
+      'dialects/README.md',
+      'guide/protections.md',
+      'guide/failures.md',
+      'guide/approvals.md',
+    ],
+    ['loop', 'dialects/loop.md', 'guide/memory.md'],
+    ['models', 'guide/models.md'],
+    ['agents', 'dialects/README.md', 'guide/boundaries.md', 'guide/memory.md', 'guide/models.md'],
+    ['tools', 'guide/tools.md', 'guide/approvals.md'],
+    ['mcp', 'guide/mcp.md'],
+    ['boundary', 'guide/boundaries.md', 'dialects/README.md'],
+    ['protections', 'guide/protections.md', 'guide/failures.md'],
+    ['policies', 'guide/policies.md'],
+    ['pii', 'guide/personal-data.md'],
+    ['people', 'guide/approvals.md'],
+    ['notify', 'guide/approvals.md'],
+    ['review_queue', 'guide/approvals.md'],
+    ['retain', 'guide/retention.md'],
+  ])('of `%s` is on its pages', (key, ...on) => {
+    const code = on.flatMap((page) => read(`docs/${page}`).match(/```[\s\S]*?```|`[^`\n]+`/g) ?? []).join('\n');
+    const missing = keysIn(found.get(key), key).filter(
+      ([path]) => !new RegExp(`\\b${path.split('.').at(-1)}\\b`).test(code),
+    );
+    expect(missing.map(([path]) => path)).toEqual([]);
+  });
+});
+
+test('documents on the pages of strategies are parts of their examples', () => {
+  const plain = (text: string): string => text.replaceAll(/^ +/gm, '').trim();
+  const others = pathsIn('docs/dialects/team').flatMap((page) => {
+    const example = /^This is a part of `(examples\/[^`]+)`/m.exec(read(page))?.[1];
+    const [block = ''] = /(?<=```yaml\n)[\s\S]*?(?=```)/.exec(read(page)) ?? [];
+    // The example may have other sections between the sections that the page shows.
+    const parts = plain(block).split(/^(?=(?:Contracts|Selection|Termination):)/m);
+    return example === undefined || parts.every((part) => plain(read(example)).includes(part.trim())) ? [] : [page];
+  });
+  expect(others).toEqual([]);
 });
 
 test('the page of the command line has every command with all its options', () => {
@@ -111,6 +201,8 @@ describe('the README', () => {
 test('AGENTS.md has fewer than 300 words', () => {
   expect(read('AGENTS.md').split(/\s+/).length).toBeLessThan(300);
 });
+
+type Keys = { readonly [key: string]: Json };
 
 interface Shape {
   readonly $ref?: string;

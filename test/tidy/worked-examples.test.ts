@@ -68,7 +68,7 @@ test('the strategy runs', { timeout: 60_000 }, async () => {
   const Orchestration = {
     Name: 't',
     Agents: ['First', 'Second'].map((Name) => ({ Name, Instructions: 'Speak.' })),
-    Selection: { Type: 'reverse' },
+    Selection: { Type: 'Reverse' },
   };
   const script = { agents: { First: [{ text: 'one' }], Second: [{ text: 'two' }] } };
   expect(await run({ Orchestration }, script, 'go')).toMatchObject({ code: 'SUCCESS', path: ['Second', 'First'] });

@@ -1,7 +1,7 @@
 /** Whatever a model proposes and whatever a function gives: a typed failure, an agent that is told, an engine that goes on. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openMemory } from '../../src/stores/memory/open.ts';
-import type { ToolFunction } from '../../src/effects/functions/performer.ts';
+import type { ToolFunction } from '../../src/effects/functions.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import { walk } from './walk.ts';

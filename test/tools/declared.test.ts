@@ -147,6 +147,16 @@ describe('results', () => {
       expect(await ask('t', {}, module(name))).toMatchObject({ ok: false, class: 'semantic', type: 'ResultError' });
     expect(await ask('t', {}, module('big'))).toMatchObject({ ok: false, class: 'semantic', type: 'TooLargeError' });
   });
+
+  test('that cannot be used are the results of calls that took effect, unless the tool only reads', async () => {
+    const { ask } = tools({ documentDir });
+    for (const { tool } of [module('circular'), module('big'), shell('seq 1 30000')]) {
+      expect(await ask('t', {}, { tool: { ...tool } })).toMatchObject({ ok: false, ran: true });
+      expect(await ask('t', {}, { tool: { ...tool, effect: 'read' } })).not.toHaveProperty('ran');
+    }
+    expect(await ask('t', {}, module('throws'))).not.toHaveProperty('ran');
+    expect(await ask('t', {}, shell('exit 4'))).not.toHaveProperty('ran');
+  });
 });
 
 describe('arguments', () => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ModelReply, ModelRequest } from '../../src/effects/functions/performer.ts';
+import type { ModelReply, ModelRequest } from '../../src/effects/functions.ts';
 import { discoverMcp, mcpDifferences } from '../../src/effects/mcp/discover.ts';
 import type { McpServer } from '../../src/effects/tools/tool.ts';
 import type { Json } from '../../src/expr/json.ts';

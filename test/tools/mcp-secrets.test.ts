@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { memoryAttachments } from '../../src/effects/attachments/store.ts';
+import { attachmentsBeside } from '../../src/stores/sqlite/attachment-store.ts';
 import type { Event } from '../../src/index.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import { freshDir } from './call.ts';
@@ -14,7 +14,7 @@ const KEY = 'told-secret-key-0123456789';
 async function calling(tool: string, document: object, functions: object = {}) {
   const workDir = freshDir();
   const listening = Promise.withResolvers<void>();
-  const attachments = memoryAttachments();
+  const attachments = attachmentsBeside(':memory:');
   const { flow, diagnostics } = compile({
     ...document,
     agents: [{ id: 'bot', tools: [tool] }],

@@ -226,11 +226,13 @@ describe('a server that does not', () => {
       ok: false,
       class: 'semantic',
       type: 'McpResultError',
+      ran: true,
     });
     expect(await ask('s.malformed', {}, of(bad, 'malformed'))).toMatchObject({
       ok: false,
       class: 'semantic',
       type: 'McpResultError',
+      ran: true,
     });
     expect(await ask('s.refuses', {}, of(bad, 'refuses'))).toMatchObject({
       ok: false,
@@ -255,6 +257,7 @@ describe('a server that does not', () => {
       ok: false,
       class: 'semantic',
       type: 'TooLargeError',
+      ran: true,
     });
     expect(await ask('s.ok', {}, of(bad, 'ok'))).toMatchObject({ ok: true });
   });

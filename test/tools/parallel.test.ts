@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openMemory } from '../../src/stores/memory/open.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
-import type { ModelRequest } from '../../src/effects/functions/performer.ts';
+import type { ModelRequest } from '../../src/effects/functions.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import { freshDir } from './call.ts';
 

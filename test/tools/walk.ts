@@ -1,7 +1,7 @@
 /** One run with a bad call in it, and another one after it on the same engine, through the library's own doors. */
 import { expect, onTestFinished } from 'vitest';
 import { openMemory } from '../../src/stores/memory/open.ts';
-import type { ToolFunction } from '../../src/effects/functions/performer.ts';
+import type { ToolFunction } from '../../src/effects/functions.ts';
 import type { Json } from '../../src/expr/json.ts';
 import type { Failure } from '../../src/ir/events.ts';
 import type { Engine, Report } from '../../src/runtime/engine/types.ts';

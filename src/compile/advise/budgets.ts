@@ -1,4 +1,4 @@
-/** Says so where a budget is smaller than what the shortest good run has to reserve: such a run ends before it gets anywhere. */
+/** Warns about a budget that is smaller than the reservations of the shortest successful run. */
 import { BUDGET_ROWS, shownAmount, type Dimension } from '../../ir/dimensions.ts';
 import type { FlowBody } from '../../ir/nodes.ts';
 import { STEPS } from '../lower/budget-meters.ts';

@@ -1,6 +1,7 @@
 /**
- * The certificate: what a flow can cost before it runs, from the compiled graph alone. For every dimension the least that any
- * good path needs and the most that the caps allow; which cap ends each cycle; how a run can end; what runs at once.
+ * The certificate of a flow: its costs and ends before it runs, from the compiled graph alone. For every dimension it has
+ * the least amount of a good path and the most that the caps allow. It also has the cap of each cycle, the codes of the
+ * ends, and the number of threads that run at once.
  */
 import { BUDGET_DIMENSIONS, dimensionRow, type Amounts, type Dimension, type Measure } from '../../ir/dimensions.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
@@ -37,17 +38,20 @@ export function boundsOf(graph: Graph): { readonly bounds: Bounds; readonly leas
     least: leastFrom(graph, dimension),
     most: mostWithin(graph, dimension),
     limit: limitOf(body, dimension),
-    undone: undoneMost(graph, dimension),
+    undone: undoneMost(graph, dimension, limitOf(body, 'toolCalls')),
   }));
   const wholeLeast = (dimension: Dimension, least: Least): number => {
     const atEntry = (first === graph ? least : leastFrom(first, dimension)).get(body.entry) ?? 0;
     return Math.max(atEntry, leastUnderCaps(graph, dimension));
   };
   const measuresAt = (id: NodeId, whole = false): Measures => {
-    const entries = table.map(({ dimension, least, most, limit, undone }) => {
+    const uppers = new Map(
+      table.map(({ dimension, most, limit, undone }) => [dimension, Math.min(most(id), limit) + undone(id)]),
+    );
+    limitSums(uppers);
+    const entries = table.map(({ dimension, least }) => {
       const { measure, scale } = dimensionRow(dimension);
-      const made = Math.min(most(id), limit);
-      const upper = made + Math.min(made, undone(id));
+      const upper = uppers.get(dimension) ?? Infinity;
       const lower = whole && least.size > 0 ? wholeLeast(dimension, least) : (least.get(id) ?? 0);
       return [measure, { least: lower / scale, most: Number.isFinite(upper) ? upper / scale : null }];
     });
@@ -73,6 +77,20 @@ export function boundsOf(graph: Graph): { readonly bounds: Bounds; readonly leas
     concurrent: concurrencyOf(graph),
   };
   return { bounds, least: Object.fromEntries(least) };
+}
+
+/** A sum is at most the sum of its parts, and each part is at most the sum. */
+function limitSums(uppers: Map<Dimension, number>): void {
+  const most = (dimension: Dimension): number => uppers.get(dimension) ?? Infinity;
+  for (const dimension of uppers.keys()) {
+    const parts = dimensionRow(dimension).sums ?? [];
+    if (parts.length === 0) continue;
+    const whole = Math.min(
+      most(dimension),
+      parts.reduce((sum, part) => sum + most(part), 0),
+    );
+    for (const each of [dimension, ...parts]) uppers.set(each, Math.min(most(each), whole));
+  }
 }
 
 /** The budget of the whole run; a zero denies, so nothing of it is ever used. */

@@ -4,7 +4,7 @@ import type { DoNode, FlowBody, ModelEffect, Node } from '../../ir/nodes.ts';
 import { DEFAULT_MODEL, highestFactor, type Price } from '../../ir/estimate.ts';
 import { STEPS } from '../lower/budget-meters.ts';
 
-/** The amount that a visit reserves, and that must be free before it. */
+/** The amount that a visit reserves. It must be free before the visit. */
 export function needOf(node: Node, dimension: Dimension): number {
   if (dimension === 'steps') return node.charges?.includes(STEPS) === true ? 1 : 0;
   return node.op === 'do' ? (node.effect.reserve[dimension] ?? 0) : 0;

@@ -43,15 +43,11 @@ function countedCycles(graph: Graph): ReadonlyMap<NodeId, Counted> {
     graph.ids.flatMap((id) => graph.edges(id).flatMap(({ to, kind }) => (kind === 'branch' ? [to] : []))),
     graph.targets,
   );
-  const chargedBy = Map.groupBy(
-    graph.ids.flatMap((id) => (graph.node(id).charges ?? []).map((meter) => ({ id, meter }))),
-    ({ meter }) => meter,
-  );
   const cycles = new Map<NodeId, Counted>();
   for (const { members, cyclic } of graph.components()) {
     if (!cyclic || members.some((id) => shared.has(id))) continue;
     const inside = new Set(members);
-    const own = (meter: MeterId): boolean => chargedBy.get(meter)?.every(({ id }) => inside.has(id)) === true;
+    const own = (meter: MeterId): boolean => graph.charging(meter).every((id) => inside.has(id));
     const counts = members.flatMap((id) =>
       graph.bounding(id).filter(([meter, { unit, max }]) => unit === 'visits' && (max ?? 0) >= 1 && own(meter)),
     );

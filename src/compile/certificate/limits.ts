@@ -1,11 +1,11 @@
 /**
- * The most from each node on. The whole run: by the linear program, by the exact walk where one small limit counts all costly
- * visits, and by that limit alone where the program is too large. A part of a run uses no more than the run, and no more than
- * its longest path.
+ * The most that a run can use from each node on. For the whole run: the linear program; an exact walk if one small limit
+ * counts all costly visits; that limit alone if the program is too large. A part of a run uses at most as much as the run, and
+ * at most as much as its longest path.
  */
 import type { Dimension } from '../../ir/dimensions.ts';
 import { countsVisits } from '../../ir/meters.ts';
-import type { MeterId, Node, NodeId } from '../../ir/nodes.ts';
+import type { DoNode, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Graph } from '../verify/graph.ts';
 import { mostOf, times } from './cost.ts';
 import { mostOfRun } from './most.ts';
@@ -80,18 +80,31 @@ function sharedMeter(
   return limits.sort((a, b) => a.most - b.most)[0] ?? null;
 }
 
-/** The most compensations after failed runs: one for each call that registers one. */
-export function undoneMost(graph: Graph, dimension: Dimension): (id: NodeId) => number {
-  const registers = (id: NodeId): boolean => {
-    const node = graph.node(id);
-    return node.op === 'do' && node.undo !== undefined;
-  };
-  if (dimension !== 'toolCalls' || !graph.ids.some(registers)) return () => 0;
+/** The most that compensations after failed runs use: one call, and its price, for each call that registers one. */
+export function undoneMost(graph: Graph, dimension: Dimension, callsMax: number): (id: NodeId) => number {
+  if (dimension === 'toolCalls') return undoCalls(graph, callsMax, () => true);
+  if (dimension !== 'costMicros') return () => 0;
+  const prices = new Set(graph.ids.flatMap((id) => undoOf(graph.node(id))?.costMicros ?? []));
+  // The budget of money does not hold compensations, so the calls are counted.
+  const counts = [...prices].map(
+    (price) => [price, undoCalls(graph, callsMax, ({ costMicros }) => costMicros === price)] as const,
+  );
+  return (id) => counts.reduce((sum, [price, calls]) => sum + times(calls(id), price), 0);
+}
+
+type Undo = NonNullable<DoNode['undo']>;
+
+function undoOf(node: Node): Undo | undefined {
+  return node.op === 'do' ? node.undo : undefined;
+}
+
+function undoCalls(graph: Graph, callsMax: number, counts: (undo: Undo) => boolean): (id: NodeId) => number {
   const undoing = (id: NodeId): ReturnType<Graph['node']> => {
     const node = graph.node(id);
     if (node.op !== 'do') return node;
-    const reserve = { toolCalls: node.undo === undefined ? 0 : 1 };
+    const reserve = { toolCalls: node.undo !== undefined && counts(node.undo) ? 1 : 0 };
     return { ...node, effect: { kind: 'check', check: '', input: {}, reserve }, retry: { ...node.retry, max: 0 } };
   };
-  return mostWithin({ ...graph, node: undoing }, dimension);
+  const most = mostWithin({ ...graph, node: undoing }, 'toolCalls');
+  return (id) => Math.min(most(id), callsMax);
 }

@@ -47,7 +47,7 @@ function ownLimits(graph: Graph, id: NodeId, dimension: Dimension): Meters {
   });
 }
 
-/** The nodes that matter, and how a thread gets from one to the next over nodes that do not. */
+/** The graph without the nodes that do not matter: a step goes from one kept node to the next. */
 interface Ways {
   readonly kept: ReadonlySet<NodeId>;
   /** The first kept nodes on the paths that begin at a node, itself included. */
@@ -140,7 +140,7 @@ class Program {
     for (const id of reached) this.#leave(id, ways, arrivals);
     for (const terms of arrivals.values()) this.#limit(terms, 0);
     this.#meters(reached);
-    for (const share of graph.shares) this.#share(share, reached);
+    for (const share of graph.shares) this.#share(share);
   }
 
   /** Adds the use of a node's visits to the total and to the budgets of the same dimension. */
@@ -241,11 +241,10 @@ class Program {
       }
   }
 
-  #share({ counted, of, max, atStart }: Share, reached: readonly NodeId[]): void {
-    const charges = (id: NodeId): boolean =>
-      typeof counted === 'string' ? this.#graph.node(id).charges?.includes(counted) === true : counted.includes(id);
-    const nodes = reached.filter(charges);
-    const terms = new Map(nodes.map((id) => [this.#visit(id), 1]));
+  #share({ counted, of, max, atStart }: Share): void {
+    const nodes = typeof counted === 'string' ? this.#graph.charging(counted) : counted;
+    const terms = new Map<number, number>();
+    for (const id of nodes) if (this.#visits.has(id)) terms.set(this.#visit(id), 1);
     for (const id of of) if (this.#visits.has(id)) terms.set(this.#visit(id), -max);
     this.#limit(terms, atStart);
   }

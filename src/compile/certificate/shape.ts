@@ -1,5 +1,5 @@
 /** The parts of the certificate that are about shape: which cap ends each cycle, and what runs at once. */
-import type { Node, NodeId } from '../../ir/nodes.ts';
+import type { DoNode, Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Graph } from '../verify/graph.ts';
 import { TERMINAL_CODES, type TerminalCode } from '../../ir/codes.ts';
@@ -27,7 +27,8 @@ export function cyclesOf(graph: Graph): readonly Cycle[] {
       for (const [, { label, max }] of graph.bounding(id)) if (max !== null) caps.set(label, max);
     const names = authored(graph, new Set(members));
     // A cycle without authored nodes is described by the names of its graph nodes.
-    const nodes = names.length > 0 ? names : [...new Set(members.map((id) => nameOf(graph.node(id))))].reverse();
+    const labels = members.map((id) => graph.node(id).label);
+    const nodes = names.length > 0 ? names : [...new Set(labels.map((each) => each.authored ?? each.name))].reverse();
     cycles.push({ nodes, caps: [...caps].map(([label, max]) => ({ label, max })) });
   }
   return cycles.reverse();
@@ -45,10 +46,6 @@ export function concurrencyOf(graph: Graph): readonly Concurrency[] {
     const width = 'heads' in node.over ? {} : { width: node.widthMax };
     return branches.every((nodes) => nodes.length === 0) ? [] : [{ at: node.label.name, branches, ...width }];
   });
-}
-
-function nameOf({ label }: Node): string {
-  return label.authored ?? label.name;
 }
 
 function authored(graph: Graph, ids: ReadonlySet<NodeId>): readonly string[] {
@@ -85,7 +82,7 @@ export function codesOf(graph: Graph): readonly TerminalCode[] {
     if (calls.length === 0) codes.add('VALIDATION_FAIL');
     else {
       for (const code of FAILURES) codes.add(code);
-      if (calls.some(({ retry }) => retry.max > 0)) codes.add('REPEATED_FAILURE');
+      if (calls.some(isRepeated)) codes.add('REPEATED_FAILURE');
     }
   }
   if (graph.body.clock !== undefined) codes.add('TIMEOUT');
@@ -93,7 +90,12 @@ export function codesOf(graph: Graph): readonly TerminalCode[] {
   return TERMINAL_CODES.filter((code) => codes.has(code));
 }
 
-/** The codes of a failure that the flow itself declares, such as that of a turn that went round and round. */
+/** A call that another model answers has a second attempt too. */
+function isRepeated({ retry: { max, fallback, whileOpen } }: DoNode): boolean {
+  return max > 0 || fallback !== undefined || whileOpen !== undefined;
+}
+
+/** The codes of failures that the flow itself raises, for example after a loop of calls. */
 function statedBy(node: Node): readonly TerminalCode[] {
   if (node.op !== 'let') return [];
   const errors = node.writes.flatMap(({ slot, value }) =>

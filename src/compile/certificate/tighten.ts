@@ -1,4 +1,4 @@
-/** The keys of a document that would bound a measure without a bound, or lower a bound that is far above the least. */
+/** Keys that tighten a certificate: each would bound a measure without a bound, or lower a bound far above the least. */
 import { BUDGET_ROWS, type BudgetRow, type Measure } from '../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { STEPS } from '../lower/budget-meters.ts';

@@ -124,7 +124,7 @@ function walkOf(graph: Graph, meter: MeterId): Walk | null {
   const edges = graph.ids.reduce((sum, id) => sum + graph.edges(id).length, 0);
   const forks = graph.ids.filter((id) => graph.node(id).op === 'fork').length;
   if (cap * edges + cap * cap * cap * forks > WORK_MAX) return null;
-  const charged = new Set(graph.ids.filter((id) => charges(graph, id, meter)));
+  const charged = new Set(graph.charging(meter));
   const free = (id: NodeId): readonly NodeId[] =>
     graph.edges(id).flatMap(({ to, kind }) => (charged.has(id) && kind !== 'over' ? [] : [to]));
   const order = componentsOf(graph.ids, free);
@@ -140,7 +140,7 @@ export function leastUnderCaps(graph: Graph, dimension: Dimension): number {
   let least = 0;
   for (const [id, meter] of Object.entries(graph.body.meters)) {
     if (meter.max === null || !countsVisits(meter)) continue;
-    if (meter.max >= graph.ids.filter((each) => charges(graph, each, id)).length) continue;
+    if (meter.max >= graph.charging(id).length) continue;
     const whole = leastUnderCap(graph, dimension, id);
     if (Number.isFinite(whole)) least = Math.max(least, whole);
   }
@@ -165,8 +165,4 @@ function leastUnderCap(graph: Graph, dimension: Dimension, meter: MeterId): numb
     less = now;
   }
   return less.get(graph.body.entry) ?? Infinity;
-}
-
-function charges(graph: Graph, id: NodeId, meter: MeterId): boolean {
-  return graph.node(id).charges?.includes(meter) === true;
 }

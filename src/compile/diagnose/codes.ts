@@ -22,7 +22,7 @@ export const DIAGNOSTIC_CODES = [
   'unchecked-criteria',
   'bad-schema',
 
-  // Which notation
+  // The notation
   'no-notation',
   'several-notations',
   'unknown-notation',

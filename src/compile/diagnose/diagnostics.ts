@@ -72,7 +72,10 @@ export function createReport(source: Source): Report {
     warning: (code, at, message, detail) => add('warning', code, at, message, detail),
     failed: () => errors > 0 || included.some((each) => each.failed()),
     has: (code) => found.some((each) => each.code === code && each.severity === 'error'),
-    list: () => once([...inOrder(found), ...included.flatMap((each) => each.list())]),
+    list: () => {
+      const ordered = found.toSorted((a, b) => a.line - b.line || a.column - b.column);
+      return once([...ordered, ...included.flatMap((each) => each.list())]);
+    },
     include: (other) => void included.push(other),
   };
 }
@@ -111,11 +114,7 @@ function rangeOf(at: Place): Range {
   return 'range' in at ? at.range : at;
 }
 
-function inOrder(found: readonly Diagnostic[]): readonly Diagnostic[] {
-  return once(found).sort((a, b) => a.line - b.line || a.column - b.column);
-}
-
-function once(found: readonly Diagnostic[]): Diagnostic[] {
+function once(found: readonly Diagnostic[]): readonly Diagnostic[] {
   const seen = new Set<string>();
   return found.filter((each) => {
     const key = `${each.file}:${each.line}:${each.column}:${each.code}:${each.message}`;

@@ -7,8 +7,10 @@ import { misspelt } from '../../expr/misspelt.ts';
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const names = [...candidates];
+  const similar = misspelt(word, names);
   return (
-    misspelt(word, names) ??
+    // Two names of one letter have nothing in common.
+    (word.length > 1 || similar?.toLowerCase() === word.toLowerCase() ? similar : undefined) ??
     names.filter((name) => name !== word && isPartOf(word, name)).toSorted((a, b) => a.length - b.length)[0] ??
     names.filter((name) => name.length >= NAME_MIN && isPartOf(name, word)).toSorted((a, b) => b.length - a.length)[0]
   );
@@ -62,7 +64,7 @@ export function suggestion<Other extends string | undefined>(
   return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
 }
 
-/** The help for an unknown name out of a few: the one that was probably meant, or all of them. */
+/** The help for an unknown name, if few names are known: the nearest one, or all of them. */
 export function suggestionOf(word: string, known: readonly string[]): string {
   return suggestion(nearest(word, known), `There are ${quoted(known)}.`);
 }

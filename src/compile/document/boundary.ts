@@ -68,7 +68,9 @@ export function boundaryOf(
     decisions: (innermost('decisions') ?? DECISIONS).filter((right) => levels.every((each) => decides(each, right))),
     tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
     approveEffects: approvedEffects(levels, mode),
-    untrusted: levels.map(({ untrusted }) => untrusted).reduce(stricterTrust, undefined) ?? 'ask',
+    untrusted:
+      levels.map(({ untrusted }) => untrusted).reduce((one, other) => stricter(UNTRUSTED, one, other), undefined) ??
+      'ask',
     ...untrustedInput(levels),
     ...consequences(levels, mode),
     approvalTimeoutMs: approvalTimeoutMs(...levels),
@@ -80,8 +82,8 @@ export function boundaryOf(
 export function approvalTimeoutMs(
   ...boundaries: readonly (Pick<Boundary, 'approval_timeout'> | undefined)[]
 ): number | null {
-  const seconds = boundaries.map((each) => each?.approval_timeout).reduce(least, undefined);
-  return seconds === undefined ? null : Math.ceil(seconds * 1000);
+  const seconds = boundaries.flatMap((each) => each?.approval_timeout ?? []);
+  return seconds.length === 0 ? null : Math.ceil(Math.min(...seconds) * 1000);
 }
 
 /** Fields of the input that any boundary names. False, or an empty list, is the same as nothing. */
@@ -134,10 +136,6 @@ export function stricter<T>(order: readonly T[], one: T | undefined, other: T | 
   return order.indexOf(one) > order.indexOf(other) ? one : other;
 }
 
-function stricterTrust(one: Boundary['untrusted'], other: Boundary['untrusted']): Boundary['untrusted'] {
-  return stricter(UNTRUSTED, one, other);
-}
-
 export function stricterConsequence(
   one: Consequence | undefined,
   other: Consequence | undefined,
@@ -154,10 +152,6 @@ function strictest(outer: Escalation, inner: Escalation): Escalation {
 }
 
 type Escalation = { readonly [trouble: string]: Consequence };
-
-function least(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
-}
 
 type Permission = (typeof PERMISSIONS)[number];
 
@@ -196,7 +190,7 @@ function writtenPermission(name: string, tool: Granted, level: Boundary): Permis
   return matches(allow, ...grantedNames(name, tool)) ? 'allow' : undefined;
 }
 
-/** True where the boundary lists what the agent may read or write, and the tool is not in the list. */
+/** True if the boundary has a list of readable or writable tools, and the tool is not in the list. */
 export function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Boundary): boolean {
   const names = grantedNames(name, tool);
   if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, ...names);

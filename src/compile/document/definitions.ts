@@ -1,6 +1,6 @@
 /**
- * The shared sections as the engine needs them: every agent, tool and model with its defaults filled in, so that what a run
- * may do is in the compiled flow and nowhere else.
+ * The shared sections as the engine needs them: every agent, tool and model with its defaults. The compiled flow thus holds
+ * everything that a run may do.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { builtinTool, isBuiltinTool } from '../../catalog/builtin-tools.ts';
@@ -34,7 +34,7 @@ export interface Definitions {
   readonly toolCosts: { readonly [tool: string]: number };
   /** Expressions over `result` that a tool's result must satisfy, by tool. */
   readonly toolChecks: { readonly [tool: string]: string };
-  /** The tool that finds out whether a call happened that did not answer. */
+  /** The tool that looks up whether a call without an answer took effect. */
   readonly toolLookups: { readonly [tool: string]: string };
   /** Tools that ask a person before every call. */
   readonly toolApprovals: ReadonlySet<string>;
@@ -58,7 +58,7 @@ export interface Definitions {
   readonly memory: { readonly [agent: string]: MemoryDef };
   /** Cedar policies by id. */
   readonly policies: { readonly [id: string]: string };
-  /** A name for what a boundary says: the same for the same. */
+  /** A version of a boundary, derived from its content. */
   versionOf(content: Json): string;
   readonly deadlineMs: number | null;
   /** Reads a file beside the document and returns null if the file is missing. Undefined if this host cannot read files. */
@@ -139,7 +139,7 @@ export function isTool(name: string, { tools, mcp }: Pick<Sections, 'tools' | 'm
   return Object.hasOwn(tools, name) || isBuiltinTool(name) || ownerOf(name, mcp) !== undefined;
 }
 
-/** Of two limits the one that is reached first. */
+/** The stricter of two limits. */
 export function tighter(one: Budgets | undefined, other: Budgets | undefined): Budgets | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const both: { [field: string]: unknown } = { ...one };
@@ -163,7 +163,7 @@ function perTool<Value>(tools: Sections['tools'], of: (tool: Tool) => Value | un
 
 type Named<Value> = { readonly [name: string]: Value };
 
-/** The first value of each name. Without what every object has: a tool may be called `constructor`. */
+/** The first value of each name. The object has no prototype, because a tool may be called `constructor`. */
 function valuesOf<Item, Value>(
   items: readonly (readonly [name: string, Item])[],
   of: (item: Item) => Value | undefined,
@@ -202,7 +202,7 @@ export function toolNamed(
   return Object.hasOwn(known.tools, name) ? known.tools[name] : (serverTool(name, known) ?? builtinTool(name));
 }
 
-/** The server of a tool that is called `server.tool`, or that a server lists under its bare name. */
+/** The server of a tool named `server.tool`, or of a tool that a server lists without this prefix. */
 export function ownerOf(
   name: string,
   servers: McpServers,

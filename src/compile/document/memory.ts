@@ -4,7 +4,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { reportConditions } from '../expressions/expression.ts';
 import { durationMs } from './shape/fields.ts';
 import type { ReadDocument } from './document.ts';
-import type { Agent, RawMemory } from './schema/agents.ts';
+import { ANSWER_NAMES, type Agent, type RawMemory } from './schema/agents.ts';
 import type { Boundary } from './schema/bounds.ts';
 
 export interface MemoryDef {
@@ -16,9 +16,6 @@ export interface MemoryDef {
   readonly validate: readonly { readonly when: Expr; readonly reason: string }[];
   readonly share: { readonly name: string; readonly users: 'own' | 'all' } | null;
 }
-
-/** The names that conditions on an answer read. */
-export const ANSWER_NAMES = ['answer', 'goal', 'input', 'observations', 'receipts'];
 
 const LIFETIME = '90d';
 const RECALL = 5;
@@ -33,7 +30,7 @@ export function memoryOf(
   return {
     recall,
     lifetimeMs: durationMs(expires),
-    // The research profile lets no agent write memory without a person.
+    // Under the research profile, an agent writes memory only after a person has approved it.
     quarantine: quarantine ?? (profiles.includes('research') ? 'all' : 'untrusted'),
     validate,
     share: share === undefined ? null : { users: 'own', ...(typeof share === 'string' ? { name: share } : share) },

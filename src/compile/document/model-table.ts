@@ -14,7 +14,7 @@ export type PriceLookup = (provider: string, model: string) => Price | null;
 
 export interface ModelOptions {
   readonly priceOf?: PriceLookup;
-  /** The alias or `provider/model` that agents run on which name no model. */
+  /** The model of agents that name none: an alias or `provider/model`. */
   readonly model?: string;
 }
 
@@ -23,7 +23,7 @@ export interface ModelTable {
   find(name: string | null): ModelEntry | undefined;
   /** True if the document declares the alias, or an agent before has named the model. */
   has(name: string): boolean;
-  /** The models that these agents may come to call, by the name that they call them by. */
+  /** The models that these agents can call, by name. */
   usedBy(agents: Iterable<AgentDef>, others?: readonly string[]): { readonly [name: string]: Json };
   /** The model call with the fallback models of its agent's own. */
   withFallback(node: Node, agents: { readonly [id: string]: AgentDef }): Node;

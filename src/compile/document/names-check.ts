@@ -61,8 +61,14 @@ export function toolNames({ mcp }: Sections, names: SectionNames, more: Partial<
     help: (name, otherwise) =>
       servers.all.has(name)
         ? `\`${name}\` is a server: write \`${name}.*\`, or \`${name}.TOOL\` for one of its tools.`
-        : didYouMean(name, declared, otherwise),
+        : didYouMean(name, [...namesOfServers(name, servers.all), ...declared], otherwise),
   };
+}
+
+/** The tool of that name on each server, for the case that the name of the server is misspelt. */
+function namesOfServers(name: string, servers: ReadonlySet<string>): readonly string[] {
+  const [, tool] = /^[^.]+\.(.+)$/s.exec(name) ?? [];
+  return tool === undefined ? [] : [...servers].map((server) => `${server}.${tool}`);
 }
 
 /** Tools and servers that the notation or a sub-flow declares. */
@@ -88,10 +94,15 @@ function mayMatchUnder(pattern: string, prefix: string): boolean {
   return fixed.startsWith(start) || start.startsWith(fixed);
 }
 
+/** True for an alias, for `provider/model`, and for a name that tells its provider and is not like an alias: `gpt-5-mini`. */
+export function isModelName(name: string, aliases: Names): boolean {
+  if (aliases.has(name) || name.includes('/')) return true;
+  return readModelRef(name) !== null && misspelt(name, aliases.all) === undefined;
+}
+
 function checkModels(sections: Shaped<Sections>, models: Names, report: Report): void {
   const check = (alias: string | undefined, user: string, path: Path) => {
-    // `provider/model` names a model directly.
-    if (alias === undefined || alias.includes('/') || models.has(alias)) return;
+    if (alias === undefined || isModelName(alias, models)) return;
     report.error('unknown-model', sections.at(...path), `unknown model \`${alias}\` on ${user}`, {
       help: models.help(alias, 'Declare it under `models`, or write `provider/model`.'),
     });
@@ -154,7 +165,11 @@ function checkTools(sections: Shaped<Sections>, known: KnownTools, report: Repor
     if (tool.endsWith('.*')) {
       if (declared.some((name) => name.startsWith(tool.slice(0, -1)))) return;
       report.warning('unknown-tool', sections.at(...path), `\`${tool}\` on ${user} grants no tool`, {
-        help: 'It stands for declared tools and tools of a server. Name built-in tools one by one.',
+        help: didYouMean(
+          tool,
+          known.patterns.filter((pattern) => pattern !== tool),
+          'It stands for declared tools and tools of a server. Name built-in tools one by one.',
+        ),
       });
       return;
     }

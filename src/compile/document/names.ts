@@ -26,6 +26,8 @@ export interface SectionNames {
   readonly models: Names;
   readonly tools: Names;
   readonly servers: Names;
+  /** Sections that an unknown key at the top was probably meant to be. */
+  readonly misspelt: ReadonlySet<keyof Sections>;
 }
 
 export interface DeclareOptions {
@@ -128,6 +130,7 @@ export function sectionNames(doc: Located, notationKeys: readonly string[]): Sec
     models: fromMap('models'),
     tools: fromMap('tools'),
     servers: fromMap('mcp'),
+    misspelt,
   };
 }
 

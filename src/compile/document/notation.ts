@@ -33,7 +33,12 @@ export interface Detected {
 export function detectNotation(doc: Located, notations: readonly NotationKeys[], report: Report): Detected | null {
   if (doc.kind !== 'map') {
     const found = doc.kind === 'list' ? 'a list' : 'a single value';
-    report.error('wrong-type', headRange(doc), `a document is a map with a key such as \`flow\`, but this is ${found}`);
+    report.error(
+      'wrong-type',
+      headRange(doc),
+      `a document is a map with a key such as \`flow\`, but this is ${found}`,
+      { help: startHelp(notations) },
+    );
     return null;
   }
   const found = candidates(doc, notations);
@@ -86,8 +91,12 @@ function reportNone(doc: LocatedMap, notations: readonly NotationKeys[], report:
     return;
   }
   report.error('no-notation', headRange(doc), 'this document declares nothing to run', {
-    help: `Add one of ${notations.map(({ key }) => `\`${key}\``).join(', ')}.`,
+    help: startHelp(notations),
   });
+}
+
+function startHelp(notations: readonly NotationKeys[]): string {
+  return `Add one of ${notations.map(({ key }) => `\`${key}\``).join(', ')}.`;
 }
 
 interface Slip {

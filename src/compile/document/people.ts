@@ -23,13 +23,13 @@ type At = Places['at'];
 
 export interface People {
   readonly def: PeopleDef;
-  /** False if part of the declaration is wrong: then names that are missing are no mistake of their own. */
+  /** False if a part of the declaration is wrong. Names that are missing then give no error of their own. */
   readonly sound: boolean;
 }
 
 /** Undefined if neither the document nor a file declares people. */
 export function readPeople(
-  { sections }: ReadDocument,
+  { sections, names }: ReadDocument,
   report: Report,
   readText: ((file: string) => string | null) | undefined,
 ): People | undefined {
@@ -39,9 +39,12 @@ export function readPeople(
     report.error('people-twice', sections.key('people'), `people are declared here and in \`${PEOPLE_FILE}\``, {
       help: `Keep one of the two. \`${PEOPLE_FILE}\` serves all documents of its folder.`,
     });
-  if (own !== undefined)
-    return { def: peopleOf(own, sections.under('people').at, report), sound: !sections.damaged('people') };
-  if (text === null) return sections.poisoned('people') ? { def: {}, sound: false } : undefined;
+  if (own !== undefined) {
+    const damaged = sections.damaged('people') || own.some((_, index) => sections.poisoned('people', index, 'roles'));
+    return { def: peopleOf(own, sections.under('people').at, report), sound: !damaged };
+  }
+  const unread = sections.poisoned('people') || names.misspelt.has('people');
+  if (text === null) return unread ? { def: {}, sound: false } : undefined;
   const { report: found, def } = fromFile(text, report);
   return { def, sound: !found.failed() };
 }
@@ -71,10 +74,17 @@ function peopleOf(values: readonly PersonValue[], at: At, report: Report): Peopl
   for (const [index, value] of values.entries()) {
     const { id, roles = [], key, os_user: user } = value;
     if (Object.hasOwn(people, id))
-      report.error('duplicate-id', at(index, 'id'), `the person \`${id}\` is declared twice`);
-    if (RESERVED.has(id)) report.error('reserved-id', at(index, 'id'), `a person cannot be called \`${id}\``);
+      report.error('duplicate-id', at(index, 'id'), `the person \`${id}\` is declared twice`, {
+        help: 'Keep one of them, or rename one.',
+      });
+    if (RESERVED.has(id))
+      report.error('reserved-id', at(index, 'id'), `a person cannot be called \`${id}\``, {
+        help: 'Choose another id.',
+      });
     if (key !== undefined && user !== undefined)
-      report.error('bad-value', at(index, 'os_user'), `\`os_user\` has no effect: \`${id}\` has a key`);
+      report.error('bad-value', at(index, 'os_user'), `\`os_user\` has no effect: \`${id}\` has a key`, {
+        help: 'Keep `key` or `os_user`, not both.',
+      });
     const person = { roles, ...present({ key: key && plainKey(key), osUser: user }) };
     const proof = person.key ?? `user ${user ?? id}`;
     const twin = proofs.get(proof);

@@ -4,6 +4,7 @@ import { present } from '../../expr/present.ts';
 import { PII_TYPES } from '../../catalog/pii.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
+import { regexProblem } from '../expressions/problem.ts';
 import type { Names } from './names.ts';
 import type { Sections } from './schema/schema.ts';
 import type { Shaped } from './shape/shape.ts';
@@ -48,13 +49,11 @@ export function checkPii(
         { help: 'Rename it.' },
       );
     kinds.set(tokenWord(name), name);
-    const problem = patternProblem(pattern);
+    const problem = regexProblem(pattern, engineProblem(pattern));
     if (problem !== null)
-      report.error(
-        'bad-regex',
-        sections.at('pii', 'custom', index, 'pattern'),
-        `the pattern cannot be used: ${problem}`,
-      );
+      report.error('bad-regex', sections.at('pii', 'custom', index, 'pattern'), `\`pattern\` ${problem.message}`, {
+        help: problem.help,
+      });
     if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
       report.error('bad-value', sections.at('pii', 'custom', index, 'name'), `\`${name}\` cannot be part of a token`, {
         help: 'Use letters, digits and `_`, for example `policy`.',
@@ -67,7 +66,7 @@ function tokenWord(kind: string): string {
   return kind.toUpperCase().replace(/_+/g, '_');
 }
 
-function patternProblem(pattern: string): string | null {
+function engineProblem(pattern: string): string | null {
   try {
     RE2JS.compile(RE2JS.translateRegExp(pattern));
     return null;

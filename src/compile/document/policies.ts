@@ -63,11 +63,8 @@ export function checkPolicies(
     const located = sections.located('policies', id);
     const inline = located?.kind === 'scalar' && start !== undefined;
     const at = inline ? rangeWithin(report.source, located, start, end ?? start) : sections.at('policies', id);
-    const where = inline || start === undefined ? '' : ` (line ${lineOf(texts[id] as string, start)} of the file)`;
+    const line = texts[id]?.slice(0, start).split('\n').length ?? 1;
+    const where = inline || start === undefined ? '' : ` (line ${line} of the file)`;
     report[severity]('bad-policy', at, `policy \`${id}\`: ${message}${where}`, help === undefined ? {} : { help });
   }
-}
-
-function lineOf(text: string, at: number): number {
-  return text.slice(0, at).split('\n').length;
 }

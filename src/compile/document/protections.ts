@@ -2,32 +2,13 @@
 import { present } from '../../expr/present.ts';
 import type { CellChange } from '../../catalog/failures.ts';
 import type { BreakerRules, FailureKind, RateRules, RetryBudgetRules, Tier } from '../../ir/protections.ts';
-import type { RawProtections } from './schema/protections.ts';
+import type { RawLoop, RawProtections, RawVelocity } from './schema/protections.ts';
 
-/** The rules of the loop detector. */
-export interface LoopRules {
-  readonly window: number;
-  readonly identical: number;
-  readonly cycle: number;
-  readonly failures: number;
-  readonly sameFailure: number;
-  readonly rephrased: boolean;
-  readonly ignore: readonly string[];
-  readonly onTrip: 'correct' | 'end' | 'escalate';
-}
+/** The rules of the loop detector: the keys of `protections.loop`, each with a value. */
+export type LoopRules = { readonly [key in keyof RawLoop]-?: NonNullable<RawLoop[key]> };
 
-/** Null: no limit. */
-export interface VelocityLimits {
-  readonly usdPerHour: number | null;
-  readonly tokensPerMinute: number | null;
-}
-
-export interface VelocityRules extends VelocityLimits {
-  /** Limits of single agents, besides those of the run. */
-  readonly agents: { readonly [agent: string]: VelocityLimits };
-  readonly onTrip: 'cheaper' | 'escalate' | 'stop';
-  readonly fallback: { readonly model: string } | null;
-}
+/** The keys of `protections.velocity`. A limit that is absent does not hold. */
+export type VelocityRules = RawVelocity & Required<Pick<RawVelocity, 'on_trip'>>;
 
 interface DeadlockRules {
   /** The longest cycle of turns that may not repeat. */
@@ -69,18 +50,12 @@ const LOOP: LoopRules = {
   identical: 3,
   cycle: 4,
   failures: 4,
-  sameFailure: 2,
+  same_failure: 2,
   rephrased: true,
   ignore: [],
-  onTrip: 'correct',
+  on_trip: 'correct',
 };
-const VELOCITY: VelocityRules = {
-  usdPerHour: 5,
-  tokensPerMinute: 100_000,
-  agents: {},
-  onTrip: 'escalate',
-  fallback: null,
-};
+const VELOCITY: VelocityRules = { usd_per_hour: 5, tokens_per_minute: 100_000, on_trip: 'escalate' };
 const DEADLOCK: DeadlockRules = { cycle: 3, onTrip: 'escalate' };
 const HOPS = 5;
 const DEPTH = 8;
@@ -122,12 +97,7 @@ export function protectionsOf(raw: RawProtections | undefined, base: Protections
     hops: over(raw.hops, base.hops, (max) => ({ max, acts: true })),
     depth: over(raw.depth, base.depth, (depth) => depth),
     spawn: over(raw.spawn, base.spawn, ({ max }) => max ?? base.spawn ?? SPAWN),
-    loop: over(raw.loop, base.loop, ({ on_trip: onTrip, same_failure: sameFailure, ...rules }) => ({
-      ...LOOP,
-      ...base.loop,
-      ...present(rules),
-      ...present({ onTrip, sameFailure }),
-    })),
+    loop: over(raw.loop, base.loop, (rules) => ({ ...LOOP, ...base.loop, ...present(rules) })),
     breaker: over(raw.breaker, base.breaker, (rules) => breakerOf(rules, base.breaker ?? BREAKER)),
     retryBudget: over(raw.retry_budget, base.retryBudget, (rules) => ({
       ...RETRY_BUDGET,
@@ -168,25 +138,16 @@ function rateOf(raw: Exclude<RawBreaker['rate'], false | undefined>, base: RateR
   return { ...base, ...present({ ...shares, windowMs: window && Math.ceil(window * 1000) }) };
 }
 
-type RawVelocity = Exclude<RawProtections['velocity'], false | undefined>;
-type RawLimits = NonNullable<RawVelocity['agents']>[string];
-
-/** A section that names a limit has only the limits that it names. */
+/** A section that names a limit has only the limits that it names. The limits of agents are always its own. */
 function velocityOf(raw: RawVelocity, base: VelocityRules | null): VelocityRules {
-  const { usd_per_hour: usd, tokens_per_minute: tokens, on_trip: onTrip, fallback, agents = {} } = raw;
-  const common = base ?? VELOCITY;
-  const named = usd !== undefined || tokens !== undefined;
+  const { usd_per_hour, tokens_per_minute, agents: _, ...common } = base ?? VELOCITY;
+  const isNamed = raw.usd_per_hour !== undefined || raw.tokens_per_minute !== undefined;
   return {
-    usdPerHour: named ? (usd ?? null) : common.usdPerHour,
-    tokensPerMinute: named ? (tokens ?? null) : common.tokensPerMinute,
-    agents: Object.fromEntries(Object.entries(agents).map(([agent, limits]) => [agent, limitsOf(limits)])),
-    onTrip: onTrip ?? (fallback === undefined ? common.onTrip : 'cheaper'),
-    fallback: fallback ?? common.fallback,
+    ...(isNamed ? {} : { usd_per_hour, tokens_per_minute }),
+    ...common,
+    ...(raw.fallback === undefined ? {} : { on_trip: 'cheaper' }),
+    ...present(raw),
   };
-}
-
-function limitsOf({ usd_per_hour: usd, tokens_per_minute: tokens }: RawLimits): VelocityLimits {
-  return { usdPerHour: usd ?? null, tokensPerMinute: tokens ?? null };
 }
 
 function changesOf(raw: NonNullable<RawProtections['on_failure']>): Protections['onFailure'] {

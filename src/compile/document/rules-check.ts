@@ -106,7 +106,7 @@ function checkVerifications({ sections, names }: ReadDocument, lock: McpLock | u
   }
 }
 
-/** A single name that is no result, and almost a tool. */
+/** A single name that is not a result, but resembles a tool. */
 function isMisspeltTool(verify: string, known: readonly string[]): boolean {
   return /^[\w.-]+$/.test(verify) && !/^result\b/.test(verify) && nearest(verify, known) !== undefined;
 }
@@ -171,7 +171,7 @@ function priceHelp(alias: string | null, { provider, model }: ModelFacts): strin
   return `Declare it under \`models\`, as in \`own: { provider: ${provider}, model: "${model}", ${price} }\`, ${where}`;
 }
 
-/** In a flow with a tier, a tool that changes something needs a tool that undoes it: a failed run leaves no effect behind. */
+/** In a flow with a tier, every tool that changes something needs a compensation: a failed run leaves no effect behind. */
 export function checkCompensations({ body }: Lowered, { sections }: ReadDocument, report: Report): void {
   const { tools } = sections.value;
   const undoes = new Set(Object.values(tools).flatMap(({ compensate }) => compensate ?? []));

@@ -1,8 +1,11 @@
-/** Data as CEL source text. What these functions return is always one complete operand, safe to put into a larger expression. */
+/** Data as CEL source text. Each function returns one complete operand, which is safe inside a larger expression. */
 import type { Expr } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 
-/** A CEL string literal. Only what would end or bend the literal is escaped; lone surrogates have no escape and stay. */
+/**
+ * A CEL string literal. Only characters that would end or change the literal are escaped. Lone surrogates have no escape and
+ * stay.
+ */
 export function quote(text: string): Expr {
   const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (char) => {
     if (char === '"' || char === '\\') return `\\${char}`;
@@ -11,7 +14,7 @@ export function quote(text: string): Expr {
   return `"${escaped}"`;
 }
 
-/** Any JSON value. Nothing in its texts is taken for a template, unless `textOf` does. */
+/** Any JSON value. Its texts are plain text, unless `textOf` reads templates in them. */
 export function literal(value: Json, textOf: (text: string) => Expr = quote): Expr {
   if (typeof value === 'string') return textOf(value);
   if (typeof value === 'number') return number(value);

@@ -10,14 +10,14 @@ import type { Json } from '../../expr/json.ts';
 import { infer } from './infer.ts';
 import type { Report } from '../diagnose/diagnostics.ts';
 import type { Located } from '../source/located.ts';
-import { problem, reportProblems, severityOf, type Problem } from './problem.ts';
+import { inBrackets, problem, reportProblems, severityOf, type Problem } from './problem.ts';
 import { readsOf, type Path } from './reads.ts';
 import { typeFromSchema } from './type.ts';
 
 export interface ExprContext {
   /** The variables there are. Leave it out where any name may be one. */
   readonly names?: Iterable<string>;
-  /** JSON Schemas of variables, by name; what they leave open is not checked. */
+  /** JSON Schemas of variables, by name. Parts without a schema are not checked. */
   readonly types?: { readonly [name: string]: Json };
 }
 
@@ -96,17 +96,25 @@ function compileProblems(ast: Ast, source: string): Problem[] {
 function fromError(cause: unknown, source: string): Problem {
   const range = (cause instanceof EvalError ? cause.range : undefined) ?? { start: 0, end: source.length };
   const code = cause instanceof EvalError && cause.kind === 'limit' ? 'limit' : 'syntax';
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const found = source.slice(range.start, range.end);
-  // The reader stops inside a word, but what it did not expect is the word.
-  return problem(
-    code,
-    range,
-    /^unexpected character: '\w'$/.test(message) && /^\w+$/.test(found) ? `unexpected \`${found}\`` : message,
-  );
+  const accented = code === 'syntax' ? accentedName(source, range.start) : null;
+  if (accented !== null) return accented;
+  return problem(code, range, cause instanceof Error ? cause.message : String(cause));
 }
 
-/** The bool that the expression always gives, or undefined when that depends on data or is no bool. `variables` mean no type. */
+/** The parser stops at the first letter that a name cannot have. The problem is the whole word. */
+function accentedName(source: string, at: number): Problem | null {
+  if (!/^[^\P{L}A-Za-z]/u.test(source.slice(at))) return null;
+  const start = at - (/\w*$/.exec(source.slice(0, at))?.[0].length ?? 0);
+  const [word = ''] = /^[\p{L}\p{M}\p{N}_]+/u.exec(source.slice(start)) ?? [];
+  const help = source[start - 1] === '.' ? `${inBrackets(word)}.` : `Write a field as \`output['${word}']\`.`;
+  const message = `\`${word}\` is not a name: names have only letters from a to z, digits and \`_\``;
+  return problem('syntax', { start, end: start + word.length }, message, help);
+}
+
+/**
+ * The boolean that the expression always gives; undefined if it depends on data or is not a boolean. `variables` do not count
+ * as data.
+ */
 function constantOf(node: Ast, variables?: ReadonlySet<string>): boolean | undefined {
   const of = (inner: Ast): boolean | undefined => constantOf(inner, variables);
   if (readsOf(node, variables).length === 0) return evaluate(node);

@@ -5,7 +5,7 @@
 import { bindOf, childrenOf, fieldOf, listMacroOf, typeIn, type ListMacro } from '../../expr/ast.ts';
 import type { Ast } from '../../expr/parse.ts';
 import { checkArithmetic, checkEquality, checkMembership, checkOrder, inferCall } from './operations.ts';
-import { problem, type Problem } from './problem.ts';
+import { inBrackets, problem, type Problem } from './problem.ts';
 import { isTypeName } from './reads.ts';
 import { ANY, BOOL, NUMBER, STRING, literalType, unify, type Type } from './type.ts';
 import { didYouMean, quoted } from '../diagnose/nearest.ts';
@@ -78,6 +78,11 @@ class Inference {
       for (const side of node.args) this.#bool(side, locals, `each side of \`${node.op}\``);
       return BOOL;
     }
+    const hyphened = this.#hyphened(node, locals);
+    if (hyphened !== null) {
+      this.#report(hyphened);
+      return ANY;
+    }
     const type = typeIn(node);
     const side = (each: Ast): Type => (each === type ? { kind: 'type' } : this.of(each, locals));
     const operands = { node, left: side(node.args[0]), right: side(node.args[1]) };
@@ -103,6 +108,24 @@ class Inference {
     }
   }
 
+  /** `order.due-date` reads `order.due` and subtracts `date`. An author who wrote no blanks means one field, unless both exist. */
+  #hyphened(node: Ast, locals: Locals): Problem | null {
+    const names: string[] = [];
+    let left = node;
+    while (left.op === '-' && left.args[1].op === 'id' && isAdjacent(left)) {
+      names.unshift(left.args[1].args);
+      left = left.args[0];
+    }
+    const field = left.op === '.' ? fieldOf(left) : null;
+    if (field === null || names.length === 0) return null;
+    const owner = new Inference(this.#known, []).of(field.of, locals);
+    const exists = (name: string): boolean => locals.has(name) || this.#known.types.has(name);
+    if (owner.fields?.has(field.key) === true && names.every(exists)) return null;
+    const name = [field.key, ...names].join('-');
+    const message = `\`.${name}\` is read as \`.${field.key}\` minus \`${names.join('-')}\``;
+    return problem('syntax', node, message, `${inBrackets(name)}. To subtract, put blanks around \`-\`.`);
+  }
+
   /** A name alone may be a type, as in `type(x) == list`. A name whose field is read is a variable. */
   #name(node: Ast & { op: 'id' }, locals: Locals, alone: boolean): Type {
     const { names, types } = this.#known;
@@ -110,7 +133,8 @@ class Inference {
     if (local !== undefined) return local;
     if (alone && !types.has(node.args) && isTypeName([node.args], names)) return { kind: 'type' };
     if (names !== undefined && !names.has(node.args)) {
-      const help = didYouMean(node.args, [...locals.keys(), ...names], undefined);
+      const known = [...locals.keys(), ...names];
+      const help = didYouMean(node.args, known, known.length === 0 ? undefined : `Readable here: ${quoted(known)}.`);
       this.#report(problem('name', node, `there is no \`${node.args}\` here`, help));
       return ANY;
     }
@@ -199,6 +223,10 @@ class Inference {
   #report(...found: readonly (Problem | null)[]): void {
     for (const each of found) if (each !== null) this.#problems.push(each);
   }
+}
+
+function isAdjacent({ args: [left, right], input }: Ast & { args: [Ast, Ast] }): boolean {
+  return input.slice(left.end, right.start) === '-';
 }
 
 function isGoogleType(node: Ast): boolean {

@@ -2,11 +2,10 @@
 import type { Json } from '../../expr/json.ts';
 import type { Kind } from '../../expr/function.ts';
 import type { Ast } from '../../expr/parse.ts';
-import { problem, type Problem } from './problem.ts';
+import { problem, regexProblem, type Problem } from './problem.ts';
 import { ANY, BOOL, STRING, literalType, type Type } from './type.ts';
 import { didYouMean, quoted } from '../diagnose/nearest.ts';
 import { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from '../../expr/functions.ts';
-import { patternProblem } from '../../expr/text-search.ts';
 
 export interface Operands {
   readonly node: Ast & { readonly args: readonly [Ast, Ast] };
@@ -144,8 +143,8 @@ function checkSearch(name: string, [text, pattern]: readonly [Ast, Ast], [type]:
   if (pattern.op !== 'value' || typeof pattern.args !== 'string') {
     problems.push(problem('pattern', pattern, `the pattern of \`${name}\` must be a string literal`));
   } else {
-    const why = patternProblem(pattern.args);
-    if (why !== null) problems.push(problem('pattern', pattern, why));
+    const why = regexProblem(pattern.args);
+    if (why !== null) problems.push(problem('pattern', pattern, `the pattern ${why.message}`, why.help));
   }
   return problems;
 }

@@ -29,11 +29,16 @@ export function problem(
   return help === undefined ? base : { ...base, help };
 }
 
+/** How to write a field whose name is not a name of the expression language. */
+export function inBrackets(name: string): string {
+  return `Write \`['${name}']\` instead of \`.${name}\``;
+}
+
 /** Each problem at the characters that it is about. `offset` is the position of the expression in the text. */
 export function reportProblems(report: Report, located: LocatedScalar, problems: readonly Problem[], offset = 0): void {
   for (const { code, message, start, end, help } of problems) {
     const at = rangeWithin(report.source, located, offset + start, offset + end);
-    report[severityOf({ code })](CODES[code], at, message, { help: help ?? MENDED[message] });
+    report[severityOf({ code })](CODES[code], at, message, { help: help ?? MENDED[message] ?? MENDED_BY_CODE[code] });
   }
 }
 
@@ -68,21 +73,35 @@ const CODES: { readonly [code in ProblemCode]: DiagnosticCode } = {
 };
 
 const MENDED: { readonly [message: string]: string } = {
-  'unexpected character: =': 'Write `==` to compare.',
-  "unexpected character: '?'": 'Write `a == null ? b : a` for `a ?? b`.',
+  'unexpected `=`': 'Write `==` to compare.',
+  'the expression ends too early': 'Complete the expression, or remove the operator at its end.',
   'unexpected `?`': 'Write `a == null ? b : a` for `a ?? b`.',
 };
 
-export function regexProblem(pattern: string): { readonly message: string; readonly help: string } | null {
-  const problem = patternProblem(pattern);
+/** The help of last resort. */
+const MENDED_BY_CODE: { readonly [code in ProblemCode]?: string } = {
+  type: 'Use values of one type, or correct the schema that declares the type.',
+  never: 'Correct the value, or remove the condition.',
+  syntax: 'Check the brackets, quotes and operators; docs/guide/expressions.md shows the syntax.',
+  function: 'docs/guide/expressions.md lists the functions and their arguments.',
+  pattern: 'Write the pattern itself, in quotes.',
+};
+
+/** The sentence about a pattern that the engine refuses, and how to mend it; null for a good pattern. */
+export function regexProblem(
+  pattern: string,
+  problem = patternProblem(pattern),
+): { readonly message: string; readonly help: string } | null {
   if (problem === null) return null;
-  const why = problem.replace(/^the pattern cannot be used: (error parsing regexp: )?/, '');
-  // Only what other engines understand, and cannot match in linear time either.
+  const why = problem
+    .replace(/^(the pattern cannot be used: )?(error parsing regexp: )?/, '')
+    .replace(/^missing closing (.): /, 'missing closing `$1` in ');
+  // Other engines accept these patterns, but cannot match them in linear time either.
   return NON_LINEAR.test(pattern)
     ? { message: `cannot be matched in linear time: ${why}`, help: 'Write it without look-around and back-references.' }
     : {
-        message: `is no regular expression: ${why}`,
-        help: 'Put a `\\` in front of a character that stands for itself.',
+        message: `is not a valid regular expression: ${why}`,
+        help: 'Write a `\\` before a character that stands for itself, such as `\\(`.',
       };
 }
 

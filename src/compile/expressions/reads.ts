@@ -1,7 +1,4 @@
-/**
- * Which variables an expression reads, as full paths with their places in the source. Variables that a macro binds are
- * not among them.
- */
+/** The variables that an expression reads, as full paths with their places in the source. Variables of macros are left out. */
 import { TYPE_NAMES } from '../../expr/value.ts';
 import { bindOf, childrenOf, fieldOf, listMacroOf, typeIn } from '../../expr/ast.ts';
 import { parseExpr, type Ast } from '../../expr/parse.ts';
@@ -60,7 +57,7 @@ function positionOf(node: Ast): { readonly of: Ast; readonly key: string } | nul
   return index.op === 'value' && typeof index.args === 'bigint' ? { of, key: String(index.args) } : null;
 }
 
-/** The reads in the order of the source. None where it does not parse: its check has reported that. */
+/** The reads in the order of the source. Empty if the source does not parse: its check has reported that. */
 export function readsIn(source: Expr, names?: ReadonlySet<string>): Path[] {
   try {
     return readsOf(parseExpr(source), names).sort((a, b) => a.start - b.start);
@@ -82,6 +79,6 @@ export function withInputFields(source: Expr): Expr {
 }
 
 /** The expression in its own brackets, also where it ends in a comment. */
-export function strictly(when: Expr): Expr {
+export function strictExpr(when: Expr): Expr {
   return `strict(${when}${when.includes('//') ? '\n' : ''})`;
 }

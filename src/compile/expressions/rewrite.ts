@@ -22,8 +22,8 @@ export function rewriteNames(
 }
 
 /**
- * `{{ path }}` in a guard means the path, also in quotes of its own: braces and quotes become parentheses and blanks, so
- * that no offset moves.
+ * `{{ path }}` in a guard means the path, even in quotes. Braces and quotes become parentheses and blanks, so no offset
+ * moves.
  */
 export function stripBraces(source: string): string {
   let text = source;

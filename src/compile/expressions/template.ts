@@ -100,7 +100,7 @@ export function closeOf(text: string, from: number): number {
     else if (char === '}' && depth > 0) depth--;
     else if (char === '}' && text[i + 1] === '}') return i;
   }
-  // An apostrophe or a stray brace may have hidden the end; the expression's own check then says what is wrong.
+  // An apostrophe or a stray brace may have hidden the end. The check of the expression then reports the mistake.
   return text.indexOf(CLOSE, from);
 }
 

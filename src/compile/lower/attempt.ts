@@ -9,7 +9,7 @@ import { literal, quote } from '../expressions/cel-text.ts';
 import { set, type Kit, type Step } from './kit.ts';
 
 export interface Attempts {
-  /** The first node: it enters what is tried. */
+  /** The first node of the attempt. */
   readonly step: Step;
   /** The name of every other node. */
   readonly part: (hint: string) => Step;
@@ -23,13 +23,13 @@ export interface Attempts {
     readonly delaysMs?: readonly number[];
   } | null;
   /**
-   * An attempt can make calls that must not be made twice. One that ran out of time is not repeated then: a call of it may
-   * still be under way. One that ended by itself hands back its observations, so the next attempt knows its calls.
+   * True if an attempt can make calls that must not be made twice. After a timeout it is then not repeated, because a call
+   * may still be open. After any other end it returns its observations, so the next attempt knows its calls.
    */
   readonly risky: boolean;
-  /** How often the first node can be visited. */
+  /** The number of times that the first node can be visited. */
   readonly visitsMax: number;
-  /** Slots that an attempt hands back. */
+  /** Slots that an attempt returns. */
   readonly gather: ForkNode['gather'];
   /** Adds the nodes of an attempt and returns their first; they end at `done`. */
   readonly body: (done: NodeId) => NodeId;
@@ -57,7 +57,7 @@ export function addAttempts(kit: Kit, attempts: Attempts): NodeId {
   return retry === null ? fork : kit.set(step, [set(TRIES, '0')], fork);
 }
 
-/** A failure that was denied, by a budget or a policy, would be denied again. */
+/** Budgets and policies would refuse the call again. */
 const RETRIED = '!(error.class in ["budget", "policy"])';
 
 function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attempts, again: NodeId): NodeId {

@@ -21,7 +21,7 @@ export interface MeterOptions {
   readonly timeMs: number | null;
   /** True if a person can grant more time. */
   readonly extendable: boolean;
-  /** Where a run goes that has used up a budget, and one that is out of time. */
+  /** The nodes for a run that has used up a budget, and for a run without time. */
   readonly exhausted: NodeId;
   readonly late: NodeId;
 }
@@ -44,7 +44,7 @@ export function commonMeters(options: MeterOptions): CommonMeters {
       const charges = [...(node.charges ?? [])];
       if (node.op === 'do') charges.push(...callMeters(node, agentBudgets, tool));
       if (node.label.enters !== undefined) charges.push(STEPS);
-      // A question that may raise a budget is asked when that budget is used up, so it does not charge it.
+      // A question that can raise a budget is asked when that budget is used up, so it is not charged to it.
       const looks = node.op === 'do' ? node.grant === undefined : node.needs !== undefined;
       if (looks) charges.push(...counted);
       return charges.length === 0 ? node : { ...node, charges: [...new Set(charges)] };
@@ -105,20 +105,24 @@ function agentMeters(
 ): { readonly [id: MeterId]: Meter } {
   const meters: { [id: MeterId]: Meter } = {};
   for (const [agent, budget] of Object.entries(budgets)) {
-    const own = budgetMeters(budget, over);
-    for (const [id, meter] of Object.entries(own))
-      if (meter.max !== null) meters[agentMeter(agent, id)] = { ...meter, label: ownLabel(agent, meter.label) };
-    const seconds = budget.wall_clock_seconds;
+    Object.assign(meters, ownMeters(agent, budget, over));
+    const { wall_clock_seconds: seconds } = budget;
     if (seconds === undefined) continue;
-    const label = ownLabel(agent, 'budgets.wall_clock_seconds');
+    const label = `${agent}.budget.wall_clock_seconds`;
     meters[agentMeter(agent, 'time')] = { unit: 'time', max: Math.ceil(seconds * 1000), over: late, label };
   }
   return meters;
 }
 
-/** The key of an agent or of a part of the flow is `budget`, that of the document is `budgets`. */
-function ownLabel(owner: string, label: string): string {
-  return label.replace('budgets', () => `${owner}.budget`);
+/** The limits of an agent or of a part of the flow. Its key is `budget`, that of the document is `budgets`. */
+function ownMeters(owner: string, budgets: Budgets, over: NodeId): { readonly [id: MeterId]: Meter } {
+  const limited = Object.entries(budgetMeters(budgets, over)).filter(([, { max }]) => max !== null);
+  return Object.fromEntries(
+    limited.map(([id, meter]) => [
+      agentMeter(owner, id),
+      { ...meter, label: meter.label.replace('budgets', () => `${owner}.budget`) },
+    ]),
+  );
 }
 
 export interface BudgetShare {
@@ -129,10 +133,7 @@ export interface BudgetShare {
 
 /** A share of the budgets, for a part of the flow. Its time is not among its meters: the part has a timeout instead. */
 export function shareOf(name: string, budgets: Budgets, over: NodeId): BudgetShare {
-  const limited = Object.entries(budgetMeters(budgets, over)).filter(([, { max }]) => max !== null);
-  const meters = Object.fromEntries(
-    limited.map(([id, meter]) => [`${id}@${name}`, { ...meter, label: ownLabel(name, meter.label) }]),
-  );
+  const meters = ownMeters(name, budgets, over);
   const counted = Object.keys(meters).filter((id) => !id.startsWith(`${STEPS}@`));
   const steps = Object.keys(meters).filter((id) => id.startsWith(`${STEPS}@`));
   return {

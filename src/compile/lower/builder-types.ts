@@ -22,7 +22,7 @@ import type { Share } from '../verify/graph.ts';
 
 export interface Lowered {
   readonly body: FlowBody;
-  /** Where the author wrote what a node comes from. */
+  /** The place in the document from which a node comes. */
   readonly places: ReadonlyMap<NodeId, Range>;
   /** For the certificate: meters whose limit the lowering divides among the visits of a node. */
   readonly shares?: readonly Share[];
@@ -33,7 +33,7 @@ export interface Lowered {
 interface BuildOptions extends Pick<FlowBody, 'view' | 'tier'> {
   readonly id: string;
   readonly entry: NodeId;
-  /** Where a let, a pick or a fork goes whose expression cannot be evaluated; a failed end unless given. */
+  /** The node after a let, a pick or a fork whose expression cannot be evaluated. Default: a failed end. */
   readonly fail?: NodeId;
 }
 
@@ -47,9 +47,9 @@ export interface Builder extends Effects {
   has(id: NodeId): boolean;
   /** Adds a meter; the node that charges it names it in `charges`. */
   meter(id: MeterId, meter: Meter, share?: { readonly of: NodeId; readonly max: number }): MeterId;
-  /** Nodes that `add` adds also charge these budgets, under a name of their own. `over` is where a thread goes without room. */
+  /** Nodes that `add` creates also charge these budgets, as meters with this name. A thread without room goes to `over`. */
   sharing<Result>(name: string, budgets: Budgets | undefined, over: NodeId, add: () => Result): Result;
-  /** An end node, shared by all that end alike. */
+  /** An end node. Equal ends share one node. */
   end(ending: {
     readonly state: EndState;
     readonly code: TerminalCode | 'error';
@@ -75,6 +75,6 @@ export interface Effects {
   hasPolicies(): boolean;
   /** The boundary of an agent with these tools. It becomes part of the flow. */
   boundary(agent: string, tools: readonly string[], mode: GateMode): BoundaryDef;
-  /** How long a question about this agent waits. Null: until it is answered. */
+  /** The time that a question about this agent waits. Null: until it is answered. */
   approvalTimeoutMs(agent: string): number | null;
 }

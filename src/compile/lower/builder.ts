@@ -4,18 +4,8 @@
  *
  * Ids: an authored node has its own id (`idOf`), every other node one from `fresh`, so that the two never collide.
  */
-import type {
-  AgentDef,
-  BoundaryDef,
-  Expr,
-  FlowBody,
-  Meter,
-  MeterId,
-  Node,
-  NodeId,
-  ToolDef,
-  View,
-} from '../../ir/nodes.ts';
+import type { AgentDef, BoundaryDef, Expr, FlowBody, Meter, MeterId, Node, NodeId, ToolDef } from '../../ir/nodes.ts';
+import type { View } from '../../ir/view.ts';
 import { present } from '../../expr/present.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import { approvalTimeoutMs, boundaryOf, grantsOf } from '../document/boundary.ts';
@@ -48,7 +38,7 @@ export interface BuilderOptions {
   readonly monitored?: boolean;
   /** The protections of the stage whose nodes are added now; null if they are those of the document. */
   readonly stage?: () => StageProtections | null;
-  /** The people who may answer if the stage whose nodes are added now escalates; undefined if the document names none. */
+  /** The people who may answer an escalation of the stage whose nodes are being added. Undefined if the document names none. */
   readonly approvers?: () => Approvers | undefined;
   /** Completes a node before the common meters are added: for fields that a notation sets on nodes of shared lowerings. */
   readonly complete?: (id: NodeId, node: Node) => Node;
@@ -67,7 +57,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
   const meters = new Map<MeterId, Meter>(Object.entries(common.meters));
   const open = createShares(meters);
   const finished = (id: NodeId, given: Node): Node => {
-    const replying = withReply(complete(id, given), definitions, effects);
+    const replying = withReply(complete(id, given), definitions, effects.used.agents);
     const own = stage();
     if (own !== null) effects.standIns(fallbacksOf(own.protections));
     const node = asked(protectCall(id, replying, definitions.protections, protecting, own));
@@ -142,7 +132,7 @@ function fallbacksOf({ breaker, velocity }: Protections): readonly string[] {
   const fallback = breaker?.fallback ?? null;
   return [
     ...(fallback !== null && 'model' in fallback ? [fallback.model] : []),
-    ...(velocity?.fallback === null || velocity === null ? [] : [velocity.fallback.model]),
+    ...(velocity?.fallback === undefined ? [] : [velocity.fallback.model]),
   ];
 }
 
@@ -180,7 +170,7 @@ function stoppedEnd(
   const next = builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output: returns });
   const shared = '~velocity.stopped';
   if (node === undefined && builder.has(shared)) return shared;
-  // Where stages recover from failures, the table decides what follows.
+  // If stages recover from failures, the table decides the next action.
   const decision = decisionOf('cost_overrun', stage === undefined ? 'abort' : 'block');
   const hint = node === undefined ? 'velocity.stopped' : `velocity.stopped.${node}`;
   return kit.fail({ hint, origin: 'velocity', decision }, { ...TOO_FAST, node: node ?? 'velocity' }, next);
@@ -191,39 +181,35 @@ const TOO_FAST = {
   message: quote('the run spends faster than `protections.velocity` allows'),
 } as const;
 
-interface OpenShares {
-  readonly sharing: Builder['sharing'];
-  /** The node with the charges of every share that is open. */
-  charged(node: Node): Node;
-}
-
-function createShares(meters: Map<MeterId, Meter>): OpenShares {
+function createShares(meters: Map<MeterId, Meter>) {
   const open: BudgetShare[] = [];
-  return {
-    sharing(name, budgets, over, add) {
-      if (budgets === undefined) return add();
-      const share = shareOf(name, budgets, over);
-      for (const [id, meter] of Object.entries(share.meters)) meters.set(id, meter);
-      open.push(share);
-      const result = add();
-      open.pop();
-      return result;
-    },
-    charged: (node) => open.reduce((each, share) => share.charged(each), node),
+  const sharing: Builder['sharing'] = (name, budgets, over, add) => {
+    if (budgets === undefined) return add();
+    const share = shareOf(name, budgets, over);
+    for (const [id, meter] of Object.entries(share.meters)) meters.set(id, meter);
+    open.push(share);
+    const result = add();
+    open.pop();
+    return result;
   };
+  /** The node with the charges of every share that is open. */
+  const charged = (node: Node): Node => open.reduce((each, share) => share.charged(each), node);
+  return { sharing, charged };
 }
 
-function withReply(node: Node, { models }: Definitions, { used }: CollectedEffects): Node {
-  return finalReply(models.withFallback(node, used.agents), used.agents);
-}
-
-/** A reply that does not fit is repaired once. With tools this applies to the last reply, and not to one that calls tools. */
-function finalReply(given: Node, agents: { readonly [id: string]: AgentDef }): Node {
+/**
+ * A model call with its fallback models. A reply that does not fit is repaired once. With tools this applies to the last
+ * reply, and not to one that calls tools.
+ */
+function withReply(node: Node, { models }: Definitions, agents: { readonly [id: string]: AgentDef }): Node {
+  const given = models.withFallback(node, agents);
   if (given.op !== 'do' || given.effect.kind !== 'model') return given;
   if (given.schema === undefined && given.fit === undefined) return given;
-  const node = { ...given, fit: given.fit ?? ONE_REPAIR };
+  const repaired = { ...given, fit: given.fit ?? ONE_REPAIR };
   const tools = Object.hasOwn(agents, given.effect.agent) ? (agents[given.effect.agent]?.tools ?? []) : [];
-  return tools.length === 0 ? node : { ...node, unless: 'type(it.toolCalls) == list && size(it.toolCalls) > 0' };
+  return tools.length === 0
+    ? repaired
+    : { ...repaired, unless: 'type(it.toolCalls) == list && size(it.toolCalls) > 0' };
 }
 
 /** Numbers the ids that share a hint. Two tildes in front are left to authored ids. */

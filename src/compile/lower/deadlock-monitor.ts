@@ -1,6 +1,6 @@
 /**
- * The deadlock monitor of a flow: a meter that compares the turns of agents which can come round to each other. It acts if the
- * document declares it; otherwise a suspicion is an event and a decision of the report.
+ * The deadlock monitor of a flow: a meter that compares the turns of agents on a common cycle. It acts only if the document
+ * declares it. If not, a suspicion is recorded as an event and as a decision of the report.
  */
 import { decisionOf } from '../../catalog/failures.ts';
 import type { DoNode, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
@@ -32,7 +32,7 @@ export function addDeadlockMonitor(draft: Draft, protections: Protections): bool
   return true;
 }
 
-/** Hops have a meter of their own: a recorded suspicion starts the comparison of replies anew, and not the chain of handoffs. */
+/** Hops have a separate meter: a recorded suspicion restarts the comparison of replies, but not the chain of handoffs. */
 function addMeters(kit: Kit, { cycle, hops, records }: Rules, over: NodeId): readonly MeterId[] {
   const ids: MeterId[] = [];
   const add = (id: MeterId, rule: Partial<Meter>): void => {
@@ -50,7 +50,7 @@ interface Rules {
   readonly hops: number | undefined;
   /** True if repeated turns are only recorded. */
   readonly records: boolean;
-  /** False if no trip changes the way of the run. */
+  /** False if trips are only recorded. */
   readonly acts: boolean;
   /** True if a trip asks a person. */
   readonly asks: boolean;

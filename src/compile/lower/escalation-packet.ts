@@ -44,7 +44,7 @@ export interface RefusedCall {
   readonly problem: Expr;
   /** Arguments that are missing, as a list. */
   readonly fields: Expr;
-  /** The tools that there are. */
+  /** The existing tools. */
   readonly tools: readonly string[];
 }
 

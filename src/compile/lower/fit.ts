@@ -5,7 +5,7 @@ import type { DoNode } from '../../ir/nodes.ts';
 /** The reply is an object. If it does not fit, the model gets it back once with the reason. */
 export const ONE_REPAIR: NonNullable<DoNode['fit']> = { repairs: 1 };
 
-/** As above, but a reply that still does not fit passes: the notation has a correction of its own for it. */
+/** As above, but a reply that still does not fit passes: the notation corrects it itself. */
 export const REPAIR_THEN_PASS: NonNullable<DoNode['fit']> = { repairs: 1, lenient: true };
 
 /** The write mode of a reply: with a schema for objects, the one object in it is stored. */

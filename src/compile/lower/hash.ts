@@ -1,6 +1,6 @@
 /**
- * The identity of a compiled flow: SHA-256 over its canonical form (RFC 8785), so that the same flow written in YAML, JSON
- * or TypeScript, in any order of keys, is the same flow. The digest itself is handed in, since there is no platform here.
+ * The identity of a compiled flow: SHA-256 over its canonical form (RFC 8785). The same flow in YAML, JSON or TypeScript, with
+ * any order of keys, has the same hash. The caller passes the digest function, because this folder has no platform.
  */
 import { canonical } from '../../expr/canonical.ts';
 import type { CompiledFlow, FlowBody } from '../../ir/nodes.ts';
@@ -9,8 +9,8 @@ import type { CompiledFlow, FlowBody } from '../../ir/nodes.ts';
 export type Sha256 = (text: string) => string;
 
 /**
- * Frozen all the way down: a run pins the hash, so what it stands for must not change. Throws where a text holds half of a
- * surrogate pair, which has no canonical form.
+ * Freezes the whole flow, because runs are pinned to its hash. Throws if a text has half of a surrogate pair, which has no
+ * canonical form.
  */
 export function seal(body: FlowBody, sha256: Sha256): CompiledFlow {
   return freeze({ ...body, hash: `sha256:${sha256(canonical(body))}` });

@@ -1,8 +1,7 @@
 /**
- * The lowering kit: one method per kind of node, on top of the builder. It fills in what most nodes leave out (no retry, no
- * timeout, a failed end), so that a lowering states only what is particular to its node.
- *
- * A lowering creates one kit and passes it on: `const kit = createKit(builder)`.
+ * The lowering kit: one method per kind of node, on top of the builder. It fills in common defaults (no retry, no timeout, a
+ * failed end), so a lowering states only the differences. A lowering creates one kit and passes it on: `const kit =
+ * createKit(builder)`.
  */
 import type { FailureClass, TerminalCode } from '../../ir/codes.ts';
 import type {
@@ -30,7 +29,7 @@ import type { Range } from '../source/range.ts';
 import type { Builder } from './builder-types.ts';
 import { escalationField } from './escalation-packet.ts';
 
-/** Names a node, and says what it belongs to. Undefined fields and empty lists are left out of the node. */
+/** The name and the owner of a node. Undefined fields and empty lists are left out of the node. */
 export interface Step {
   /** Fixes the id of the node. Without it the id is made from `hint`, or from `origin`. */
   readonly id?: NodeId | undefined;
@@ -44,11 +43,11 @@ export interface Step {
   readonly onBudget?: NodeId | undefined;
   readonly onVisits?: NodeId | undefined;
   readonly needs?: Node['needs'] | undefined;
-  /** The recovery decision that the node stands for. */
+  /** The recovery decision that the node records. */
   readonly decision?: Decision | undefined;
-  /** Of `set`: the work that is undone first, because it is repeated after it. */
+  /** Of `set`: effects to undo, because the work is repeated afterwards. */
   readonly undoes?: LetNode['undoes'] | undefined;
-  /** Where the author wrote it; the kit's own place unless given. */
+  /** The place in the document. Default: the place of the kit. */
   readonly at?: Range | undefined;
 }
 
@@ -59,7 +58,7 @@ interface Outcome {
   readonly timeoutMs?: number | null | undefined;
   readonly next: NodeId;
   readonly failed?: readonly Case[];
-  /** Where a failure goes that no case takes. Unless given, the run fails. */
+  /** The node after a failure that no case takes. Default: the run fails. */
   readonly fail?: NodeId | undefined;
 }
 
@@ -106,7 +105,7 @@ interface Fork extends Pick<ForkNode, 'over' | 'into' | 'next'> {
 }
 
 interface PickOptions {
-  /** True if the author wrote the way to `otherwise`. */
+  /** True if the author wrote the route to `otherwise`. */
   readonly hasDefault?: boolean;
 }
 

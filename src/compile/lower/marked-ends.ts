@@ -2,7 +2,8 @@
  * Ends of flows with agents whose answers are marked. A marked answer makes a run that would end SUCCESS a PARTIAL_SUCCESS, in
  * every notation: the ends look at the verdicts, and joins collect them.
  */
-import type { EndNode, Expr, Node, NodeId, View, Write } from '../../ir/nodes.ts';
+import type { EndNode, Expr, Node, NodeId, Write } from '../../ir/nodes.ts';
+import type { View } from '../../ir/view.ts';
 import { reachedFrom, type Draft } from './reached.ts';
 import { quote } from '../expressions/cel-text.ts';
 import { OBSERVATIONS } from './agent-turn/turn.ts';
@@ -47,11 +48,6 @@ function appendVerdict(agent: string, verdict: { readonly [field in 'kind' | 'te
   return { slot: VERDICTS, mode: 'append', value: { agent: quote(agent), n, ...verdict } };
 }
 
-/** True if a node of the flow records verdicts. */
-function recordsVerdicts(nodes: ReadonlyMap<NodeId, Node>): boolean {
-  return [...nodes.values()].some((node) => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS));
-}
-
 /** Adds the ends if a node of the flow records verdicts. Returns the view with the slots that hold the marks. */
 export function addMarkedEnds(
   draft: Draft,
@@ -59,7 +55,8 @@ export function addMarkedEnds(
   view: View | undefined,
 ): { readonly view?: View } {
   const { nodes } = draft;
-  if (!recordsVerdicts(nodes)) return {};
+  const records = (node: Node): boolean => node.op === 'do' && node.writes.some(({ slot }) => slot === VERDICTS);
+  if (![...nodes.values()].some(records)) return {};
   for (const id of mainLine(draft)) {
     const node = nodes.get(id);
     if (node?.op === 'end' && node.state === 'completed' && node.code === 'SUCCESS') splitEnd(nodes, fresh, id, node);
@@ -74,7 +71,7 @@ export function mainLine(draft: Draft): ReadonlySet<NodeId> {
   return reachedFrom([draft.entry], draft, false);
 }
 
-/** The end keeps its id, so that every way to it passes the verdicts. */
+/** The end keeps its id, so that every route to it passes the verdicts. */
 function splitEnd(nodes: Map<NodeId, Node>, fresh: (hint: string) => NodeId, id: NodeId, end: EndNode): void {
   const { label } = end;
   const whole = fresh(`${id}.whole`);

@@ -5,7 +5,7 @@
 import type { DoNode, Expr, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Decision } from '../../ir/protections.ts';
 import { decisionOf } from '../../catalog/failures.ts';
-import type { Protections, VelocityLimits, VelocityRules } from '../document/protections.ts';
+import type { Protections, VelocityRules } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
 import { set, type Kit, type Step } from './kit.ts';
 
@@ -16,7 +16,7 @@ export interface Protecting {
   stopped(node?: string): NodeId;
 }
 
-/** How often a person may let one call go on. */
+/** The number of times that a person may let one call continue. */
 const ANSWERS_MAX = 10;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -86,8 +86,8 @@ function withVelocity(id: NodeId, node: DoNode, velocities: Velocities): DoNode 
   const over = place.stopped();
   for (const { id: meter, words: _, ...limit } of limits) place.kit.builder.meter(meter, { ...limit, over });
   const charged: DoNode = { ...node, charges: [...(node.charges ?? []), ...limits.map((each) => each.id)] };
-  if (rules.onTrip === 'escalate') return { ...charged, onVelocity: addSlower(id, node, limits, place) };
-  if (rules.onTrip === 'stop' || rules.fallback === null)
+  if (rules.on_trip === 'escalate') return { ...charged, onVelocity: addSlower(id, node, limits, place) };
+  if (rules.on_trip === 'stop' || rules.fallback === undefined)
     return { ...charged, onVelocity: place.stopped(node.label.authored ?? node.label.name) };
   return { ...charged, onVelocity: addCheaper(id, node, rules.fallback, place) };
 }
@@ -120,22 +120,24 @@ interface Limit {
   readonly words: string;
 }
 
-function limitsOf({ usdPerHour, tokensPerMinute }: VelocityLimits, scope: string, label: string): readonly Limit[] {
-  const cost = usdPerHour !== null && {
+type Velocity = Pick<VelocityRules, 'usd_per_hour' | 'tokens_per_minute'>;
+
+function limitsOf({ usd_per_hour: usd, tokens_per_minute: perMinute }: Velocity, scope: string, label: string) {
+  const cost = usd !== undefined && {
     id: `velocity.cost${scope}`,
     unit: 'costMicros' as const,
-    max: Math.round(usdPerHour * 1_000_000),
+    max: Math.round(usd * 1_000_000),
     perMs: HOUR_MS,
     label: `${label}.usd_per_hour`,
-    words: `$${usdPerHour} an hour`,
+    words: `$${usd} an hour`,
   };
-  const tokens = tokensPerMinute !== null && {
+  const tokens = perMinute !== undefined && {
     id: `velocity.tokens${scope}`,
     unit: 'tokens' as const,
-    max: tokensPerMinute,
+    max: perMinute,
     perMs: MINUTE_MS,
     label: `${label}.tokens_per_minute`,
-    words: `${tokensPerMinute} tokens a minute`,
+    words: `${perMinute} tokens a minute`,
   };
   return [cost, tokens].filter((limit) => limit !== false);
 }
@@ -143,7 +145,8 @@ function limitsOf({ usdPerHour, tokensPerMinute }: VelocityLimits, scope: string
 /** The limits of the rules, and those of the agent. */
 function allLimits(rules: VelocityRules | null, agent: string, scope: string, label: string): readonly Limit[] {
   if (rules === null) return [];
-  const own = Object.hasOwn(rules.agents, agent) ? rules.agents[agent] : undefined;
+  const { agents = {} } = rules;
+  const own = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
   const named = own === undefined ? [] : limitsOf(own, `${scope}@agent:${agent}`, `${label}.agents.${agent}`);
   return [
     ...limitsOf(rules, scope, label),

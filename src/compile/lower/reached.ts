@@ -1,5 +1,6 @@
 /** The nodes that threads reach in a graph that is being built. */
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
+import { reachableFrom } from '../verify/components.ts';
 import { edgesOf } from '../verify/graph.ts';
 import { CLOCK, STEPS } from './budget-meters.ts';
 
@@ -17,15 +18,11 @@ export function reachedFrom(
   enters: boolean,
 ): ReadonlySet<NodeId> {
   const limits = Object.fromEntries(meters);
-  const reached = new Set<NodeId>();
-  const waiting = [...starts];
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+  return reachableFrom(starts, (id) => {
     const node = nodes.get(id);
-    if (node === undefined || reached.has(id)) continue;
-    reached.add(id);
-    for (const { to, kind } of edgesOf(node, limits, fail)) if (enters || kind !== 'branch') waiting.push(to);
-  }
-  return reached;
+    if (node === undefined) return [];
+    return edgesOf(node, limits, fail).flatMap(({ to, kind }) => (enters || kind !== 'branch' ? [to] : []));
+  });
 }
 
 /** Drops generated nodes that nothing reaches. Authored nodes stay, so that `verify` can report them. */

@@ -21,7 +21,7 @@ export const FAILED = '_failed';
 
 export const recoveryStart: Write = set(COUNTS, '{}');
 
-/** Where the actions lead. An action without a way is passed over; the last one then is `abort`. */
+/** The node for each action. An action without a node is skipped; the last action is then `abort`. */
 export interface Ways {
   /** Repeats the stage. */
   readonly retry?: NodeId | undefined;
@@ -50,7 +50,9 @@ export interface Recoveries {
   readonly rest?: FailureKind;
   /** Kinds whose block was recorded when it happened. */
   readonly blocked?: readonly FailureKind[];
-  /** How often the stage can be entered, by branches of a fork and by replans. Bounds the tries of the run. */
+  /**
+   * The number of times that the stage can be entered, by branches of a fork and by replans. It limits the tries of the run.
+   */
   readonly visitsMax?: number;
   /** Counts the questions to people. If none is left, the decision is `abort`. */
   readonly questions?: MeterId;
@@ -86,7 +88,7 @@ export interface Recovery extends Recoveries {
   readonly cause?: string;
 }
 
-/** Handles one kind of failure of a stage: what the table says for its tier. */
+/** Handles one kind of failure of a stage, by the row of the table for its tier. */
 export function addRecovery(kit: Kit, recovery: Recovery): NodeId {
   const { failure, tier, replans, changes = {} } = recovery;
   const cell = cellOf(failure, tier, changes[failure], replans);

@@ -1,10 +1,10 @@
 /**
- * The authored graph as something to draw: what people wrote, not what it was lowered to. Every renderer draws from this and
- * from nothing else. Nodes are in the order of the document; ids are unique and may hold any characters.
+ * The authored graph for drawing, not the lowered graph. Every renderer draws from it alone. Nodes are in the order of the
+ * document. Ids are unique and may have any characters.
  */
 
 export type ShapeKind =
-  /** Where the run begins, and where a path ends without a node of its own: small circles. */
+  /** The start of the run, and the end of a path without a node of its own: small circles. */
   | 'start'
   | 'end'
   | 'agent'

@@ -1,9 +1,10 @@
 /**
- * An object made by a program as located data: there is no text to point at, so every range carries the path instead.
- * Properties that are undefined count as absent; what JSON cannot hold is reported; getters that throw are too.
+ * An object of a program as located data. There is no text, so every range has the path instead. Undefined properties count as
+ * absent. Values that are not JSON, and getters that throw, are reported.
  */
 import type { Report } from '../diagnose/diagnostics.ts';
-import { DEPTH_MAX, HALF_PAIR, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, poisonAt, refuseHalfPair } from './located.ts';
+import type { Entry, Located } from './located.ts';
 import type { Range } from './range.ts';
 
 interface State {
@@ -22,6 +23,7 @@ export function locateObject(value: unknown, report: Report): Located | null {
       'not-json',
       at(''),
       `reading this object failed: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      { help: 'Pass plain data: text, numbers, true, false, null, lists and objects.' },
     );
     return null;
   }
@@ -29,15 +31,15 @@ export function locateObject(value: unknown, report: Report): Located | null {
 
 function convert(value: unknown, path: string, state: State, depth: number): Located {
   const range = at(path);
-  if (state.stopped) return nothing(range);
+  if (state.stopped) return poisonAt(range);
   if (depth > DEPTH_MAX) {
     state.stopped = true;
     state.report.error('too-deep', range, `this object is nested more than ${DEPTH_MAX} levels deep`, {
       help: 'Flatten it.',
     });
-    return nothing(range);
+    return poisonAt(range);
   }
-  if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state);
+  if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state.report);
   if (value === null || typeof value === 'string' || typeof value === 'boolean')
     return { kind: 'scalar', value, range };
   if (typeof value === 'number' && Number.isFinite(value)) return { kind: 'scalar', value, range };
@@ -74,10 +76,10 @@ function convertMap(object: object, path: string, state: State, depth: number): 
     const inner = /^[A-Za-z_][\w-]*$/.test(key)
       ? `${path}${path === '' ? '' : '.'}${key}`
       : `${path}[${JSON.stringify(key)}]`;
-    if (!key.isWellFormed()) refuseHalfPair(at(inner), state);
+    if (!key.isWellFormed()) refuseHalfPair(at(inner), state.report);
     else if (key === RESERVED_KEY) {
-      state.report.error('bad-key', at(inner), '`__proto__` cannot be used as a key');
-      entries.set(key, { key, keyRange: at(inner), value: nothing(at(inner)) });
+      state.report.error('bad-key', at(inner), '`__proto__` cannot be used as a key', { help: 'Rename the key.' });
+      entries.set(key, { key, keyRange: at(inner), value: poisonAt(at(inner)) });
     } else entries.set(key, { key, keyRange: at(inner), value: convert(value, inner, state, depth + 1) });
   }
   return { kind: 'map', entries, range: at(path) };
@@ -87,20 +89,11 @@ function refuse(message: string, range: Range, state: State): Located {
   state.report.error('not-json', range, message, {
     help: 'Documents hold text, numbers, true, false, null, lists and plain objects.',
   });
-  return nothing(range);
-}
-
-function refuseHalfPair(range: Range, { report }: State): Located {
-  report.error('not-json', range, HALF_PAIR.message, { help: HALF_PAIR.help });
-  return nothing(range);
+  return poisonAt(range);
 }
 
 function nameOf(value: unknown): string {
   return typeof value === 'number' ? String(value) : value === undefined ? 'undefined' : `a ${typeof value}`;
-}
-
-function nothing(range: Range): Located {
-  return { kind: 'scalar', value: null, range, poison: true };
 }
 
 function at(path: string): Range {

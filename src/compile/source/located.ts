@@ -3,16 +3,26 @@
  * of their own. Every value in it is JSON, at most `DEPTH_MAX` deep.
  */
 import type { Json } from '../../expr/json.ts';
+import type { Report } from '../diagnose/diagnostics.ts';
 import { nearest } from '../diagnose/nearest.ts';
 import type { Range } from './range.ts';
 
 export const DEPTH_MAX = 100;
 
-/** The error for a text that has no canonical form, and so no hash. */
-export const HALF_PAIR = {
-  message: 'this text contains half of a surrogate pair, which is not a character',
-  help: 'Look for an escape from `\\ud800` to `\\udfff` without its other half.',
-};
+/** The help for a text that has no canonical form, and so no hash. */
+export const HALF_PAIR_HELP = 'Look for an escape from `\\ud800` to `\\udfff` without its other half.';
+
+/** Reports a text that has no canonical form, and returns what stands in its place. */
+export function refuseHalfPair(range: Range, report: Report): LocatedScalar {
+  const message = 'this text contains half of a surrogate pair, which is not a character';
+  report.error('not-json', range, message, { help: HALF_PAIR_HELP });
+  return poisonAt(range);
+}
+
+/** Stands where the source could not be read, after that was reported. */
+export function poisonAt(range: Range): LocatedScalar {
+  return { kind: 'scalar', value: null, range, poison: true };
+}
 
 /** No object can have this key. It is kept with a poison value, so that references to it are not reported as unknown. */
 export const RESERVED_KEY = '__proto__';
@@ -21,7 +31,7 @@ export interface LocatedScalar {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
   readonly range: Range;
-  /** Set where the source could not be read here. That has been reported, so later checks pass over the value. */
+  /** Set if the source could not be read here. This is already reported, so later checks skip the value. */
   readonly poison?: true;
 }
 interface LocatedList {
@@ -58,12 +68,12 @@ export function plain(located: Located): Json {
   return object;
 }
 
-/** The entry of a map, or undefined where `located` is no map or lacks the key. */
+/** The entry of a map; undefined if `located` is not a map or lacks the key. */
 export function entryOf(located: Located | null | undefined, key: string): Entry | undefined {
   return located?.kind === 'map' ? located.entries.get(key) : undefined;
 }
 
-/** The entry of that name, or the one whose unknown name can only have been meant for it. */
+/** The entry of that name, or the entry with a misspelt key that can only mean this name. */
 export function entryMeant(
   holder: Located | undefined,
   field: string,

@@ -8,7 +8,7 @@ export interface Source {
   readonly lineStarts: readonly number[];
 }
 
-/** `path` stands in for a position where there is no text, as in an object given by a program. */
+/** `path` replaces the position if there is no text, as for an object of a program. */
 export interface Range {
   readonly start: number;
   readonly end: number;

@@ -17,7 +17,7 @@ export function rangeWithin(source: Source, scalar: LocatedScalar, start: number
 
 /** For each offset of `value` up to `last`: the offset in `written` of that character. */
 function alignOffsets(written: string, value: string, last: number): readonly number[] {
-  const style = styleOf(written);
+  const style = STYLES[written.charAt(0)] ?? 'plain';
   const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0;
   const offsets: number[] = [];
   let at = textStart(written, style, indent);
@@ -47,10 +47,6 @@ type Style = 'plain' | 'single' | 'double' | 'literal' | 'folded';
 
 const STYLES: { readonly [first: string]: Style } = { "'": 'single', '"': 'double', '|': 'literal', '>': 'folded' };
 const ESCAPE_LENGTHS: { readonly [letter: string]: number } = { x: 4, u: 6, U: 10 };
-
-function styleOf(written: string): Style {
-  return STYLES[written.charAt(0)] ?? 'plain';
-}
 
 function skipSpaces(written: string, at: number, max: number): number {
   let end = at;

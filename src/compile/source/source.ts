@@ -1,12 +1,13 @@
 /**
- * Text in, located data and diagnostics out. YAML 1.2, of which JSON is a part; `locate` gives the same for an object made by
- * a program, so that one validation serves both. Nothing here throws, for any text.
+ * Parses YAML 1.2, of which JSON is a part, into located data and diagnostics. `locate` does the same for an object of a
+ * program, so one validation serves both. No text makes these functions throw.
  */
-import { parseDocument, type Document, type YAMLError } from 'yaml';
+import { parseDocument, type Document } from 'yaml';
 import { createReport, type Diagnostic, type Report } from '../diagnose/diagnostics.ts';
 import { locateObject } from './locate-object.ts';
 import type { Located } from './located.ts';
 import { START, createSource, positionOf } from './range.ts';
+import { explainSyntax } from './syntax-words.ts';
 import { locateYaml } from './yaml-tree.ts';
 
 export const TEXT_MAX = 8 * 1024 * 1024;
@@ -27,7 +28,7 @@ export interface Kind {
 
 const DOCUMENT: Kind = {
   what: 'this document',
-  start: 'Start with `flow:`, `workflow:`, `Orchestration:`, `staged:` or `loop:`.',
+  start: 'Start with the key of a notation, such as `flow:`.',
 };
 
 export function parseSource(input: string, file: string, kind: Kind = DOCUMENT): Parsed {
@@ -69,6 +70,7 @@ function readYaml(text: string, report: Report, { what, start }: Kind): Located 
       'syntax-error',
       START,
       `this text could not be parsed: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      { help: 'Write the document as YAML or JSON.' },
     );
     return null;
   }
@@ -100,7 +102,12 @@ function reportSyntax(document: Document.Parsed, report: Report): boolean {
   const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const deep = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (deep !== undefined) {
-    report.error('too-deep', rangeOf(deep), 'this document is nested too deeply to be read', { help: 'Flatten it.' });
+    report.error(
+      'too-deep',
+      explainSyntax(deep, report.source.text).at,
+      'this document is nested too deeply to be read',
+      { help: 'Flatten it.' },
+    );
     return true;
   }
   const lines = new Set<number>();
@@ -110,56 +117,8 @@ function reportSyntax(document: Document.Parsed, report: Report): boolean {
     const { line } = positionOf(report.source, error.pos[0]);
     if (lines.has(line) || lines.size >= REPORTED_MAX) continue;
     lines.add(line);
-    const { message, help } = explain(error);
-    report.error('syntax-error', rangeOf(error), message, { help });
+    const { message, help, at } = explainSyntax(error, report.source.text);
+    report.error('syntax-error', at, message, { help });
   }
   return errors.length > 0;
-}
-
-function rangeOf(error: YAMLError) {
-  return { start: error.pos[0], end: Math.max(error.pos[0] + 1, error.pos[1]) };
-}
-
-function explain(error: YAMLError): { message: string; help?: string } {
-  switch (error.code) {
-    case 'TAB_AS_INDENT':
-      return { message: 'a tab is used as indentation', help: 'Indent with spaces; YAML does not allow tabs there.' };
-    case 'BLOCK_AS_IMPLICIT_KEY':
-      return {
-        message: 'a second `key: value` starts here, in the middle of a value',
-        help: 'Put text that contains `: ` in quotes, or check the indentation of this line and the next.',
-      };
-    case 'MULTILINE_IMPLICIT_KEY':
-      return { message: 'this key goes on over a line break', help: 'Check for a missing `:` or a wrong indentation.' };
-    case 'BAD_INDENT':
-      return {
-        message: sentence(error.message),
-        help: 'Line it up with its neighbours, or close the bracket or quote before it.',
-      };
-    case 'MISSING_CHAR':
-      return {
-        message: sentence(error.message),
-        help: 'Something before this place was opened and not closed, or left out.',
-      };
-    case 'BAD_SCALAR_START':
-      return { message: sentence(error.message), help: 'Put the text in quotes.' };
-    case 'BAD_DQ_ESCAPE':
-      return {
-        message: sentence(error.message),
-        help: 'Double the backslash, or use single quotes, where it stands for itself.',
-      };
-    case 'MULTIPLE_DOCS':
-      return { message: 'a second document starts here', help: 'Keep one document per file; remove the `---`.' };
-    case 'TAG_RESOLVE_FAILED':
-      return {
-        message: sentence(error.message),
-        help: 'Tags such as `!name` have no meaning here; put text that starts with `!` in quotes.',
-      };
-    default:
-      return { message: sentence(error.message) };
-  }
-}
-
-function sentence(message: string): string {
-  return message.charAt(0).toLowerCase() + message.slice(1);
 }

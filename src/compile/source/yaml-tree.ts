@@ -4,7 +4,8 @@
  */
 import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import type { Report } from '../diagnose/diagnostics.ts';
-import { DEPTH_MAX, HALF_PAIR, RESERVED_KEY, isPoisonValue, type Entry, type Located } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, poisonAt, refuseHalfPair } from './located.ts';
+import type { Entry, Located } from './located.ts';
 import type { Range } from './range.ts';
 
 const ALIASED_MAX = 20_000;
@@ -63,8 +64,7 @@ function convertPlain(node: Node, state: State, depth: number, near: Range): Loc
   if (isMap(node)) return { kind: 'map', entries: convertEntries(node, state, depth, range), range };
   if (isSeq(node))
     return { kind: 'list', items: node.items.map((item) => convert(item, state, depth + 1, range)), range };
-  const value = isScalar(node) ? scalarValue(node, state, range) : undefined;
-  return value === undefined ? { kind: 'scalar', value: null, range, poison: true } : { kind: 'scalar', value, range };
+  return isScalar(node) ? convertScalar(node, state, range) : poisonAt(range);
 }
 
 function convertAlias(node: Node & { source: string }, state: State, depth: number, near: Range): Located {
@@ -81,7 +81,7 @@ function convertAlias(node: Node & { source: string }, state: State, depth: numb
           ? `Mark the value to repeat with \`&${node.source}\`, above its first use.`
           : 'An anchor cannot be used inside its own value.',
     });
-    return { kind: 'scalar', value: null, range, poison: true };
+    return poisonAt(range);
   }
   state.insideAlias += 1;
   const located = convert(target, state, depth, range);
@@ -102,7 +102,7 @@ function convertEntries(map: YAMLMap, state: State, depth: number, near: Range):
     const value = convert(pair.value, state, depth + 1, { start: keyRange.end, end: keyRange.end });
     if (key === null) continue;
     if (key === RESERVED_KEY) {
-      entries.set(key, { key, keyRange, value: { kind: 'scalar', value: null, range: keyRange, poison: true } });
+      entries.set(key, { key, keyRange, value: poisonAt(keyRange) });
       continue;
     }
     const first = entries.get(key);
@@ -133,7 +133,10 @@ function mergedEntries(value: Located, at: Range, state: State): readonly Entry[
 function keyText(key: unknown, at: Range, state: State): string | null {
   const value = isAlias(key) ? state.anchors.get(key.source) : key;
   const text = isScalar(value) && value.value !== null && typeof value.value !== 'object' ? String(value.value) : null;
-  if (text !== null && !text.isWellFormed()) return refuseHalfPair(at, state);
+  if (text !== null && !text.isWellFormed()) {
+    refuseHalfPair(at, state.report);
+    return null;
+  }
   if (text !== null && text !== RESERVED_KEY) return text;
   state.report.error('bad-key', at, text === null ? 'this key is not text' : '`__proto__` cannot be used as a key', {
     help: text === null ? 'A key is a word or a quoted text.' : undefined,
@@ -141,23 +144,20 @@ function keyText(key: unknown, at: Range, state: State): string | null {
   return text;
 }
 
-function scalarValue(node: Scalar, state: State, range: Range): string | number | boolean | null | undefined {
-  const value = node.value;
-  if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state) ?? undefined;
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number' && Number.isFinite(value) && !losesDigits(value, node.source)) return value;
+function convertScalar(node: Scalar, state: State, range: Range): Located {
+  const { value } = node;
+  if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state.report);
+  if (value === null || typeof value === 'string' || typeof value === 'boolean')
+    return { kind: 'scalar', value, range };
+  if (typeof value === 'number' && Number.isFinite(value) && !losesDigits(value, node.source))
+    return { kind: 'scalar', value, range };
   const written = node.source ?? String(value);
   const message =
     typeof value === 'number' && Number.isFinite(value)
       ? `the number ${written} is too large to be kept exactly`
       : `\`${written}\` has no counterpart in JSON`;
   state.report.error('not-json', range, message, { help: `Put it in quotes to keep it as text: "${written}".` });
-  return undefined;
-}
-
-function refuseHalfPair(range: Range, { report }: State): null {
-  report.error('not-json', range, HALF_PAIR.message, { help: HALF_PAIR.help });
-  return null;
+  return poisonAt(range);
 }
 
 function losesDigits(value: number, source: string | undefined): boolean {

@@ -75,3 +75,28 @@ export function reachableFrom<Id>(roots: Iterable<Id>, successors: (id: Id) => r
   }
   return reached;
 }
+
+/**
+ * The reverse postorder of a depth-first walk: every node before the nodes that it leads to, except over edges that lead back.
+ * Without recursion, so that a long chain does not exhaust the stack.
+ */
+export function forwardOrder<Id>(ids: Iterable<Id>, successors: (id: Id) => readonly Id[]): readonly Id[] {
+  const seen = new Set<Id>();
+  const done: Id[] = [];
+  for (const root of ids) {
+    if (seen.has(root)) continue;
+    seen.add(root);
+    const walk = [{ id: root, next: successors(root).values() }];
+    for (let top = walk.at(-1); top !== undefined; top = walk.at(-1)) {
+      const { value: to, done: isOver } = top.next.next();
+      if (isOver === true) {
+        done.push(top.id);
+        walk.pop();
+      } else if (!seen.has(to)) {
+        seen.add(to);
+        walk.push({ id: to, next: successors(to).values() });
+      }
+    }
+  }
+  return done.reverse();
+}

@@ -1,6 +1,6 @@
 /** A compiled body as a graph that is walked many times: edges computed once, ids that lead nowhere left out. */
 import { isMeasured } from '../../ir/dimensions.ts';
-import { countsVisits, isCounted, wayOver } from '../../ir/meters.ts';
+import { countsVisits, isCounted, overTarget } from '../../ir/meters.ts';
 import type { FlowBody, Meter, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import { componentsOf, reachableFrom, type Component } from './components.ts';
 
@@ -37,6 +37,8 @@ export interface Graph {
   bounding(id: NodeId): Bounding;
   /** True if a visit counts even if the node's expressions fail and nothing is requested. */
   countsVisits(id: NodeId): boolean;
+  /** The nodes that charge a meter. */
+  charging(meter: MeterId): readonly NodeId[];
 }
 
 export function graphOf(body: FlowBody, shares: readonly Share[] = []): Graph {
@@ -65,6 +67,8 @@ export function graphFrom(
     bounding.set(id, known);
     return known;
   };
+  const charges = ids.flatMap((id) => nodes.get(id)?.charges?.map((meter) => ({ id, meter })) ?? []);
+  const charging = Map.groupBy(charges, ({ meter }) => meter);
   let components: readonly Component<NodeId>[] | undefined;
   let reached: ReadonlySet<NodeId> | undefined;
   return {
@@ -80,6 +84,7 @@ export function graphFrom(
     reached: () => (reached ??= reachableFrom([body.entry], (id) => targets.get(id) ?? [])),
     countsVisits: (id) => boundingAt(id).some(([, meter]) => countsVisits(meter)),
     bounding: boundingAt,
+    charging: (meter) => charging.get(meter)?.map(({ id }) => id) ?? [],
   };
 }
 
@@ -112,7 +117,7 @@ export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge
     const meter = meters[id];
     if (meter === undefined || meter.max === null) return [];
     if (meter.unit === 'turns' && meter.records === true && meter.hops === undefined) return [];
-    return [{ to: wayOver(node, meter).to, kind: 'over' }];
+    return [{ to: overTarget(node, meter).to, kind: 'over' }];
   });
   return [...ownEdges(node, fail), ...over];
 }

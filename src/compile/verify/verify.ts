@@ -78,8 +78,8 @@ function checkCycles(graph: Graph, say: Say): void {
 }
 
 /**
- * One message for each place where paths gather that never end, not one for each node on the way there. That an expression
- * may fail is no way out.
+ * Gives one message for each group of nodes that never reaches an end, not one for each node before it. The failure of an
+ * expression does not count as an end.
  */
 function checkEnds(graph: Graph, say: Say): void {
   const legal = new Map(
@@ -104,7 +104,7 @@ function checkEnds(graph: Graph, say: Say): void {
     say(
       last ? 'no-terminal' : 'no-way-out',
       id,
-      last ? `what goes wrong leads to \`${name}\`, which leads to no end` : `\`${name}\` leads to no end`,
+      last ? `a failure leads to \`${name}\`, which leads to no end` : `\`${name}\` leads to no end`,
     );
   }
 }

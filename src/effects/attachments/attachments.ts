@@ -6,9 +6,8 @@ import { hash } from 'node:crypto';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, isAbsolute, relative, resolve } from 'node:path';
 import type { AttachmentRef } from '../../ir/attachment.ts';
-import type { RunId } from '../../ir/events.ts';
 import { fail, failureOf, PerformError, reasonOf } from '../../runtime/failures.ts';
-import type { AttachmentOrigin, AttachmentStore } from '../../runtime/ports.ts';
+import type { AttachmentOrigin, AttachmentStore, StoredAttachment } from '../../runtime/ports.ts';
 import { TOKEN } from '../pii/vault.ts';
 import { readBeneath } from '../safe-path.ts';
 import { download } from '../tools/http-client.ts';
@@ -16,7 +15,7 @@ import type { HttpOptions } from '../tools/tool.ts';
 import { recognise, tokensOf } from './media.ts';
 import type { AttachTo, AttachmentSource, CallOfRun, HoldsSecret } from './source.ts';
 
-/** Where paths may lead, and which hosts may be called. */
+/** The folder of allowed paths, and the allowed hosts. */
 export interface Place {
   /** Relative paths start at the first folder. A path must stay in one of them. Undefined: any path of the operator. */
   readonly folders: readonly string[] | undefined;
@@ -37,42 +36,39 @@ export const BYTES_MAX = 20 * 1024 * 1024;
 const PIXELS_MAX = 50_000_000;
 const DOWNLOAD_MS = 30_000;
 
-export class Attachments {
-  readonly #store: AttachmentStore;
+/** Reads and examines an attachment. Throws an AttachmentError. */
+export async function readAttachment(
+  source: AttachmentSource,
+  origin: AttachmentOrigin,
+  place: Place,
+): Promise<{ readonly stored: StoredAttachment; readonly ref: AttachmentRef }> {
+  const data = await readSource(source, place);
+  const name = await storedName(source, place.protectName);
+  if (place.holdsSecret?.(data) === true) throw new AttachmentError(`\`${name}\` contains a configured key`);
+  const { mediaType, tokens } = examined(data, name, 'data' in source ? source.mediaType : undefined);
+  const id = `sha256-${hash('sha256', data, 'hex')}`;
+  return {
+    stored: { id, data, mediaType, name, origin },
+    ref: { attachment: id, tokens, mediaType, bytes: data.length, name },
+  };
+}
 
-  constructor(store: AttachmentStore) {
-    this.#store = store;
-  }
-
-  /** Throws an AttachmentError. */
-  async add(run: RunId, origin: AttachmentOrigin, source: AttachmentSource, place: Place): Promise<AttachmentRef> {
-    const data = await readSource(source, place);
-    const name = await storedName(source, place.protectName);
-    if (place.holdsSecret?.(data) === true) throw new AttachmentError(`\`${name}\` contains a configured key`);
-    return this.#keep(run, origin, data, name, 'data' in source ? source.mediaType : undefined);
-  }
-
-  /** For tools: a path must be in the work directory, and content that cannot be used is a failure of the call. */
-  forTools(
-    http: HttpOptions | undefined,
-    protectName: (call: CallOfRun, name: string) => Promise<string> = async (_, name) => name,
-  ): AttachTo {
-    return async (call, workDir, source, holdsSecret) => {
-      const place = { folders: [workDir], http, holdsSecret, protectName: (name: string) => protectName(call, name) };
-      try {
-        return await this.add(call.command.run, 'tool', source, place);
-      } catch (error) {
-        throw error instanceof PerformError ? error : fail('semantic', 'AttachmentError', reasonOf(error));
-      }
-    };
-  }
-
-  #keep(run: RunId, origin: AttachmentOrigin, data: Buffer, name: string, declared?: string): AttachmentRef {
-    const { mediaType, tokens } = examined(data, name, declared);
-    const id = `sha256-${hash('sha256', data, 'hex')}`;
-    this.#store.add(run, { id, data, mediaType, name, origin });
-    return { attachment: id, tokens, mediaType, bytes: data.length, name };
-  }
+/** For tools: a path must be in the work directory, and content that cannot be used is a failure of the call. */
+export function attachForTools(
+  store: AttachmentStore,
+  http: HttpOptions | undefined,
+  protectName: (call: CallOfRun, name: string) => Promise<string>,
+): AttachTo {
+  return async (call, workDir, source, holdsSecret) => {
+    const place = { folders: [workDir], http, holdsSecret, protectName: (name: string) => protectName(call, name) };
+    try {
+      const { stored, ref } = await readAttachment(source, 'tool', place);
+      store.add(call.command.run, stored);
+      return ref;
+    } catch (error) {
+      throw error instanceof PerformError ? error : fail('semantic', 'AttachmentError', reasonOf(error));
+    }
+  };
 }
 
 async function readSource(source: AttachmentSource, place: Place): Promise<Buffer> {

@@ -3,7 +3,7 @@
  * as `{ "attachment": "./photo.png" }`. Input that a program passes on from its users is plain data, and names no file.
  */
 import { kindOf, type AttachmentKind } from '../../catalog/attachment-kinds.ts';
-import { parsedJson } from '../../core/reply.ts';
+import { parsedJson } from '../../expr/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -17,7 +17,11 @@ export interface AttachInputOptions {
   /** Paths and URLs that the operator names beside the input. They may lie anywhere. */
   readonly files?: readonly string[];
 }
-type AddAny = (source: AttachmentSource, isOperator: boolean) => Promise<AttachmentRef>;
+/** `isOperator`: the operator named it beside the input, so it may lie anywhere. */
+type Add = (source: AttachmentSource, isOperator: boolean) => Promise<AttachmentRef>;
+
+const COUNT_MAX = 50;
+const DEPTH_MAX = 100;
 
 /** False for the usual input. */
 export function mayHoldAttachments(input: unknown, { parts = false, files = [] }: AttachInputOptions): boolean {
@@ -30,22 +34,44 @@ export async function attachInput(
   flow: CompiledFlow,
   input: unknown,
   { parts = false, files = [] }: AttachInputOptions,
-  add: AddAny,
+  add: Add,
 ): Promise<{ readonly value: unknown; readonly refs: readonly AttachmentRef[] }> {
-  const allowed = (source: AttachmentSource, isOperator: boolean): Promise<AttachmentRef> => {
-    if (flow.pii === undefined || flow.pii.attachments === true) return add(source, isOperator);
-    throw new SluiceError(
-      'pii-blocked',
-      'the document protects personal data, and personal data in an attachment cannot be found',
-      'Set `pii.attachments: true` to use attachments all the same, or leave them out.',
-    );
+  const refs: AttachmentRef[] = [];
+  const take = async (source: AttachmentSource, isOperator: boolean): Promise<AttachmentRef> => {
+    requireAllowed(flow);
+    if (refs.length >= COUNT_MAX) throw new AttachmentError(`the input has more than ${COUNT_MAX} attachments`);
+    const ref = await add(source, isOperator);
+    refs.push(ref);
+    return ref;
   };
-  const reader = new InputReader((source) => allowed(source, false), parts);
-  const named = new InputReader((source) => allowed(source, true), false);
-  const value = await readInput(reader, input).catch(refuse('Paths start at the folder of the document.'));
-  const take = async (file: string): Promise<AttachmentRef> => named.take(sourceOf(file) ?? { path: file });
-  for (const file of files) await take(file).catch(refuse('Paths of `--attach` start at the current folder.'));
-  return { value: withRefs(value, named.added), refs: [...reader.added, ...named.added] };
+  // Read in order, so that the attachments have the order of the input.
+  const read = async (value: unknown, depth = 0): Promise<unknown> => {
+    if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return value;
+    const source = value instanceof Attachment ? value.source : parts ? writtenSource(value) : null;
+    if (source !== null) return take(source, false);
+    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value;
+    const entries: [string, unknown][] = [];
+    for (const [key, each] of Object.entries(Array.isArray(value) ? [...value] : value))
+      entries.push([key, await read(each, depth + 1)]);
+    return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+  };
+  // Text that is JSON is read as JSON: most notations take the input as text.
+  const parsed = typeof input === 'string' ? parsedJson(input) : input;
+  const data = await read(parsed).catch(refuse('Paths start at the folder of the document.'));
+  const value = typeof input !== 'string' ? data : refs.length === 0 ? input : JSON.stringify(data);
+  const inside = refs.length;
+  const takeFile = async (file: string): Promise<AttachmentRef> => take(sourceOf(file) ?? { path: file }, true);
+  for (const file of files) await takeFile(file).catch(refuse('Paths of `--attach` start at the current folder.'));
+  return { value: withRefs(value, refs.slice(inside)), refs };
+}
+
+function requireAllowed({ pii }: CompiledFlow): void {
+  if (pii === undefined || pii.attachments === true) return;
+  throw new SluiceError(
+    'pii-blocked',
+    'the document protects personal data, and personal data in an attachment cannot be found',
+    'Set `pii.attachments: true` to use attachments all the same, or leave them out.',
+  );
 }
 
 function refuse(help: string): (error: unknown) => never {
@@ -55,15 +81,6 @@ function refuse(help: string): (error: unknown) => never {
     const hosts = 'The host must be public, or allowed: `--allow-host`, `toolOptions.http.privateHosts`.';
     throw new SluiceError('bad-attachment', error.message, isUrl ? hosts : help, error);
   };
-}
-
-/** Text that is JSON is read as JSON: most notations take the input as text. */
-async function readInput(reader: InputReader, input: unknown): Promise<unknown> {
-  if (typeof input !== 'string') return reader.read(input);
-  const parsed = parsedJson(input);
-  if (parsed === null) return input;
-  const value = await reader.read(parsed);
-  return reader.added.length === 0 ? input : JSON.stringify(value);
 }
 
 /** An object gets the field `attachments`; text gets the references below it. */
@@ -125,51 +142,10 @@ export function attachment(source: AttachmentSource): Attachment {
   return new Attachment(source);
 }
 
-type Add = (source: AttachmentSource) => Promise<AttachmentRef>;
-
-const COUNT_MAX = 50;
-const DEPTH_MAX = 100;
-
 function holdsAttachment(value: unknown, parts: boolean, depth = 0): boolean {
   if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return false;
   if (value instanceof Attachment || (parts && Object.hasOwn(value, 'attachment'))) return true;
   return Object.values(value).some((each) => holdsAttachment(each, parts, depth + 1));
-}
-
-/** Replaces every attachment of an input by its reference. `parts`: also the written form of the command line. */
-class InputReader {
-  readonly #add: Add;
-  readonly #parts: boolean;
-  readonly added: AttachmentRef[] = [];
-
-  constructor(add: Add, parts: boolean) {
-    this.#add = add;
-    this.#parts = parts;
-  }
-
-  async read(value: unknown, depth = 0): Promise<unknown> {
-    if (value === null || typeof value !== 'object' || depth > DEPTH_MAX) return value;
-    const source = value instanceof Attachment ? value.source : this.#parts ? writtenSource(value) : null;
-    if (source !== null) return this.take(source);
-    if (Array.isArray(value)) return this.#list(value, depth);
-    if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-    const values = await this.#list(Object.values(value), depth);
-    return Object.fromEntries(Object.keys(value).map((key, index) => [key, values[index]]));
-  }
-
-  async take(source: AttachmentSource): Promise<AttachmentRef> {
-    if (this.added.length >= COUNT_MAX) throw new AttachmentError(`the input has more than ${COUNT_MAX} attachments`);
-    const ref = await this.#add(source);
-    this.added.push(ref);
-    return ref;
-  }
-
-  /** One after another, so that the order of the attachments is that of the input. */
-  async #list(values: readonly unknown[], depth: number): Promise<unknown[]> {
-    const read: unknown[] = [];
-    for (const value of values) read.push(await this.read(value, depth + 1));
-    return read;
-  }
 }
 
 const FIELDS = new Set(['attachment', 'name']);

@@ -1,4 +1,4 @@
-/** Where an attachment comes from. */
+/** The source of an attachment. */
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { Call } from '../../runtime/ports.ts';
 

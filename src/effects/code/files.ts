@@ -1,4 +1,4 @@
-/** Files of code: their hashes, and the places that decide which file a path means. */
+/** Hashes of code files, and the rules by which a path means a file. */
 import { hash } from 'node:crypto';
 import { lstatSync, readFileSync, readdirSync, readlinkSync, realpathSync, statSync, type Dirent } from 'node:fs';
 import { basename, dirname, join, parse, relative, resolve, sep } from 'node:path';
@@ -42,7 +42,7 @@ export function filesOfPackage(root: string): { readonly hash: string; readonly 
   return { hash: hash('sha256', lines.join('\n'), 'base64url'), files };
 }
 
-/** A folder that cannot be read has no files that Node could load. */
+/** Node cannot load files from a folder that cannot be read. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -90,7 +90,7 @@ export function isInside(folder: string, path: string): boolean {
 
 const LINKS_MAX = 40;
 
-/** The places that decide what a path means: each symbolic link on the way, and the file at the end. */
+/** The files that decide the meaning of a path: each symbolic link on the way, and the file at the end. */
 export function placesOf(path: string): readonly string[] {
   const places: string[] = [];
   let rest = resolve(path).split(sep).slice(1);

@@ -3,8 +3,10 @@
  * computed name. A file that a run is not pinned to, or whose content is another one, is refused.
  */
 import * as nodeModule from 'node:module';
+import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Pins } from '../../ir/events.ts';
+import { reasonOf } from '../../runtime/failures.ts';
 import { codeOf, isEngineFile } from './closure.ts';
 import { hashOf, readBytes, realPath } from './files.ts';
 
@@ -21,18 +23,30 @@ export async function loadCode(file: string, pins?: Pins): Promise<Exports> {
   return (await import(specifier)) as Exports;
 }
 
+/** The function that a reference such as `./tools.ts#send` names. */
+export async function loadFunction(reference: string, documentDir: string, pins: Pins | undefined): Promise<unknown> {
+  const [path = '', name = ''] = reference.split('#');
+  const file = resolve(documentDir, path);
+  const module = await loadCode(file, pins).catch((error: unknown) => {
+    throw new Error(`\`${file}\` cannot be loaded: ${reasonOf(error)}`);
+  });
+  const found = Object.hasOwn(module, name) ? module[name] : undefined;
+  if (typeof found === 'function') return found;
+  throw new Error(`\`${file}\` exports no function \`${name}\``);
+}
+
 /** Kept, because the bundle computes it by a load, which a hook must not do. */
 const OWN_URL = import.meta.url;
 
 /** Modules that this file imports, by URL, and whether they are pinned. A link on the way may have changed since `realPath`. */
 const entries = new Map<string, boolean>();
 
-/** From now on, what the module `file` loads is compared with the hashes. */
+/** From now on, the code that the module `file` loads is compared with the hashes. */
 export function pinLoaded(file: string, modules: NonNullable<Pins['modules']>): void {
   trust(modules, pathToFileURL(realPath(file)).href);
 }
 
-/** The files and packages that are not what they were, and those that are reached now and were not before. */
+/** Changed files and packages, and those that are loaded now for the first time. */
 export function changesSince(modules: NonNullable<Pins['modules']>): readonly string[] {
   return differences(modules, codeOf(Object.keys(modules)).hashes);
 }

@@ -1,6 +1,6 @@
 /** Reads the artifacts of a session: the brief, the test report, and the settings that say where they are. */
 import { createHash } from 'node:crypto';
-import { parseJson } from '../../expr/parse-json.ts';
+import { jsonOr } from '../../expr/parse-json.ts';
 import { ARTIFACTS } from '../../catalog/validators.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import type { Evidence } from './evidence.ts';
@@ -18,13 +18,9 @@ export interface Result {
 export async function readObject(evidence: Evidence, path: string): Promise<Read<Fields>> {
   const text = await evidence.readText(path);
   if (text === null) return { ok: false, why: `\`${path}\` does not exist` };
-  try {
-    const value = parseJson(text);
-    if (isRecord(value)) return { ok: true, value };
-    return { ok: false, why: `\`${path}\` is not a JSON object` };
-  } catch {
-    return { ok: false, why: `\`${path}\` is not valid JSON` };
-  }
+  const value = jsonOr(text, undefined);
+  if (isRecord(value)) return { ok: true, value };
+  return { ok: false, why: `\`${path}\` is not ${value === undefined ? 'valid JSON' : 'a JSON object'}` };
 }
 
 export function briefPath(evidence: Evidence): string {
@@ -40,7 +36,7 @@ export async function readBrief(evidence: Evidence): Promise<Read<Fields>> {
   return why === null ? brief : { ok: false, why };
 }
 
-/** A JSON object at a path; the brief is read as such. */
+/** A JSON object at a path, such as the brief. */
 export function readSourceObject(evidence: Evidence, path: string): Promise<Read<Fields>> {
   return normalPath(path) === normalPath(briefPath(evidence)) ? readBrief(evidence) : readObject(evidence, path);
 }

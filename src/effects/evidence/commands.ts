@@ -7,6 +7,7 @@
  */
 
 import { tokensOf, type Token } from './command-tokens.ts';
+import { selectsNothing } from './no-tests.ts';
 
 /** One simple command, such as `CI=1 go test ./...`. */
 export interface SimpleCommand {
@@ -73,7 +74,7 @@ const RUNNING: { readonly [name: string]: string } = {
 };
 /** Commands that may not run the command after them, or not wait for it. */
 const UNSURE = setOf('xargs coproc parallel watch at batch script su strace');
-/** Options with which a command only shows what it would do. */
+/** Options for a dry run of a command. */
 const SHOWING = setOf(
   '-h -help --help --version --dry-run --list -list --collect-only --co --setup-plan --fixtures --markers --no-run --listTests --list-tests --just-print',
 );
@@ -150,7 +151,7 @@ export function isIdle({ words }: SimpleCommand): boolean {
   if (name === '' || IDLE.has(name) || UNSURE.has(name) || isUnknown(name)) return true;
   if (words.slice(0, 3).some((word) => basename(word) === 'command') && words.some((word) => /^-[vV]$/.test(word)))
     return true;
-  return own.some((word) => SHOWING.has(word)) || (name === 'make' && own.includes('-n'));
+  return own.some((word) => SHOWING.has(word)) || selectsNothing(own);
 }
 
 /** The name is an expansion or a pattern, so it can be any command: `$E`, `$'echo'`, `ech?`. */
@@ -318,7 +319,7 @@ export function unwrapped(words: readonly string[]): readonly string[] {
   const valued = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
   if (valued === undefined) return words;
   const rest = withoutOptions(words.slice(1), valued);
-  // `timeout 5 npm test` has a word of its own.
+  // In `timeout 5 npm test`, the word 5 comes before the command.
   return unwrapped(name === 'timeout' ? rest.slice(1) : rest);
 }
 

@@ -1,6 +1,6 @@
 /** The predicates of contracts, which read the whole session: files, commands, reports, checklists, tests. */
 import { ARTIFACTS, type PredicateName } from '../../catalog/validators.ts';
-import { isRecord, type Json } from '../../expr/json.ts';
+import { isRecord, listOf, type Json } from '../../expr/json.ts';
 import {
   briefPath,
   fieldAt,
@@ -16,7 +16,7 @@ import { mayWrite } from './command-writes.ts';
 import { invalid, missing, pass, type CommandRun, type Evidence, type Validator, type Verdict } from './evidence.ts';
 import { coveredBy, mentions, normalPath } from './records.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
-import { fakes, staleReport, withoutAssertions } from './validators/reports.ts';
+import { fakeTestFiles, staleReport, withoutAssertions } from './validators/reports.ts';
 
 const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
   FilesWritten: filesWritten,
@@ -30,12 +30,12 @@ const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
 type Requirement = { readonly [field: string]: Json };
 
 /** Checks the requirements of a contract in order. Each is `FilesWritten: {…}` or an object with a `Type`. */
-export async function contractHolds(name: string, requires: readonly Json[], evidence: Evidence): Promise<Verdict> {
+export async function contractHolds(name: string, evidence: Evidence): Promise<Verdict> {
+  const { Requires, ...config } = evidence.config;
   const shown: string[] = [];
-  for (const entry of requires) {
-    const { Type, ...rest } = (entry ?? {}) as Requirement;
+  for (const entry of listOf(Requires) as readonly (Requirement | null)[]) {
+    const { Type, ...rest } = entry ?? {};
     const [predicate = '', fields = null] = typeof Type === 'string' ? [Type, rest] : (Object.entries(rest)[0] ?? []);
-    const { Requires: _, ...config } = evidence.config;
     const own = isRecord(fields) ? fields : {};
     const verdict = await contractOf(predicate)({ ...evidence, config: { ...config, ...own, Contract: name } });
     if (!verdict.ok) return verdict;
@@ -44,7 +44,7 @@ export async function contractHolds(name: string, requires: readonly Json[], evi
   return pass([...new Set(shown)]);
 }
 
-export function contractOf(name: string): Validator {
+function contractOf(name: string): Validator {
   const known: { readonly [name: string]: Validator } = CONTRACTS;
   return (
     (Object.hasOwn(known, name) ? known[name] : undefined) ??
@@ -120,7 +120,7 @@ async function testReport(evidence: Evidence): Promise<Verdict> {
   const stale = staleReport(evidence, path, results);
   if (stale !== null || evidence.config['HasAssertions'] !== true) return stale ?? pass();
   const brief = await readBrief(evidence);
-  return fakes(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();
+  return fakeTestFiles(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();
 }
 
 /** Items of a JSON list, or the boxes of a Markdown file. There must be at least one. */
@@ -192,6 +192,5 @@ async function valueIn(evidence: Evidence, source: string, field: string): Promi
 }
 
 function failed(evidence: Evidence, why: string): string {
-  const name = setting(evidence, 'Contract');
-  return `${name === '' ? 'The contract' : `Contract '${name}'`} failed — ${why}.`;
+  return `Contract '${setting(evidence, 'Contract')}' failed — ${why}.`;
 }

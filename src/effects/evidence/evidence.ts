@@ -1,6 +1,6 @@
 /**
- * The evidence that a check may read: tool calls recorded in the journal, and files on disk. What an agent says it did is not
- * evidence. The one exception is the reply of the turn, for checks that read a judgement in it.
+ * The evidence that a check may read: tool calls in the journal, and files on disk. The text of an agent is not evidence,
+ * except the reply of the turn for checks that read a judgement in it.
  */
 import type { EvidenceFailure } from '../../catalog/validators.ts';
 import type { Json } from '../../expr/json.ts';

@@ -1,23 +1,20 @@
 /**
  * Performs the checks that read evidence: `validator:<Name>` over the current turn, `contract:<Name>` over the session, and
- * `context:<source>`, which returns text. A refusal has a reason and a failure type. An unknown name is a refusal.
+ * `context:assemble`, which returns texts. A refusal has a reason and a failure type. An unknown name is a refusal.
  */
-import { resolve } from 'node:path';
-import { VALIDATOR_ALIASES } from '../../catalog/validators.ts';
 import { listOf, type Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
 import type { Pins } from '../../ir/events.ts';
 import { PerformError, fail, reasonOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
-import { loadCode } from '../code/load.ts';
+import { loadFunction } from '../code/load.ts';
 import { workDirOf } from '../pins.ts';
-import { contractHolds, contractOf } from './contracts.ts';
-import { listBeneath, readBeneath } from '../safe-path.ts';
+import { contractHolds } from './contracts.ts';
+import { listBeneath, readBeneath, writeBeneath } from '../safe-path.ts';
 import { failureOf, invalid } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
-import { commandsOf, writtenBy } from './records.ts';
-import { storeEvidence } from './store.ts';
-import { readSource, readSources, type Wanted } from './sources.ts';
+import { commandsOf, succeeded, writtenBy } from './records.ts';
+import { readSources, type Wanted } from './sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
 /**
@@ -32,16 +29,23 @@ export function evidencePerformer(given: EvidenceOptions): Performer {
       const { kind, name } = call.command;
       const colon = name.indexOf(':');
       const [family, which] = [name.slice(0, colon), name.slice(colon + 1)];
-      if (kind !== 'check' || !FAMILIES.has(family))
+      if (kind !== 'check' || (name !== ASSEMBLE && family !== 'validator' && family !== 'contract'))
         throw fail('fatal', 'NotConfiguredError', `no performer for the ${kind} \`${name}\``);
       // Reading files and running tests takes real time; a script's clock stands still meanwhile.
       const done = call.clock.busy?.();
       try {
         const evidence = gather(call, options);
-        if (family === 'context') return { ok: true, value: { ok: true, ...(await contextOf(which, evidence, call)) } };
-        const check =
-          family === 'contract' ? contract(which, evidence) : await validatorOf(which, evidence, options, call.pins);
-        const verdict = judged(await check(evidence), evidence, call, which);
+        if (name === ASSEMBLE) {
+          const sources = listOf(call.command.input['sources']) as readonly Wanted[];
+          return { ok: true, value: { ok: true, ...(await readSources(sources, evidence)) } };
+        }
+        const found =
+          family === 'contract'
+            ? await contractHolds(which, evidence)
+            : await (
+                await validatorOf(which, evidence, options, call.pins)
+              )(evidence);
+        const verdict = judged(found, evidence, call, which);
         await storeEvidence(evidence, call, options.workDir, { which, verdict });
         return { ok: true, value: verdict };
       } finally {
@@ -59,7 +63,7 @@ function pinned(options: EvidenceOptions, { command: { run }, pins }: Call): Pin
 }
 type PinnedOptions = EvidenceOptions & { readonly workDir: string };
 
-const FAMILIES = new Set(['validator', 'contract', 'context']);
+const ASSEMBLE = 'context:assemble';
 const FILE_MAX = 4 * 1024 * 1024;
 
 /** A second refusal without a tool call in between is `NoProgress`. A handoff is not such a call. */
@@ -77,20 +81,6 @@ function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: C
   };
 }
 
-/** A declared contract, or one predicate by name. */
-function contract(name: string, { config }: Evidence): Validator {
-  const requires = config['Requires'];
-  return Array.isArray(requires) ? (evidence) => contractHolds(name, requires, evidence) : contractOf(name);
-}
-
-/** `assemble` reads all given sources; any other name is one source. */
-async function contextOf(which: string, evidence: Evidence, { command }: Call): Promise<object> {
-  const { sources } = command.input;
-  return which === 'assemble' && Array.isArray(sources)
-    ? readSources(sources as unknown as readonly Wanted[], evidence)
-    : readSource(which, evidence);
-}
-
 /** The user's validators come first: by module, then those given to the engine. */
 async function validatorOf(
   name: string,
@@ -99,14 +89,16 @@ async function validatorOf(
   pins: Pins | undefined,
 ): Promise<Validator> {
   const reference = config['Module'];
-  if (typeof reference === 'string') return guarded(name, await load(reference, documentDir, pins));
+  if (typeof reference === 'string') {
+    const loaded = loadFunction(reference, documentDir, pins).catch((error: unknown) => {
+      throw broken(reference, reasonOf(error));
+    });
+    return guarded(name, (await loaded) as Validator);
+  }
   const own = Object.hasOwn(validators, name) ? validators[name] : undefined;
   if (own !== undefined) return guarded(name, own);
   const known: { readonly [name: string]: Validator } = BUILTIN_VALIDATORS;
-  const builtin = VALIDATOR_ALIASES[name] ?? name;
-  return (
-    (Object.hasOwn(known, builtin) ? known[builtin] : undefined) ?? (() => invalid(`There is no validator '${name}'.`))
-  );
+  return (Object.hasOwn(known, name) ? known[name] : undefined) ?? (() => invalid(`There is no validator '${name}'.`));
 }
 
 /** A validator that throws or returns no verdict fails the run. */
@@ -120,16 +112,6 @@ function guarded(name: string, validator: Validator): Validator {
     }
     throw broken(name, 'it returned no verdict');
   };
-}
-
-async function load(reference: string, documentDir: string, pins: Pins | undefined): Promise<Validator> {
-  const [path = '', name = ''] = reference.split('#');
-  const module = await loadCode(resolve(documentDir, path), pins).catch((error: unknown) => {
-    throw broken(reference, reasonOf(error));
-  });
-  const found = Object.hasOwn(module, name) ? module[name] : undefined;
-  if (typeof found !== 'function') throw broken(reference, 'the module exports no such function');
-  return found as Validator;
 }
 
 function broken(name: string, why: string): Error {
@@ -175,4 +157,48 @@ async function readText(workDir: string, path: string): Promise<string | null> {
     if (error instanceof PerformError && error.type === 'PathError') return null;
     throw error;
   }
+}
+
+const OUTPUT_MAX = 4_096;
+const TYPES: { readonly [tool: string]: string } = {
+  write_file: 'FileWrite',
+  patch_file: 'FileWrite',
+  delete_file: 'FileDelete',
+  shell_run: 'CommandRun',
+  git_commit: 'GitCommit',
+};
+
+/**
+ * Writes the evidence of a session to `EvidenceStore.Path`: one node for each recorded call, and the verdict of each gate.
+ * The file is for people and tools that read it; gates read the journal.
+ */
+async function storeEvidence(
+  evidence: Evidence,
+  { command }: Call,
+  workDir: string,
+  gate: { readonly which: string; readonly verdict: Json },
+): Promise<void> {
+  const path = evidence.config['EvidenceStore'];
+  if (typeof path !== 'string' || path === '') return;
+  const nodes = evidence.observations.flatMap((each) => nodeOf(each, command.run));
+  const store = {
+    ActiveSessionId: command.run,
+    Nodes: nodes,
+    Edges: [],
+    LastGate: { Name: gate.which, Verdict: gate.verdict },
+  };
+  await writeBeneath(workDir, path, Buffer.from(`${JSON.stringify(store, null, 2)}\n`));
+}
+
+function nodeOf(observation: Observation, run: string): Json[] {
+  const { id, tool, agent, turn, args } = observation;
+  const type = TYPES[tool];
+  if (type === undefined) return [];
+  const base = { Id: id, NodeType: type, Agent: agent, Turn: turn, SessionId: run, Succeeded: succeeded(observation) };
+  const [ran] = commandsOf([observation]);
+  return [
+    ran === undefined
+      ? { ...base, Path: args['path'] ?? null }
+      : { ...base, Command: ran.command, Output: ran.output.slice(0, OUTPUT_MAX) },
+  ];
 }

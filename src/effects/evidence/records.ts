@@ -2,9 +2,10 @@
 import { isRecord, type Json } from '../../expr/json.ts';
 import { alternativesOf, contains, readCommandLine, shows } from './commands.ts';
 import { writesOf } from './command-writes.ts';
+import { isAboutTests, ranNoTests } from './no-tests.ts';
 import type { CommandRun, Observation } from './evidence.ts';
 
-const COMMANDS = new Set(['shell_run', 'shell_run_script']);
+const COMMAND = 'shell_run';
 const WRITES = new Set(['write_file', 'patch_file']);
 /** The beginning of a text result of a failed call. */
 const FAILED = /^\[(ERROR|DENIED|TIMEOUT|NOT FOUND|EXIT\b)/;
@@ -16,13 +17,13 @@ export function succeeded({ tool, ok, result = null }: Observation): boolean {
 }
 
 function hasExitCode(tool: string): boolean {
-  return COMMANDS.has(tool) || tool.startsWith('git_');
+  return tool === COMMAND || tool.startsWith('git_');
 }
 
 /** The commands among some of the session's observations. */
 export function commandsOf(observations: readonly Observation[], session = observations): CommandRun[] {
   return observations
-    .filter(({ tool }) => COMMANDS.has(tool))
+    .filter(({ tool }) => tool === COMMAND)
     .map((observation) => ({
       id: observation.id,
       turn: observation.turn,
@@ -34,8 +35,13 @@ export function commandsOf(observations: readonly Observation[], session = obser
 }
 
 /** True if the line exited with 0 and the pattern occurs in commands that must have succeeded. */
-export function proves({ passed, command }: CommandRun, pattern: string): boolean {
-  return passed && contains(readCommandLine(command).proven, pattern);
+export function proves(run: CommandRun, pattern: string): boolean {
+  return coveredBy(pattern, [run]) !== null;
+}
+
+/** True if the command was to run tests, and its output says that it ran none. */
+export function testedNothing({ output }: CommandRun, pattern: string): boolean {
+  return isAboutTests(pattern) && ranNoTests(output);
 }
 
 /** True if the pattern occurs in any command of the line that does something. */
@@ -52,7 +58,9 @@ export function coveredBy(pattern: string, runs: readonly CommandRun[]): readonl
     .filter(({ passed }) => passed)
     .map((run) => ({ run, commands: readCommandLine(run.command).proven }));
   for (const parts of alternativesOf(pattern)) {
-    const covering = parts.map((part) => proven.findLast(({ commands }) => commands.some((each) => shows(each, part))));
+    const covering = parts.map((part) =>
+      proven.findLast(({ run, commands }) => commands.some((each) => shows(each, part)) && !testedNothing(run, part)),
+    );
     if (covering.every((each) => each !== undefined)) return covering.map(({ run }) => run);
   }
   return null;
@@ -78,11 +86,11 @@ export function changedFile(observation: Observation): boolean {
 /** The files that a call changed: the path of a file tool, or the files that a command line names as written. */
 export function pathsChangedBy(observation: Observation): readonly string[] {
   if (changedFile(observation)) return [pathOf(observation)];
-  return COMMANDS.has(observation.tool) ? writesOf(lineOf(observation)).paths.map(normalPath) : [];
+  return observation.tool === COMMAND ? writesOf(lineOf(observation)).paths.map(normalPath) : [];
 }
 
 export function lineOf({ args }: Observation): string {
-  return textAt(args, 'command') || textAt(args, 'script');
+  return textAt(args, 'command');
 }
 
 export function isWrite({ tool }: Observation): boolean {

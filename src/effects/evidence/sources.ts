@@ -3,37 +3,18 @@
  * has a reason instead.
  */
 import type { Json } from '../../expr/json.ts';
+import { cut } from '../prompt/history-view.ts';
 import { fieldAt, readBrief } from './artifacts.ts';
 import type { Evidence, Observation } from './evidence.ts';
 import { commandsOf, succeeded, writtenBy } from './records.ts';
 
-export interface SourceText {
-  readonly text: string;
-  readonly found: boolean;
-  readonly truncated: boolean;
-  readonly reason: string;
-}
-
-const CHARS_MAX = 4_000;
 const CHANGES = 3;
 
 /** `source` is `session_context`, `changes_recent[:N]`, `brief_field:FIELD` or `file:PATH`. */
-export async function readSource(
-  source: string,
-  evidence: Evidence,
-  max: Json = evidence.config['MaxChars'] ?? null,
-): Promise<SourceText> {
-  const colon = source.indexOf(':');
-  const [name, argument] = colon === -1 ? [source, ''] : [source.slice(0, colon), source.slice(colon + 1).trim()];
-  const found = await resolve(name, argument, evidence);
-  if (typeof found !== 'string') return { text: '', found: false, truncated: false, reason: found.why };
-  return cut(found, typeof max === 'number' && max > 0 ? max : CHARS_MAX);
-}
-
 export interface Wanted {
   readonly source: string;
   readonly label: string;
-  readonly maxChars?: number;
+  readonly maxChars: number;
 }
 
 /** Several sources as labelled sections. Sources without text are listed with the reason. */
@@ -44,9 +25,11 @@ export async function readSources(
   const sections: { label: string; text: string }[] = [];
   const skipped: { source: string; reason: string }[] = [];
   for (const { source, label, maxChars } of wanted) {
-    const { found, text, reason } = await readSource(source, evidence, maxChars ?? null);
-    if (found) sections.push({ label, text });
-    else skipped.push({ source, reason });
+    const [name = '', ...rest] = source.split(':');
+    const found = await resolve(name, rest.join(':').trim(), evidence);
+    if (typeof found === 'string')
+      sections.push({ label, text: cut(found, maxChars, ' — read the source for the rest') });
+    else skipped.push({ source, reason: found.why });
   }
   return { sections, skipped };
 }
@@ -95,17 +78,6 @@ function changesOf(observations: readonly Observation[]): string[] {
 
 function line(verb: string, paths: readonly string[]): string[] {
   return paths.length === 0 ? [] : [`  ${verb} ${paths.join(', ')}`];
-}
-
-function cut(text: string, max: number): SourceText {
-  if (text.length <= max) return { text, found: true, truncated: false, reason: '' };
-  const end = /[\ud800-\udbff]/.test(text[max - 1] ?? '') ? max - 1 : max;
-  return {
-    text: `${text.slice(0, end)}\n[...${text.length - end} chars truncated — read the source for the rest]`,
-    found: true,
-    truncated: true,
-    reason: '',
-  };
 }
 
 function textOf(value: Json): string {

@@ -1,7 +1,8 @@
 /**
- * `policy:answer`: the verdict on the last reply of a turn, for agents whose boundary has no rule for unsupported claims. It marks
- * claims of actions that no call performed and, where the turn must do its task, replies that are not a result and replies that
- * hide that every call failed. One verdict a turn: `{ kind, text, message }`. The kind `none` means that nothing is wrong.
+ * `policy:answer`: the verdict on the last reply of a turn, for agents whose boundary has no rule for unsupported claims. It
+ * marks claims of actions that no call performed. If the turn must do its task, it also marks a reply without a result, and
+ * a reply that hides that every call failed. One verdict a turn: `{ kind, text, message }`. The kind `none` means that
+ * nothing is wrong.
  */
 import { listOf, type Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
@@ -10,7 +11,7 @@ import { judgeResult } from '../policy/result.ts';
 import { flat, structured } from '../policy/sources.ts';
 import { askedIn, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
-import { unmentionedFailure } from './failures.ts';
+import { unmentionedFailure } from './detectors/failures.ts';
 import { checkGrounding } from './grounding.ts';
 import { observationsIn } from './observations.ts';
 import { toolWords, type ToolWords } from './tool-words.ts';

@@ -69,7 +69,7 @@ function fieldOf(result: Json | undefined, path: readonly string[]): Json | unde
   return value;
 }
 
-/** Values, and texts of observations, that the answer states itself and that no person gave. */
+/** Values and texts of observations that the answer states literally, and that no person gave. */
 function strayIn(text: string, seen: readonly { readonly result?: Json }[], told: string): readonly string[] {
   const given = new Set(valuesIn(told).map(({ kind, key }) => `${kind} ${key}`));
   const values = valuesIn(text).filter(

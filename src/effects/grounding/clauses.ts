@@ -55,11 +55,11 @@ function piecesOf(sentence: string): readonly string[] {
 }
 
 const TICK = '☑';
-/** An item that is ticked off says that it was done: `[x] Send the mail`. */
+/** A ticked item claims that it was done: `[x] Send the mail`. */
 const TICKED = /^[✅✔☑✓]\ufe0f?\s*(?<task>.+)/u;
 
 /** A question, offer, condition, wish or plan: in the whole sentence, or in its part up to a position. */
-export function isSupposed(part: string, until = part.length): boolean {
+export function isHypothetical(part: string, until = part.length): boolean {
   const before = part.slice(0, until);
   return (
     part.endsWith('?') || SUPPOSED_FIRST.test(before) || /^\W*after\b[^,]*$/i.test(before) || SUPPOSED.test(before)
@@ -78,7 +78,7 @@ function scopeOf(parts: readonly Part[], heads: readonly (readonly Head[])[], at
   const ends = (part: Part, index: number): boolean =>
     index > at &&
     !(announced && part.item) &&
-    ((heads[index]?.length ?? 0) > 0 || isSupposed(part.text) || NEGATED.test(part.text));
+    ((heads[index]?.length ?? 0) > 0 || isHypothetical(part.text) || NEGATED.test(part.text));
   const end = parts.findIndex(ends);
   return parts
     .slice(at, end < 0 ? parts.length : end)
@@ -95,7 +95,7 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
     const verb = stem(word) === SEND && POST.test(part) ? EMAIL : stem(word);
     // A condition or a denial in the words before `…, I have` is about something else.
     const before = form === 'self' ? (/[^,;:–—]*$/u.exec(part.slice(0, until))?.[0] ?? '') : part.slice(0, until);
-    if (!found.has(verb) && !part.endsWith('?') && !isSupposed(before) && !NEGATED.test(before))
+    if (!found.has(verb) && !part.endsWith('?') && !isHypothetical(before) && !NEGATED.test(before))
       found.set(verb, { verb, word: word.toLowerCase(), form, what });
   };
   addForms(part, add);
@@ -123,7 +123,7 @@ function addForms(part: string, add: AddHead): void {
     add(match.groups?.['verb'] ?? '', 'self', match.index, thingIn(part.slice(match.index + match[0].length)));
 }
 
-/** A message that was sent by mail can only come from a tool that sends. */
+/** Words for mail. Only a tool that sends can have sent one. */
 const POST =
   /(?<!\p{L})(?:(?:an?|the|per|by|via|par|por|via|per|een|ein\p{L}*|den?) (?:e-?mail|sms|courriel|mail)|correo electrónico|értesítést|sähköposti\p{L}*|viesti\p{L}*)(?!\p{L})|이메일|메일을|بريد/iu;
 const SEND = stem('sent');
@@ -131,7 +131,7 @@ const EMAIL = stem('emailed');
 
 /** Phrases that stand for one verb: `I went ahead and cancelled it`, `I have taken care of the cancellation`. */
 function plainVerbs(sentence: string): string {
-  // Payments and orders go out too, and no call that sends belongs to them.
+  // "Went out" means "was sent" only for mail. Payments and orders go out without a tool that sends.
   const sent = POST.test(sentence) ? sentence.replace(/\b(?:went|has gone|have gone) out\b/gi, 'was sent') : sentence;
   return sent
     .replace(/\b(?:went|gone) ahead and\b|\bnot (?:only|just|merely)\b|\bno doubt\b/gi, '')
@@ -178,8 +178,8 @@ function isHeading(parts: readonly Part[], at: number): boolean {
 function isProposal(parts: readonly Part[], at: number): boolean {
   if (parts[at]?.item !== true) return false;
   const announced = parts.slice(0, at).findLast(({ item }) => !item)?.text ?? '';
-  if (isSupposed(announced) || NEGATED.test(announced)) return true;
-  return parts.slice(at).some(({ text, item }) => !item && isSupposed(text) && CONFIRM.test(text));
+  if (isHypothetical(announced) || NEGATED.test(announced)) return true;
+  return parts.slice(at).some(({ text, item }) => !item && isHypothetical(text) && CONFIRM.test(text));
 }
 
 const CONFIRM = /\b(?:confirm|proceed|go ahead|approve|agree)\b/i;

@@ -6,7 +6,7 @@
 import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
-import { actions } from './actions.ts';
+import { actions } from './detectors/actions.ts';
 import { isAfter, quoted, type Observation } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
 import { observationsIn } from './observations.ts';
@@ -28,7 +28,7 @@ interface Task {
   readonly tools: readonly ToolWords[];
   /** An answer that states something observed is enough: other parts of the flow may perform the action. */
   readonly lenient: boolean;
-  /** A plan says which calls its steps need, so an answer need not state what was observed. */
+  /** A plan names the calls that its steps need, so an answer need not repeat an observation. */
   readonly planned?: boolean;
 }
 
@@ -76,14 +76,14 @@ function undoneRequest({ asked, observations, lenient }: Task, changing: readonl
 /** Verbs of many meanings: a tool performs the request only if it also works on that thing. */
 const VAGUE: ReadonlySet<string> = new Set(['writ', 'mak', 'creat', 'add', 'run', 'set', 'do', 'post', 'build', 'put']);
 
-/** The tools of which one performs the request. For a verb of change that no tool has, any tool that changes something. */
+/** The tools that can perform the request: one success is enough. If no tool has the verb, every tool that changes something. */
 function performing({ verb, thing }: Request, changing: readonly ToolWords[], lenient: boolean): readonly ToolWords[] {
   const same = changing.filter(({ verbs }) => verbs.some((own) => isSame(own, verb)));
   if (same.length === 0) return !lenient && isChange(verb) && !VAGUE.has(verb) ? changing : [];
   return VAGUE.has(verb) ? same.filter((tool) => speaksOf(tool, thing)) : same;
 }
 
-/** A criterion in words that states an action, and no observation shows that action. */
+/** A criterion in words that states an action without an observation of it. */
 function undoneCriterion({ criteria, observations, tools }: Task): string | null {
   const evidence = evidenceOf({ observations, tools, told: [], given: [], since: null, confirmed: [] });
   for (const criterion of criteria) {
@@ -95,8 +95,9 @@ function undoneCriterion({ criteria, observations, tools }: Task): string | null
 }
 
 /**
- * Nothing was changed, the task is not a question, and the answer states nothing that was observed. Where no tool was called at
- * all, this counts only if the task is not in English: an English one without a request for an action asks for none.
+ * True if nothing was changed, the task is not a question, and the answer states nothing that was observed. If no tool was
+ * called at all, this counts only for tasks in other languages than English: in English, a task without a request for an
+ * action is recognised.
  */
 function emptyAnswer({ asked, observations, tools }: Task, observed: boolean): string | null {
   const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
@@ -124,7 +125,7 @@ function tokensIn(text: string): ReadonlySet<string> {
   const plain = even(text).normalize('NFKD').replace(/\p{M}/gu, '');
   const words = plain.match(/[\p{L}\d]+(?:[.,:/-]\d+)*/gu) ?? [];
   return new Set(
-    words.flatMap((word) => (DENSE.test(word) ? pairsOf(word) : isTelling(word) ? [evenNumber(word)] : [])),
+    words.flatMap((word) => (DENSE.test(word) ? pairsOf(word) : isDistinctive(word) ? [evenNumber(word)] : [])),
   );
 }
 
@@ -137,7 +138,7 @@ function evenNumber(word: string): string {
   return /^\d+\.\d+$/.test(word) ? String(Number(word)) : word;
 }
 
-function isTelling(word: string): boolean {
+function isDistinctive(word: string): boolean {
   return /\d/.test(word) || (word.length >= 3 && !isCommon(word) && !CONFIRMING.has(word));
 }
 

@@ -75,7 +75,7 @@ export interface Known {
 /** A line of a text, with the things that the lines around it name. */
 export interface Line {
   readonly line: string;
-  /** The identifier that a line above names, where this line belongs to it. */
+  /** The identifier in a line above that this line is about. */
   readonly heading: string | null;
   /** The identifiers in the list that the line announces. */
   readonly below: readonly string[];
@@ -87,7 +87,7 @@ export interface Evidence {
   readonly told: readonly string[];
   /** Texts by the author: instructions. */
   readonly given: readonly string[];
-  /** The turn in which a person last said something; null where no person did. */
+  /** The turn of the last message of a person; null if there is none. */
   readonly since: number | null;
   /** Earlier sentences whose claims were supported. */
   readonly confirmed: readonly string[];
@@ -97,7 +97,7 @@ export interface Evidence {
   readonly known: Known;
 }
 
-/** Observed after a person last said something. */
+/** Observed after the last message of a person. */
 export function isFresh(observation: Observation, { since }: Evidence): boolean {
   return since === null || isAfter(observation, since);
 }

@@ -25,12 +25,14 @@ const ASKED = indexed('asks');
 export function requestedVerb(sentence: string): string | null {
   const asked = words(sentence);
   for (const word of asked) if (ASKED.has(word)) return ASKED.get(word) ?? null;
-  for (const [form, english] of ASKED)
-    if (form.startsWith('^') ? asked[0] === form.slice(1) : DENSE.test(form) && sentence.includes(form)) return english;
-  return null;
+  const [first = ''] = asked;
+  if (ASKED.has(`^${first}`)) return ASKED.get(`^${first}`) ?? null;
+  return DENSE.test(sentence) ? (DENSE_ASKED.find(([form]) => sentence.includes(form))?.[1] ?? null) : null;
 }
 
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+/** Languages without spaces between words. */
+const DENSE_ASKED = [...ASKED].filter(([form]) => DENSE.test(form));
 
 interface ForeignClaim {
   /** The English past form of the verb. */
@@ -47,7 +49,7 @@ export function foreignClaimsIn(sentence: string): readonly ForeignClaim[] {
   return [
     ...[...sentence.matchAll(AUXILIARY)].flatMap((match) => claimed(PARTICIPLES, assertedIn(match), restOf(match))),
     ...(NEGATED.test(sentence) ? [] : claimed(PASTS, all, sentence)),
-    // A past of Russian has no person of its own.
+    // The past tense of Russian does not show the person.
     ...(isRussian ? claimed(RUSSIAN, all, sentence) : []),
     ...claimed(TURKISH, nounsIn(sentence, TURKISH_DID).map(turkishNoun), sentence),
     ...claimed(DENSE_NOUNS, dense, sentence),
@@ -186,7 +188,7 @@ function clauseClaimsIn(sentence: string): readonly ForeignClaim[] {
   );
 }
 
-/** Participles that only say that something happened, without their endings. */
+/** Participles such as "done" and "sent", without their endings. The noun before them names the action. */
 const HAPPENED =
   /(?<!\p{L})(?:aufgegeben|ausgeführt|durchgeführt|erledigt|abgeschlossen|ausgelöst|getätigt|veranlasst|raus|passé|effectué|réalisé|exécuté|envoyé|validé|confirmé|realizad|efectuad|hech|enviad|confirmad|completad|effettuat|eseguit|inviat|completat|confermat|efetuad|feit|concluíd|geplaatst|uitgevoerd|verzonden|verstuurd|voltooid|złożon|wykonan|wysłan|zrealizowan|оформлен|выполнен|отправлен)(?:e|es|s|o|a|os|as|i|y|ы|о|а)?(?!\p{L})/iu;
 const RECORD =

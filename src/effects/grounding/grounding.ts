@@ -6,16 +6,16 @@ import { isRecord, listOf, type Json } from '../../expr/json.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { flat, structured } from '../policy/sources.ts';
-import { actions } from './actions.ts';
-import { citations } from './citations.ts';
+import { actions } from './detectors/actions.ts';
+import { citations } from './detectors/citations.ts';
 import type { Detected, Detector, Evidence, Utterance } from './detector.ts';
-import { failures } from './failures.ts';
-import { lookups } from './lookups.ts';
+import { failures } from './detectors/failures.ts';
+import { lookups } from './detectors/lookups.ts';
 import { observationsIn } from './observations.ts';
-import { saidIn } from './said.ts';
-import { testClaims } from './test-claims.ts';
+import { sentencesIn } from './value-sentences.ts';
+import { testClaims } from './detectors/test-claims.ts';
 import { toolWords, type ToolWords } from './tool-words.ts';
-import { knownFrom, values } from './values.ts';
+import { knownFrom, values } from './detectors/values.ts';
 
 const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims, values];
 
@@ -78,11 +78,11 @@ const UNCITED: ReadonlySet<string> = new Set(['missing_info', 'ambiguous', 'impo
 function utteranceOf({ said = null, cite, claims, values: strictness }: Call['command']['input']): Utterance {
   const reply = structured(said);
   const fields = isRecord(reply) ? reply : {};
-  const text = saidIn(reply);
+  const text = sentencesIn(reply);
   return {
     fields,
     text,
-    answer: isRecord(reply) ? saidIn(reply['answer'] ?? null) : text,
+    answer: isRecord(reply) ? sentencesIn(reply['answer'] ?? null) : text,
     cite: cite === true && !UNCITED.has(String(fields['status'])),
     claims: claims === true,
     values: strictness === 'all' || strictness === 'off' ? strictness : 'names',

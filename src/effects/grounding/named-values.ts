@@ -8,7 +8,7 @@ import type { Evidence, Known, Line } from './detector.ts';
 import type { Stated } from './read-values.ts';
 import { recordsIn, type Records } from './records.ts';
 import { TOTAL } from './sums.ts';
-import { isKnown, isNextDay, keysIn, keysTaughtBy, type Keys } from './value-keys.ts';
+import { isKnown, isNextDay, keysIn, keysKnownFrom, type Keys } from './value-keys.ts';
 import { stemsIn } from './words.ts';
 
 interface Sources extends Pick<Evidence, 'given' | 'told' | 'observations'> {
@@ -32,7 +32,7 @@ interface Sorted extends Sources {
 
 export function linesFrom(sources: Sources): Pick<Known, 'subjectsIn' | 'isOdd' | 'isMultiple' | 'isFare'> {
   const { given, told, observations } = sources;
-  const records = recordsIn(observations, keysTaughtBy);
+  const records = recordsIn(observations, keysKnownFrom);
   const sorted: Sorted = {
     ...sources,
     records,
@@ -80,7 +80,7 @@ function isOddAmount(stated: Stated, { line, heading }: Line, named: readonly st
 function isOddDate(stated: Stated, { line, heading, below }: Line, arrives: boolean, sorted: Sorted): boolean {
   const { records, byPeople, byAuthor, observed, asked, nights, given } = sorted;
   if (isKnown(stated, byPeople)) return false;
-  // Nothing was found for a date that a person named or a call asked for.
+  // No result for a date that a person named or a call asked for.
   if (isMissing(stated, line) && !isKnown(stated, byAuthor) && !isKnown(stated, asked)) return true;
   // A date of the instructions, such as today's, is neither a date of an object that the line describes by several names, nor
   // the value of a label (`Departure: May 15`).

@@ -5,7 +5,7 @@
 import { isRecord, listOf, type Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
 import type { Observation } from './detector.ts';
-import { tellsFailure } from './failures.ts';
+import { mentionsFailure } from './detectors/failures.ts';
 import type { ToolWords } from './tool-words.ts';
 import { RUNNING, isParticiple, isSame, pastOf, stem } from './words.ts';
 
@@ -28,7 +28,7 @@ export function observationsIn(
     if (!each.ok || tool === undefined) return each;
     // A job that failed has run, and an answer may say both. The rows of a query are data.
     const isRun = tool.verbs.some((verb) => RUNNING.has(verb));
-    if (isRun && (Array.isArray(structured(result)) || tellsFailure(said))) return each;
+    if (isRun && (Array.isArray(structured(result)) || mentionsFailure(said))) return each;
     const isFailed = reportsFailure(structured(result), { tool, args: flat(each.args).toLowerCase().split('\n') });
     return isFailed ? { ...each, ok: false, error: result } : each;
   });
@@ -40,7 +40,7 @@ function reportsFailure(result: Json, called: Called): boolean {
   if (Array.isArray(result)) return result.length > 0 && result.every((each) => reportsFailure(each, called));
   if (!isRecord(result)) return false;
   const entries = Object.entries(result);
-  // The status of the thing is not that of the call if the call has one of its own. Work that was done in part was done.
+  // If the call has a status, the status of the thing is another one. Partly done work counts as done.
   const isSure = entries.some(([name, value]) => value === true && (VERDICT.test(name) || isOwn(name, called.tool)));
   const isPartial = entries.some(([name, value]) => isParticiple(name) && !UNDONE.test(name) && isAmount(value));
   const isPending = entries.some(([name, value]) => PENDING.test(name) && value === true);

@@ -1,5 +1,5 @@
 /** Reads the values of a text: identifiers, dates, times, amounts of money and other numbers, each in one normal form. */
-import { lately } from './lately.ts';
+import { cachedRead } from './cached-read.ts';
 import { monthOf } from './months.ts';
 import { MAGNITUDE, NUMBER, decimalsOf, factorOf, readingsOf } from './numbers.ts';
 
@@ -17,12 +17,12 @@ export interface Stated {
   readonly within?: number;
 }
 
-export const valuesIn: (text: string) => readonly Stated[] = lately(readValues);
+export const valuesIn: (text: string) => readonly Stated[] = cachedRead(readValues);
 
 function readValues(text: string): readonly Stated[] {
   const found: Stated[] = [];
   let rest = text.normalize('NFKC').replace(/[*`]/g, ' ').replace(LISTED_NAME, '$1');
-  // A reader removes what it read: the year of a date is not also a number.
+  // A reader removes the text that it read: the year of a date is not also a number.
   for (const { kind, pattern, read } of READERS)
     rest = rest.replace(pattern, (...args: unknown[]) => {
       const written = String(args[0]);
@@ -35,13 +35,13 @@ function readValues(text: string): readonly Stated[] {
   return found;
 }
 
-/** The number of an item that is a name: `2. Mei Lee` is no date. */
+/** The number of a list item before a name: `2. Mei Lee` is not a date. */
 const LISTED_NAME = /^(\s*)\d{1,2}\.(?=\s+\p{Lu}\p{Ll}+\s+\p{Lu}\p{Ll})/gmu;
 
 const APPROXIMATE =
   /(?:[~≈]|(?<!\p{L})(?:about|around|roughly|approx(?:imately|\.)?|nearly|almost|etwa|rund|ungefähr|circa|ca\.?|environ|aproximadamente|unos|cerca de|ongeveer|około|omkring|около|примерно)|约|約)\s*$/iu;
 
-/** `~413 kWh`: a number that says itself that it is rounded. */
+/** `~413 kWh`: a number that is marked as rounded. */
 function isApproximate({ kind, within }: Stated, before: string): boolean {
   return within === undefined && ROUNDED.has(kind) && APPROXIMATE.test(before.slice(-APPROXIMATE_REACH));
 }

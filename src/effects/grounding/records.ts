@@ -6,7 +6,7 @@ import { isRecord, type Json } from '../../expr/json.ts';
 import { flat, structured } from '../policy/sources.ts';
 import type { Observation } from './detector.ts';
 import { valuesIn, type Stated } from './read-values.ts';
-import { akin, stemsIn } from './words.ts';
+import { isSameStem, stemsIn } from './words.ts';
 
 export interface Records {
   /** The names in a line: whole values of plain fields that have a capital letter or a digit. */
@@ -23,7 +23,7 @@ export interface Records {
   numbersOf(name: string): readonly number[];
   /** The sums of one field over all of these things that have it. Of a thing with several values of the field, each counts. */
   sumsOf(names: readonly string[]): readonly number[];
-  /** The objects that have one of these names have a number in a field that one of the words names. */
+  /** True if one of the objects with these names has a number in a field with one of these words. */
   hasNumber(names: readonly string[], words: readonly string[]): boolean;
   /** The numbers of the objects with these names in fields that all of the words name. */
   labelled(names: readonly string[], words: readonly string[]): readonly number[];
@@ -50,9 +50,9 @@ const ID_FIELD = /(?:^|[_-])(?:id|number|no|code|key|ref|reference)$|(?:Id|Numbe
 
 type KeysTaughtBy = (stated: Stated) => readonly string[];
 
-/** `keysTaughtBy` gives the keys that a value makes known. */
-export function recordsIn(observations: readonly Observation[], keysTaughtBy: KeysTaughtBy): Records {
-  const { entries, subjects } = entriesIn(observations, keysTaughtBy);
+/** `keysKnownFrom` gives the keys that a value makes known. */
+export function recordsIn(observations: readonly Observation[], keysKnownFrom: KeysTaughtBy): Records {
+  const { entries, subjects } = entriesIn(observations, keysKnownFrom);
   const all = new Set(entries.flatMap(({ own }) => [...own]));
   const numbersOf = (name: string): Numbers => entries.flatMap(({ own, numbers }) => (own.has(name) ? numbers() : []));
   return {
@@ -87,12 +87,12 @@ export function recordsIn(observations: readonly Observation[], keysTaughtBy: Ke
 /** Every object of the observations, and the identifiers of objects. */
 function entriesIn(
   observations: readonly Observation[],
-  keysTaughtBy: KeysTaughtBy,
+  keysKnownFrom: KeysTaughtBy,
 ): { readonly entries: readonly Entry[]; readonly subjects: ReadonlySet<string> } {
   const entries: Entry[] = [];
   const subjects = new Set<string>();
   const datesIn = (text: string): readonly string[] =>
-    valuesIn(text).flatMap((each) => (each.kind === 'date' ? keysTaughtBy(each) : []));
+    valuesIn(text).flatMap((each) => (each.kind === 'date' ? keysKnownFrom(each) : []));
   const walk = (value: Json, names: readonly string[], dates: readonly string[]): void => {
     const data = structured(value);
     if (data === null || typeof data !== 'object' || entries.length >= ENTRIES_MAX) return;
@@ -167,7 +167,9 @@ function leavesIn(value: Json, path: string): Fields<Json> {
 
 /** One of the words names the field. */
 function isField(path: string, words: readonly string[]): boolean {
-  return words.length > 0 && stemsIn(path.replaceAll('_', ' ')).some((each) => words.some((word) => akin(each, word)));
+  return (
+    words.length > 0 && stemsIn(path.replaceAll('_', ' ')).some((each) => words.some((word) => isSameStem(each, word)))
+  );
 }
 
 function once<T>(make: () => T): () => T {

@@ -116,7 +116,7 @@ export function isChange(verb: string): boolean {
   return MAKING.has(verb) || BEYOND_TEXT.has(verb);
 }
 
-/** Actions in the world that no text can be: an agent without a tool that changes something cannot have performed them. */
+/** Actions in the world. An agent without a tool that changes something cannot have performed them. */
 export const BEYOND_TEXT: ReadonlySet<string> = new Set(
   'order buy book cancel refund pay send email deploy restart publish push'.split(' ').map(stem),
 );

@@ -5,7 +5,7 @@
 import { onlyReads } from '../../ir/effect-classes.ts';
 import { listOf, type Json } from '../../expr/json.ts';
 import type { CompiledFlow, ToolDef } from '../../ir/nodes.ts';
-import { akin, isSame, stem, stemsIn } from './words.ts';
+import { isSameStem, isSame, stem, stemsIn } from './words.ts';
 
 export interface ToolWords {
   readonly name: string;
@@ -78,12 +78,12 @@ const NEAR = 1e-9;
 
 /** One of the words occurs in the tool's definition. */
 export function speaksOf({ nouns }: ToolWords, words: readonly string[]): boolean {
-  return nouns.some((noun) => words.some((word) => akin(noun, word)));
+  return nouns.some((noun) => words.some((word) => isSameStem(noun, word)));
 }
 
 /** One of the words occurs in the tool's name. */
 export function isNamed({ named }: ToolWords, words: readonly string[]): boolean {
-  return named.some((noun) => words.some((word) => akin(noun, word)));
+  return named.some((noun) => words.some((word) => isSameStem(noun, word)));
 }
 
 type Schema = { readonly [field: string]: Json };

@@ -1,5 +1,5 @@
-/** The keys under which values are compared: the keys that a text makes known, and the keys of a value that is looked for. */
-import { lately } from './lately.ts';
+/** Keys for comparing values: those that a text makes known, and those of a searched value. */
+import { cachedRead } from './cached-read.ts';
 import { numberKey } from './numbers.ts';
 import { valuesIn, type Stated } from './read-values.ts';
 
@@ -9,8 +9,8 @@ export type Keys = ReadonlySet<string>;
 export const READ_MAX = 500_000;
 
 /** The keys that a text makes known, each once. */
-export const keysIn: (text: string) => readonly string[] = lately((text) => [
-  ...new Set(valuesIn(text.slice(0, READ_MAX)).flatMap(keysTaughtBy)),
+export const keysIn: (text: string) => readonly string[] = cachedRead((text) => [
+  ...new Set(valuesIn(text.slice(0, READ_MAX)).flatMap(keysKnownFrom)),
 ]);
 
 export function isKnown(stated: Stated, keys: ReadonlySet<string>): boolean {
@@ -37,7 +37,7 @@ function datesOf({ key, others = [] }: Stated): readonly string[] {
 }
 
 /** The keys that a value makes known: an identifier also its numbered parts, an e-mail address also its name. */
-export function keysTaughtBy(stated: Stated): readonly string[] {
+export function keysKnownFrom(stated: Stated): readonly string[] {
   if (stated.kind === 'date' && stated.year !== undefined)
     return datesOf(stated).flatMap((key) => [
       `date ${key}`,

@@ -23,7 +23,7 @@ export function pastOf(verb: string): string {
 }
 
 /** Two stems are equal, or one is the start of the other. */
-export function akin(a: string, b: string): boolean {
+export function isSameStem(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (!long.startsWith(short)) return false;
@@ -32,9 +32,9 @@ export function akin(a: string, b: string): boolean {
 
 /** A tool's verb and the verb of a claim name the same action: `send` and `emailed`. */
 export function isSame(own: string, claimed: string): boolean {
-  if (akin(own, claimed)) return true;
+  if (isSameStem(own, claimed)) return true;
   const others = Object.hasOwn(SYNONYMS, claimed) ? SYNONYMS[claimed] : undefined;
-  return others !== undefined && others.some((each) => akin(own, each));
+  return others !== undefined && others.some((each) => isSameStem(own, each));
 }
 
 /** The stems of the words that carry meaning; an identifier counts as its parts. */
@@ -102,7 +102,7 @@ export const GENERIC: ReadonlySet<string> = stems(
   'update change modify set edit write run execute exec call request post put patch apply process perform manage handle save store shell sql',
 );
 
-/** Verbs of tools that run or check something, which can fail by itself. */
+/** Verbs of tools that run or check something. The tool can succeed although that thing fails. */
 export const RUNNING: ReadonlySet<string> = stems(
   'run execute exec start trigger test build evaluate validate check verify',
 );

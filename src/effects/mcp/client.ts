@@ -6,7 +6,14 @@ import { changedParts, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail } from '../../runtime/failures.ts';
 import { createFolder } from '../create-folder.ts';
-import { classUnanswered, type McpServer, type ToolCall, type ToolKind, type ToolOptions } from '../tools/tool.ts';
+import {
+  classUnanswered,
+  refusedResult,
+  type McpServer,
+  type ToolCall,
+  type ToolKind,
+  type ToolOptions,
+} from '../tools/tool.ts';
 import {
   LIST_RESOURCES,
   READ_RESOURCE,
@@ -16,7 +23,7 @@ import {
   type ConnectOptions,
 } from './connect.ts';
 import { Elicitations } from './elicit.ts';
-import { failureOfServer, isClosed, isSessionLost, isTimeout, type Circumstances } from './failure.ts';
+import { failureOfServer, isAnswered, isClosed, isSessionLost, isTimeout } from './failure.ts';
 import { resourceValue, valueOf } from './result.ts';
 
 interface Open {
@@ -78,7 +85,7 @@ class McpServers {
     } catch (error) {
       const hangs = isTimeout(error) && !(await answersPing(connection));
       if (hangs || isClosed(error) || isSessionLost(error)) await this.#drop(key, open);
-      throw failureOfServer(server, tool, error, circumstancesOf(connection, call, timeoutMs));
+      throw failedCall(target, call, error, timeoutMs, connection);
     } finally {
       open.calls -= 1;
       if (open.calls === 0) open.idle = setTimeout(() => void this.#drop(key, open), IDLE_MS).unref();
@@ -127,14 +134,6 @@ class McpServers {
   }
 }
 
-/** Without a connection, nothing was sent. */
-function circumstancesOf(connection: Connection | undefined, call: ToolCall, timeoutMs: number): Circumstances {
-  const { clean } = call;
-  if (connection === undefined) return { timeoutMs, stderr: '', fault: null, unanswered: null, clean };
-  const { fault } = connection;
-  return { timeoutMs, stderr: connection.stderr(), fault, unanswered: classUnanswered(call), clean };
-}
-
 /** Throws if the server has no such tool, or if the tool differs from the one that the run was compiled with. */
 function requireUnchanged({ server, tool, locked }: Target, found: McpTool | undefined): void {
   if (found === undefined)
@@ -146,6 +145,25 @@ function requireUnchanged({ server, tool, locked }: Target, found: McpTool | und
       'McpChangedError',
       `the tool \`${tool}\` of the MCP server \`${server}\` has changed since it was locked: ${changed.join(', ')}`,
     );
+}
+
+/** Without a connection, the server could not be started or reached. The call took effect even if its answer cannot be used. */
+function failedCall(
+  { server, tool }: Target,
+  call: ToolCall,
+  error: unknown,
+  timeoutMs: number,
+  connection: Connection | undefined,
+): Error {
+  if (connection === undefined) return failureOfServer(server, tool, error, timeoutMs, null);
+  const sent = {
+    stderr: connection.stderr(),
+    fault: connection.fault,
+    unanswered: classUnanswered(call),
+    clean: call.clean,
+  };
+  const failure = failureOfServer(server, tool, error, timeoutMs, sent);
+  return isAnswered(failure) ? refusedResult(call.call, failure) : failure;
 }
 
 async function perform(
@@ -163,7 +181,9 @@ async function perform(
   const onprogress = (progress: { progress: number; total?: number; message?: string }): void =>
     call.call.onText?.(clean(progressLine(progress)));
   const result = await client.callTool({ name: tool, arguments: { ...call.args } }, { ...options, onprogress });
-  return valueOf(server, tool, result, call);
+  return valueOf(server, tool, result, call).catch((error: unknown) => {
+    throw result.isError === true ? error : refusedResult(call.call, error);
+  });
 }
 
 function progressLine({ progress, total, message }: { progress: number; total?: number; message?: string }): string {

@@ -16,6 +16,7 @@ import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { usableSchema, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
 import { parseJson } from '../../expr/parse-json.ts';
+import { limitSize } from '../limit-size.ts';
 import { Output } from '../tools/output.ts';
 import { expandText, secretsFor } from '../tools/template.ts';
 import { redactValue } from '../redact.ts';
@@ -157,16 +158,9 @@ const LINE_END = 10;
 const cappedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   if (init?.method !== 'POST' || response.body === null) return response;
-  let size = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, controller) => {
-      size += chunk.length;
-      if (size > MESSAGE_MAX) controller.error(new Error(`the response exceeds ${MESSAGE_MAX} bytes`));
-      else controller.enqueue(chunk);
-    },
-  });
+  const limit = limitSize(MESSAGE_MAX, () => new Error(`the response exceeds ${MESSAGE_MAX} bytes`));
   const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 };
 
 function toolOf({ name, description = '', inputSchema, outputSchema, annotations = {} }: Tool): McpTool {

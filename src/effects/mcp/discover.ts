@@ -76,15 +76,7 @@ async function toolsOf(server: string, config: McpServer, options: DiscoverOptio
     await client.close().catch(() => undefined);
     return [...tools.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    const { message } = failureOf(
-      failureOfServer(server, '', error, {
-        timeoutMs,
-        stderr: '',
-        fault: null,
-        unanswered: null,
-        clean: (text) => text,
-      }),
-    );
+    const { message } = failureOf(failureOfServer(server, '', error, timeoutMs, null));
     const start = config.url === undefined ? `\`${[config.command, ...(config.args ?? [])].join(' ')}\`` : config.url;
     const missing = await serverProgram(config);
     const help = missing?.help ?? `Check that ${start} works on this machine.`;

@@ -5,19 +5,25 @@ import { classOfStatus } from '../tools/http-client.ts';
 import { isUnopened } from '../unopened.ts';
 import { isLogin, isProtocolError, isSdkError, statusOf } from './sdk.ts';
 
-export interface Circumstances {
-  readonly timeoutMs: number;
+/** The circumstances of a call to a server that was reached. */
+interface Sent {
   readonly stderr: string;
   /** The last error that the transport reported. */
   readonly fault: Error | null;
-  /** The class of a call that was sent and got no answer. Null without a connection: nothing was sent. */
-  readonly unanswered: FailureClass | null;
+  /** The class of a call that was sent and got no answer. */
+  readonly unanswered: FailureClass;
   /** Removes secrets. A text is cut after this. */
   readonly clean: (text: string) => string;
 }
 
-export function failureOfServer(server: string, tool: string, error: unknown, circumstances: Circumstances): Error {
-  const { timeoutMs, unanswered } = circumstances;
+/** `sent` is null without a connection: nothing was sent. */
+export function failureOfServer(
+  server: string,
+  tool: string,
+  error: unknown,
+  timeoutMs: number,
+  sent: Sent | null,
+): Error {
   const cause = rootOf(error);
   if (cause instanceof PerformError) return cause;
   const name = `the MCP server \`${server}\``;
@@ -26,13 +32,18 @@ export function failureOfServer(server: string, tool: string, error: unknown, ci
   if (isTimeout(error)) return fail('timeout', 'TimeoutError', `${name} did not answer within ${timeoutMs} ms`);
   const known =
     protocolFailure(name, tool, error) ??
-    statusFailure(name, error, circumstances) ??
-    tooLargeFailure(name, error, circumstances) ??
-    closedFailure(name, error, circumstances);
+    (sent === null ? null : statusFailure(name, error, sent)) ??
+    tooLargeFailure(name, error, sent?.fault) ??
+    closedFailure(name, error, sent);
   if (known !== null) return known;
-  if (unanswered === null || isUnopened(cause) || isLogin(cause))
+  if (sent === null || isUnopened(cause) || isLogin(cause))
     return fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`);
-  return fail(unanswered, 'McpClosedError', `${name} gave no usable answer: ${fullReason(error)}`);
+  return fail(sent.unanswered, 'McpClosedError', `${name} gave no usable answer: ${fullReason(error)}`);
+}
+
+/** True if the server answered, and its answer cannot be used. */
+export function isAnswered({ name }: Error): boolean {
+  return name === 'McpResultError' || name === 'TooLargeError';
 }
 
 export function isTimeout(error: unknown): boolean {
@@ -58,14 +69,15 @@ function isUnsent(error: unknown): boolean {
   return isSdkError(error, ({ NotConnected, SendFailed }) => [NotConnected, SendFailed]);
 }
 
-function closedFailure(name: string, error: unknown, { stderr, unanswered }: Circumstances): Error | null {
+function closedFailure(name: string, error: unknown, sent: Sent | null): Error | null {
   if (!isClosed(error)) return null;
-  const output = stderr.trim() === '' ? '' : `; its last output: ${stderr.trim().slice(-300)}`;
-  const kind = isUnsent(error) ? 'transient' : (unanswered ?? 'transient');
+  const printed = sent?.stderr.trim().slice(-300) ?? '';
+  const output = printed === '' ? '' : `; its last output: ${printed}`;
+  const kind = sent === null || isUnsent(error) ? 'transient' : sent.unanswered;
   return fail(kind, 'McpClosedError', `${name} ended during the call${output}`);
 }
 
-function tooLargeFailure(name: string, error: unknown, { fault }: Circumstances): Error | null {
+function tooLargeFailure(name: string, error: unknown, fault: Error | null | undefined): Error | null {
   const reported = isClosed(error) ? fault : error;
   const tooLarge = [reported, rootOf(error)].find(isTooLarge);
   if (tooLarge === undefined) return null;
@@ -81,9 +93,9 @@ function isTooLarge(error: unknown): boolean {
 const TOO_LARGE = /exceed(s|ed maximum size of) \d+ bytes$/;
 
 /** A response to a call with a status that is not 2xx. */
-function statusFailure(name: string, error: unknown, { unanswered, clean }: Circumstances): Error | null {
+function statusFailure(name: string, error: unknown, { unanswered, clean }: Sent): Error | null {
   const status = statusOf(error);
-  if (status === undefined || unanswered === null) return null;
+  if (status === undefined) return null;
   if (isSessionLost(error))
     return fail('transient', 'McpClosedError', `${name} no longer knows the session; the next call opens a new one`);
   const text = clean((error as Error).message).replace(/^Error POSTing to endpoint: /, '');

@@ -38,7 +38,7 @@ export async function login(
     throw new SluiceError(
       'mcp-unreachable',
       `the login to the MCP server \`${name}\` failed: ${reasonOf(error)}`,
-      undefined,
+      'Try again. Check the address of the server and your account there.',
       error,
     );
   } finally {

@@ -1,7 +1,7 @@
 /**
  * Results of MCP tools as values. Images, sound and other binary content are written to files in the work directory, and the
  * value names the file: base64 is useless to a model as text. So is base64 inside text and structured content. Content that
- * models take becomes an attachment too. What the server says about its type proves nothing.
+ * models take becomes an attachment too. The type is read from the content, not from the server.
  */
 import { hash } from 'node:crypto';
 import type { CallToolResult, ReadResourceResult } from '@modelcontextprotocol/client';
@@ -15,7 +15,7 @@ type Resource = ReadResourceResult['contents'][number];
 
 const ATTACHMENTS = 'attachments';
 
-/** Where binary content goes. */
+/** The folder for binary content. */
 export interface Places {
   readonly workDir: string;
   readonly attach: Attach;
@@ -111,7 +111,7 @@ async function withoutDataUrls(text: string, places: Places): Promise<string> {
   return text.replaceAll(DATA_URL, (url) => files.get(url) ?? url);
 }
 
-/** Writes the data once, under its hash. `problem` says why it is no attachment. */
+/** Writes the data once, under its hash. `problem` is the reason why it is not an attachment. */
 async function stored(
   base64: string,
   mimeType: string,

@@ -8,7 +8,7 @@ import type { Instant } from '../../ir/events.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { textOf, type MemoryEntry, type MemorySource } from '../../runtime/memory.ts';
 import type { Observation } from '../grounding/detector.ts';
-import { observedId } from '../grounding/citations.ts';
+import { observedId } from '../grounding/detectors/citations.ts';
 import { evidenceOf, judgeUtterance } from '../grounding/grounding.ts';
 import { toolWords } from '../grounding/tool-words.ts';
 import { TOKEN } from '../pii/vault.ts';
@@ -43,7 +43,7 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
   const { sources, problem } = supportOf(call, observations);
   const lasts = tenureOf(call, sources, rules.lifetimeMs);
   if ('reason' in lasts) return { state: 'refused', reason: lasts.reason };
-  const outside = outsiders(call, observations);
+  const outside = outsideSource(call, observations);
   const reason = problem ?? quarantineReason(rules, outside);
   return {
     state: reason === null ? 'active' : 'quarantined',
@@ -137,7 +137,7 @@ function tenureOf(
 }
 
 /** The first source of text in this run that outsiders can write, cited or not; null if there was none. */
-function outsiders(call: Call, observations: readonly Observation[]): string | null {
+function outsideSource(call: Call, observations: readonly Observation[]): string | null {
   const { command, flow } = call;
   const { recalled, user = null } = command.input;
   // The text of a refused call is the engine's own.

@@ -130,7 +130,7 @@ function rulesOf(given: Json): MemoryRules {
   return { lifetimeMs, quarantine, validator };
 }
 
-/** Without an embedder, and if it fails, the search goes by words. */
+/** Searches by words if there is no embedder, or if it fails. */
 async function embedded(
   embedder: Embedder | undefined,
   text: string,

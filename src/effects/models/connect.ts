@@ -9,6 +9,7 @@ import { connectA2a } from './a2a.ts';
 import { adapt } from './adapt.ts';
 import { lenient } from './lenient.ts';
 import { withBodyFields, type BodyFields } from './options.ts';
+import { limitSize, type Bytes } from '../limit-size.ts';
 import { importOptional } from '../optional-package.ts';
 import type { Fetch } from './model-object.ts';
 import { PACKAGES, connectPackage } from './packages.ts';
@@ -99,7 +100,8 @@ function oneRequest(
     const response = await send(input, { ...init, ...sent, redirect: 'manual' });
     if (response.body === null) return response;
     const { status, statusText, headers } = response;
-    const body = watchIdle(response.body.pipeThrough(limitSize(name)), name, idleTimeoutMs);
+    const limited = response.body.pipeThrough(limitSize(RESPONSE_BYTES_MAX, () => tooLarge(name)));
+    const body = watchIdle(limited, name, idleTimeoutMs);
     if (status !== 200 || form === undefined) return new Response(body, { status, statusText, headers });
     const { isStream, whole } = await formOf(body);
     const rewrite = lenient(how.protocol, isStream ?? form.isStream);
@@ -114,18 +116,9 @@ function oneRequest(
   };
 }
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
-function limitSize(name: string): TransformStream<Bytes, Bytes> {
-  let bytes = 0;
-  return new TransformStream({
-    transform: (chunk, controller) => {
-      bytes += chunk.byteLength;
-      if (bytes <= RESPONSE_BYTES_MAX) return controller.enqueue(chunk);
-      const message = `${name}: the response is larger than ${RESPONSE_BYTES_MAX} bytes`;
-      controller.error(fail('fatal', 'ResponseTooLargeError', message));
-    },
-  });
+function tooLarge(name: string): Error {
+  const message = `${name}: the response is larger than ${RESPONSE_BYTES_MAX} bytes`;
+  return fail('fatal', 'ResponseTooLargeError', message);
 }
 
 /** White space, and the bytes of a byte order mark. */

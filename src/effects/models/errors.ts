@@ -3,7 +3,7 @@
  * failures, so a flow that was tested with a script takes the same route with a real model.
  */
 import type { LanguageModelV4Usage } from '@ai-sdk/provider';
-import { parsedJson } from '../../core/reply.ts';
+import { parsedJson } from '../../expr/reply.ts';
 import type { Failure, Instant } from '../../ir/events.ts';
 import { PerformError, failureOf } from '../../runtime/failures.ts';
 import { redactText } from '../redact.ts';
@@ -157,7 +157,7 @@ function keyRefused({ provider, name, keyFrom }: Target): string {
     : `${provider} rejected the key in ${keyFrom} for ${name}`;
 }
 
-/** How long the provider asks to wait: from the headers, or from `"retryDelay": "34.5s"` in the body. */
+/** The delay that the provider asks for: from the headers, or from `"retryDelay": "34.5s"` in the body. */
 function waitOf({ headers, body }: ErrorFacts, now: Instant): number | undefined {
   const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
   return retryAfterMs(headers, now) ?? (delay === undefined ? undefined : boundedWait(Number(delay) * 1000));
@@ -229,7 +229,7 @@ function errorFacts(error: unknown): ErrorFacts {
   };
 }
 
-/** An error object that says, by a word or by a number, that the provider cannot answer now. */
+/** True for an error object with a word or a number for "cannot answer now". */
 function isReported(reports: readonly Fields[], labels: string): boolean {
   const isBusy = ({ code }: Fields): boolean =>
     typeof code === 'number' && (code === 429 || (code >= 500 && code < 600));

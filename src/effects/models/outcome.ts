@@ -69,7 +69,7 @@ interface Continuation {
   readonly isPaused: boolean;
 }
 
-/** How a reply that broke off may be continued; null if it must not be continued. */
+/** The way to continue an incomplete reply; null if it must not be continued. */
 export function continuationOf(reply: Reply, { type }: Failure, agent: AgentDef): Continuation | null {
   if (PAUSED.test(reply.finish?.raw ?? ''))
     return reply.parts.length === 0 ? null : { continuations: PAUSES_MAX, isPaused: true };

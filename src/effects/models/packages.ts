@@ -69,7 +69,11 @@ function factoryIn(loaded: { readonly [name: string]: unknown }, name: string, w
 }
 
 function unusable(name: string, reason: string): SluiceError {
-  return new SluiceError('no-model', `the provider package \`${name}\` cannot be used: ${reason}`);
+  return new SluiceError(
+    'no-model',
+    `the provider package \`${name}\` cannot be used: ${reason}`,
+    'Install a provider package of the AI SDK, and check the name of its factory.',
+  );
 }
 
 /** The file that `import` of the package loads. The document's folder comes first, then the installation of Sluice. */

@@ -3,14 +3,14 @@
  * on retries, and the journal records them.
  */
 import type { Json } from '../../expr/json.ts';
-import type { EffectKey, RunId, Settled } from '../../ir/events.ts';
+import type { Settled } from '../../ir/events.ts';
 import type { AgentDef } from '../../ir/nodes.ts';
 import { fail, failureOf } from '../../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StreamedPart } from '../../runtime/ports.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { StreamRedactor, redactValue } from '../redact.ts';
 import { connect, type ResponseForm } from './connect.ts';
-import type { Describe, Fetch } from './model-object.ts';
+import type { Fetch } from './model-object.ts';
 import { classify, failedToolCall, usageIn } from './errors.ts';
 import { continued, recordOf, usageOf } from './record.ts';
 import { continuationOf, problemOf } from './outcome.ts';
@@ -26,12 +26,8 @@ import { watchWire } from './wire.ts';
  * const models: ModelPerformerOptions = { model: 'openai/gpt-5-mini', stream: true };
  */
 export interface ModelPerformerOptions extends TargetOptions {
-  /** Receives the text of replies while it arrives. Text is not recorded piece by piece. */
-  readonly onDelta?: (run: RunId, key: EffectKey, text: string) => void;
   /** True streams every reply. Default: a reply is streamed if the run has listeners when the call starts. */
   readonly stream?: boolean;
-  /** Describes tools that the flow does not describe. */
-  readonly describe?: Describe;
   /** Settles a call whose model, provider or key is missing. Default: a fatal failure. */
   readonly onMissing?: (call: Call, error: SluiceError) => Promise<Settled>;
   /** The longest time without a byte once a response has started. Default: 60 seconds. */
@@ -125,7 +121,7 @@ function noReply({ name, timeoutMs }: Target): Error {
 
 async function ask(call: Call, target: Target, options: ModelPerformerOptions): Promise<Settled> {
   const agent = agentOf(call);
-  const request = requestFor(call, agent, target, options);
+  const request = requestFor(call, agent, target, options.attachments);
   const reply = emptyReply();
   try {
     await receive(call, target, request, reply, options);
@@ -161,7 +157,7 @@ function agentOf({ flow, command }: Call): AgentDef {
   throw fail('fatal', 'NotConfiguredError', `agent \`${command.name}\` is not in the flow`);
 }
 
-/** Asks for a body or a stream. Some servers ignore what was asked for, so their answer is read in the form that it has. */
+/** Asks for a body or a stream. Some servers ignore this, so the answer is read in the form that it has. */
 async function receive(
   call: Call,
   target: Target,
@@ -169,7 +165,7 @@ async function receive(
   reply: Reply,
   options: ModelPerformerOptions,
 ): Promise<void> {
-  const isStream = options.stream === true || options.onDelta !== undefined || call.onText !== undefined;
+  const isStream = options.stream === true || call.onText !== undefined;
   const form: ResponseForm = { isStream };
   try {
     await receiveAs(form, call, target, request, reply, options);
@@ -186,9 +182,9 @@ async function receiveAs(
   target: Target,
   request: Request,
   reply: Reply,
-  { onDelta, fetch, idleTimeoutMs = IDLE_TIMEOUT_MS, documentDir = '.' }: ModelPerformerOptions,
+  { fetch, idleTimeoutMs = IDLE_TIMEOUT_MS, documentDir = '.' }: ModelPerformerOptions,
 ): Promise<void> {
-  const { command, signal } = call;
+  const { signal } = call;
   const { tuning } = request;
   const folder = call.pins?.documentDir ?? documentDir;
   const model = await connect(target, { fetch, idleTimeoutMs, folder, body: tuning.body, form });
@@ -205,9 +201,7 @@ async function receiveAs(
     const result = await model.doStream({ ...options, includeRawChunks: true });
     const redactor = new StreamRedactor<StreamedPart>(target.secrets);
     const show = (text: string, part: StreamedPart): void => {
-      if (text === '') return;
-      if (part === 'text') onDelta?.(command.run, command.key, text);
-      call.onText?.(text, part);
+      if (text !== '') call.onText?.(text, part);
     };
     await readStream(result.stream, reply, {
       raw: wire.see,

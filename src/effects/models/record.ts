@@ -3,7 +3,7 @@ import type { Amounts } from '../../ir/dimensions.ts';
 import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import { isRecord, type Json } from '../../expr/json.ts';
 import { parseJson } from '../../expr/parse-json.ts';
-import { parsedJson } from '../../core/reply.ts';
+import { parsedJson } from '../../expr/reply.ts';
 import { costOf } from '../../ir/estimate.ts';
 import { pure } from '../../runtime/engine/pure.ts';
 import { callsOf, textOf, type CallPart, type Reply, type ReplyPart } from './reply.ts';
@@ -60,16 +60,15 @@ function withText(part: Json, first: RecordedReply, second: RecordedReply): Json
   return { ...fields, text: (first.parts ?? []).includes(part) ? first.text : second.text };
 }
 
-/** If the provider reports no usage, the tokens are estimated from the texts, so that no call counts as free. */
+/**
+ * If the provider reports no usage, or zero tokens for a text, the tokens are estimated, so that no text is free. Zero for a reply
+ * of tool calls alone is kept: OpenAI reports it for calls that a program of the model makes, because it bills the program.
+ */
 export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts {
   const { usage } = reply;
-  const received =
-    textOf(reply) +
-    callsOf(reply)
-      .map((call) => call.name + call.input)
-      .join('');
-  const inputTokens = wholeNumber(usage?.inputTokens.total) ?? pure.countTokens(sent);
-  const outputTokens = wholeNumber(usage?.outputTokens.total) ?? pure.countTokens(received);
+  const least = Math.min(textOf(reply).length, 1);
+  const inputTokens = wholeNumber(usage?.inputTokens.total, least) ?? pure.countTokens(sent);
+  const outputTokens = wholeNumber(usage?.outputTokens.total, least) ?? pure.countTokens(receivedText(reply));
   const cachedInputTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
   const cacheWriteTokens = Math.min(inputTokens - cachedInputTokens, wholeNumber(usage?.inputTokens.cacheWrite) ?? 0);
   const cacheWrite1hTokens = Math.min(cacheWriteTokens, keptForHour(usage?.raw));
@@ -83,6 +82,14 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
   };
+}
+
+function receivedText({ parts }: Reply): string {
+  const textIn = (part: ReplyPart): string => {
+    if (part.type === 'call') return part.name + part.input;
+    return part.type === 'custom' ? '' : part.text;
+  };
+  return parts.map(textIn).join('');
 }
 
 /**
@@ -145,6 +152,6 @@ function keptForHour(raw: unknown): number {
   return (typeof count === 'number' ? wholeNumber(count) : undefined) ?? 0;
 }
 
-function wholeNumber(count: number | undefined): number | undefined {
-  return count !== undefined && count >= 0 && Number.isSafeInteger(Math.ceil(count)) ? Math.ceil(count) : undefined;
+function wholeNumber(count: number | undefined, least = 0): number | undefined {
+  return count !== undefined && count >= least && Number.isSafeInteger(Math.ceil(count)) ? Math.ceil(count) : undefined;
 }

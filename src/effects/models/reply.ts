@@ -61,7 +61,7 @@ export function callsOf({ parts }: Reply): CallPart[] {
   return parts.filter((part) => part.type === 'call');
 }
 
-/** A field that the provider gives with a part, such as the id of the item that the part belongs to. */
+/** A field of the provider with a part, such as the id of its item. */
 export function fieldOf(metadata: Metadata, field: string): unknown {
   return Object.values(metadata ?? {}).find((fields) => fields?.[field] !== undefined)?.[field];
 }
@@ -84,7 +84,7 @@ export interface StreamListener {
   unreadable(error: unknown): boolean;
 }
 
-/** Fills `reply` while the stream arrives, so that the caller knows what came before a failure. Throws stream errors. */
+/** Fills `reply` while the stream arrives, so after a failure the caller has the first part. Throws stream errors. */
 export async function readStream(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   reply: Reply,

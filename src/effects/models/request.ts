@@ -18,7 +18,6 @@ import { tuningOf, type Tuning } from './options.ts';
 import { allowsStrict } from './strict.ts';
 import type { Target } from './target.ts';
 import { offerTools, type Offer } from './tool-names.ts';
-import type { Describe } from './model-object.ts';
 
 export interface Request {
   readonly options: LanguageModelV4CallOptions;
@@ -30,9 +29,9 @@ export function requestFor(
   { command, flow, signal, pins }: Call,
   agent: AgentDef,
   target: Target,
-  { describe, attachments }: { readonly describe?: Describe; readonly attachments?: AttachmentStore },
+  attachments: AttachmentStore | undefined,
 ): Request {
-  const offer = offerTools(flow, agent, describe);
+  const offer = offerTools(flow, agent);
   const responseFormat = formatOf(agent.output);
   const hasTools = offer.tools.length > 0;
   const preset = responseFormat === undefined ? {} : strictness(target, agent.output);

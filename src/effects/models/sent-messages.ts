@@ -7,7 +7,7 @@ import { promptOf } from '../prompt/prompt.ts';
 import type { Message } from '../prompt/messages.ts';
 import { offerTools } from './tool-names.ts';
 
-/** A file beside the text of a message. A file of the input that is not stored any more has no type. */
+/** A file beside the text of a message. A file of the input that was deleted has no type. */
 interface SentFile {
   readonly attachment: string;
   readonly state: 'stored' | 'erased' | 'missing';

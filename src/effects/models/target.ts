@@ -45,7 +45,7 @@ export interface Target {
   readonly price: Price | undefined;
   readonly options: { readonly [name: string]: Json };
   readonly requestsPerMinute: number | undefined;
-  /** How often a request is repeated that did not get through. */
+  /** The number of times that a failed request is repeated. */
   readonly retries: number;
   /** The time of one call. */
   readonly timeoutMs: number;

@@ -2,7 +2,6 @@
 import type { JSONSchema7, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { AgentDef, CompiledFlow } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
-import type { Describe } from './model-object.ts';
 import type { Message } from '../prompt/messages.ts';
 
 export interface Offer {
@@ -15,12 +14,12 @@ export interface Offer {
   renamed(role: Message['role'], content: string): string;
 }
 
-export function offerTools(flow: CompiledFlow, agent: AgentDef, describe?: Describe): Offer {
+export function offerTools(flow: CompiledFlow, agent: AgentDef): Offer {
   const sent = new Map<string, string>();
   const original = new Map<string, string>();
   const tools: LanguageModelV4FunctionTool[] = [];
   for (const name of agent.tools) {
-    const tool = describe?.(name, flow) ?? flow.tools[name];
+    const tool = flow.tools[name];
     if (tool === undefined || sent.has(name)) continue;
     const safe = unused(safeName(name), original);
     sent.set(name, safe);

@@ -1,24 +1,22 @@
-/** Finds personal data in a text. Where two kinds overlap, the longer one counts, then the one that comes first in the table. */
+/** Finds personal data in a text. If two kinds overlap, the longer one counts, then the first one below. */
+import { PII_PATTERNS, type DetectedPii } from '../../catalog/pii.ts';
 import { card, iban, ssn } from './detectors/numbers.ts';
-import { email, ip } from './detectors/contact.ts';
+import { ip } from './detectors/ip.ts';
 import { phoneDetector } from './detectors/phone.ts';
 import { secret } from './detectors/secrets.ts';
-import { customDetector, dob, name } from './detectors/words.ts';
+import { customDetector, name, patternDetector } from './detectors/patterns.ts';
 import type { PiiPolicy } from '../../ir/pii.ts';
 import { longestOf, type Detector, type Span } from './detectors/detector.ts';
 import { normalise } from './normalise.ts';
 
-/** The kinds with a form of their own. `name` is separate: it is a guess, and off unless a document asks for it. */
-const detectorsOf = (regions: readonly string[]): readonly Detector[] => [
+const detectorsOf = (regions: readonly string[]): { readonly [type in DetectedPii]: Detector } => ({
   secret,
-  email,
   iban,
   card,
   ssn,
-  phoneDetector(regions),
+  phone: phoneDetector(regions),
   ip,
-  dob,
-];
+});
 
 export interface Found extends Span {
   readonly type: string;
@@ -31,7 +29,11 @@ type Policy = Pick<PiiPolicy, 'types' | 'names' | 'custom' | 'regions'>;
 export function createDetect({ types, names, custom, regions = [] }: Policy): Detect {
   const detectors = [
     ...custom.map(customDetector),
-    ...detectorsOf(regions).filter(({ type }) => types.includes(type)),
+    ...[
+      ...Object.values(detectorsOf(regions)),
+      ...Object.entries(PII_PATTERNS).map(([type, row]) => patternDetector(type, row)),
+    ].filter(({ type }) => types.includes(type)),
+    // A guess, and off unless a document asks for it.
     ...(names ? [name] : []),
   ];
   return (source, field) => {

@@ -45,7 +45,7 @@ function plainOf(piece: string): string {
     return characterOf(digits.startsWith('x') ? Number.parseInt(digits.slice(1), 16) : Number(digits), piece);
   }
   if (INVISIBLE.test(piece)) return '';
-  return WIDE.test(piece) ? wideOf(piece) : piece;
+  return WIDE.test(piece) ? asciiOf(piece) : piece;
 }
 
 function percentDecoded(piece: string): string {
@@ -62,7 +62,7 @@ function characterOf(code: number, piece: string): string {
   return INVISIBLE.test(character) ? '' : character;
 }
 
-function wideOf(piece: string): string {
+function asciiOf(piece: string): string {
   const code = piece.charCodeAt(0);
   for (const zero of [0x0660, 0x06f0, 0x0966]) if (code >= zero && code <= zero + 9) return String(code - zero);
   if ((code >= 0x2010 && code <= 0x2015) || code === 0x2212) return '-';

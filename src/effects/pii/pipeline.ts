@@ -10,7 +10,8 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { PerformError, fail, failureOf } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { createDetect, type Detect, type Found } from './detect.ts';
-import { longestOf, overlap } from './detectors/detector.ts';
+import { Taken, longestOf } from './detectors/detector.ts';
+import { refusedResult } from '../tools/tool.ts';
 import { askService, PII_SERVICE_ERROR } from './service.ts';
 import { LOOKALIKE, TOKEN, type Vault } from './vault.ts';
 
@@ -35,10 +36,7 @@ export class Pipelines {
 
   /** The name of a file as it may be stored. The call that brought it may repeat its tokens. */
   async fileName({ pii }: CompiledFlow, run: RunId, name: string, documentDir: string | undefined): Promise<string> {
-    if (pii === undefined) return name;
-    const { value, blocked } = await this.of(pii, documentDir).protectFileName(run, name);
-    if (blocked === null) return value;
-    throw blockedError(blocked);
+    return pii === undefined ? name : this.of(pii, documentDir).protectFileName(run, name);
   }
 }
 
@@ -55,8 +53,7 @@ export function withPii(performer: Performer, pipelines: Pipelines): Performer {
     protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown) => {
       if (flow.pii === undefined) return value;
       const pipeline = pipelines.of(flow.pii, documentDir);
-      const safe = await pipeline.protect(run, value, 'outside', tokensIn(shown)).catch(asCommandError);
-      return safe.blocked === null ? safe.value : asCommandError(blockedError(safe.blocked));
+      return pipeline.protect(run, value, 'outside', tokensIn(shown)).catch(asCommandError);
     },
   };
 }
@@ -91,25 +88,42 @@ async function performProtected(
   const origin = kind === 'model' ? 'model' : 'outside';
   // A check returns the arguments that it was given, so their tokens are not forged.
   const given = kind === 'check' ? tokensIn(input) : NO_TOKENS;
-  const protect = async (value: Json): Promise<Json> => {
-    const safe = await pipeline.protect(run, value, origin, given);
-    if (safe.blocked !== null) throw blockedError(safe.blocked);
-    return safe.value;
-  };
-  if (result.ok) return { ...result, value: await protect(result.value) };
+  const protect = (value: Json): Promise<Json> => pipeline.protect(run, value, origin, given);
+  if (result.ok)
+    return protect(result.value).then(
+      (value) => ({ ...result, value }),
+      (error: unknown) => ({ ...charged(result), ...refused(call, error) }),
+    );
   return { ...result, error: await protectedFailure(result.error, protect) };
+}
+
+/** The provider charges for a reply also if it may not be recorded. */
+function charged({ used }: Settled): Pick<Settled, 'used'> {
+  return used === undefined ? {} : { used };
+}
+
+/** The call of a tool took effect, also if its result may not be recorded. */
+function refused(call: Call, error: unknown): Settled {
+  const failure = failureOf(call.command.kind === 'tool' ? refusedResult(call, error) : error);
+  if (failure.ran !== true) return { ok: false, error: failure };
+  const message = `\`${call.command.name}\` was called, but its result is refused: ${failure.message}`;
+  return { ok: false, error: { ...failure, message } };
 }
 
 async function protectedFailure(failure: Failure, protect: (value: Json) => Promise<Json>): Promise<Failure> {
   const { partial, ...rest } = failure;
-  if (rest.class === 'timeout') {
-    // The call may have happened, also if its message may not be recorded.
+  if (rest.class === 'timeout' || rest.ran === true) {
+    // The call happened or may have happened, also if its message may not be recorded.
     const message = await protect(rest.message).catch((error: unknown) => failureOf(error).message);
     return { ...rest, message: String(message) };
   }
-  const message = String(await protect(rest.message));
-  // The reply that broke off goes to the journal too, for the attempt that continues it.
-  return { ...rest, message, ...(partial === undefined ? {} : { partial: await protect(partial) }) };
+  try {
+    const message = String(await protect(rest.message));
+    // The reply that broke off goes to the journal too, for the attempt that continues it.
+    return { ...rest, message, ...(partial === undefined ? {} : { partial: await protect(partial) }) };
+  } catch (error) {
+    return { ...failureOf(error), ...(rest.unmeasured === true ? { unmeasured: true } : {}) };
+  }
 }
 
 const NO_TOKENS: ReadonlySet<string> = new Set();
@@ -142,8 +156,9 @@ function unstreamed(call: Call, input: Call['command']['input']): Call {
   };
 }
 
-function blockedError(types: readonly string[]): PerformError {
-  return fail('policy', BLOCKED, `personal data is not allowed here: ${[...new Set(types)].join(', ')}`);
+function refuseBlocked(types: readonly string[]): void {
+  if (types.length > 0)
+    throw fail('policy', BLOCKED, `personal data is not allowed here: ${[...new Set(types)].join(', ')}`);
 }
 
 /** Text from outside can imitate a token. A model may repeat the tokens that it was given. */
@@ -160,13 +175,8 @@ class Pipeline {
     this.#detect = createDetect(policy);
   }
 
-  /** `given` are tokens that the text may repeat. */
-  async protect(
-    run: RunId,
-    value: Json,
-    origin: TextOrigin,
-    given: ReadonlySet<string> = NO_TOKENS,
-  ): Promise<{ value: Json; blocked: string[] | null }> {
+  /** `given` are tokens that the text may repeat. Throws if the document refuses personal data, and the value has some. */
+  async protect(run: RunId, value: Json, origin: TextOrigin, given: ReadonlySet<string> = NO_TOKENS): Promise<Json> {
     const blocked: string[] = [];
     const safe = await protectTexts(value, null, async (text, field) => {
       const found = await this.#find(text, field);
@@ -178,11 +188,12 @@ class Pipeline {
         origin === 'outside' && !given.has(token) && !this.#vault.isReleased(run, token);
       return this.#replace(run, text, found, isForged);
     });
-    return { value: safe, blocked: blocked.length === 0 ? null : blocked };
+    refuseBlocked(blocked);
+    return safe;
   }
 
   /** `_` stands for a space in many names of files, and the detectors take it for a letter. */
-  async protectFileName(run: RunId, name: string): Promise<{ value: string; blocked: string[] | null }> {
+  async protectFileName(run: RunId, name: string): Promise<string> {
     const spaced = name.replaceAll('_', ' ');
     const found = [
       ...(await this.#find(name, 'name')),
@@ -190,11 +201,10 @@ class Pipeline {
       ...this.#detect(spaced, 'name'),
     ];
     const kept = longestOf(found);
-    if (this.policy.mode === 'block')
-      return { value: name, blocked: kept.length === 0 ? null : kept.map(({ type }) => type) };
+    if (this.policy.mode === 'block') refuseBlocked(kept.map(({ type }) => type));
     const value = await this.#replace(run, name, kept, (token) => !this.#vault.isReleased(run, token));
     this.release(run, value);
-    return { value, blocked: null };
+    return value;
   }
 
   restore(run: RunId, value: Json): Json {
@@ -216,7 +226,8 @@ class Pipeline {
     const { service } = this.policy;
     if (service === undefined) return own;
     const others = await askService(service, text, this.policy);
-    return [...own, ...others.filter((other) => !own.some((each) => overlap(each, other)))];
+    const taken = new Taken(own);
+    return [...own, ...others.filter((other) => !taken.overlaps(other))];
   }
 
   async #replace(
@@ -229,11 +240,12 @@ class Pipeline {
       start: match.index,
       end: match.index + match[0].length,
     }));
+    const taken = new Taken(tokens);
     const spans = [
       ...tokens
         .filter(({ start, end }) => isForged(text.slice(start, end)))
         .map((span) => ({ ...span, type: LOOKALIKE })),
-      ...found.filter((span) => !tokens.some((token) => overlap(span, token))),
+      ...found.filter((span) => !taken.overlaps(span)),
     ].toSorted((a, b) => a.start - b.start);
     const kept: Found[] = [];
     for (const span of spans) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span);
@@ -245,7 +257,7 @@ class Pipeline {
   }
 }
 
-/** Numbers of this length can be card numbers; a shorter one needs a field that says what it is. */
+/** A number of this length can be a card number. A shorter number counts only if the name of its field says so. */
 const NUMBER_DIGITS_MIN = 8;
 
 async function protectTexts(

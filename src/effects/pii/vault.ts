@@ -111,42 +111,6 @@ function unreadable(cause?: unknown): SluiceError {
   );
 }
 
-/** Keeps sealed values in this process only. */
-export function memoryPiiStore(): PiiStore {
-  const rows = new Map<
-    RunId,
-    { token: string; lookup: string; type: string; sealed: Uint8Array; release: string | null }[]
-  >();
-  const of = (run: RunId) => rows.get(run) ?? [];
-  const numbers = new Map<string, number>();
-  return {
-    tokenOf: (run, lookup) => of(run).find((row) => row.lookup === lookup)?.token ?? null,
-    lastNumber: (run, type) => numbers.get(`${run} ${type}`) ?? 0,
-    add: (run, type, lookup, make, given) => {
-      const known = of(run).find((row) => row.lookup === lookup);
-      if (known !== undefined) return known.token;
-      const number = given ?? (numbers.get(`${run} ${type}`) ?? 0) + 1;
-      numbers.set(`${run} ${type}`, number);
-      const made = make(number);
-      rows.set(run, [...of(run), { ...made, lookup, type, release: null }]);
-      return made.token;
-    },
-    find: (run, token) => of(run).find((row) => row.token === token)?.sealed ?? null,
-    first: (run) => of(run)[0] ?? null,
-    release: (run, token, mark) => {
-      const row = of(run).find((each) => each.token === token);
-      if (row !== undefined) row.release = mark;
-    },
-    releaseOf: (run, token) => of(run).find((row) => row.token === token)?.release ?? null,
-    erase: (run) => {
-      const { length } = of(run);
-      rows.delete(run);
-      return length;
-    },
-    close: () => rows.clear(),
-  };
-}
-
 function tokenOf(type: string, number: number): string {
   return `[PII_${type.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_${String(number).padStart(3, '0')}]`;
 }

@@ -4,6 +4,7 @@
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { hash } from 'node:crypto';
+import { misspelt } from '../../expr/misspelt.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { requireOptional } from '../optional-package.ts';
 import { policySchema, stagesIn, type PolicyChecker, type PolicyProblem } from '../../catalog/policy-schema.ts';
@@ -103,7 +104,7 @@ export const checkPolicy: PolicyChecker = (text, schema) => {
   });
   if (answer.type === 'failure')
     return { problems: answer.errors.map((error) => problem(error, text, 'error')), permits: true };
-  const errors = answer.validationErrors.map(({ error }) => problem(error, text, 'error'));
+  const errors = onePerPlace(answer.validationErrors.map(({ error }) => problem(error, text, 'error')));
   // Warnings that follow from an error are noise.
   const warnings =
     errors.length > 0 ? [] : answer.validationWarnings.map(({ error }) => problem(error, text, 'warning'));
@@ -120,10 +121,39 @@ function problem(
     message: message
       .replace(/^for policy `[^`]*`, /, '')
       .replace(/^failed to parse (policies from string|policy with id `[^`]*` from string): /, ''),
-    ...(help === null ? {} : { help: sentence(help) }),
+    help: help === null ? 'See docs/guide/policies.md for the syntax and the names.' : sentence(help),
     ...(where === undefined ? {} : { start: unitOf(text, where.start), end: unitOf(text, where.end) }),
   };
 }
+
+/** Cedar repeats an unknown attribute for every action of the rule. That is one mistake. */
+function onePerPlace(problems: readonly PolicyProblem[]): readonly PolicyProblem[] {
+  const places = Map.groupBy(problems, ({ start, end, message }) =>
+    start === undefined ? message : `${start} ${end}`,
+  );
+  return [...places.values()].flatMap((same) => {
+    const attributes = same.flatMap(({ message }) => [...message.matchAll(UNKNOWN_ATTRIBUTE)]);
+    const [[, attribute = ''] = []] = attributes;
+    if (attributes.length < same.length) return same;
+    const near = misspelt(
+      attribute.split('.').at(-1) ?? '',
+      same.map(({ help = '' }) => /`(.+)`/.exec(help)?.[1] ?? ''),
+    );
+    // Sorted, because Cedar gives them in any order.
+    const tools = attributes
+      .map(([, , tool = '']) => `\`${tool}\``)
+      .sort()
+      .join(', ');
+    const message = `\`context.${attribute}\` does not exist for ${tools}`;
+    const help =
+      near === undefined
+        ? 'Name the tools with `action ==`, or use an argument that all of them have.'
+        : `Did you mean \`${near}\`?`;
+    return same.slice(0, 1).map((problem) => ({ ...problem, message, help }));
+  });
+}
+
+const UNKNOWN_ATTRIBUTE = /^attribute `(.+)` in context for Action::"(.+)" not found$/g;
 
 /** Cedar counts bytes; diagnostics count UTF-16 units. */
 function unitOf(text: string, byte: number): number {

@@ -4,7 +4,7 @@ import { even, squeezed } from './sources.ts';
 const TOKEN_MIN = 6;
 const READINGS_MAX = 1_000;
 
-/** The hidden readings of a text. Each is looked for in what came from outside. */
+/** The hidden readings of a text. Each is searched in the text from outside. */
 export function disguisesOf(text: string): readonly string[] {
   const tokens = text.split(/\s+/).filter((token) => token.length >= TOKEN_MIN);
   // The readings of the whole text come first, so that a long text does not push them out.

@@ -5,7 +5,8 @@
  */
 import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
-import { checkProvenance, fieldNamesOf, isCovered, leavesOf, type Observation, type Leaf } from './provenance.ts';
+import { approvedLeaves, checkProvenance, fieldNamesOf, isCovered, leavesOf, toolNodes } from './provenance.ts';
+import type { Leaf, Observation } from './provenance.ts';
 import { even, flat, squeezed, taintOf, type TaintSource, type TextSource } from './sources.ts';
 import { percentDecoded, squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
@@ -50,8 +51,8 @@ function checkSecrets({ command, flow }: Call): Json {
   const seen = listOf(observations) as readonly Observation[];
   const isSecret = ({ tool }: Observation): boolean => flow.tools[tool]?.confidential === true;
   const data = seen.filter(isSecret).map(({ tool, result = null }) => ({ tool, values: [result] }));
-  const nodes = confidentialNodes(flow);
-  if (nodes !== null) data.push({ tool: nodes, values: [prompt, before] });
+  const node = confidentialNode(flow);
+  if (node !== null) data.push({ tool: node, values: [prompt, before] });
   const secrets = data.map(({ tool, values }) => taintOf(`\`${tool}\``, values));
   if (secrets.length === 0) return { ok: true, exposed: false };
   const known = knownWords([
@@ -61,9 +62,7 @@ function checkSecrets({ command, flow }: Call): Json {
     fixed,
     ...seen.filter((each) => !isSecret(each)).map(({ result = null }) => result),
   ]);
-  const approved = seen
-    .filter(({ tool, approved: choice }) => tool === name && (choice === 'approve' || choice === 'edit'))
-    .flatMap((each) => leavesOf(each.args));
+  const approved = approvedLeaves(seen, name);
   const leaves = leavesOf(args).filter((leaf) => !isCovered(leaf, approved));
   const problems = leaves.flatMap((leaf) => problemOf(leaf, known, secrets));
   if (problems.length === 0)
@@ -117,7 +116,7 @@ function knownWords(values: readonly Json[]): ReadonlySet<string> {
   return new Set(values.flatMap((value) => wordsOf(flat(value))));
 }
 
-/** The words of a text or an address. Percent codes are read as what they stand for. */
+/** The words of a text or an address, with percent codes decoded. */
 function wordsOf(value: string): readonly string[] {
   const words = even(percentDecoded(value.replaceAll('+', ' ')) ?? value)
     .split(/[^\p{L}\p{N}@._-]+/u)
@@ -133,13 +132,6 @@ function explain(path: string, word: string, secrets: readonly TextSource[]): st
 }
 
 /** A tool node with a confidential tool may have put its result into the prompt. */
-function confidentialNodes({ nodes, tools }: Call['flow']): string | null {
-  const node = Object.values(nodes).find(
-    (each) =>
-      each.op === 'do' &&
-      each.effect.kind === 'tool' &&
-      !('agent' in each.effect.input) &&
-      tools[each.effect.tool]?.confidential === true,
-  );
-  return node?.op === 'do' && node.effect.kind === 'tool' ? node.effect.tool : null;
+function confidentialNode(flow: Call['flow']): string | null {
+  return toolNodes(flow).find((tool) => flow.tools[tool]?.confidential === true) ?? null;
 }

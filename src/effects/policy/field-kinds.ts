@@ -1,6 +1,6 @@
 /**
- * The kinds of fields. The name of a field, or the word before a number in a text, tells the kind of its value. In some effect
- * classes a field that decides who, which thing, how much or when needs a value that a source vouches for.
+ * The kinds of fields, by the name of the field or the word before a number in a text. In some effect classes the fields for
+ * the person, the thing, the amount and the time need a value with a source that vouches for it.
  */
 import { isRecord, type Json } from '../../expr/json.ts';
 
@@ -71,7 +71,7 @@ function wordsOf(name: string): readonly string[] {
     .map((word) => word.toLowerCase());
 }
 
-/** Words of fields that decide who receives, which thing, how much, and when. */
+/** Words of fields for the receiver, the thing, the amount and the time. */
 const DECIDING = words(
   [
     'to cc bcc from sender recipient recipients receiver receivers beneficiary beneficiaries payee payees payer destination',
@@ -109,14 +109,14 @@ export function isFree(path: string): boolean {
 }
 
 /** Flows write errors down and report them: in a plain write every field that does not decide, in a message the fields for its words. */
-export function mayTellError(effect: unknown, path: string): boolean {
+export function mayHoldError(effect: unknown, path: string): boolean {
   return effect === 'write' ? !isDeciding(path) : effect === 'communication' && isFree(path);
 }
 
 const FLAG_ON = /^(?:true|yes|on|y)$/i;
 const FLAG_OFF = /^(?:false|no|off|n)$/i;
 
-/** The flag that a value is, if it is one. A text counts in fields that are neither free nor decide. */
+/** The flag that a value stands for, or null. A text counts only in fields that are neither free text nor decisive. */
 export function flagOf(path: string, value: Json): boolean | null {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string' || isFree(path) || isDeciding(path)) return null;
@@ -129,7 +129,10 @@ const PROTECTION =
 /** Words that say nothing about what a flag does. */
 const AUXILIARY = words('is has as be with the set mark make enable enabled use send do should include add allow');
 
-/** The state in which a flag has no effect: that of the schema, or off; a protection without a default has none. */
+/**
+ * The state in which a flag has no effect: the default of the schema, or off. A protection without a default has no such
+ * state.
+ */
 export function restingFlag(path: string, schema: Json): boolean | null {
   const preset = defaultAt(schema, path.split('.'));
   if (typeof preset === 'boolean') return preset;

@@ -12,7 +12,7 @@ export function untrustedInput({ input }: Call['command'], flow: Call['flow']): 
   return flow.boundaries?.[String(agent)]?.untrustedInput;
 }
 
-/** `boundary.untrusted_input` names the fields that others wrote, at any depth. A text that is not an object has no fields. */
+/** `boundary.untrusted_input` names the fields that others wrote, at any depth. A plain text has no fields. */
 export function vouchingInput(
   user: Json,
   untrusted: BoundaryDef['untrustedInput'],

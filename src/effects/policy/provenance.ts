@@ -9,7 +9,7 @@ import type { Call } from '../../runtime/ports.ts';
 import { codesOf, isCurrencyField } from './currencies.ts';
 import { descriptionsOf } from './descriptions.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
-import { flagOf, flagWords, isDeciding, isFree, kindOfField, mayTellError, restingFlag } from './field-kinds.ts';
+import { flagOf, flagWords, isDeciding, isFree, kindOfField, mayHoldError, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 import { bare, even, isFilled, isName, squeezed, structured, taintOf, type TaintSource } from './sources.ts';
 import { isToday, sourceOf, type VouchingSource } from './vouching.ts';
@@ -63,7 +63,7 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
     authorSource(flow, command.input),
     ...split.filter(({ own }) => own.length > 0).map(({ each, own }) => withoutEcho(each, own)),
   ];
-  const approved = seen.filter((each) => each.tool === name && isApproved(each)).flatMap((each) => leavesOf(each.args));
+  const approved = approvedLeaves(seen, name);
   const sources = [...outside, ...quarantined];
   const schema = flow.tools[String(name)]?.input ?? null;
   const judged = leavesOf(args).map((leaf) => ({
@@ -76,7 +76,7 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
   }));
   const found = timesOfKnownDates(judged);
   found.push(...fieldNamesOf(args).flatMap((leaf) => namedOutside(leaf, vouching, sources)));
-  const doubted = found.filter(({ source, path }) => source !== ERRORS || !mayTellError(effect, path));
+  const doubted = found.filter(({ source, path }) => source !== ERRORS || !mayHoldError(effect, path));
   // The author of a tool node has decided that the tool is called. Quarantined text was in no prompt, so without other text
   // from outside only a value that it has is suspicious.
   return exposed
@@ -144,8 +144,11 @@ function readBefore(
 
 type Input = Call['command']['input'];
 
-function isApproved({ approved }: Observation): boolean {
-  return approved === 'approve' || approved === 'edit';
+/** The arguments of calls of a tool that a person approved. */
+export function approvedLeaves(seen: readonly Observation[], name: Json | undefined): readonly Leaf[] {
+  const isApproved = ({ tool, approved }: Observation): boolean =>
+    tool === name && (approved === 'approve' || approved === 'edit');
+  return seen.filter(isApproved).flatMap(({ args }) => leavesOf(args));
 }
 
 /** An approval covers the value in the field in which it was approved. */
@@ -158,7 +161,7 @@ function fieldOf(path: string): string {
   return path.replace(/\.\d+/g, '');
 }
 
-/** A trusted tool does not vouch for what stood in the arguments of its own call, in whole, in code or in parts. */
+/** A trusted tool does not vouch for values from the arguments of its own call, in any encoding or in parts. */
 function withoutEcho({ args = null }: Observation, own: readonly Json[]): VouchingSource {
   const result = sourceOf('trusted tools', own);
   const given = taintOf('the arguments', [args]);
@@ -241,7 +244,7 @@ function isNamedCurrency({ path, value }: Leaf, vouching: readonly VouchingSourc
   return vouching.some((source) => codes.some((code) => source.currencies().has(code)));
 }
 
-/** The sources name a currency, and not this one. Where they name none, the model may choose. */
+/** True if the sources name currencies, and not this one. If they name none, the model may choose. */
 function isOtherCurrency({ path }: Leaf, vouching: readonly VouchingSource[]): boolean {
   return isCurrencyField(path) && vouching.some((source) => source.currencies().size > 0);
 }
@@ -376,13 +379,14 @@ function fixedValues(schema: Json): readonly Json[] {
 }
 
 /** A tool node of the flow may have brought text from outside into the prompt. */
-function readsBeforehand({ nodes, tools }: Call['flow']): boolean {
-  return Object.values(nodes).some(
-    (node) =>
-      node.op === 'do' &&
-      node.effect.kind === 'tool' &&
-      !('agent' in node.effect.input) &&
-      tools[node.effect.tool]?.trust === undefined,
+function readsBeforehand(flow: Call['flow']): boolean {
+  return toolNodes(flow).some((tool) => flow.tools[tool]?.trust === undefined);
+}
+
+/** The tools that nodes of the author call, and not an agent. */
+export function toolNodes({ nodes }: Call['flow']): readonly string[] {
+  return Object.values(nodes).flatMap((node) =>
+    node.op === 'do' && node.effect.kind === 'tool' && !('agent' in node.effect.input) ? [node.effect.tool] : [],
   );
 }
 

@@ -5,7 +5,7 @@
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import { writingStatement } from './statements.ts';
-import { oneObject, parsedJson, unfenced } from '../../core/reply.ts';
+import { oneObject, parsedJson, unfenced } from '../../expr/reply.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';

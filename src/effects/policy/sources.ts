@@ -2,7 +2,7 @@
  * Searchable texts. White space and case are normalized, invisible characters removed. A value occurs in a source only as a
  * whole token: `/home` does not occur in `/home/ann`, nor `lee@corp.com` in `anna-lee@corp.com`, nor 13 in `June 13`.
  */
-import { parsedJson, unfenced } from '../../core/reply.ts';
+import { parsedJson, unfenced } from '../../expr/reply.ts';
 import type { Json } from '../../expr/json.ts';
 
 export interface TextSource {
@@ -12,7 +12,7 @@ export interface TextSource {
 }
 
 export interface TaintSource extends TextSource {
-  /** The names of the source that occur in one of these texts, which have only letters and digits. */
+  /** The names of the source that occur in one of these texts of letters and digits. */
   namesWithin(squeezed: readonly string[]): readonly string[];
 }
 
@@ -139,13 +139,16 @@ export function hasToken(text: string, value: string): boolean {
 const isToken: Fits = (text, at, part) => {
   const before = text.slice(Math.max(0, at - 2), at);
   const after = text.slice(at + part.length, at + part.length + 2);
-  return (startsToken(before) || isSeam(before.at(-1), part[0])) && (endsToken(after) || isSeam(after[0], part.at(-1)));
+  return (
+    (startsToken(before) || isScriptChange(before.at(-1), part[0])) &&
+    (endsToken(after) || isScriptChange(after[0], part.at(-1)))
+  );
 };
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}。、「」『』【】・]/u;
 
 /** In a script without spaces, a Latin letter or a digit begins a new token. */
-function isSeam(outside = '', edge = ''): boolean {
+function isScriptChange(outside = '', edge = ''): boolean {
   return UNSPACED.test(outside) && /[a-z\d]/.test(edge);
 }
 

@@ -9,7 +9,7 @@ export interface Item {
   readonly role: Message['role'];
   readonly author?: string;
   readonly content: Json;
-  /** The turn in which it came up; absent for what the run was given. */
+  /** The turn of the message; absent for the input of the run. */
   readonly turn?: number;
   /** Whom it is addressed to. */
   readonly to?: string;
@@ -22,16 +22,16 @@ export interface Item {
 }
 
 export interface View {
-  /** Only what the run was given, what the reader said, and what is addressed to it. */
+  /** Only the input of the run, the messages of the reader, and the messages to the reader. */
   readonly own?: boolean;
   /** With `own`: how many of the reader's latest turns, and how many characters of them. */
   readonly ownTurns?: number;
   readonly ownChars?: number;
   readonly textOnly?: boolean;
   readonly exclude?: readonly string[];
-  /** Authors outside this system. What they say is marked as data. */
+  /** Authors outside this system. Their messages are marked as data. */
   readonly untrusted?: readonly string[];
-  /** Only what is at most so many turns old. */
+  /** Only messages that are at most so many turns old. */
   readonly turnAge?: number;
   /** Only so many of the latest items. */
   readonly tail?: number;
@@ -64,18 +64,18 @@ export function viewHistory(items: readonly Item[], view: View, reader: Reader):
   const render = (item: Item): Message[] => messagesOf(item, view, reader);
   if (view.own === true) return ownView(given, rest, view, reader);
   const recap: Message[] = reader.recap === null ? [] : [{ role: 'user', content: textOf(reader.recap) }];
-  const kept = reader.recap === null || view.keep === undefined ? rest : young(rest, view.keep);
+  const kept = reader.recap === null || view.keep === undefined ? rest : recentTurns(rest, view.keep);
   return [...given.flatMap(render), ...recap, ...windowed(kept, view).flatMap(render), ...contextOf(reader)];
 }
 
 /** In the order in which the filters are documented: kind and author, then age, then number. */
 function windowed(items: readonly Item[], view: View): readonly Item[] {
   const excluded = items.filter(({ author }) => author === undefined || !(view.exclude?.includes(author) ?? false));
-  const aged = view.turnAge === undefined ? excluded : young(excluded, view.turnAge);
+  const aged = view.turnAge === undefined ? excluded : recentTurns(excluded, view.turnAge);
   return view.tail === undefined ? aged : aged.slice(-view.tail);
 }
 
-function young(items: readonly Item[], turns: number): readonly Item[] {
+function recentTurns(items: readonly Item[], turns: number): readonly Item[] {
   const latest = items.reduce((turn, item) => Math.max(turn, item.turn ?? 0), 0);
   return items.filter((item) => (item.turn ?? 0) > latest - turns);
 }
@@ -94,7 +94,7 @@ function ownView(given: readonly Item[], rest: readonly Item[], view: View, read
   ];
 }
 
-/** The newest fit whole; the oldest that fits in part is shortened, what is older is left out. */
+/** Keeps the newest messages whole, shortens the next one to fit, and leaves out the older ones. */
 function bounded(texts: readonly string[], chars: number): readonly string[] {
   const kept: string[] = [];
   let left = chars;
@@ -171,9 +171,10 @@ function shortened(text: string, limit: number): string {
   return `${open}${cut(data, limit)}${close}`;
 }
 
-function cut(text: string, limit: number): string {
+/** The first characters of a longer text, and how many were left out. */
+export function cut(text: string, limit: number, hint = ''): string {
   if (text.length <= limit) return text;
   // Half of a character is not valid text, and providers refuse it.
   const end = /[\ud800-\udbff]/.test(text[limit - 1] ?? '') ? limit - 1 : limit;
-  return `${text.slice(0, end)}[...${text.length - end} chars truncated]`;
+  return `${text.slice(0, end)}${hint === '' ? '' : '\n'}[...${text.length - end} chars truncated${hint}]`;
 }

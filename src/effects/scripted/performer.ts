@@ -108,8 +108,16 @@ function choose<E extends EntryBase>(
 ): E | undefined {
   const guarded = entries.find(({ when }) => when !== undefined && compileExpr(when)({ input }) === true);
   if (guarded !== undefined) return guarded;
-  const ordered = entries.filter(({ when }) => when === undefined);
-  return strict ? ordered[command.ordinal] : ordered[Math.min(command.ordinal, ordered.length - 1)];
+  return nthOf(
+    entries.filter(({ when }) => when === undefined),
+    command.ordinal,
+    strict,
+  );
+}
+
+/** The last entry repeats, unless the script is strict. */
+function nthOf<Entry>(entries: readonly Entry[], ordinal: number, strict = false): Entry | undefined {
+  return strict ? entries[ordinal] : entries[Math.min(ordinal, entries.length - 1)];
 }
 
 /** Without `usage`, one token per four characters, so that budgets work under a script. */
@@ -140,8 +148,7 @@ function approvalEntry(script: Script, { question, node, name, ordinal }: Asked)
   const names = [question.id, ...suffixesOf(node), ...suffixesOf(question.about), name];
   const key = names.find((each) => Object.hasOwn(approvals, each));
   if (key === undefined) return undefined;
-  const list = listOf(approvals[key] as Entries<ApprovalEntry>);
-  return script.strict === true ? list[ordinal] : list[Math.min(ordinal, list.length - 1)];
+  return nthOf(listOf(approvals[key] as Entries<ApprovalEntry>), ordinal, script.strict);
 }
 
 function isExpiry(entry: ApprovalEntry | undefined): boolean {
@@ -154,7 +161,7 @@ function signal({ signals = {}, strict }: Script, { node, signal: name, ordinal 
   if (key === undefined) return null;
   const given = signals[key] as Json;
   if (!Array.isArray(given)) return { data: given };
-  const data = strict === true ? given[ordinal] : given[Math.min(ordinal, given.length - 1)];
+  const data = nthOf(given, ordinal, strict);
   return data === undefined ? null : { data };
 }
 

@@ -91,14 +91,14 @@ async function follow<Result>(
   try {
     let request = first;
     for (let hops = 0; ; hops += 1) {
-      const url = parse(request.url);
+      const url = URL.parse(request.url);
+      if (url === null) throw fail('semantic', 'ArgumentError', `\`${request.url}\` is not a URL`);
       const addresses = await addressesOf(url, allowed, options.resolve);
       const response = await exchange(url, request, addresses, { ...options, signal });
       const to = location(response);
       if (to === null) return await read(url, response);
       response.destroy();
-      if (hops >= (options.redirectsMax ?? REDIRECTS_MAX))
-        throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
+      if (hops >= REDIRECTS_MAX) throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
       request = redirected(request, url, new URL(to, url), response.statusCode ?? 0);
     }
   } catch (error) {
@@ -225,14 +225,6 @@ function redirected(request: HttpRequest, from: URL, to: URL, status: number): H
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type')),
     body: null,
   };
-}
-
-function parse(url: string): URL {
-  try {
-    return new URL(url);
-  } catch {
-    throw fail('semantic', 'ArgumentError', `\`${url}\` is not a URL`);
-  }
 }
 
 function codeOf(error: Error): string {

@@ -1,12 +1,12 @@
 /** HTTP tools: requests that an agent writes, to allowed hosts, and requests that a document declares. */
-import { parseJson } from '../../expr/parse-json.ts';
+import { jsonOr } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { textOf } from '../prompt/messages.ts';
 import { addressIn, hostOf } from './hosts.ts';
 import { send, type HttpResponse } from './http-client.ts';
 import { argumentsIn, expandText, expandValue, type Scope } from './template.ts';
 import { fail } from '../../runtime/failures.ts';
-import { classUnanswered, deadlineText } from './tool.ts';
+import { classUnanswered, deadlineText, refusedResult } from './tool.ts';
 import type { HttpOptions, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredHttp {
@@ -33,7 +33,7 @@ interface RequestArgs {
   readonly body?: Json;
 }
 
-/** Headers that decide what a request is, where it goes, where it ends, or whether it is a repetition. */
+/** Headers that decide the method, the target, the length or the repetition of a request. */
 const RESERVED_HEADERS = new Set([
   'host',
   'idempotency-key',
@@ -167,7 +167,10 @@ function declaredHttp(declared: DeclaredHttp, { http = {}, env = process.env }: 
     const request = { method, url, ...withBody(withKey(method, headers, call), declaredBody(declared, method, scope)) };
     const response = await send(request, allowed, limits(call, http));
     if (response.truncated)
-      throw fail('semantic', 'TooLargeError', `the response to \`${call.name}\` is larger than the limit`);
+      throw refusedResult(
+        call.call,
+        fail('semantic', 'TooLargeError', `the response to \`${call.name}\` is larger than the limit`),
+      );
     return bodyOf(response);
   };
 }
@@ -191,11 +194,8 @@ function urlOf(template: string, scope: Scope): string {
 function fixedHost(template: string): string | null {
   const authority = /^https?:\/\/([^/?#]*)/.exec(template)?.[1];
   if (authority === undefined || authority.includes('{{')) return null;
-  try {
-    return hostOf(new URL(`http://${authority}`));
-  } catch {
-    return null;
-  }
+  const url = URL.parse(`http://${authority}`);
+  return url === null ? null : hostOf(url);
 }
 
 /** Without `query` and `body`, arguments that the URL does not use become the query. */
@@ -207,8 +207,8 @@ function queryOf({ url, query, body }: DeclaredHttp, method: string, scope: Scop
 }
 
 function withQuery(url: string, query: { readonly [name: string]: Json }): string {
-  if (!URL.canParse(url)) return url;
-  const full = new URL(url);
+  const full = URL.parse(url);
+  if (full === null) return url;
   for (const [name, value] of Object.entries(query)) if (value !== null) full.searchParams.append(name, textOf(value));
   return full.href;
 }
@@ -256,10 +256,5 @@ function limits(call: ToolCall, http: HttpOptions): Parameters<typeof send>[2] {
 }
 
 function bodyOf({ headers, body, truncated }: HttpResponse): Json {
-  if (truncated || !/\bjson\b/i.test(headers['content-type'] ?? '')) return body;
-  try {
-    return parseJson(body);
-  } catch {
-    return body;
-  }
+  return truncated || !/\bjson\b/i.test(headers['content-type'] ?? '') ? body : jsonOr(body, body);
 }

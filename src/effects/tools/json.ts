@@ -1,5 +1,5 @@
 /** Tools for JSON texts. */
-import { parseJson } from '../../expr/parse-json.ts';
+import { checkedJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
@@ -27,7 +27,7 @@ function valueAt(value: Json, path: string): Json {
 
 function validated(call: ToolCall): Json {
   try {
-    JSON.parse(String(call.args['json']));
+    checkedJson(String(call.args['json']));
     return { valid: true, reason: '' };
   } catch (error) {
     return { valid: false, reason: reasonOf(error) };
@@ -42,7 +42,7 @@ function objectOf(call: ToolCall, field: string): { readonly [key: string]: Json
 
 function parsed({ args }: ToolCall, field: string): Json {
   try {
-    return parseJson(String(args[field]));
+    return checkedJson(String(args[field]));
   } catch (error) {
     throw fail('semantic', 'ArgumentError', `\`${field}\` is not valid JSON: ${reasonOf(error)}`);
   }

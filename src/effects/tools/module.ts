@@ -1,9 +1,8 @@
 /** Tools that are functions in a module beside the document. */
-import { resolve } from 'node:path';
 import type { Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
-import { loadCode } from '../code/load.ts';
-import type { ToolContext } from '../functions/performer.ts';
+import { loadFunction } from '../code/load.ts';
+import type { ToolContext } from '../functions.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
@@ -15,8 +14,6 @@ import type { Args, ToolKind, ToolOptions } from './tool.ts';
  */
 export interface ModuleContext extends ToolContext {
   readonly workDir: string;
-  /** In a compensation: the result of the call that it undoes. Otherwise null. */
-  readonly result: Json;
 }
 /**
  * A function that a document names as `module: ./tools.ts#send`.
@@ -70,12 +67,7 @@ export async function loadModuleTool(
   documentDir: string,
   pins: Pins | undefined,
 ): Promise<ModuleTool> {
-  const [path = '', name = ''] = reference.split('#');
-  const file = resolve(documentDir, path);
-  const module = await loadCode(file, pins).catch((error: unknown) => {
-    throw fail('fatal', 'ModuleError', `\`${file}\` cannot be loaded: ${reasonOf(error)}`);
-  });
-  const work = Object.hasOwn(module, name) ? module[name] : undefined;
-  if (typeof work !== 'function') throw fail('fatal', 'ModuleError', `\`${file}\` exports no function \`${name}\``);
-  return work as ModuleTool;
+  return loadFunction(reference, documentDir, pins).catch((error: unknown) => {
+    throw fail('fatal', 'ModuleError', reasonOf(error));
+  }) as Promise<ModuleTool>;
 }

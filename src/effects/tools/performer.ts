@@ -21,6 +21,7 @@ import { searchTools } from './search.ts';
 import { shellTools } from './shell.ts';
 import { withoutSecrets } from './template.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
+import { refusedResult } from './tool.ts';
 import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 /**
@@ -87,9 +88,14 @@ async function run(
   const done = call.clock.busy?.();
   try {
     const toolCall = { ...(await toolCallOf(call, args, def, options)), signal };
-    const value = toolResult(toolCall.name, await work(toolCall), options.resultMax);
-    await logChange(toolCall, value);
-    return value;
+    const given = await work(toolCall);
+    try {
+      const value = toolResult(toolCall.name, given, options.resultMax);
+      await logChange(toolCall, value);
+      return value;
+    } catch (error) {
+      throw refusedResult(call, error);
+    }
   } finally {
     done?.();
   }

@@ -8,6 +8,7 @@ import type { Json } from '../../expr/json.ts';
 import { misspelt } from '../../expr/misspelt.ts';
 import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
+import type { SluiceError } from '../../runtime/errors.ts';
 import { failureOf, reasonOf } from '../../runtime/failures.ts';
 import { resolveOptional } from '../optional-package.ts';
 import { loadModuleTool } from './module.ts';
@@ -27,7 +28,7 @@ type Implementation = { readonly [key: string]: Json };
 const SERVER_MS = 3_000;
 type Finding = Omit<Missing, 'users'>;
 
-/** Which calls of a flow are made for real. The others are scripted, or never made. */
+/** The calls of a flow that are really made. The others are scripted, or never made. */
 export interface RealCalls {
   /** True if another implementation replaces the tool. */
   replaces(tool: string): boolean;
@@ -132,10 +133,8 @@ async function optional(name: string, need: string): Promise<Finding | null> {
     resolveOptional(name, need);
     return null;
   } catch (error) {
-    return {
-      message: failureOf(error).message,
-      help: 'Install it where Sluice is installed, or in the current folder.',
-    };
+    const { message, help = '' } = error as SluiceError;
+    return { message, help };
   }
 }
 

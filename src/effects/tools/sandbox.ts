@@ -157,8 +157,8 @@ export async function findProgram(name: string, path = process.env['PATH'] ?? ''
 }
 
 /**
- * How to start a command in the sandbox. Bubblewrap reads its arguments from a descriptor: the command can read the command line
- * of bubblewrap, and the arguments have folders of the machine and values of variables.
+ * The command line of the sandbox. Bubblewrap reads its arguments from a descriptor: the command can read the command line of
+ * bubblewrap, and the arguments have folders of the machine and values of variables.
  */
 export function sandboxed(
   { path }: Bubblewrap,

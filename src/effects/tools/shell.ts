@@ -1,10 +1,10 @@
 /** Shell tools: commands that an agent writes, and commands that a document declares. */
-import { parseJson } from '../../expr/parse-json.ts';
-import type { Json } from '../../expr/json.ts';
+import { jsonOr } from '../../expr/parse-json.ts';
 import { shellRunner, type ShellRunner } from './sandbox.ts';
 import { expandText, type Scope } from './template.ts';
 import { fail } from '../../runtime/failures.ts';
-import { deadlineText, type Args, type ToolCall, type ToolKind, type ToolOptions, type ToolWork } from './tool.ts';
+import { deadlineText, refusedResult } from './tool.ts';
+import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
 interface DeclaredShell {
   readonly command?: string;
@@ -110,8 +110,12 @@ function declaredShell(
       throw fail('fatal', 'ExitError', `exit code ${done.exitCode}: ${output}`);
     }
     if (done.stdoutTruncated)
-      throw fail('semantic', 'TooLargeError', `the output of \`${name}\` is larger than the limit`);
-    return parsed(done.stdout);
+      throw refusedResult(
+        call,
+        fail('semantic', 'TooLargeError', `the output of \`${name}\` is larger than the limit`),
+      );
+    const text = done.stdout.trim();
+    return jsonOr(text, text);
   };
 }
 
@@ -128,13 +132,4 @@ function argumentVariables(args: Args): { [name: string]: string } {
     return [[`ARG_${name}`, text]];
   });
   return Object.fromEntries(variables);
-}
-
-function parsed(output: string): Json {
-  const text = output.trim();
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
 }

@@ -3,7 +3,7 @@
  */
 import { hash } from 'node:crypto';
 import { ARTIFACTS } from '../../catalog/validators.ts';
-import { parsedJson } from '../../core/reply.ts';
+import { parsedJson } from '../../expr/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import { readBeneath, writeBeneath } from '../safe-path.ts';
 import type { ToolCall } from './tool.ts';

@@ -4,6 +4,7 @@ import type { FailureClass } from '../../ir/codes.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Json } from '../../expr/json.ts';
+import { PerformError, failureOf } from '../../runtime/failures.ts';
 import type { Call } from '../../runtime/ports.ts';
 import type { AttachmentRef } from '../../ir/attachment.ts';
 import type { AttachTo, AttachmentSource, HoldsSecret } from '../attachments/source.ts';
@@ -45,7 +46,6 @@ export interface HttpOptions {
   readonly privateHosts?: readonly string[];
   readonly responseMax?: number;
   readonly timeoutMs?: number;
-  readonly redirectsMax?: number;
   /** Returns every address of a host. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
@@ -140,7 +140,16 @@ export interface ToolKind {
 }
 
 /** The class of a call that was sent and got no answer. It may have happened, as after a timeout, unless the tool only reads. */
-export function classUnanswered({ name, call }: ToolCall): FailureClass {
-  const { effect = 'write' } = call.flow.tools[name] ?? builtinTool(name) ?? {};
-  return onlyReads(effect) ? 'transient' : 'timeout';
+export function classUnanswered({ call }: ToolCall): FailureClass {
+  return hasEffects(call) ? 'timeout' : 'transient';
+}
+
+/** The failure of a call whose result cannot be used. The call took effect, unless the tool only reads. */
+export function refusedResult(call: Call, error: unknown): PerformError {
+  return new PerformError({ ...failureOf(error), ...(hasEffects(call) ? { ran: true } : {}) });
+}
+
+function hasEffects({ command: { name }, flow }: Call): boolean {
+  const { effect = 'write' } = flow.tools[name] ?? builtinTool(name) ?? {};
+  return !onlyReads(effect);
 }

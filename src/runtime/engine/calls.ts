@@ -44,7 +44,7 @@ export class Calls {
 export interface CallContext {
   readonly flow: CompiledFlow;
   readonly clock: Clock;
-  /** The place and the code that the run belongs to. */
+  /** The folder and the code of the run. */
   readonly pins: Pins | undefined;
   readonly listeners: TextListeners | undefined;
 }

@@ -5,7 +5,7 @@ import type { Event, Fact, Refusal, RunId } from '../../ir/events.ts';
 import { isErrorCode, SluiceError } from '../errors.ts';
 import { readRun } from '../journal/read.ts';
 import type { ReadRun } from '../journal/read.ts';
-import { movedTo } from '../journal/moved.ts';
+import { movedTo } from '../journal/fork-events.ts';
 import type { MailFact } from '../ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import { identified } from './identity.ts';
@@ -98,7 +98,7 @@ async function deliverHere(
     if (isTaken(host, error)) return false;
     throw error;
   }
-  // A refused fact may be the one that the mail has already brought, or a second cancellation.
+  // A refused fact may have arrived by mail before, or be a second cancellation.
   const stands = refusal === null || (posted && (await isRecorded(host, owned.run, fact))) || isStopping(owned, fact);
   if (!stands && refusal !== null) {
     await ownership.release(owned);
@@ -163,7 +163,8 @@ async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Ref
   const moved = movedTo(events);
   if (moved !== null) {
     const id = `a_${moved}${fact.id.slice(2 + run.length)}`;
-    return errorOf({ ...refusal, message: `run \`${run}\` was moved to \`${moved}\`, which asks \`${id}\` instead` });
+    const message = `run \`${run}\` was moved to \`${moved}\`, which asks \`${id}\` instead`;
+    return new SluiceError('run-ended', message, `Answer \`${id}\`.`);
   }
   const request = events.find((event) => event.type === 'effect.requested' && event.question?.id === fact.id);
   const key = request?.type === 'effect.requested' ? request.key : '';
@@ -171,12 +172,21 @@ async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Ref
   if (closed?.type !== 'effect.settled' || !closed.result.ok) return errorOf(refusal);
   const { choice, by, expired } = closed.result.value as { choice?: string; by?: string; expired?: boolean };
   const how = expired === true ? 'has expired and counts' : `was answered by \`${by ?? ''}\``;
-  return errorOf({ refused: 'approval-closed', message: `${fact.id} ${how} as \`${choice ?? ''}\`` });
+  return errorOf({ refused: 'approval-closed', message: `\`${fact.id}\` ${how} as \`${choice ?? ''}\`` });
 }
 
 const HELP: { readonly [code: string]: string } = {
-  'not-an-approver': 'Answer under a name that may, with `--as`.',
-  'identity-unproven': 'A person with a key signs with `--key FILE`. Any other answers under their own user.',
+  'run-ended': 'Start another run. `sluice show RUN` prints the result of this one.',
+  'approval-closed': 'List the open questions with `sluice approvals`.',
+  'not-a-choice': 'Answer with one of the choices in the message.',
+  'bad-answer': '`--edit` passes data as JSON, and `--text` passes text.',
+  'stale-payload': 'Read the question again with `sluice approvals`.',
+  'self-approval': 'Let another person answer, with `--as`.',
+  'already-answered': 'Let another person answer, with `--as`.',
+  'signal-not-awaited': 'List the waits of the run with `sluice show RUN`.',
+  'not-an-approver': 'Let one of these people answer, with `--as`.',
+  'identity-unproven':
+    'A person with a key signs with `--key FILE`. A person without a key answers as their own user of the machine.',
 };
 
 export function errorOf({ refused, message }: Refusal): SluiceError {

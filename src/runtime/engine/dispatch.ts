@@ -1,6 +1,6 @@
-/** Performs the calls that a run has requested, hands their results back to it, and wakes it when a deadline is due. */
+/** Performs the calls that a run has requested, returns their results to it, and wakes it when a deadline is due. */
 import { authorOf } from '../../core/failure.ts';
-import { commandOf, isAwaited, isOwed, outstanding, statusOf } from '../../core/outstanding.ts';
+import { commandOf, isAwaited, isOpenCall, outstanding, statusOf } from '../../core/outstanding.ts';
 import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
 import { failureOf } from '../failures.ts';
@@ -23,7 +23,7 @@ export interface DispatchOptions {
   /** Renews a lease that has ended; false when another worker has taken over, or when it could not be renewed in time. */
   readonly renewLease: () => Promise<boolean>;
   readonly send: (owned: OwnedRun, message: Message) => void;
-  /** The run ends or waits, and nothing is on its way to it any more. */
+  /** Called when the run ends or waits, and no result is under way. */
   readonly rest: (owned: OwnedRun) => void;
 }
 
@@ -64,7 +64,7 @@ export class Dispatcher {
           const pending = state.pending.get(event.key);
           if (pending === undefined) break;
           if (isAwaited(pending)) questions.push(event.key);
-          else if (isOwed(pending) && !owned.calls.has(pending.key, pending.attempt))
+          else if (isOpenCall(pending) && !owned.calls.has(pending.key, pending.attempt))
             this.#perform(owned, commandOf(owned.program, state, pending));
         }
       }
@@ -86,7 +86,10 @@ export class Dispatcher {
     });
   }
 
-  /** On a virtual clock no time passes up to the caller's deadline, nor to one or to the second level of a question that is left to a person. */
+  /**
+   * True if a virtual clock may jump to `due`. It does not jump to the deadline of the caller, nor to the end or the
+   * escalation of a question that a person answers.
+   */
   #passes(owned: OwnedRun, state: RunState, due: Instant): boolean {
     const { performer, clock } = this.#options;
     if (due === state.origin.deadline) return false;
@@ -121,7 +124,7 @@ export class Dispatcher {
     void this.#protect(owned, fact);
   }
 
-  /** Until the fact is protected, the run does not rest, and no virtual time passes. */
+  /** While the fact is being protected, the run is busy and no virtual time passes. */
   async #protect(owned: OwnedRun, fact: MailFact): Promise<void> {
     const { performer, clock, send, rest } = this.#options;
     const done = clock.busy?.();
@@ -182,15 +185,17 @@ export class Dispatcher {
 
   #returned(owned: OwnedRun, { key, attempt, node }: Command, { result, notes }: Performed): void {
     if (!owned.calls.end(key, attempt) || this.#stopped) return;
-    const fact = { type: 'settle', key, attempt, result: withPrice(owned, node, result) } as const;
+    const fact = { type: 'settle', key, attempt, result: withPrice(owned, { key, node }, result) } as const;
     this.#options.send(owned, { fact: notes.length === 0 ? fact : { ...fact, notes } });
   }
 }
 
 /** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */
-function withPrice({ program }: OwnedRun, id: string, result: Settled): Settled {
-  const node = program.flow.nodes[id];
-  const cost = node?.op === 'do' && node.effect.kind === 'tool' ? (node.effect.reserve.costMicros ?? 0) : 0;
+function withPrice({ program, state }: OwnedRun, call: Pick<Command, 'key' | 'node'>, result: Settled): Settled {
+  const node = program.flow.nodes[call.node];
+  if (node?.op !== 'do' || node.effect.kind !== 'tool') return result;
+  const isUndo = (state?.pending.get(call.key)?.undoes ?? null) !== null;
+  const cost = (isUndo ? node.undo : node.effect.reserve)?.costMicros ?? 0;
   if (cost === 0 || result.used?.costMicros !== undefined) return result;
   return { ...result, used: { ...result.used, costMicros: cost } };
 }

@@ -15,7 +15,9 @@ import type { GivenAnswer } from './identity.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { Ownership, POLL_MS } from './ownership.ts';
+import { plainJson } from './plain-json.ts';
 import { NO_REASON } from './protected-fact.ts';
+import { ownedElsewhere } from './worker.ts';
 import { RUN_ID } from './run-id.ts';
 import { Retention } from './retention.ts';
 import { Starter } from './start.ts';
@@ -51,13 +53,13 @@ export function createRuntime(options: EngineOptions): Engine {
       await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
       return run;
     },
-    signal: (run, name, { data = null, by = 'signal' } = {}) =>
-      deliver(host, ownership, run, { type: 'signal', name, data, by }),
+    signal: async (run, name, { data = null, by = 'signal' } = {}) =>
+      deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
     cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
     repin: async (run, by, modules) => {
       await host.ensureOpen();
       const owned = await ownership.acquire(run);
-      if (owned === null) throw new SluiceError('lease-lost', `run \`${run}\` is owned by another process`);
+      if (owned === null) throw ownedElsewhere(run);
       const refusal = await host.send(owned, { type: 'repin', by, modules });
       if (refusal !== null) throw errorOf(refusal);
     },
@@ -82,17 +84,17 @@ export function createRuntime(options: EngineOptions): Engine {
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
 
-/** Only the runtime says that an identity is proven. */
+/** Only the runtime says that an identity is proven. The data is checked as the journal stores it. */
 function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): GivenAnswer {
   const { proof: _proof, unproven: _unproven, ...answer } = given;
-  return answer;
+  return answer.edit === undefined ? answer : { ...answer, edit: plainJson(answer.edit) };
 }
 
 /** The id of an approval contains the id of its run: `a_<run>.<number>`. */
 async function runOfApproval({ store }: Host, id: string): Promise<RunId> {
   const run = id.slice(2, id.indexOf('.'));
   if (id.startsWith('a_') && RUN_ID.test(run) && (await store.roster.find(run)) !== null) return run;
-  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list them with `sluice approvals`');
+  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
 async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {

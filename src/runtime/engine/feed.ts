@@ -95,7 +95,7 @@ export class Feed implements TextListeners {
 interface Reader {
   readonly queue: (ChainedEvent | Delta)[];
   readonly deltas: boolean;
-  /** The last event that was yielded, or after which the reader begins. */
+  /** The last yielded event, or the event after which the reader begins. */
   seen: number;
   /** The last event that was read. It is the last one of its append whenever the queue is empty. */
   read: number;
@@ -123,7 +123,7 @@ async function* liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncG
       if (entry.type === 'run.ended') return;
     }
     if (reader.ended) return;
-    await woken(reader);
+    await waitForWake(reader);
     if (queue.length === 0 && !reader.ended) queue.push(...(await newEvents(journal, run, reader)));
   }
 }
@@ -164,8 +164,8 @@ function untilStopped<Item>(
   return iterator;
 }
 
-/** The timer keeps the process alive while someone follows a run. */
-async function woken(reader: Reader): Promise<void> {
+/** The timer keeps the process alive while a program follows a run. */
+async function waitForWake(reader: Reader): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve) => {
     reader.wake = resolve;

@@ -9,6 +9,7 @@ import type { Json } from '../../expr/json.ts';
 import type { Event, RunState, SlotEdit, Slots } from '../../ir/events.ts';
 import type { CompiledFlow, Node, Write } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
+import { plainJson } from './plain-json.ts';
 
 type Path = readonly string[];
 
@@ -17,13 +18,14 @@ export interface Past {
   readonly state: RunState;
   /** The events before the fork. */
   readonly events: readonly Event[];
-  /** Finds the event at which the parent wrote a slot later. */
-  readonly writtenLater: (slot: string) => number | null;
+  /** The events of the parent after the fork. */
+  readonly rest: readonly Event[];
 }
 
 /** Throws if a name is unknown, or if its slot has no value yet: the flow would overwrite the edit. */
 export function editsOf(past: Past, set: { readonly [name: string]: Json }): readonly SlotEdit[] {
-  return Object.entries(set).flatMap(([name, value]) => {
+  return Object.entries(set).flatMap(([name, given]) => {
+    const value = plainJson(given);
     if (name === 'input') return inputEdits(past, value);
     refuseDecision(past, name);
     return placesOf(past, name).map(([slot = '', ...path]) => ({ slot, path, value }));
@@ -32,7 +34,7 @@ export function editsOf(past: Past, set: { readonly [name: string]: Json }): rea
 
 /** The slot of a person's answer cannot be set. Otherwise a fork could skip an approval. */
 function refuseDecision(past: Past, name: string): void {
-  const places = [name.split('.'), ...(namesIn(past.flow).get(name) ?? [])];
+  const places = [name.split('.'), ...(namesIn(past.flow).get(name)?.places ?? [])];
   for (const node of Object.values<Node>(past.flow.nodes)) {
     if (node.op !== 'do' || node.effect.kind !== 'ask') continue;
     const decided = node.writes.map(placeOf);
@@ -69,18 +71,55 @@ function isUnchanged({ threads, input }: RunState, path: Path): boolean {
 
 function placesOf(past: Past, name: string): readonly Path[] {
   const path = name.split('.');
-  const names = namesIn(past.flow);
-  const places = names.get(name) ?? (isBelow(past, path) ? [path] : undefined);
-  if (places === undefined) throw unknownSlot(name, past);
+  const { places, node } = namesIn(past.flow).get(name) ?? { places: isBelow(past, path) ? [path] : [] };
+  if (places.length === 0) throw unknownSlot(name, past);
+  const isOwn = (event: Event): event is Written => isWrite(event, places) && (node ?? event.node) === event.node;
   const present = places.filter((place) => holds(past.state, place));
-  if (present.length > 0) return present;
-  const later = past.writtenLater(places[0]?.[0] ?? '');
+  if (node === undefined && present.length > 0)
+    return [...present, ...present.flatMap((place) => copiesOf(past, place))];
+  const own = present.filter((place) => lastWrite(past, place)?.node === node);
+  if (own.length > 0) return own;
+  if (past.events.some(isOwn)) throw replaced(past, name, places);
+  const later = past.rest.find(isOwn)?.seq;
   throw new SluiceError(
     'unknown-slot',
     `\`${name}\` has no value at event ${past.state.seq}`,
-    later === null ? 'Fork at a later event.' : `The run wrote it with event ${later}. Fork there or later.`,
+    later === undefined ? 'Fork at a later event.' : `The run wrote it with event ${later}. Fork there or later.`,
   );
 }
+
+function replaced({ events }: Past, name: string, places: readonly Path[]): SluiceError {
+  const seq = events.findLast((event) => isWrite(event, places))?.seq ?? 0;
+  return new SluiceError('unknown-slot', `\`${name}\` was replaced at event ${seq}`, `Fork before event ${seq}.`);
+}
+
+/**
+ * Slots of the compiler that the same event gave the same value, such as the output of the latest agent, and that still have
+ * it.
+ */
+function copiesOf(past: Past, place: Path): readonly Path[] {
+  const event = lastWrite(past, place);
+  const own = event?.writes.find((write) => isPrefix(placeOf(write), place));
+  if (own === undefined || own.slot.startsWith(VARIABLE)) return [];
+  const below = place.slice(placeOf(own).length);
+  return (event?.writes ?? [])
+    .filter(({ slot, mode, from }) => slot.startsWith('_') && mode === own.mode && isDeepStrictEqual(from, own.from))
+    .map(placeOf)
+    .filter((copy) => lastWrite(past, copy) === event)
+    .map((copy) => [...copy, ...below]);
+}
+
+function lastWrite({ events }: Past, place: Path): Written | undefined {
+  return events.findLast((event): event is Written => isWrite(event, [place]));
+}
+
+function isWrite(event: Event, places: readonly Path[]): event is Written {
+  if (event.type !== 'slots.written') return false;
+  const written = event.writes.map(placeOf);
+  return places.some((place) => written.some((each) => isPrefix(each, place) || isPrefix(place, each)));
+}
+
+type Written = Extract<Event, { type: 'slots.written' }>;
 
 /** A field inside a value that is there. */
 function isBelow({ state }: Past, path: Path): boolean {
@@ -102,27 +141,35 @@ function unknownSlot(name: string, past: Past): SluiceError {
   );
 }
 
+interface Named {
+  readonly places: readonly Path[];
+  /** The node whose result the places hold, until another node writes them. */
+  readonly node?: string;
+}
+
 /** Every authored name, with the places that it stands for. Slots that begin with `_` are the compiler's own. */
-function namesIn(flow: CompiledFlow): ReadonlyMap<string, readonly Path[]> {
-  const names = new Map<string, readonly Path[]>();
-  const add = (name: string, places: readonly Path[]): void => void (names.has(name) || names.set(name, places));
+function namesIn(flow: CompiledFlow): ReadonlyMap<string, Named> {
+  const names = new Map<string, Named>();
+  const add = (name: string, places: readonly Path[], node?: string): void => {
+    if (!names.has(name)) names.set(name, node === undefined ? { places } : { places, node });
+  };
   const nodes = Object.values<Node>(flow.nodes);
   const written = nodes.flatMap((node) => ('writes' in node ? node.writes.map(placeOf) : []));
   for (const place of written) if (!(place[0] ?? '').startsWith('_')) add(place.join('.'), [place]);
   for (const [slot = ''] of written) if (slot.startsWith(VARIABLE)) add(slot.slice(VARIABLE.length), [[slot]]);
-  for (const node of nodes) {
+  for (const [id, node] of Object.entries<Node>(flow.nodes)) {
     const { enters } = node.label;
     if (node.op !== 'do' || enters === undefined) continue;
     const results = node.writes.filter(({ value }) => typeof value === 'string' && /^it\b/.test(value)).map(placeOf);
-    if (results.length > 0) add(`${enters}.output`, results);
+    if (results.length > 0) add(`${enters}.output`, results, id);
   }
   return names;
 }
 
-/** The prefix of slots that hold variables which an author named. */
+/** The prefix of slots with variables of the author. */
 const VARIABLE = 'v_';
 
-function placeOf({ slot, path = [] }: Write): Path {
+function placeOf({ slot, path = [] }: Pick<Write, 'slot' | 'path'>): Path {
   return [slot, ...path];
 }
 

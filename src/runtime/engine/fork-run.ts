@@ -8,7 +8,7 @@ import { present } from '../../expr/present.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Event, Fact, Origin, Parent, RunId, RunState, SlotEdit } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
-import { audit, turnsOf } from '../journal/audit.ts';
+import { auditRun, turnsOf } from '../journal/audit.ts';
 import { genesis, linkEvents } from '../journal/chain.ts';
 import { inFork } from '../journal/fork-events.ts';
 import { retrace } from '../journal/replay.ts';
@@ -19,6 +19,7 @@ import type { Append, StoredRun } from '../ports.ts';
 import { spentIn } from '../quotas/quotas.ts';
 import { errorOf } from './deliver.ts';
 import { editsOf } from './fork-edits.ts';
+import { refuseApproved } from './fork-approved.ts';
 import { refuseSeen } from './fork-seen.ts';
 import { unknownRun } from './host.ts';
 import type { Host } from './host.ts';
@@ -40,6 +41,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   await checkKey(host, owned);
   const edits = await editsFor(host, past, owned, options);
   refuseSeen(past.program, past.turns.flat(), past.state, edits);
+  if (host.performer.answer === undefined) refuseApproved(past.program, past.turns.flat(), past.state);
   const fork: Fact = { type: 'fork', by, edits, ...present({ agents }) };
   const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
@@ -77,14 +79,15 @@ export interface PastRun {
 
 /** Throws if the chain of the run is broken, if it has no such event, or if this engine must not continue the run. */
 export async function readPast({ store, checkOrigin }: Host, run: RunId, at: number): Promise<PastRun> {
-  const stored = await store.journal.load(run, { snapshot: false });
-  if (stored === null) throw unknownRun(run);
-  const { broken, events: last } = await audit(store.journal, run, await store.roster.find(run));
+  const entry = await store.roster.find(run);
+  if (entry === null) throw unknownRun(run);
+  const { audit: checked, stored } = await auditRun(store.journal, run, entry);
+  const { broken, events: last } = checked;
   if (broken !== null)
     throw new SluiceError(
       'chain-broken',
       `run \`${run}\` cannot be forked: ${broken.message}`,
-      'run `sluice audit verify`',
+      'Run `sluice audit verify`.',
     );
   if (!Number.isSafeInteger(at) || at < 1 || at > last)
     throw new SluiceError('bad-fork', `run \`${run}\` has no event ${at}`, `It has the events 1 to ${last}.`);
@@ -126,7 +129,7 @@ function cut(run: RunId, turns: readonly (readonly Event[])[], at: number): Pick
 }
 
 function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
-  // A fork does not undo what its parent did, so it cannot begin in the middle of an undo.
+  // A fork never undoes effects of its parent, so it cannot begin in the middle of an undo.
   const isUndoing = [...threads.values()].some(({ doing }) => doing.is === 'unwinding');
   if (outcome === null && !isUndoing) return;
   const stops = threads.get('0')?.doing.is === 'unwinding' ? 'is already stopping' : 'is undoing calls';
@@ -168,10 +171,7 @@ async function editsFor(
 ): Promise<readonly SlotEdit[]> {
   if (state === null) return [];
   const events = turns.flat();
-  const writtenLater = (slot: string): number | null =>
-    rest.find((event) => event.type === 'slots.written' && event.writes.some((write) => write.slot === slot))?.seq ??
-    null;
-  const edits = editsOf({ flow, state, events, writtenLater }, set);
+  const edits = editsOf({ flow, state, events, rest }, set);
   if (performer.protect === undefined || flow.pii === undefined || edits.length === 0) return edits;
   const { pins } = state.origin;
   const values = edits.map(({ value }) => value);
@@ -179,7 +179,7 @@ async function editsFor(
   return edits.map((edit, index) => ({ ...edit, value: safe[index] ?? null }));
 }
 
-function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOptions, by: string): readonly Fact[] {
+function answerFacts({ state, program }: OwnedRun, { answers = {} }: ForkOptions, by: string): readonly Fact[] {
   const open = [...(state?.pending.values() ?? [])].flatMap(({ question, node }) => {
     const label = program.flow.nodes[node]?.label;
     return question === null ? [] : [{ id: question.id, node: label?.authored ?? label?.name ?? node }];
@@ -193,7 +193,7 @@ function answerFacts({ state, program, run }: OwnedRun, { answers = {} }: ForkOp
     const others = open.map(({ node }) => `\`${node}\``).join(', ');
     throw new SluiceError(
       'approval-not-found',
-      `run \`${run}\` would not ask \`${name}\` at event ${state?.seq ?? 0}`,
+      `the question \`${name}\` is not open at event ${state?.seq ?? 0}`,
       others === '' ? 'No question is open there. Fork at the event that asks it.' : `Open questions: ${others}.`,
     );
   });
@@ -213,5 +213,5 @@ async function checkKey({ performer }: Host, { program, run, state }: OwnedRun):
 }
 
 export function taken(run: RunId): SluiceError {
-  return new SluiceError('run-exists', `run \`${run}\` exists`, 'choose another run id');
+  return new SluiceError('run-exists', `run \`${run}\` exists`, 'Choose another run id.');
 }

@@ -8,8 +8,7 @@ import type { Clock, Store } from '../ports.ts';
 import { Quotas } from '../quotas/quotas.ts';
 import { realClock } from './clock.ts';
 import { Feed } from './feed.ts';
-import { createLease } from './lease.ts';
-import type { Lease } from './lease.ts';
+import { LEASE_MS, createLease, type Lease } from './lease.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { EngineOptions, NoticeKind } from './types.ts';
 import { Worker } from './worker.ts';
@@ -43,7 +42,7 @@ export class Host {
     performer,
     clock = realClock,
     checkOrigin = () => undefined,
-    leaseMs = 10_000,
+    leaseMs = LEASE_MS,
     snapshotEvery = 500,
     signing,
     quotas,
@@ -82,9 +81,7 @@ export class Host {
       onFault: (error) => this.fail(error),
       onBroken: (run, cause) => this.#break(run, cause),
     });
-    this.lease = createLease(store.roster, this.worker.id, leaseMs, () =>
-      this.fail(new SluiceError('lease-lost', 'another process has taken over the runs of this one')),
-    );
+    this.lease = createLease(store.roster, this.worker.id, leaseMs, () => this.fail(leaseLost()));
     this.quotas = new Quotas({
       store,
       worker: this.worker.id,
@@ -95,10 +92,10 @@ export class Host {
   }
 
   /** Rejects after a fault or a close. */
-  async ensureOpen(): Promise<void> {
-    if (this.fault !== null) throw this.fault;
-    if (this.closing) throw new SluiceError('engine-closed', 'the engine is closed');
-    await this.lease.ready();
+  ensureOpen(): Promise<void> {
+    if (this.fault !== null) return Promise.reject(this.fault);
+    if (this.closing) return Promise.reject(new SluiceError('engine-closed', 'the engine is closed'));
+    return this.lease.ready();
   }
 
   /** Resolves when the fact is stored, or with the reason why it was refused. */
@@ -151,7 +148,10 @@ export class Host {
 
   #break(run: RunId, cause: Error): void {
     const message = `run \`${run}\` was stopped, because its state is inconsistent: ${cause.message}`;
-    this.refuse(run, new SluiceError('invariant-broken', message, undefined, cause));
+    this.refuse(
+      run,
+      new SluiceError('invariant-broken', message, 'Report it with the output of `sluice trace RUN --events`.', cause),
+    );
   }
 
   #wakeWaiters(run: RunId): void {
@@ -161,10 +161,18 @@ export class Host {
 }
 
 export function unknownRun(run: RunId): SluiceError {
-  return new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+  return new SluiceError('run-not-found', `there is no run \`${run}\``, 'List the runs with `sluice runs`.');
 }
 
 /** A suspended run has no owner, so another process may have claimed it first. False when this process itself must stop. */
 export function isTaken({ fault }: Host, error: unknown): boolean {
   return fault === null && error instanceof SluiceError && error.code === 'lease-lost';
+}
+
+function leaseLost(): SluiceError {
+  return new SluiceError(
+    'lease-lost',
+    'another process has taken over the runs of this one',
+    'Nothing is lost: that process continues them.',
+  );
 }

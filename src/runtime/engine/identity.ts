@@ -51,9 +51,9 @@ export function identified({ flow, state }: AnsweredRun, id: string, given: Give
 }
 
 /**
- * Proves the identity again for an answer from another process, which is a row that any user who can write the database could
- * have written. A signature is checked again. A person without a key must be the user of this process: a database that only its
- * owner can open has no rows of other users.
+ * Proves the identity again for an answer from another process: any user who can write the database could have written that
+ * row. A signature is checked again. A person without a key must be the user of this process. A database that only its owner
+ * can open has no rows of other users.
  */
 export function verifiedAgain({ flow, state }: AnsweredRun, id: string, answer: Answer, at: Instant): Answer {
   const pending = questionOf(state, id);
@@ -128,7 +128,7 @@ function byUser(by: string, { osUser: declared }: PersonDef, isRehearsal: boolea
   const user = currentUser();
   const osUser = declared ?? by;
   if (user === osUser) return { proof: { via: 'os_user' } };
-  // A run that started with a script rehearses, so one user can play everybody who declares no proof.
+  // A run with a script is a rehearsal, so one user can answer for every person without a declared proof.
   if (isRehearsal && declared === undefined) return { proof: { via: 'script' } };
   return {
     unproven: `\`${by}\` is the user \`${osUser}\` of the machine, and this process belongs to \`${user ?? 'nobody'}\``,

@@ -15,6 +15,9 @@ export interface Lease {
   now(): Instant;
 }
 
+/** The term of a lease, unless the engine has another. */
+export const LEASE_MS = 10_000;
+
 export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, onLost: () => void): Lease {
   let until = 0;
   let lost = false;

@@ -7,7 +7,7 @@ import { statusOf } from '../../core/outstanding.ts';
 import type { Fact, RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
-import { movedTo } from '../journal/moved.ts';
+import { movedTo } from '../journal/fork-events.ts';
 import { readRun } from '../journal/read.ts';
 import { spentIn } from '../quotas/quotas.ts';
 import { errorOf } from './deliver.ts';
@@ -59,7 +59,7 @@ function refuseUnlessSuspended(state: RunState): void {
   const status = statusOf(state);
   if (status === 'suspended') return;
   if (state.outcome !== null)
-    throw new SluiceError('run-ended', `run \`${state.run}\` has ended with ${state.outcome.code}`);
+    throw errorOf({ refused: 'run-ended', message: `run \`${state.run}\` has ended with ${state.outcome.code}` });
   throw new SluiceError(
     'bad-migration',
     `run \`${state.run}\` is ${status}, and only a run that waits for a person or a signal can be moved`,
@@ -91,7 +91,11 @@ async function reserveFor({ quotas }: Host, from: RunId, { run, program, state }
 async function end(host: Host, ownership: Ownership, past: PastRun, fact: Fact): Promise<void> {
   const owned = await ownership.acquire(past.run);
   if (owned === null || owned.seq !== past.link.seq)
-    throw new SluiceError('lease-lost', `run \`${past.run}\` has continued in another process meanwhile`);
+    throw new SluiceError(
+      'lease-lost',
+      `run \`${past.run}\` has continued in another process meanwhile`,
+      'Try again when it waits.',
+    );
   const refusal = await host.send(owned, fact);
   if (refusal !== null) throw errorOf(refusal);
 }

@@ -3,6 +3,7 @@
  * background: a hook that fails or hangs never holds up the run. An announcement that was not recorded, because its process
  * died, is made by the next process, under the same id. Also records that more questions wait than the flow allows.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../expr/json.ts';
 import type { ErrorRecord, Event, Question, RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -20,16 +21,16 @@ import type { OwnedRun } from './owned-run.ts';
 const ATTEMPTS_MAX = 4;
 const BACKOFF_MS = 250;
 const ATTEMPT_MS = 5_000;
-/** After this time a process that still announced a question would have recorded it. */
+/** A process records its announcement of a question within this time. */
 const GRACE_MS = 30_000;
-/** How many failed runs a process looks at for alerts and tickets that were not announced, and how far back. */
+/** The search for failed runs whose alert or ticket was not announced: at most this many runs, and not older than this. */
 const FAILED_MAX = 1000;
 const FAILED_MS = 86_400_000;
 /** The store keeps the time up to which all questions are announced, by tenant. */
 const ANNOUNCED_PREFIX = 'notify.announced:';
 /** Alerts and tickets that were announced; a run that has ended takes no record. */
 const NOTICE_PREFIX = 'notify.notice:';
-/** How long closing waits for hooks. */
+/** The time that closing waits for hooks. */
 const DRAIN_MS = 10_000;
 
 type Record = (run: RunId, note: ReviewNote) => Promise<void>;
@@ -77,7 +78,10 @@ export class Notifier {
     }
   }
 
-  /** Runs that were suspended or failed since the last look, but not so recently that their own process may still be at it. */
+  /**
+   * Announces questions, alerts and tickets of other processes. Recent ones are left out, because their own process may
+   * still announce them.
+   */
   async #announceLost(): Promise<void> {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
@@ -167,9 +171,10 @@ export class Notifier {
     const documentDir = state?.origin.pins?.documentDir;
     let problem = '';
     for (let attempt = 1; attempt <= ATTEMPTS_MAX && !this.#stop.signal.aborted; attempt++) {
-      if (attempt > 1) await pause(BACKOFF_MS * 2 ** (attempt - 2), this.#stop.signal);
+      const { signal: stop } = this.#stop;
+      if (attempt > 1) await sleep(BACKOFF_MS * 2 ** (attempt - 2), null, { signal: stop }).catch(() => null);
       try {
-        const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_MS)]);
+        const signal = AbortSignal.any([stop, AbortSignal.timeout(ATTEMPT_MS)]);
         await this.#host.performer.notify?.({ hook, id, body, documentDir, signal });
         return { attempts: attempt };
       } catch (error) {
@@ -207,7 +212,7 @@ function noticeOf(flow: CompiledFlow, event: Event): { readonly type: Notice; re
   return decision?.notice === undefined ? null : { type: decision.notice, decision };
 }
 
-/** The failure that the run ended with, or that it is being undone for. */
+/** The failure behind the end of the run, or behind its undo. */
 function failureIn({ state }: ReadRun): Json {
   const { class: kind, type, message, node } = state.outcome?.error ?? threadError(state) ?? {};
   return { class: kind ?? null, type: type ?? null, message: message ?? null, node: node ?? null };
@@ -253,14 +258,4 @@ function unannounced({
 /** The address or the program. */
 function receiverOf(hook: NotifyHook): string {
   return 'webhook' in hook ? hook.webhook : (hook.command[0] ?? '');
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

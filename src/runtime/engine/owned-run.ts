@@ -47,7 +47,7 @@ export interface OwnedRun {
   verifying: boolean;
   /** True if this process only ends a wait of the run. */
   passing?: true;
-  /** A turn is being stored. Nothing of that turn has been acted on. */
+  /** True while a turn is being stored. The engine acts on the turn only afterwards. */
   storing: boolean;
   entry: RunEntryChange | null;
   cancelWake: (() => void) | null;
@@ -105,6 +105,7 @@ export function restoreRun(run: RunId, stored: StoredRun, program: Program): Own
       throw new SluiceError(
         'chain-broken',
         `run \`${run}\` cannot continue: the count at event ${append.after + 1} was changed`,
+        'Restore the database from a backup.',
       );
     for (const event of events) owned.state = evolve(owned.state, event);
     owned.seq = append.after + append.count;

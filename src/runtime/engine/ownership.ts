@@ -18,7 +18,7 @@ import { spentIn } from '../quotas/quotas.ts';
 
 export const POLL_MS = 200;
 const CLAIM_MAX = 100;
-/** How often a run that other processes continue meanwhile is loaded. */
+/** The number of times that a run is loaded while other processes continue it. */
 const TRIES_MAX = 5;
 const ROOM_POLL_MS = 2000;
 const TIMERS_POLL_MS = 1000;
@@ -35,9 +35,9 @@ export class Ownership {
   readonly #leftToOthers = new Set<RunId>();
   /** Verifications of runs that already work. */
   readonly #verifying = new Set<Promise<void>>();
-  /** Runs whose waits are over and are left to a process that makes the calls after them, with the end of the wait. */
+  /** Runs whose waits are over, with the end of the wait. Another process makes the calls after the wait. */
   readonly #leftDue = new Map<RunId, number>();
-  /** When to look for waits that are over next. */
+  /** The time of the next search for waits that are over. */
   #timersAt: number;
 
   /** `pickUp`: also claims unfinished runs that no live process owns. */
@@ -169,7 +169,7 @@ export class Ownership {
     if (state !== null) await demandAgreement(store, verified, { flow, state, trusted });
   }
 
-  /** Verifies the earliest events of a long run while its calls are performed. Nothing is stored before that is done. */
+  /** Verifies the earliest events of a long run while its calls are performed. The run stores nothing before that is done. */
   #verifyMeanwhile(owned: OwnedRun, verified: VerifiedRun): void {
     owned.verifying = true;
     const idle = this.#host.clock.busy?.();

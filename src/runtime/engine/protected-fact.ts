@@ -1,4 +1,4 @@
-/** Replaces personal data in what a person, a script or a signal brings into a run. */
+/** Replaces personal data in the input of a person, a script or a signal. */
 import { present } from '../../expr/present.ts';
 import type { RunId, RunState } from '../../ir/events.ts';
 import type { Program } from '../../core/program.ts';
@@ -12,7 +12,7 @@ export interface FactContext {
 }
 
 /** The reason of a cancellation for which no person gave one. */
-export const NO_REASON = 'asked to';
+export const NO_REASON = 'no reason given';
 
 /** True if the fact can hold personal data. */
 export function holdsText(fact: MailFact): boolean {

@@ -7,7 +7,7 @@ export const RUN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
 export function checkRunId(run: RunId): void {
   if (!RUN_ID.test(run))
-    throw new SluiceError('bad-run-id', `\`${run}\` is not a run id`, 'use up to 80 letters, digits, `_` and `-`');
+    throw new SluiceError('bad-run-id', `\`${run}\` is not a run id`, 'Use up to 80 letters, digits, `_` and `-`.');
 }
 
 /** Ids sort by time of creation and are short enough to type. */

@@ -1,4 +1,4 @@
-/** The people for whom a script answers: those it names, or as many of those who may as have to agree. */
+/** The people whom a script replaces: the people that it names, or as many approvers as must agree. */
 import { allowedPeople, isUser } from '../../core/approvers.ts';
 import type { Answer, Pending, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';

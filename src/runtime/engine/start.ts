@@ -32,7 +32,6 @@ export class Starter {
     const { run = newRunId(), origin = {} } = options;
     await this.#host.ensureOpen();
     checkRunId(run);
-    checkFlow(flow);
     // The id may be that of a run whose rows were deleted from outside.
     await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
@@ -43,20 +42,21 @@ export class Starter {
       // Personal data is replaced before the first event is written.
       const input = (await this.#host.performer.protect?.(flow, run, given, origin.pins?.documentDir)) ?? given;
       if (isReserved) await quotas.confirm(request);
-      return await this.#startReserved(flow, run, { ...options, input });
+      return await this.#startReserved(flow, run, input, options);
     } catch (error) {
       if (isReserved) await quotas.undo(run, origin);
       throw error;
     }
   }
 
-  async #startReserved(flow: CompiledFlow, run: RunId, options: StartOptions): Promise<RunId> {
-    const { seed = Number.parseInt(randomHex(), 16), origin = {}, input = null } = options;
+  async #startReserved(flow: CompiledFlow, run: RunId, input: Json, options: StartOptions): Promise<RunId> {
+    const { seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
     const { worker, store, lease } = this.#host;
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);
-    const owned = { ...newRun(run, programOf(flow)), begun: true };
+    const owned = newRun(run, programOf(flow));
+    owned.begun = true;
     if (worker.runs.has(run)) return this.#existing(run, flow, input);
     worker.runs.set(run, owned);
     const deadline = checkedDeadline(options.deadline);
@@ -88,13 +88,13 @@ export class Starter {
     const { list } = await this.#host.store.roster.tombstones();
     const isRemoved = list.some((tombstone) => tombstone.run === run);
     const why = isRemoved ? 'was removed by retention, and its id cannot be used again' : 'exists';
-    return new SluiceError('run-exists', `run \`${run}\` ${why}`, 'choose another run id');
+    return new SluiceError('run-exists', `run \`${run}\` ${why}`, 'Choose another run id.');
   }
 
   async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
     const { state } = await readRun(this.#host.store.journal, run);
     if (state.flow !== flow.hash || canonical(state.input) !== canonical(input))
-      throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'choose another run id');
+      throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'Choose another run id.');
     await this.#ownership.resume(run);
     return run;
   }
@@ -106,15 +106,9 @@ function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: I
     throw new SluiceError(
       'bad-start',
       '`deadline` is not an instant',
-      'give milliseconds since 1970: Date.now() + 60000',
+      'Give milliseconds since 1970: Date.now() + 60000.',
     );
   return { deadline };
-}
-
-/** Callers in JavaScript may pass anything. */
-function checkFlow(flow: CompiledFlow | undefined): void {
-  if (flow !== undefined) return;
-  throw new SluiceError('bad-start', 'there is no flow to start', 'a document with errors has diagnostics and no flow');
 }
 
 function checkedInput(input: unknown): Json {
@@ -122,6 +116,6 @@ function checkedInput(input: unknown): Json {
     return plainJson(input);
   } catch (error) {
     const why = (error as Error).message.split('\n')[0];
-    throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'give plain data');
+    throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'Give plain data.');
   }
 }

@@ -244,7 +244,7 @@ export interface WaitingApprovers {
     readonly via: Proof['via'];
     readonly at: string;
   }[];
-  /** How many more people must agree. */
+  /** The number of people who must still agree. */
   readonly missing: number;
   /** When more people may answer, and who; null if there is no second level or it may answer already. */
   readonly escalation: { readonly at: string; readonly people: readonly string[] } | null;

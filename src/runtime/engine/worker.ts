@@ -287,6 +287,10 @@ const NO_RESULTS: readonly string[] = [];
 const NO_RUNS: ReadonlySet<RunId> = new Set();
 const NO_APPENDS: readonly Append[] = [];
 
-function ownedElsewhere(run: RunId): SluiceError {
-  return new SluiceError('lease-lost', `run \`${run}\` is owned by another process`);
+export function ownedElsewhere(run: RunId): SluiceError {
+  return new SluiceError(
+    'lease-lost',
+    `run \`${run}\` is owned by another process`,
+    'That process continues the run. Wait, or stop that process.',
+  );
 }

@@ -1,4 +1,4 @@
-/** Audits the signed checkpoints of a run, and what belongs to no run: the acts of operators and the shared values. */
+/** Audits the signed checkpoints of a run, the acts of operators and the shared values. */
 import { hasEnded } from '../../ir/codes.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { Checkpoint, RunEntry, Shared, StoredAppend } from '../ports.ts';

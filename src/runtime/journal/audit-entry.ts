@@ -89,8 +89,8 @@ function startOf(appends: readonly Times[], state: RunState | null): number | un
 type Times = Pick<StoredAppend, 'after' | 'at'>;
 
 /**
- * A run that works is listed with the time at which it last woke up, so that one need only be the time of some append. The fields
- * in `unknown` are not compared.
+ * The listing of a working run has the time of its last wake-up, so that time need only be the time of one of its appends.
+ * The fields in `unknown` are not compared.
  */
 export function wrongField(
   entry: RunEntry,

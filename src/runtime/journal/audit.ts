@@ -5,7 +5,7 @@ import type { Event, RunId, RunState } from '../../ir/events.ts';
 import { brokenEntry, brokenSnapshot } from './audit-entry.ts';
 import type { Broken, Folded } from './audit-entry.ts';
 import { genesis, link } from './chain.ts';
-import { damagedFact, decodeEvents, readableEvents } from './codec.ts';
+import { damagedFact, decodeEvents, readableEvents, snapshotHashIn } from './codec.ts';
 import type { Journal, RunEntry, StoredAppend, StoredRun } from '../ports.ts';
 import { inFork } from './fork-events.ts';
 import { firstDifference, redecide, retrace } from './replay.ts';
@@ -19,7 +19,7 @@ export interface Audit {
   readonly ok: boolean;
   readonly events: number;
   readonly head: string;
-  /** Where the chain breaks. */
+  /** The place where the chain breaks. */
   readonly broken: Broken | null;
 }
 export interface Replay {
@@ -38,29 +38,39 @@ export interface Replay {
  * const checked = await audit(store.journal, 'r_1');
  */
 export async function audit(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Audit> {
-  const stored = await load(journal, run);
-  const broken = brokenBlob(stored) ?? (await brokenRun(journal, run, stored, entry));
-  const last = stored.appends[stored.appends.length - 1];
-  return {
-    run,
-    ok: broken === null,
-    events: last === undefined ? 0 : last.after + last.count,
-    head: last?.hash ?? '',
-    broken,
-  };
+  return (await auditRun(journal, run, entry)).audit;
 }
 
-/** The chain itself, and then the snapshot, the entry in the roster, and the seals of the store. */
-async function brokenRun(
+export interface AuditedRun {
+  readonly audit: Audit;
+  readonly stored: StoredRun;
+  /** Null if the events cannot be read. */
+  readonly state: RunState | null;
+}
+
+/** As `audit`, with the run that was loaded for it: a long run is not loaded again. */
+export async function auditRun(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<AuditedRun> {
+  const stored = await load(journal, run);
+  const changed = brokenBlob(stored);
+  const folded = changed === null ? foldChain(run, stored) : { broken: changed, state: null, ending: undefined };
+  const broken = folded.broken ?? (await brokenBeside(journal, run, stored, entry, folded));
+  const last = stored.appends[stored.appends.length - 1];
+  const events = last === undefined ? 0 : last.after + last.count;
+  return { audit: { run, ok: broken === null, events, head: last?.hash ?? '', broken }, stored, state: folded.state };
+}
+
+/** The snapshot, the entry in the roster, and the seals of the store. */
+async function brokenBeside(
   journal: Journal,
   run: RunId,
   stored: StoredRun,
   entry: RunEntry | null,
+  folded: Folded,
 ): Promise<Audit['broken']> {
-  const { broken, ...folded } = foldChain(run, stored);
-  if (broken !== null) return broken;
-  const snapshot = brokenSnapshot((await journal.load(run))?.snapshot ?? null, stored.appends);
-  const listed = snapshot ?? (entry === null ? null : brokenEntry(stored, entry, folded));
+  const isCovered = stored.appends.some(({ body }) => snapshotHashIn(body) !== null);
+  const { snapshot = null } = isCovered ? ((await journal.load(run)) ?? {}) : {};
+  const listed =
+    brokenSnapshot(snapshot, stored.appends) ?? (entry === null ? null : brokenEntry(stored, entry, folded));
   return listed ?? (await brokenSeal(journal, run, stored));
 }
 
@@ -78,14 +88,13 @@ async function brokenSeal(journal: Journal, run: RunId, { appends }: StoredRun):
  * const { difference } = await replay(store.journal, 'r_1');
  */
 export async function replay(journal: Journal, run: RunId, entry: RunEntry | null = null): Promise<Replay> {
-  const checked = await audit(journal, run, entry);
+  const { audit: checked, stored } = await auditRun(journal, run, entry);
   if (checked.broken !== null)
     throw new SluiceError(
       'chain-broken',
       `run \`${run}\` cannot be replayed: ${checked.broken.message}`,
-      'run `sluice audit verify`',
+      'Run `sluice audit verify`.',
     );
-  const stored = await load(journal, run);
   const program = storedProgram(stored.flow);
   const turns = turnsOf(program, stored);
   const inherited = await inheritedPart(journal, run, turns);
@@ -155,7 +164,7 @@ function isCopied(state: RunState | null, [first]: readonly Event[]): boolean {
 async function load(journal: Journal, run: RunId): Promise<StoredRun> {
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
-    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List the runs with `sluice runs`.');
   return stored;
 }
 

@@ -46,7 +46,7 @@ type EventOf<Type extends Event['type']> = Extract<Event, { type: Type }>;
 
 function encodeRequested(event: EventOf<'effect.requested'>, pack: PackValue): string {
   const { key, node, kind, name, input, deadline, charge, undo } = event;
-  const more = besides(event);
+  const more = optionalFieldsOf(event);
   const lead = `["r",${quote(key)},${quote(node)},"${kind}",${quote(name)},"${input}",${deadline === null ? 'null' : deadline - event.at}`;
   if (more === null && undo === undefined) return `${lead}${optional(charge)}]`;
   const undone = undo === undefined ? undefined : { ...undo, args: parseJson(pack(undo.args)) };
@@ -77,7 +77,7 @@ function optional(value: unknown): string {
 }
 
 /** The optional fields of a request; null if it has none. */
-export function besides(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
+export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
   const { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal } = event;
   // `??` over all of them: most requests have none, and this runs with every step.
   const some =
@@ -159,8 +159,9 @@ function encodeWrite({ slot, mode, from, path }: WriteRecord, pack: PackValue): 
 
 function decodeWrite(stored: Json[], unpack: UnpackValue): WriteRecord {
   const [slot, mode, from, path] = stored as [string, number, Json[], string[] | undefined];
-  const write = { slot, mode: MODES[mode] ?? 'set', from: decodeRecorded(from, unpack) };
-  return path === undefined ? write : { ...write, path };
+  const value = { mode: MODES[mode] ?? 'set', from: decodeRecorded(from, unpack) };
+  // The order of the fields is that of the core: the hash of an event covers its text.
+  return path === undefined ? { slot, ...value } : { slot, path, ...value };
 }
 
 function encodeRecorded(recorded: Recorded, pack: PackValue): string {

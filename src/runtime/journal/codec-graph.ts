@@ -9,7 +9,7 @@ import type { DoNode, Node, PickNode } from '../../ir/nodes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, EventBody, Origin, Pins } from '../../ir/events.ts';
-import { besides, quote, threadIn } from './codec-events.ts';
+import { optionalFieldsOf, quote, threadIn } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
 
 type EventOf<Type extends EventBody['type']> = Extract<EventBody, { type: Type }>;
@@ -169,14 +169,22 @@ function started(program: Program, event: Event & EventOf<'run.started'>, pack: 
 type Folders = readonly [documentDir: string, toWorkRoot: string, store: string];
 
 /** Null if the origin has anything else, or has it in another order. */
-function foldersOf({ pins, ...others }: Origin): Folders | null {
-  if (pins === undefined || Object.keys(others).length > 0 || Object.keys(pins).join() !== PINNED) return null;
+function foldersOf(origin: Origin): Folders | null {
+  const { pins } = origin;
+  if (pins === undefined || !hasFields(origin, ['pins']) || !hasFields(pins, PINNED)) return null;
   const { documentDir, workRoot, modules, store } = pins;
   if (documentDir === undefined || workRoot?.startsWith(documentDir) !== true || store === undefined) return null;
-  if (modules === undefined || Object.keys(modules).length > 0) return null;
+  if (modules === undefined || !hasFields(modules, [])) return null;
   return [documentDir, workRoot.slice(documentDir.length), store];
 }
-const PINNED = 'documentDir,workRoot,modules,store';
+const PINNED: readonly string[] = ['documentDir', 'workRoot', 'modules', 'store'];
+
+/** True if these are all fields of a plain object, in this order. */
+function hasFields(plain: object, fields: readonly string[]): boolean {
+  let count = 0;
+  for (const field in plain) if (field !== fields[count++]) return false;
+  return count === fields.length;
+}
 
 function pinsIn([documentDir, toWorkRoot, store]: Folders): Pins {
   return { documentDir, workRoot: `${documentDir}${toWorkRoot}`, modules: {}, store };
@@ -189,7 +197,7 @@ function requested(program: Program, event: Event & EventOf<'effect.requested'>)
   if (undo !== undefined || charge !== declaredOf(program, node).visits || threadIn(key) !== thread) return null;
   const lead = `["d",${quote(key)},${quote(id)},${quote(input)}`;
   const left = deadline === null ? 'null' : deadline - event.at;
-  const more = besides(event);
+  const more = optionalFieldsOf(event);
   const run = runOfQuestion(node, event);
   if (more !== null && run !== null) {
     const others = JSON.stringify({ ...more, question: undefined });
@@ -199,7 +207,7 @@ function requested(program: Program, event: Event & EventOf<'effect.requested'>)
   return deadline === null ? `${lead}]` : `${lead},${left}]`;
 }
 
-/** The run in the id of a question that is otherwise that of its node. Null if there is no such question. */
+/** The run in the id of a question whose other parts are those of its node. Null if there is no such question. */
 function runOfQuestion(node: DoNode, { question, key, input }: EventOf<'effect.requested'>): string | null {
   // The fields of approvers may come back in another order.
   if (question === undefined || question.approvers !== undefined) return null;

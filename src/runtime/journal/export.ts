@@ -2,7 +2,8 @@
  * A run as a file that stands alone, and the heads of all runs. Both are checked without the database: the file by its own chain, the
  * heads against a database that may have been rolled back or rewritten since.
  */
-import { parseJson } from '../../expr/parse-json.ts';
+import { isRecord } from '../../expr/json.ts';
+import { jsonOr, parseJson } from '../../expr/parse-json.ts';
 import type { Instant, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { reportOf } from '../report/report.ts';
@@ -41,7 +42,8 @@ interface RunSummary {
 export async function exportRun(store: Store, run: RunId): Promise<RunFile> {
   const stored = await store.journal.load(run, { snapshot: false });
   const entry = await store.roster.find(run);
-  if (stored === null || entry === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+  if (stored === null || entry === null)
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
   return {
     format: RUN_FILE,
     store: store.id,
@@ -55,7 +57,7 @@ export async function exportRun(store: Store, run: RunId): Promise<RunFile> {
   };
 }
 
-/** Null if the text is no such file. */
+/** Null if the text is not such a file. */
 export function readRunFile(text: string): RunFile | null {
   const read = parsed(text);
   return read?.['format'] === RUN_FILE ? (read as unknown as RunFile) : null;
@@ -109,7 +111,7 @@ export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
   for (const { run } of await store.roster.list()) {
     const { ok, events, head, broken } = await audit(store.journal, run, await store.roster.find(run));
     if (!ok)
-      throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'run `sluice audit verify`');
+      throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'Run `sluice audit verify`.');
     runs.push({ run, events, head });
   }
   const removed: typeof runs = [];
@@ -152,10 +154,6 @@ export async function compareHeads(store: Store, { store: id, runs }: HeadsFile)
 }
 
 function parsed(text: string): { readonly [field: string]: unknown } | null {
-  try {
-    const value: unknown = parseJson(text);
-    return typeof value === 'object' && value !== null ? (value as { [field: string]: unknown }) : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOr(text, null);
+  return isRecord(value) ? value : null;
 }

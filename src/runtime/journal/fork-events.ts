@@ -1,4 +1,4 @@
-/** The events of a run as they stand in its forks. */
+/** The events of a run as they stand in its forks, and the run that it was moved to. */
 import type { Event, Origin, RunId } from '../../ir/events.ts';
 
 export interface ForkedRun {
@@ -13,4 +13,10 @@ export function inFork(event: Event, from: RunId, { run, flow, origin }: ForkedR
   if (event.type !== 'effect.requested' || event.question === undefined) return event;
   const { id } = event.question;
   return { ...event, question: { ...event.question, id: `a_${run}${id.slice(2 + from.length)}` } };
+}
+
+/** The run that continues a run which was moved to another version of its flow. Null if it was not moved. */
+export function movedTo(events: readonly Event[]): RunId | null {
+  const halted = events.find((event) => event.type === 'run.halted');
+  return halted?.type === 'run.halted' ? (halted.movedTo ?? null) : null;
 }

@@ -63,7 +63,7 @@ async function openRun(
 ): Promise<{ readonly program: Program; readonly stored: StoredRun }> {
   const stored = await journal.load(run, { snapshot: false });
   if (stored === null)
-    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'list the runs with `sluice runs`');
+    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List the runs with `sluice runs`.');
   const program = readable(run, 'the graph', () => storedProgram(stored.flow));
   try {
     demandChain(run, program, stored);
@@ -101,7 +101,7 @@ function demandChain(run: RunId, program: Program, { flow, appends, blobs }: Sto
   for (const append of appends) {
     const wrong = chain.add(append);
     if (wrong === null) continue;
-    // An event that cannot be decoded has an error of its own.
+    // An event that cannot be decoded has its own error.
     const { unpack } = createShelf(blobs);
     readable(run, `event ${append.after + 1}`, () => decoder(program)(chain.head, append, unpack));
     throw broken(run, wrong, 'read');
@@ -141,5 +141,5 @@ function readable<T>(run: RunId, what: string, read: () => T): T {
 
 function unreadable(run: RunId, what: string, error: unknown): SluiceError {
   const message = `${what} of run \`${run}\` is unreadable: ${(error as Error).message}`;
-  return new SluiceError('journal-damaged', message, 'run `sluice audit verify`', error);
+  return new SluiceError('journal-damaged', message, 'Run `sluice audit verify`.', error);
 }

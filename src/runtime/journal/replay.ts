@@ -34,7 +34,7 @@ export function redecide(program: Program, before: RunState | null, events: read
   return { state: walk.state, difference: walk.difference, stops: walk.stops };
 }
 
-/** Folds one transition. A copied one may decide otherwise under its new graph, and then only its end is a stop. */
+/** Folds one transition. A copied transition may be decided differently under its new graph; then only its end is a stop. */
 export function retrace(
   program: Program,
   before: RunState | null,
@@ -80,21 +80,30 @@ class Walk {
   }
 
   go(): void {
-    if (this.state !== null && this.#events[0]?.type !== 'run.forked') {
-      const due = expire(this.#program, this.state, this.#at);
-      if (due.length > 0) {
-        this.#expect(due);
-        this.#decide();
-      }
-    }
+    if (this.#events[0]?.type !== 'run.forked') this.#expire(true);
     for (let fact = this.#nextFact(); fact !== null && this.difference === null; fact = this.#nextFact()) {
       const admitted = admit(this.#program, this.state, fact, this.#at);
       if (!('refused' in admitted)) this.#expect(admitted);
       else if (admitted.events === undefined) this.#differ(null);
       else this.#expect(admitted.events);
+      this.#expire(false);
     }
     this.#decide();
     if (this.difference === null && this.#index < this.#events.length) this.#differ(null);
+  }
+
+  /** Everything that is due expires before a fact. After the last fact of a turn, nothing expires. */
+  #expire(isFirst: boolean): void {
+    const { state } = this;
+    if (state === null || this.difference !== null) return;
+    const { wake } = state;
+    const [due, ...others] = expire(this.#program, state, this.#at);
+    if (due === undefined) return;
+    const next = this.#events[this.#index];
+    if (isFirst || this.#nextFact() !== null || (next !== undefined && sameBody(next, due))) {
+      this.#expect([due, ...others]);
+      this.#decide();
+    } else state.wake = wake;
   }
 
   #decide(): void {

@@ -72,7 +72,7 @@ export function takeSnapshot(fold: Folding, every: number): string | null {
   }
   const body = `{"graph":"${fold.print}",${freezeState(state).slice(1)}`;
   if (body.length * 2 > fold.bytesSince) {
-    // Too large for what it saves: try again after twice as many events.
+    // The snapshot is too large for its benefit: try again after twice as many events.
     fold.nextSnapshotAt = fold.eventsSince * 2;
     return null;
   }

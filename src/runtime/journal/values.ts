@@ -54,7 +54,7 @@ class RunShelf implements Shelf {
       throw new SluiceError(
         'chain-broken',
         `the journal lacks the value ${id} that an event refers to`,
-        'run `sluice audit verify`',
+        'Run `sluice audit verify`.',
       );
     return parseJson(body);
   };

@@ -30,7 +30,7 @@ export interface VerifiedRun {
   readonly stored: StoredRun;
   /** The verified appends. Those before a snapshot are without their bodies. */
   links: readonly Link[];
-  /** The last append that is not verified, nor any before it except the first. Null when all appends are. */
+  /** The last append that is not verified. Of the appends before it, only the first is verified. Null if all are. */
   rest: Link | null;
 }
 type Link = Omit<StoredAppend, 'body'>;
@@ -200,8 +200,8 @@ function linkOf({ after, count, at, hash }: StoredAppend): Link {
 export type Purpose = keyof typeof REFUSALS;
 
 const REFUSALS = {
-  continue: ['cannot continue', 'run `sluice audit verify`'],
-  start: ['cannot start', 'run `sluice audit verify`'],
+  continue: ['cannot continue', 'Run `sluice audit verify`.'],
+  start: ['cannot start', 'Run `sluice audit verify`.'],
   read: [
     'does not verify',
     'Run `sluice audit verify`. To look at the run as it is stored, add `--unverified` to `show` or `trace`.',

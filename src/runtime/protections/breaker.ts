@@ -55,7 +55,7 @@ export interface Step {
   readonly change: Omit<Change, 'type' | 'breaker'> | null;
 }
 
-/** When a call may probe; null if only an operator closes the breaker. */
+/** The time from which a call may probe; null if only an operator closes the breaker. */
 export function probeAt({ status, since, cooldownMs, trips, maxTrips, by }: BreakerState): Instant | null {
   return status === 'closed' || by !== null || trips >= maxTrips ? null : since + cooldownMs;
 }
@@ -170,7 +170,7 @@ const COUNTED: { readonly [outcome in Outcome]: Counted | null } = {
 function tripCause(state: BreakerState, rules: BreakerRules, outcome: Outcome): BreakerCause | null {
   if (outcome === 'provider_error' && state.providerErrors >= rules.providerErrors) return 'provider_errors';
   if (outcome === 'schema_failure' && state.schemaFailures >= rules.schemaFailures) return 'schema_failures';
-  // Not this call but an earlier one reached the limit: no repair of its reply was possible.
+  // An earlier call reached the limit: the reply of this one could not be repaired.
   if (outcome === 'unfit') return state.schemaFailures > rules.schemaFailures ? 'schema_failures' : null;
   if (outcome === 'invariant_violation' && state.violations >= rules.schemaFailures) return 'invariant_violations';
   if (outcome === 'identical_calls') return 'identical_calls';

@@ -3,7 +3,7 @@
  * decision becomes a note, which the journal keeps with the result of the call. So a replay needs no clock and no store.
  */
 import { normalised, printOf } from '../../core/repeats.ts';
-import { oneObject, readingsOf } from '../../core/reply.ts';
+import { oneObject, readingsOf } from '../../expr/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Failure, Instant, ProtectionNote, Settled } from '../../ir/facts.ts';
 import type { AgentDef, DoNode } from '../../ir/nodes.ts';
@@ -111,22 +111,14 @@ export class Guard {
 
   /** An invariant judged a result: the breaker of the agent that gave it counts the verdict. No performer is asked. */
   async #countVerdict(call: Call): Promise<Performed> {
-    const { command, flow, clock } = call;
+    const { command, flow } = call;
     const node = flow.nodes[command.node] as DoNode;
     const rules = { ...flow.shared, ...node.shared }.breaker ?? null;
     const notes: ProtectionNote[] = [];
     if (rules !== null) {
       const breaker = breakerOf(call, String(command.input['agent']));
       const outcome = command.input['ok'] === true ? 'invariant_kept' : 'invariant_violation';
-      const now = clock.now();
-      const change = await this.#shared.update(`${PREFIXES[this.#sideOf(call)]}${breaker}`, (value) => {
-        const before = stateOf(value);
-        // Nothing to forget: a healthy breaker is not written.
-        if (outcome === 'invariant_kept' && before.violations === 0) return [value, null];
-        const left = leave(before, rules, `${command.run} ${command.key}`, outcome, now);
-        return [left.state as unknown as Json, left.change];
-      });
-      if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
+      notes.push(...(await this.#report(call, breaker, rules, outcome)));
     }
     return { result: { ok: true, value: { counted: rules !== null } }, notes };
   }
@@ -151,14 +143,28 @@ export class Guard {
     }
     const { result } = await this.#call(call, mayStart);
     const outcome = outcomeOf(call, result, rules);
-    const now = call.clock.now();
-    if (before.status === 'closed' && outcome === 'ok' && isUntouched(before, rules, now)) return { result, notes };
-    const change = await this.#shared.update(key, (value) => {
-      const left = leave(stateOf(value), rules, id, outcome, now);
+    if (before.status === 'closed' && outcome === 'ok' && isUntouched(before, rules, call.clock.now()))
+      return { result, notes };
+    return { result, notes: [...notes, ...(await this.#report(call, breaker, rules, outcome))] };
+  }
+
+  /** Tells a breaker how a call went. Notes a change of its state. */
+  async #report(
+    call: Call,
+    breaker: string,
+    rules: BreakerRules,
+    outcome: Outcome,
+  ): Promise<readonly ProtectionNote[]> {
+    const { command, clock } = call;
+    const now = clock.now();
+    const change = await this.#shared.update(`${PREFIXES[this.#sideOf(call)]}${breaker}`, (value) => {
+      const before = stateOf(value);
+      // A breaker without violations is not stored again.
+      if (outcome === 'invariant_kept' && before.violations === 0) return [value, null];
+      const left = leave(before, rules, `${command.run} ${command.key}`, outcome, now);
       return [left.state as unknown as Json, left.change];
     });
-    if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
-    return { result, notes };
+    return change === null ? NO_NOTES : [{ type: 'breaker.changed', breaker, ...change }];
   }
 
   /** An operator stops the calls of all runs, also of scripted ones. */

@@ -15,7 +15,7 @@ import type { Amount, Excess, Quota, QuotaUse, Request, Reserved, WorstCase } fr
 
 export const QUOTA_PREFIX = 'quota.rules:';
 export const USE_PREFIX = 'quota.use:';
-/** The name that stands for every tenant without a quota of its own. */
+/** The name that stands for every tenant without its own quota. */
 export const EVERY_TENANT = '*';
 
 /** A start that was not stored within this time has failed: its process died. */

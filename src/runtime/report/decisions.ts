@@ -26,7 +26,7 @@ function decisionIn(flow: CompiledFlow, event: Event): Decision | null {
     case 'effect.judged':
       return event.verdict === 'retry' && event.continues !== true ? retried(event.error, event.target) : null;
     case 'breaker.denied':
-      // Another model is a retry of its own, and a question is a node of its own.
+      // A call of another model is a retry, and a question is a separate node.
       return event.fallback === 'model' || event.fallback === 'escalate'
         ? null
         : decisionOf(KIND_OF_CAUSE[event.cause], event.fallback === 'answer' ? 'fallback' : 'block');
@@ -51,7 +51,7 @@ function ofNode(flow: CompiledFlow, { type, node: id }: Extract<Event, { readonl
   return node === undefined || (type === 'slots.written' && node.op === 'do') ? null : (node.label.decision ?? null);
 }
 
-/** The repair of a reply is a correction with a counter of its own, and no decision. */
+/** The repair of a reply has its own counter and is not a decision. */
 function retried({ class: kind }: ErrorRecord, target: string | undefined): Decision | null {
   if (recoveryClassOf(kind) === 'semantic') return null;
   return decisionOf('provider_error', target === undefined ? 'retry' : 'fallback');

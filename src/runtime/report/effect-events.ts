@@ -4,8 +4,7 @@ import type { Json } from '../../expr/json.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
 import type { InNode, StoryEvent } from './run-events.ts';
 
-export function peopleEvents(event: QuestionEvent, about: InNode, id: string | null): readonly StoryEvent[] {
-  if (id === null) return [];
+export function peopleEvents(event: QuestionEvent, about: InNode, id: string): readonly StoryEvent[] {
   switch (event.type) {
     case 'answer.counted': {
       const { choice, by } = event.answer;

@@ -1,36 +1,67 @@
 /** Computes the public events of a run from the events of its journal. */
-import { evolve } from '../../core/evolve.ts';
-import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
+import { oneObject, reply } from '../../expr/reply.ts';
 import type { Json } from '../../expr/json.ts';
 import type { EffectKey, Event, ProtectionNote, ThreadId } from '../../ir/events.ts';
+import type { NodeId } from '../../ir/nodes.ts';
+import type { ReadRun } from '../journal/read.ts';
 import { enteredBy } from './report.ts';
 import type { QuestionEvent } from '../../ir/questions.ts';
 import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
+import { InputLog, type RunCall } from './calls.ts';
 import { checkEvent, peopleEvents } from './effect-events.ts';
 import { failsNode, joinText, noteText } from './trouble-text.ts';
 import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
 import { skippedBy } from './skipped.ts';
-import type { CallInfo, Step, Story } from './story.ts';
+
+interface Step {
+  readonly name: string;
+  /** The part of the document that the name stands for. Entries such as `workers/t1` share one. */
+  readonly origin: string;
+  readonly startedAt: number;
+  output: Json;
+  error: EventError | null;
+}
+/** The facts of a run that its public events are computed from. */
+interface Story {
+  readonly program: Program;
+  readonly log: InputLog;
+  /** The authored node that each branch is in. */
+  readonly steps: Map<ThreadId, Step>;
+  /** Nodes that were entered or reported as skipped. */
+  readonly mentioned: Set<string>;
+  /** The node of the last fork of each branch. */
+  readonly forks: Map<ThreadId, NodeId>;
+}
 
 /** Takes journal events in order, from the first one. */
 export type Narrator = (event: Event) => readonly StoryEvent[];
 
-export function createNarrator(program: Program): Narrator {
+/** Prompts are left out: those of a long run would not fit in memory. */
+export function storyLog(program: Program): InputLog {
+  return new InputLog(program, (kind) => kind === 'tool' || kind === 'ask' || kind === 'undo');
+}
+
+/** A caller that also wants the state and the calls of the run passes its own log. */
+export function createNarrator(program: Program, log = storyLog(program)): Narrator {
   const story: Story = {
     program,
-    state: null,
+    log,
     steps: new Map(),
-    calls: new Map(),
     mentioned: new Set(),
     forks: new Map(),
   };
   return (event) => {
-    story.state = evolve(story.state, event);
+    log.take(event);
     if (event.type === 'thread.forked') story.forks.set(event.thread, event.node);
     const entered = enter(story, event);
     return [...entered, ...eventsOf(story, event), ...passedOver(story, event), ...leave(story, event)];
   };
+}
+
+/** All public events of a run, from its journal alone. */
+export function storyOf({ program, events }: ReadRun): readonly StoryEvent[] {
+  return events.flatMap(createNarrator(program));
 }
 
 const ROOT: ThreadId = '0';
@@ -48,8 +79,8 @@ function enter(story: Story, event: Event): readonly StoryEvent[] {
 }
 
 /**
- * A fork of another node begins, or another node could not be entered: the step before it is done. It neither lasts until the
- * branches end nor fails with the other node.
+ * True if the step before is done: a fork of another node begins, or another node could not be entered. The step does not
+ * last until the branches end, and does not fail with the other node.
  */
 function isPast(story: Story, event: Event): boolean {
   if (event.type !== 'thread.forked' && event.type !== 'meter.tripped') return false;
@@ -155,42 +186,25 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
 };
 
 function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent[] {
-  const call = story.calls.get(event.key);
-  if (call === undefined || call.questionId === null) return [];
-  return [{ type: 'question.closed', ...inNode(event, call), id: call.questionId, reason: event.why }];
+  const call = callOf(story, event);
+  if (call === undefined || call.question === null) return [];
+  return [{ type: 'question.closed', ...inNode(story, event, call), id: call.question.id, reason: event.why }];
 }
 
 function answers(story: Story, event: Of<QuestionEvent['type']>): readonly StoryEvent[] {
-  const call = story.calls.get(event.key);
-  return call === undefined ? [] : peopleEvents(event, inNode(event, call), call.questionId);
+  const call = callOf(story, event);
+  if (call === undefined || call.question === null) return [];
+  return peopleEvents(event, inNode(story, event, call), call.question.id);
 }
 
 function protection(story: Story, event: Of<ProtectionNote['type']>): readonly StoryEvent[] {
-  const call = story.calls.get(event.key);
-  if (call === undefined) return [];
-  return [{ type: 'trouble', ...inNode(event, call), message: noteText(event) }];
-}
-
-const UNSETTLED = { questionId: null, signal: null, result: null, used: {}, attempt: 1 } as const;
-type Begun = Pick<CallInfo, 'kind' | 'name' | 'node' | 'args'> & Partial<CallInfo>;
-
-function begin(story: Story, event: Of<'effect.requested' | 'undo.requested'>, begun: Begun): CallInfo {
-  const call = { ...UNSETTLED, thread: event.thread, startedAt: event.at, ...begun };
-  story.calls.set(event.key, call);
-  return call;
+  const call = callOf(story, event);
+  return call === undefined ? [] : [{ type: 'trouble', ...inNode(story, event, call), message: noteText(event) }];
 }
 
 function requested(story: Story, event: Of<'effect.requested'>): readonly StoryEvent[] {
-  const input = inputFor(story, event.key);
-  const call = begin(story, event, {
-    kind: event.kind,
-    name: event.name,
-    node: nameAt(story.program.flow, event.node),
-    args: input['args'] ?? null,
-    questionId: event.question?.id ?? null,
-    signal: event.signal ?? null,
-  });
-  const about = inNode(event, call);
+  const { input, signal } = story.log.calls.get(event.key) as RunCall;
+  const about = placed(story, event);
   if (event.question !== undefined) {
     const { message = '', ...packet } = input;
     const { id, choices, askedBy } = event.question;
@@ -198,111 +212,86 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
     const asked = { id, message: text, choices, packet, askedBy, expiresAt: event.deadline };
     return [{ type: 'question.asked', ...about, ...asked }];
   }
-  if (event.kind === 'wait') return [{ type: 'wait.started', ...about, signal: call.signal, until: event.deadline }];
+  if (event.kind === 'wait') return [{ type: 'wait.started', ...about, signal, until: event.deadline }];
   if (event.kind === 'model') return [{ type: 'model.started', ...about, agent: event.name }];
-  if (event.kind === 'tool') return [{ type: 'tool.started', ...about, tool: event.name, args: call.args }];
+  if (event.kind === 'tool') return [{ type: 'tool.started', ...about, tool: event.name, args: input['args'] ?? null }];
   return [];
 }
 
 /** A call that was refused is recorded as an observation with the step that refused it. A failed call has none. */
 function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[] {
   if (story.program.flow.nodes[event.node]?.op !== 'let') return [];
-  const slots = story.state?.threads.get(event.thread)?.slots ?? {};
+  const slots = story.log.state?.threads.get(event.thread)?.slots ?? {};
   return event.writes.flatMap(({ slot, mode }) => {
     const list = mode === 'append' ? slots[slot] : null;
     const last = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
     const { tool, args = null, error, refused: step } = last;
     if (typeof tool !== 'string' || typeof error !== 'string' || typeof step !== 'string') return [];
-    const about = { ...base(event), node: nameAt(story.program.flow, event.node), branch: event.thread };
-    return [{ type: 'tool.refused', ...about, tool, args, reason: error }];
+    return [{ type: 'tool.refused', ...placed(story, event), tool, args, reason: error }];
   });
 }
 
 function undoRequested(story: Story, event: Of<'undo.requested'>): readonly StoryEvent[] {
-  const { args = null } = inputFor(story, event.key);
-  const node = story.calls.get(event.undoes)?.node ?? '';
-  const call = begin(story, event, { kind: 'undo', name: event.tool, node, args });
-  return [{ type: 'undo.started', ...inNode(event, call), tool: event.tool, args: call.args }];
+  const call = story.log.calls.get(event.key) as RunCall;
+  const { args = null } = call.input;
+  return [{ type: 'undo.started', ...inNode(story, event, call), tool: event.tool, args }];
 }
 
 function settled(story: Story, event: Of<'effect.settled'>): readonly StoryEvent[] {
-  const call = story.calls.get(event.key);
+  const call = callOf(story, event);
   if (call === undefined) return [];
-  call.attempt = event.attempt;
-  call.used = event.result.used ?? {};
-  call.result = event.result.ok ? event.result.value : null;
-  if (call.kind === 'undo') {
-    const error = event.result.ok ? null : event.result.error;
-    return [{ type: 'undo.finished', ...inNode(event, call), tool: call.name, error }];
-  }
-  if (call.questionId === null || !event.result.ok) return [];
-  const { choice, by, text } = (event.result.value ?? {}) as { choice?: unknown; by?: unknown; text?: unknown };
+  const about = inNode(story, event, call);
+  const { result } = event;
+  if (call.kind === 'undo')
+    return [{ type: 'undo.finished', ...about, tool: call.name, error: result.ok ? null : result.error }];
+  if (call.question === null || !result.ok) return [];
+  const { choice, by, text } = (result.value ?? {}) as { choice?: unknown; by?: unknown; text?: unknown };
   const answer = {
     choice: String(choice),
     by: typeof by === 'string' ? by : '',
     text: typeof text === 'string' ? text : null,
   };
-  return [{ type: 'question.answered', ...inNode(event, call), id: call.questionId, ...answer }];
+  return [{ type: 'question.answered', ...about, id: call.question.id, ...answer }];
 }
 
 function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[] {
-  const call = story.calls.get(event.key);
+  const call = callOf(story, event);
   if (call === undefined || call.kind === 'undo') return [];
-  const about = inNode(event, call);
-  const durationMs = event.at - call.startedAt;
+  const about = inNode(story, event, call);
+  const durationMs = event.at - call.at;
   if (event.verdict === 'retry' && event.continues === true)
     return [{ type: 'model.continued', ...about, agent: call.name, reason: event.error.message }];
   if (event.verdict === 'retry') {
+    const { number: attempt } = call.attempts.at(-1) ?? { number: 1 };
     const delayMs = Math.max(0, event.notBefore - event.at);
-    return [{ type: 'node.retried', ...about, attempt: call.attempt, delayMs, error: errorOf(event.error) }];
+    return [{ type: 'node.retried', ...about, attempt, delayMs, error: errorOf(event.error) }];
   }
   const step = story.steps.get(call.thread);
   if (event.verdict === 'failed') {
     const error = errorOf(event.error);
     if (step !== undefined) step.error = error;
     if (call.kind !== 'tool') return [{ type: 'trouble', ...about, message: `${error.type}: ${error.message}` }];
-    return [{ type: 'tool.failed', ...about, tool: call.name, args: call.args, error, durationMs }];
+    const args = call.input['args'] ?? null;
+    return [{ type: 'tool.failed', ...about, tool: call.name, args, error, durationMs }];
   }
   if (step !== undefined) step.error = null;
-  return accepted(call, step, about, durationMs);
+  return accepted(story, call, about, durationMs);
 }
 
-function waitFinished({ signal, result }: CallInfo, about: InNode): StoryEvent {
-  const { data = null, by = '' } = (result ?? {}) as { data?: Json; by?: string };
-  return { type: 'wait.finished', ...about, signal, data, by };
-}
-
-function accepted(call: CallInfo, step: Step | undefined, about: InNode, durationMs: number): readonly StoryEvent[] {
-  const { name, result, used } = call;
+function accepted(story: Story, call: RunCall, about: InNode, durationMs: number): readonly StoryEvent[] {
+  const { name, signal } = call;
+  const step = story.steps.get(call.thread);
+  const result = call.attempts.at(-1)?.value ?? null;
   switch (call.kind) {
-    case 'model': {
-      const { text = '', toolCalls = [] } = (result ?? {}) as {
-        text?: string;
-        toolCalls?: readonly { name: string; args: Json }[];
-      };
-      if (step !== undefined && toolCalls.length === 0) step.output = text;
-      const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = used;
-      return [
-        {
-          type: 'model.finished',
-          ...about,
-          agent: name,
-          durationMs,
-          text,
-          inputTokens,
-          outputTokens,
-          costUsd: costMicros / 1_000_000,
-        },
-        ...toolCalls.map(
-          ({ name: tool, args }) => ({ type: 'tool.proposed', ...about, agent: name, tool, args }) as const,
-        ),
-      ];
-    }
+    case 'model':
+      return replied(story, call, about, durationMs);
     case 'tool':
       if (step !== undefined && step.name === about.node) step.output = result;
-      return [{ type: 'tool.finished', ...about, tool: name, args: call.args, result, durationMs }];
-    case 'wait':
-      return [waitFinished(call, about)];
+      return [{ type: 'tool.finished', ...about, tool: name, args: call.input['args'] ?? null, result, durationMs }];
+    case 'wait': {
+      const { data = null, by = '' } = (result ?? {}) as { data?: Json; by?: string };
+      return [{ type: 'wait.finished', ...about, signal, data, by }];
+    }
     case 'check':
       return [checkEvent(name, result, about)];
     default:
@@ -310,36 +299,48 @@ function accepted(call: CallInfo, step: Step | undefined, about: InNode, duratio
   }
 }
 
+function replied(story: Story, call: RunCall, about: InNode, durationMs: number): readonly StoryEvent[] {
+  const { name: agent, attempts } = call;
+  const { value = null, used = {} } = attempts.at(-1) ?? {};
+  const { text = '', toolCalls = [] } = (value ?? {}) as {
+    text?: string;
+    toolCalls?: readonly { name: string; args: Json }[];
+  };
+  const step = story.steps.get(call.thread);
+  if (step !== undefined && toolCalls.length === 0)
+    step.output = readsObject(story, call) ? oneObject(reply(text)) : text;
+  const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = used;
+  const tokens = { inputTokens, outputTokens, costUsd: costMicros / 1_000_000 };
+  return [
+    { type: 'model.finished', ...about, agent, durationMs, text, ...tokens },
+    ...toolCalls.map(({ name: tool, args }) => ({ type: 'tool.proposed', ...about, agent, tool, args }) as const),
+  ];
+}
+
+/** The flow reads the reply as data: it has a schema, or a route reads a field of it. */
+function readsObject({ program }: Story, { id }: RunCall): boolean {
+  const node = program.flow.nodes[id];
+  return node?.op === 'do' && node.fit !== undefined;
+}
+
 function budgetEvents(story: Story, event: Of<'meter.tripped'> | Of<'meter.raised'>): readonly StoryEvent[] {
   const { meters } = story.program.flow;
   if (event.type === 'meter.raised') {
-    const call = story.calls.get(event.key);
+    const { node = '', thread: branch = ROOT } = callOf(story, event) ?? {};
+    const about = { ...base(event), node, branch };
     return event.raises.map(({ meter, by }) => ({
-      type: 'budget.raised',
-      ...base(event),
-      node: call?.node ?? '',
-      branch: call?.thread ?? ROOT,
+      ...{ type: 'budget.raised', ...about },
       budget: meters[meter]?.label ?? meter,
       by,
     }));
   }
-  const { left, needs, node, thread } = event;
+  const { left, needs: needed } = event;
   const budget = meters[event.meter]?.label ?? event.meter;
-  return [
-    {
-      type: 'budget.reached',
-      ...base(event),
-      node: nameAt(story.program.flow, node),
-      branch: thread,
-      budget,
-      left,
-      needed: needs,
-    },
-  ];
+  return [{ type: 'budget.reached', ...placed(story, event), budget, left, needed }];
 }
 
 function ended(story: Story, event: Of<'run.ended'>): StoryEvent {
-  const outcome = story.state?.outcome;
+  const outcome = story.log.state?.outcome;
   const error = outcome?.error ?? null;
   return {
     type: 'run.ended',
@@ -352,7 +353,7 @@ function ended(story: Story, event: Of<'run.ended'>): StoryEvent {
 }
 
 function joined(story: Story, event: Of<'fork.joined'>): readonly StoryEvent[] {
-  const { program, state, steps, forks } = story;
+  const { program, log, steps, forks } = story;
   const fork = forks.get(event.thread);
   const step = steps.get(event.thread);
   const { error, thread } = event;
@@ -360,33 +361,32 @@ function joined(story: Story, event: Of<'fork.joined'>): readonly StoryEvent[] {
     step.error = error !== undefined && failsNode(program.flow, event, fork) ? errorOf(error) : null;
   if (event.met) return [];
   const node = step?.name ?? nameAt(story.program.flow, event.to);
-  const message = joinText(program.flow, state, event, fork);
+  const message = joinText(program.flow, log.state, event, fork);
   return [{ type: 'trouble', ...base(event), node, branch: thread, message }];
 }
 
 type AtNode = Extract<Event, { readonly node: string; readonly thread: ThreadId }>;
 
 function trouble(story: Story, event: AtNode, message: string): StoryEvent {
-  return {
-    type: 'trouble',
-    ...base(event),
-    node: nameAt(story.program.flow, event.node),
-    branch: event.thread,
-    message,
-  };
+  return { type: 'trouble', ...placed(story, event), message };
 }
 
 function base({ seq, at }: Event): Base {
   return { seq, at };
 }
 
-function inNode(event: Event, { node, thread }: CallInfo): InNode {
-  return { ...base(event), node, branch: thread };
+/** The place of an event at a node. */
+function placed({ program }: Story, event: AtNode): InNode {
+  return { ...base(event), node: nameAt(program.flow, event.node), branch: event.thread };
 }
 
-function inputFor({ program, state }: Story, key: EffectKey): ReturnType<typeof inputOf> {
-  const pending = state?.pending.get(key);
-  return state === null || pending === undefined ? {} : inputOf(program, state, pending);
+/** The place of an event of a call. A compensation belongs to the node of the call that it undoes. */
+function inNode({ log }: Story, event: Event, { node, thread: branch, undoes }: RunCall): InNode {
+  return { ...base(event), node: undoes === null ? node : (log.calls.get(undoes)?.node ?? ''), branch };
+}
+
+function callOf({ log }: Story, { key }: { readonly key: EffectKey }): RunCall | undefined {
+  return log.calls.get(key);
 }
 
 function errorOf({ class: kind, type, message }: EventError): EventError {

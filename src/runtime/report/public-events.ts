@@ -1,40 +1,39 @@
 /** Adds what the journal alone does not tell to the events of a run: ids, allowed calls, totals and streamed text. */
 import type { Program } from '../../core/program.ts';
 import { DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
-import type { EffectKey, Event } from '../../ir/events.ts';
+import type { Event } from '../../ir/events.ts';
 import type { Amounts } from '../../ir/dimensions.ts';
 import type { Delta } from '../engine/types.ts';
-import { nameAt } from './authored.ts';
-import { createNarrator } from './narrate.ts';
+import { createNarrator, storyLog } from './narrate.ts';
 import type { InNode, RunEvent, Used } from './run-events.ts';
 
 type Draft = RunEvent extends infer Each ? (Each extends RunEvent ? Omit<Each, 'id'> : never) : never;
 
 /** Turns journal events, given in order from the first one, and streamed text into public events. */
 export function createPublicEvents(program: Program): (event: Event | Delta) => readonly RunEvent[] {
-  const narrate = createNarrator(program);
-  const places = new Map<EffectKey, Pick<InNode, 'node' | 'branch'>>();
+  const log = storyLog(program);
+  const narrate = createNarrator(program, log);
   const totals: Totals = {};
   let last: Pick<InNode, 'seq' | 'at'> = { seq: 0, at: 0 };
   let streamed = 0;
   return (event) => {
     if (event.type === 'reply.streamed') {
       const { key, agent, text, part = 'text' } = event;
-      const place = places.get(key) ?? { node: agent, branch: '0' };
+      const { node = agent, thread: branch = '0' } = log.calls.get(key) ?? {};
       // Text has no place in the journal. Its id is after the events of the last journal event.
-      return [{ type: `model.${part}`, id: `${last.seq}.${STREAMED + streamed++}`, ...last, ...place, agent, text }];
+      return [
+        { type: `model.${part}`, id: `${last.seq}.${STREAMED + streamed++}`, ...last, node, branch, agent, text },
+      ];
     }
     last = { seq: event.seq, at: event.at };
     streamed = 0;
-    if (event.type === 'effect.requested')
-      places.set(event.key, { node: nameAt(program.flow, event.node), branch: event.thread });
     const told: Draft[] = narrate(event).flatMap((each): Draft[] =>
       each.type === 'tool.started' ? [{ ...each, type: 'tool.allowed' } as const, each] : [each],
     );
-    const changed = event.type === 'effect.settled' ? changedBy(event, totals) : null;
-    const place = 'key' in event ? places.get(event.key) : undefined;
-    if (changed !== null && place !== undefined)
-      told.push({ type: 'budget.changed', ...last, ...place, used: changed });
+    const used = event.type === 'effect.settled' ? changedBy(event, totals) : null;
+    const call = 'key' in event ? log.calls.get(event.key) : undefined;
+    if (used !== null && call !== undefined && call.kind !== 'undo')
+      told.push({ type: 'budget.changed', ...last, node: call.node, branch: call.thread, used });
     return told.map((each, index) => ({ ...each, id: `${event.seq}.${index}` }));
   };
 }

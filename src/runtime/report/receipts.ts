@@ -3,21 +3,12 @@
  * They come from the journal alone, so they do not depend on anything that a model says.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
-import { evolve } from '../../core/evolve.ts';
-import { inputOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
-import type { EffectKey, Event, Question, RunState } from '../../ir/events.ts';
+import type { EffectKey, Event, Question } from '../../ir/events.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Receipt } from '../engine/types.ts';
-
-interface ToolCall {
-  readonly tool: string;
-  readonly args: Json;
-  readonly approval: Approval | null;
-  /** Of a lookup: the key of the call that it looks up. */
-  readonly verifies: EffectKey | null;
-  result: Json;
-}
+import { InputLog, type RunCall } from './calls.ts';
 
 interface Approval {
   readonly by: string;
@@ -25,91 +16,74 @@ interface Approval {
 }
 
 interface Ledger {
-  readonly program: Program;
-  state: RunState | null;
-  readonly calls: Map<EffectKey, ToolCall>;
+  readonly flow: CompiledFlow;
   readonly receipts: Map<EffectKey, Receipt>;
-  /** Questions, by key: the branch and the subject. */
-  readonly questions: Map<EffectKey, Asked>;
+  /** The approval of each tool call that has one. */
+  readonly approved: Map<EffectKey, Approval>;
+  /** Of each lookup: the call that it looks up. */
+  readonly verifies: Map<EffectKey, EffectKey>;
   /** The last approval, by branch and tool. */
   readonly approvals: Map<string, Approval>;
   /** The approval of a node, by branch: it covers the call that comes next. */
   readonly next: Map<string, Approval>;
-  /** Compensations, by key: the key of the call that each one undoes. */
-  readonly undoes: Map<EffectKey, EffectKey>;
-}
-
-interface Asked {
-  readonly thread: string;
-  readonly question: Question;
 }
 
 export function receiptsOf(program: Program, events: readonly Event[]): readonly Receipt[] {
   if (!events.some((event) => event.type === 'effect.requested' && event.kind === 'tool')) return [];
+  const log = new InputLog(program, (kind) => kind === 'tool');
   const ledger: Ledger = {
-    program,
-    state: null,
-    calls: new Map(),
+    flow: program.flow,
     receipts: new Map(),
-    questions: new Map(),
+    approved: new Map(),
+    verifies: new Map(),
     approvals: new Map(),
     next: new Map(),
-    undoes: new Map(),
   };
   for (const event of events) {
-    ledger.state = evolve(ledger.state, event);
-    enter(ledger, event);
+    const call = log.take(event);
+    if (call !== undefined) enter(ledger, call, event);
   }
   return [...ledger.receipts.values()];
 }
 
-function enter(ledger: Ledger, event: Event): void {
-  if (event.type === 'effect.requested') requested(ledger, event);
-  else if (event.type === 'undo.requested') ledger.undoes.set(event.key, event.undoes);
-  else if (event.type === 'effect.settled') settled(ledger, event);
-  else if (event.type === 'effect.judged') judged(ledger, event);
-  else if (event.type === 'effect.dropped') dropped(ledger, event);
+type Settled = Extract<Event, { readonly type: 'effect.settled' }>;
+
+function enter(ledger: Ledger, call: RunCall, event: Event): void {
+  if (event.type === 'effect.requested') requested(ledger, call);
+  else if (event.type === 'effect.settled') settled(ledger, call, event.result);
+  else if (call.kind !== 'tool') return;
+  else if (event.type === 'effect.judged') judged(ledger, call, event);
+  else if (event.type === 'effect.dropped') dropped(ledger, call, event.seq);
 }
 
-type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
-
-function requested(ledger: Ledger, event: Of<'effect.requested'>): void {
-  const { key, thread, name } = event;
-  if (event.question !== undefined) ledger.questions.set(key, { thread, question: event.question });
-  const leading = ledger.next.get(thread) ?? null;
-  if (event.kind !== 'check') ledger.next.delete(thread);
-  const pending = ledger.state?.pending.get(key);
-  if (event.kind !== 'tool' || ledger.state === null || pending === undefined) return;
-  const { args = null, verifies } = inputOf(ledger.program, ledger.state, pending);
-  ledger.calls.set(key, {
-    tool: name,
-    args,
-    approval: ledger.approvals.get(`${thread} ${name}`) ?? leading,
-    verifies: verifies === undefined ? null : lastUnknown(ledger, thread, String(verifies)),
-    result: null,
-  });
+function requested(ledger: Ledger, { key, kind, name, thread, input }: RunCall): void {
+  const leading = ledger.next.get(thread);
+  if (kind !== 'check') ledger.next.delete(thread);
+  if (kind !== 'tool') return;
+  const approval = ledger.approvals.get(`${thread} ${name}`) ?? leading;
+  if (approval !== undefined) ledger.approved.set(key, approval);
   // An approval covers one call.
   ledger.approvals.delete(`${thread} ${name}`);
+  const unknown = input['verifies'] === undefined ? null : lastUnknown(ledger, thread, String(input['verifies']));
+  if (unknown !== null) ledger.verifies.set(key, unknown);
 }
 
-function settled(ledger: Ledger, { key, result }: Of<'effect.settled'>): void {
-  const call = ledger.calls.get(key);
-  if (call !== undefined) call.result = result.ok ? result.value : null;
-  const asked = ledger.questions.get(key);
-  if (asked !== undefined && result.ok) answered(ledger, asked, result.value);
-  const undone = ledger.undoes.get(key);
-  const receipt = undone === undefined ? undefined : ledger.receipts.get(undone);
-  if (undone !== undefined && receipt !== undefined && result.ok)
-    ledger.receipts.set(undone, { ...receipt, status: 'compensated' });
+function settled(ledger: Ledger, { thread, question, undoes }: RunCall, result: Settled['result']): void {
+  if (question !== null && result.ok) answered(ledger, thread, question, result.value);
+  // The compensation took effect, also if its result was refused.
+  if (!result.ok && result.error.ran !== true) return;
+  const receipt = undoes === null ? undefined : ledger.receipts.get(undoes);
+  if (undoes !== null && receipt !== undefined) ledger.receipts.set(undoes, { ...receipt, status: 'compensated' });
 }
 
-function answered(ledger: Ledger, { thread, question }: Asked, value: Json): void {
+function answered(ledger: Ledger, thread: string, question: Question, value: Json): void {
   const { choice, by, together, expired } = (value ?? {}) as Partial<Approval> & { choice?: string; expired?: boolean };
   if (typeof by !== 'string' || expired === true) return;
   const approval = { by, ...(together === undefined ? {} : { together }) };
   if (choice === 'approve' || choice === 'edit') ledger.approvals.set(`${thread} ${question.about}`, approval);
-  // A node of the author approves the call that it leads to, if it is known who answered.
-  const isNode = question.purpose === undefined && question.approvers?.counted.includes(choice ?? '') === true;
+  // A node of the author approves the call that it leads to.
+  const { counted = ['approve'] } = question.approvers ?? {};
+  const isNode = question.purpose === undefined && counted.includes(choice ?? '');
   if (isNode) ledger.next.set(thread, approval);
 }
 
@@ -122,11 +96,15 @@ function lastUnknown({ receipts }: Ledger, thread: string, tool: string): Effect
 }
 
 /** A lookup settles the call that it looked up: it happened, or there is no receipt for it. */
-function lookedUp({ receipts }: Ledger, { verifies, result }: ToolCall): void {
-  const receipt = verifies === null ? undefined : receipts.get(verifies);
-  if (verifies === null || receipt === undefined) return;
-  if (isAbsent(result)) receipts.delete(verifies);
-  else receipts.set(verifies, { ...receipt, result, status: 'committed' });
+function lookedUp(
+  { receipts, verifies }: Ledger,
+  { key, result }: { readonly key: EffectKey; readonly result: Json },
+): void {
+  const known = verifies.get(key);
+  const receipt = known === undefined ? undefined : receipts.get(known);
+  if (known === undefined || receipt === undefined) return;
+  if (isAbsent(result)) receipts.delete(known);
+  else receipts.set(known, { ...receipt, result, status: 'committed' });
 }
 
 function isAbsent(result: Json): boolean {
@@ -136,29 +114,32 @@ function isAbsent(result: Json): boolean {
 }
 
 /** The run stopped waiting for a call: its time ran out, or it was cancelled. A call with effects may have happened. */
-function dropped({ program, calls, receipts }: Ledger, { key, seq }: Of<'effect.dropped'>): void {
-  const call = calls.get(key);
-  if (call === undefined || receipts.has(key)) return;
-  const entry = entryOf(program, call, seq);
-  if (!onlyReads(entry.effect)) receipts.set(key, { ...entry, result: null, status: 'unknown' });
+function dropped(ledger: Ledger, call: RunCall, seq: number): void {
+  if (ledger.receipts.has(call.key)) return;
+  const entry = entryOf(ledger, call, seq);
+  if (!onlyReads(entry.effect)) ledger.receipts.set(call.key, { ...entry, result: null, status: 'unknown' });
 }
 
-function entryOf({ flow }: Program, { tool, args, approval, result }: ToolCall, seq: number): Omit<Receipt, 'status'> {
+function entryOf(
+  { flow, approved }: Ledger,
+  { key, name: tool, input, attempts }: RunCall,
+  seq: number,
+): Omit<Receipt, 'status'> {
   const effect = flow.tools[tool]?.effect ?? 'write';
-  const together = approval?.together;
-  const people = { approvedBy: approval?.by ?? null, ...(together === undefined ? {} : { approvers: together }) };
-  return { seq, tool, effect, args, result, ...people };
+  const { by: approvedBy = null, together } = approved.get(key) ?? {};
+  const people = { approvedBy, ...(together === undefined ? {} : { approvers: together }) };
+  return { seq, tool, effect, args: input['args'] ?? null, result: attempts.at(-1)?.value ?? null, ...people };
 }
 
-function judged(ledger: Ledger, event: Of<'effect.judged'>): void {
-  const call = ledger.calls.get(event.key);
-  if (call === undefined || event.verdict === 'retry') return;
-  const entry = entryOf(ledger.program, call, event.seq);
+function judged(ledger: Ledger, call: RunCall, event: Extract<Event, { readonly type: 'effect.judged' }>): void {
+  if (event.verdict === 'retry') return;
+  const { key } = call;
+  const entry = entryOf(ledger, call, event.seq);
   if (event.verdict === 'accepted') {
-    ledger.receipts.set(event.key, { ...entry, status: 'committed' });
-    lookedUp(ledger, call);
-  }
+    ledger.receipts.set(key, { ...entry, status: 'committed' });
+    lookedUp(ledger, { key, result: entry.result });
+  } else if (call.attempts.at(-1)?.error?.ran === true) ledger.receipts.set(key, { ...entry, status: 'committed' });
   // A call with effects that timed out may have happened.
   else if (event.error.class === 'timeout' && !onlyReads(entry.effect))
-    ledger.receipts.set(event.key, { ...entry, status: 'unknown' });
+    ledger.receipts.set(key, { ...entry, status: 'unknown' });
 }

@@ -1,18 +1,19 @@
 /** The report on a run, in the shape of the contract. Derived from the journal alone. */
-import { shownAmount } from '../../ir/dimensions.ts';
+import { shortfall } from '../../ir/meters.ts';
 import { SUSPENDING_CODES } from '../../ir/codes.ts';
 import type { TerminalCode } from '../../ir/codes.ts';
 import { escalationOfEnd } from '../../catalog/escalations.ts';
 import { authorOf } from '../../core/failure.ts';
-import type { CompiledFlow, View } from '../../ir/nodes.ts';
-import type { Json } from '../../expr/json.ts';
+import type { CompiledFlow } from '../../ir/nodes.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { statusOf } from '../../core/outstanding.ts';
 import type { Program } from '../../core/program.ts';
 import type { Event, RunState } from '../../ir/events.ts';
 import type { Report, Wait, Waiting } from '../engine/types.ts';
-import { movedTo } from '../journal/moved.ts';
+import { movedTo } from '../journal/fork-events.ts';
 import type { ReadRun } from '../journal/read.ts';
 import { nameAt } from './authored.ts';
+import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from './decisions.ts';
 import { receiptsOf } from './receipts.ts';
 import { stepResults } from './step-results.ts';
@@ -44,7 +45,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     error: errorOf(program, state, events),
     ...(takenOver === null ? {} : { escalation: takenOver }),
     receipts: receiptsOf(program, events),
-    ...judgementOf(program.flow.view, state),
+    ...judgementOf(program.flow, state, events),
   };
 }
 
@@ -69,16 +70,35 @@ function isSuccess({ outcome }: RunState): boolean {
 }
 
 /** The fields of a report that the flow keeps in slots of the main line; the view names the slots. */
-function judgementOf(view: View | undefined, state: RunState): Pick<Report, 'rejected' | 'violations' | 'reason'> {
+function judgementOf(
+  flow: CompiledFlow,
+  state: RunState,
+  events: readonly Event[],
+): Pick<Report, 'rejected' | 'violations' | 'reason'> {
+  const { view } = flow;
   const slots = state.threads.get('0')?.slots ?? {};
   const read = (slot: string | undefined): Json => (slot === undefined ? null : (slots[slot] ?? null));
   const reason = state.outcome?.code === 'PARTIAL_SUCCESS' ? read(view?.judgement?.reason) : null;
   return {
-    rejected: read(view?.judgement?.rejected) as Report['rejected'],
+    rejected: (read(view?.judgement?.rejected) as Report['rejected']) ?? refusedReply(flow, state, events),
     violations: (read(view?.judgement?.violations) ?? []) as unknown as Report['violations'],
     ...(typeof reason === 'string' ? { reason } : {}),
   };
 }
+
+/** The reply that ended the run: it did not fit its schema, or made a claim without an observation. */
+function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonly Event[]): Report['rejected'] {
+  const error = outcome?.error;
+  if (!error || !REFUSALS.has(error.type)) return null;
+  const reply = callsIn(flow, events)
+    .filter(({ kind, node }) => kind === 'model' && node === error.node)
+    .flatMap(({ attempts }) => attempts)
+    .findLast(({ ok }) => ok);
+  const text = isRecord(reply?.value) ? reply.value['text'] : '';
+  return typeof text === 'string' && text !== '' ? { text, reasons: [error.message] } : null;
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['SchemaError', 'GroundingError']);
 
 /** The authored nodes in the order in which they were entered. A turn that the deadlock monitor held back was not made. */
 export function pathOf(program: Program, events: readonly Event[]): string[] {
@@ -147,18 +167,15 @@ function waitsOf(program: Program, state: RunState): Wait[] {
  * listed by tool: the second is `name (2)`.
  */
 function approvalsOf(program: Program, events: readonly Event[]): { [name: string]: string } {
-  const asked = new Map<string, { readonly name: string; readonly inTurn: boolean }>();
   const approvals = new Map<string, string>();
+  const log = new CallLog(program.flow);
   for (const event of events) {
-    if (event.type === 'effect.requested' && event.question !== undefined) {
-      const inTurn = program.flow.nodes[event.node]?.label.authored !== undefined;
-      asked.set(event.key, { name: inTurn ? event.question.about : nameAt(program.flow, event.node), inTurn });
-    }
-    if (event.type !== 'effect.settled' || !event.result.ok) continue;
-    const question = asked.get(event.key);
+    const call = log.take(event);
+    if (event.type !== 'effect.settled' || !event.result.ok || call === undefined || call.question === null) continue;
     const value = event.result.value as { choice?: Json } | null;
-    if (question === undefined || typeof value?.choice !== 'string') continue;
-    const { name, inTurn } = question;
+    if (typeof value?.choice !== 'string') continue;
+    const inTurn = program.flow.nodes[call.id]?.label.authored !== undefined;
+    const name = inTurn ? call.name : call.node;
     let key = name;
     for (let count = 2; inTurn && approvals.has(key); count++) key = `${name} (${count})`;
     approvals.set(key, value.choice);
@@ -199,9 +216,6 @@ function limitError(
   if (meter?.unit === 'time' && code === 'TIMEOUT')
     return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
   if (code !== 'BUDGET_EXHAUSTED') return null;
-  // Money is counted in millionths of a dollar.
-  const amount = (count: number): string =>
-    meter?.unit === 'costMicros' ? `$${shownAmount(meter.unit, count)}` : String(count);
-  const message = `${meter?.label ?? stop.meter} has ${amount(stop.left)} left, and ${amount(stop.needs)} is needed`;
+  const message = meter === undefined ? `${stop.meter} is used up` : shortfall(meter, stop);
   return { class: 'budget', type: 'BudgetError', message, node };
 }

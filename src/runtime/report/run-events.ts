@@ -78,7 +78,7 @@ interface NodeEventFields {
   'question.refused': { id: string; choice: string; by: string; reason: string };
   /** The second level may answer too. */
   'question.escalated': { id: string; to: readonly string[] };
-  'question.closed': { id: string; reason: string };
+  'question.closed': { id: string; reason: 'join' | 'halt' };
   'wait.started': { signal: string | null; until: number | null };
   'wait.finished': { signal: string | null; data: Json; by: string };
   'budget.reached': { budget: string; left: number; needed: number };
@@ -87,6 +87,12 @@ interface NodeEventFields {
   'undo.started': { tool: string; args: Json };
   'undo.finished': { tool: string; error: EventError | null };
 }
+
+/** The reasons of `question.closed` in words. */
+export const CLOSED_BECAUSE: { readonly [reason in NodeEventFields['question.closed']['reason']]: string } = {
+  halt: 'the run was stopped',
+  join: 'the join did not wait for its branch',
+};
 
 /** The fields of each event of the run as a whole. */
 interface RunEventFields {

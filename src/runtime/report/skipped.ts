@@ -1,4 +1,4 @@
-/** Nodes that a run passes over: a branch or a step whose condition does not hold, and nodes that no path has entered. */
+/** Nodes that a run skipped: branches and steps whose condition was false, and nodes on other paths. */
 import { authorOf } from '../../core/failure.ts';
 import type { Event } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';

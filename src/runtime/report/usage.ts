@@ -5,8 +5,9 @@
 import { DIMENSION_ROWS, measuredAmount, shownAmount } from '../../ir/dimensions.ts';
 import type { Amounts, Dimension, DimensionRow, Measure } from '../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import type { Event, RunState, Settled } from '../../ir/events.ts';
+import type { Event, RunState } from '../../ir/events.ts';
 import type { Usage } from '../engine/types.ts';
+import { callsIn } from './calls.ts';
 
 export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Event[]): Usage {
   const { amounts, largest, reviews } = countedIn(flow, events);
@@ -44,44 +45,25 @@ interface Counted {
 
 function countedIn(flow: CompiledFlow, events: readonly Event[]): Counted {
   const counted: Counted = { amounts: {}, largest: {}, reviews: 0 };
-  const { amounts } = counted;
-  const reserves = new Map<string, Amounts>();
-  const asked = new Set<string>();
-  for (const event of events) {
-    if (event.type === 'effect.requested') {
-      const node = flow.nodes[event.node];
-      if (node?.op === 'do') reserves.set(event.key, node.effect.reserve);
-      if (event.question !== undefined) asked.add(event.key);
-      add(amounts, reserves.get(event.key));
-      // The state counts repeated attempts as retries.
-    } else if (event.type === 'effect.judged' && event.verdict === 'retry')
-      add(amounts, { ...reserves.get(event.key), retries: 0 });
-    else if (event.type === 'effect.settled') {
-      countResult(counted, event, reserves.get(event.key));
-      if (asked.has(event.key) && !hasExpired(event.result)) counted.reviews += 1;
+  const { amounts, largest } = counted;
+  for (const { id, attempts, retries, question } of callsIn(flow, events)) {
+    const node = flow.nodes[id];
+    const reserve = node?.op === 'do' ? node.effect.reserve : {};
+    add(amounts, reserve);
+    // The state counts repeated attempts as retries.
+    add(amounts, { ...reserve, retries: 0 }, retries.length);
+    for (const { number, used, value, ok, unsent } of attempts) {
+      if (unsent) add(amounts, { ...reserve, retries: number > 1 ? 1 : 0 }, -1);
+      for (const [dimension, amount] of Object.entries(used) as [Dimension, number][])
+        largest[dimension] = Math.max(largest[dimension] ?? 0, amount);
+      const hasExpired = ok && (value as { expired?: unknown } | null)?.expired === true;
+      if (question !== null && !hasExpired) counted.reviews += 1;
     }
   }
   return counted;
 }
 
-function countResult({ amounts, largest }: Counted, { result, attempt }: SettledEvent, reserved: Amounts = {}): void {
-  if (isUnsent(result)) add(amounts, { ...reserved, retries: attempt > 1 ? 1 : 0 }, -1);
-  for (const [dimension, amount] of Object.entries(result.used ?? {}) as [Dimension, number][])
-    largest[dimension] = Math.max(largest[dimension] ?? 0, amount);
-}
-
-type SettledEvent = Extract<Event, { readonly type: 'effect.settled' }>;
-
-function add(amounts: Counts, more: Amounts = {}, times = 1): void {
+function add(amounts: Counts, more: Amounts, times = 1): void {
   for (const [dimension, amount] of Object.entries(more) as [Dimension, number][])
     amounts[dimension] = (amounts[dimension] ?? 0) + times * amount;
-}
-
-/** A protection gave the result, and the call was not made. */
-function isUnsent(result: Settled): boolean {
-  return result.ok ? result.unsent === true : result.error.unsent !== undefined;
-}
-
-function hasExpired(answer: Settled): boolean {
-  return answer.ok && (answer.value as { expired?: unknown } | null)?.expired === true;
 }

@@ -1,4 +1,7 @@
-/** How fast runs spend: tokens of the latest minute and dollars of the latest hour, by run, agent and authored node. From journals alone. */
+/**
+ * The speed of spending: tokens of the latest minute and dollars of the latest hour, by run, agent and authored node. Computed
+ * from journals alone.
+ */
 import type { Instant } from '../../ir/facts.ts';
 import type { ChainedEvent } from '../engine/types.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';

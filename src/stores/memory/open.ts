@@ -182,7 +182,8 @@ function createRoster(open: () => Tables): Roster {
     },
     post: async (run, fact) => {
       const tables = open();
-      if (!tables.runs.has(run)) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+      if (!tables.runs.has(run))
+        throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
       tables.lastMailId += 1;
       tables.mail.set(tables.lastMailId, { id: tables.lastMailId, run, fact: structuredClone(fact) });
     },
@@ -200,7 +201,6 @@ function createRoster(open: () => Tables): Roster {
       return entries.filter(({ status }) => filter.status?.includes(status) ?? true).slice(0, filter.limit);
     },
     find: async (run) => open().runs.get(run)?.entry ?? null,
-    retain: async (notation, keep) => retain(open(), notation, keep),
     expired: async (of, rule) => expired(open(), of, rule),
     remove: async (runs, files) => {
       const tables = open();
@@ -242,17 +242,12 @@ function release(tables: Tables, worker: WorkerId, runs: readonly RunId[]): void
   }
 }
 
-function retain(tables: Tables, notation: string, keep: number): RunId[] {
-  const all = [...tables.runs.values()].map(({ entry }) => entry).filter((entry) => entry.notation === notation);
-  // The sort is stable: of runs that started in the same millisecond, the later ones are kept.
-  const oldestFirst = all.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
-  const dropped = oldestFirst.slice(0, Math.max(0, all.length - keep)).map(({ run }) => run);
-  return remove(tables, dropped);
-}
-
-function expired(tables: Tables, { flow, tenant }: RunScope, rule: Parameters<Roster['expired']>[1]): RunId[] {
+function expired(tables: Tables, of: RunScope, rule: Parameters<Roster['expired']>[1]): RunId[] {
   const all = [...tables.runs.values()].map(({ entry }) => entry);
-  const mine = all.filter((entry) => entry.flow === flow && entry.tenant === tenant);
+  const isIn = ({ flow, tenant, notation }: RunEntry): boolean =>
+    'flow' in of ? flow === of.flow && tenant === of.tenant : notation === of.notation;
+  const mine = all.filter(isIn);
+  // The sort is stable: of runs that started in the same millisecond, the later ones are kept.
   const ended = mine.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
   const above = rule.runs === undefined ? [] : ended.slice(0, Math.max(0, mine.length - rule.runs));
   const late = ended.filter(({ updatedAt }) => updatedAt < (rule.endedBefore ?? -Infinity));

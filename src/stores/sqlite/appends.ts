@@ -6,7 +6,7 @@ import type { RunId } from '../../ir/events.ts';
 import type { Append, RunEntryChange, WorkerId } from '../../runtime/ports.ts';
 import { mayAppend, ownerAfter } from '../leases.ts';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfEnd, weightOfHash } from './sealed-run.ts';
+import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfHash } from './sealed-run.ts';
 import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
@@ -62,11 +62,12 @@ export class Appends {
 
   #advance(run: KnownRun, worker: number, append: Append): void {
     const { entry } = append;
-    run.end = endOf(append, run.end.signed);
-    if (entry === null) this.#moveEnd(run);
+    const before = run.end;
+    run.end = endOf(append, before.signed);
+    if (entry === null) this.#moveEnd(run, before);
     else {
       this.#changeListing(run, entry, append.at, worker);
-      this.#dropEnd(run);
+      if (run.hasEnd) this.#dropEnd(run, before);
     }
   }
 
@@ -81,22 +82,22 @@ export class Appends {
     run.weight = weight;
   }
 
-  #moveEnd(run: KnownRun): void {
+  #moveEnd(run: KnownRun, before: RunEnd): void {
     const { events, head, signed } = run.end;
-    this.#writes.putEnd.get(run.id, events, head, signed);
+    // An update takes half the time of a replacement.
+    const write = run.hasEnd ? this.#writes.updateEnd : this.#writes.insertEnd;
+    write.get(events, head, signed, run.id);
     if (signed > 0) this.#signed.set(run.sealed.run, run.end);
-    const weight = weightOfEnd(run.sealed.run, run.end);
-    this.#seals.changeEnd(run.id, weight - run.endWeight);
-    run.endWeight = weight;
+    this.#seals.changeEnd(run, run.hasEnd ? before : null, run.end);
+    run.hasEnd = true;
   }
 
   /** The listing has the end now. */
-  #dropEnd(run: KnownRun): void {
-    if (run.endWeight === 0n) return;
+  #dropEnd(run: KnownRun, before: RunEnd): void {
     this.#writes.deleteEnd.get(run.id);
     this.#signed.delete(run.sealed.run);
-    this.#seals.changeEnd(run.id, -run.endWeight);
-    run.endWeight = 0n;
+    this.#seals.changeEnd(run, before, null);
+    run.hasEnd = false;
   }
 
   #create(worker: number, append: Append): KnownRun | undefined {
@@ -114,7 +115,7 @@ export class Appends {
     if (rowid === null) return undefined;
     const weight = weightOfHash(seal);
     this.#seals.change(id, weight);
-    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, endWeight: 0n };
+    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, hasEnd: false };
     known.set(id, run);
     return run;
   }
@@ -123,9 +124,9 @@ export class Appends {
   #insertRun(sealed: SealedRun, seal: string, graph: number, owner: number | null): number | null {
     const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, parent } = sealed;
     const { events, head, signed } = sealed;
+    // prettier-ignore
     const { changes, lastInsertRowid } = this.#statements.insertRun.run(
-      ...[run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent],
-      ...[events, head, signed, seal],
+      run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent, events, head, signed, seal,
     );
     return changes === 0 ? null : Number(lastInsertRowid);
   }
@@ -146,8 +147,7 @@ export class Appends {
     const stored = this.#signed.get(id);
     if (stored?.head === read.end.head && stored.signed !== read.end.signed) return undefined;
     const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
-    const endWeight = hasEnd ? weightOfEnd(id, end) : 0n;
-    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, endWeight };
+    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, hasEnd };
     if (owner !== null) this.#connection.known.set(id, run);
     return run;
   }
@@ -181,7 +181,8 @@ const WRITES = {
   findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
   updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
      WHERE id = ?`,
-  putEnd: 'INSERT OR REPLACE INTO ends VALUES (?, ?, ?, ?)',
+  insertEnd: 'INSERT INTO ends (events, head, signed, run) VALUES (?, ?, ?, ?)',
+  updateEnd: 'UPDATE ends SET events = ?, head = ?, signed = ? WHERE run = ?',
   deleteEnd: 'DELETE FROM ends WHERE run = ?',
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',

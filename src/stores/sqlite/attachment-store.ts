@@ -1,7 +1,7 @@
 /** Images and files of runs, in a file of their own beside the journal, so that they can be erased alone. */
 import { existsSync } from 'node:fs';
 import type { AttachmentOrigin, AttachmentStore, StoredAttachment } from '../../runtime/ports.ts';
-import { atOnce, openErasable } from './database.ts';
+import { atOnce, fileBeside, openErasable } from './database.ts';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS contents (
@@ -21,7 +21,7 @@ CREATE INDEX IF NOT EXISTS uses_by_id ON uses (id);
 
 /** The file of the attachments that belong to a journal. */
 export function attachmentFileOf(journal: string): string {
-  return `${journal}.attachments`;
+  return fileBeside(journal, 'attachments');
 }
 
 /** The file is made when the first attachment is added. */
@@ -70,7 +70,9 @@ function openAttachmentStore(path: string): AttachmentStore {
         removeContents.run();
         return Number(changes);
       }),
-    close: () => db.close(),
+    close: () => {
+      if (db.isOpen) db.close();
+    },
   };
 }
 

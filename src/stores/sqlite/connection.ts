@@ -15,11 +15,11 @@ export interface KnownRun {
   readonly id: number;
   owner: number | null;
   sealed: SealedRun;
-  /** Of its listing. */
+  /** The weight of its listing. */
   weight: Weight;
   end: RunEnd;
-  /** Of its row in `ends`; 0 if it has none. */
-  endWeight: Weight;
+  /** True if it has a row in `ends`. */
+  hasEnd: boolean;
 }
 
 /** The least time between two looks at the file. */
@@ -51,6 +51,8 @@ export class Connection {
   #reads: Read[] = [];
   #fileCheckedAt = -Infinity;
   #commits = 0;
+  /** In this transaction; null if it was not read yet. */
+  #version: number | null = null;
   #seenVersion = -1;
 
   constructor(db: DatabaseSync, path: string) {
@@ -123,9 +125,13 @@ export class Connection {
     }
   }
 
-  /** Changes when another connection has written. Inside a transaction. */
+  /**
+   * A number that changes when another connection has written. It is read once in a transaction, which does not see later
+   * changes.
+   */
   version(): number {
-    return (this.#statements.dataVersion.get() as unknown as [number])[0];
+    this.#version ??= (this.#statements.dataVersion.get() as unknown as [number])[0];
+    return this.#version;
   }
 
   vacuum(): void {
@@ -170,6 +176,7 @@ export class Connection {
 
   #within<T>(begin: 'beginRead' | 'beginWrite', work: () => T): T {
     try {
+      this.#version = null;
       this.#statements[begin].get();
       const result = work();
       this.#statements.commit.get();

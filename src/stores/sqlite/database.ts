@@ -20,7 +20,7 @@ let open: Open | undefined;
 
 /** A file of its own for data that can be erased: deleted data is overwritten, and there is no log that keeps it. */
 export function openErasable(path: string, schema: string): DatabaseSync {
-  if (path !== ':memory:') createPrivate(path);
+  if (path !== IN_MEMORY) createPrivate(path);
   const db = openDatabase(path, { timeout: 5000 });
   db.exec(
     'PRAGMA busy_timeout = 5000; PRAGMA journal_mode = DELETE; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;',
@@ -28,6 +28,13 @@ export function openErasable(path: string, schema: string): DatabaseSync {
   db.exec(schema);
   return db;
 }
+
+/** The file beside a journal with its data of one kind. A journal in memory has its data in memory too. */
+export function fileBeside(journal: string, kind: string): string {
+  return journal === IN_MEMORY ? journal : `${journal}.${kind}`;
+}
+
+export const IN_MEMORY = ':memory:';
 
 /** Runs the work in one transaction that writes. */
 export function atOnce<T>(db: DatabaseSync, work: () => T): T {

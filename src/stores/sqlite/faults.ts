@@ -2,7 +2,7 @@
  * Turns errors of SQLite and of the file system into errors with a code and a remedy. Programming errors, such as a broken
  * constraint, pass through unchanged.
  */
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, constants, statSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SluiceError } from '../../runtime/errors.ts';
 
@@ -16,7 +16,7 @@ export function faultOf(error: unknown, path: string): unknown {
     return new SluiceError(
       'journal-damaged',
       `\`${path}\` has a number that is too large: it was changed from outside`,
-      'restore it from a backup',
+      'Restore it from a backup.',
       error,
     );
   return code === undefined ? error : ofFiles(code, error, path);
@@ -34,7 +34,7 @@ function ofDatabase(primary: number, error: Error, path: string): unknown {
       return new SluiceError(
         'journal-busy',
         `\`${path}\` is locked by another process`,
-        'try again; if the error stays, find the process that keeps the file open',
+        'Try again; if the error stays, find the process that keeps the file open.',
         error,
       );
     case 3: // PERM
@@ -48,11 +48,16 @@ function ofDatabase(primary: number, error: Error, path: string): unknown {
       return new SluiceError(
         'journal-damaged',
         `\`${path}\` cannot be read: ${error.message}`,
-        'restore it from a backup',
+        'Restore it from a backup.',
         error,
       );
     case 18: // TOOBIG
-      return new SluiceError('value-too-large', 'a value is larger than the journal can store', undefined, error);
+      return new SluiceError(
+        'value-too-large',
+        'a value is larger than the journal can store',
+        'Pass a path or an address instead of the content.',
+        error,
+      );
     case 10: // IOERR
     case 14: // CANTOPEN
       return ofDisk(error, path);
@@ -79,6 +84,8 @@ function ofFiles(code: string, error: Error, path: string): unknown {
 function ofDisk(error: Error, path: string): SluiceError {
   const dir = dirname(path);
   try {
+    if (statSync(path).isDirectory())
+      return new SluiceError('journal-unavailable', `\`${path}\` is a folder`, 'Name the database file.', error);
     accessSync(dir, constants.W_OK);
     accessSync(path, constants.W_OK);
     const { bavail, bsize } = statfsSync(dir);
@@ -97,7 +104,7 @@ function full(path: string, error: Error): SluiceError {
   return new SluiceError(
     'disk-full',
     `the disk of \`${path}\` is full; nothing was written`,
-    'free some space and try again',
+    'Free some space and try again.',
     error,
   );
 }
@@ -106,7 +113,7 @@ function readOnly(path: string, error: Error): SluiceError {
   return new SluiceError(
     'journal-read-only',
     `\`${path}\` or its folder is read-only`,
-    'give this user write access to both',
+    'Give this user write access to both.',
     error,
   );
 }

@@ -70,7 +70,7 @@ function claim(
     connection.leases.clear();
   };
   plan.fence.forEach(fence);
-  // An owner that is no worker comes from a change from outside.
+  // An owner that is not a worker was written from outside.
   const unknown = (statements.unknownOwners.all() as unknown as [number][]).map(([id]) => id);
   const gone = JSON.stringify([...plan.gone, ...unknown]);
   const rows =

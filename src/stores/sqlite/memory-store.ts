@@ -25,7 +25,7 @@ import type {
   MemoryStore,
   OnViolation,
 } from '../../runtime/memory.ts';
-import { atOnce, openErasable } from './database.ts';
+import { IN_MEMORY, atOnce, fileBeside, openErasable } from './database.ts';
 import { faultOf } from './faults.ts';
 
 const SCHEMA = `
@@ -52,7 +52,7 @@ INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 
 /** The file of the memory that belongs to a journal. */
 export function memoryFileOf(journal: string): string {
-  return `${journal}.memory`;
+  return fileBeside(journal, 'memory');
 }
 
 export interface MemoryStoreOptions {
@@ -79,6 +79,15 @@ export function memoryBeside(
     eraseExpired: async (now) => (await existing()?.eraseExpired(now)) ?? 0,
     close: async () => store?.close(),
   };
+}
+
+/**
+ * Keeps entries until the process ends.
+ * @example
+ * const own = createEngine({ toolOptions: { memory: createMemoryStore() } });
+ */
+export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return memoryBeside(IN_MEMORY, options);
 }
 
 /**

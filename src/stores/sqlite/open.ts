@@ -20,11 +20,11 @@ import { Seals } from './seals.ts';
 import { createTables, isNew } from './schema.ts';
 
 export interface SqliteOptions {
-  /** How long to wait while another process writes. Default 5 s. */
+  /** The time to wait while another process writes. Default 5 s. */
   readonly busyMs?: number;
   /** Opens without writing anything. The file and its folder may be read-only. */
   readonly readOnly?: boolean;
-  /** Something that an operator should know, such as a file that other users can read. */
+  /** A message for the operator, for example about a file that other users can read. */
   readonly onNotice?: ((message: string) => void) | undefined;
 }
 
@@ -68,7 +68,7 @@ function readId(connection: Connection, path: string): string {
     | undefined;
   if (row !== undefined) return row[0];
   connection.close();
-  throw new SluiceError('journal-damaged', `\`${path}\` has no id: its row was deleted`, 'restore it from a backup');
+  throw new SluiceError('journal-damaged', `\`${path}\` has no id: its row was deleted`, 'Restore it from a backup.');
 }
 
 export function connect(path: string, busyMs: number): DatabaseSync {
@@ -105,7 +105,7 @@ function prepare(db: DatabaseSync, path: string, busyMs: number): void {
     throw new SluiceError(
       'journal-unavailable',
       `\`${path}\` is on a disk that does not support a write-ahead log`,
-      'use a local disk',
+      'Use a local disk.',
     );
   // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
   db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');

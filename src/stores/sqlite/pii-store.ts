@@ -1,6 +1,6 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
 import type { DatabaseSync } from 'node:sqlite';
-import { atOnce, openErasable } from './database.ts';
+import { atOnce, fileBeside, openErasable } from './database.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
 
@@ -28,7 +28,7 @@ const NUMBER_MAX = 1_000_000_000;
 
 /** The file of the sealed values that belong to a journal. */
 export function piiFileOf(journal: string): string {
-  return `${journal}.pii`;
+  return fileBeside(journal, 'pii');
 }
 
 export function openPiiStore(path: string): PiiStore & { owners(): readonly RunId[] } {
@@ -76,7 +76,9 @@ export function openPiiStore(path: string): PiiStore & { owners(): readonly RunI
     release: (run, token, mark) => void release.run(run, token, mark),
     releaseOf: (run, token) => (byToken.get(run, token)?.['release'] ?? null) as string | null,
     erase: (run) => Number(remove.run(run).changes),
-    close: () => db.close(),
+    close: () => {
+      if (db.isOpen) db.close();
+    },
   };
 }
 

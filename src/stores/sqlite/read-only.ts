@@ -26,7 +26,7 @@ export function connectReadOnly(path: string, busyMs: number): DatabaseSync {
   try {
     const db = openShared(path, busyMs) ?? (hasLog(path) ? openCopy(path, busyMs) : openImmutable(path));
     if (isNew(db, path))
-      throw new SluiceError('journal-damaged', `\`${path}\` is empty`, 'name another file for the journal');
+      throw new SluiceError('journal-damaged', `\`${path}\` is empty`, 'Name another file for the journal.');
     return db;
   } catch (error) {
     throw faultOf(error, path);
@@ -88,7 +88,7 @@ function copyConsistently(path: string, copy: string): void {
       throw new SluiceError(
         'journal-busy',
         `\`${path}\` changes faster than it can be copied`,
-        'try again, or give this user write access to its folder',
+        'Try again, or give this user write access to its folder.',
       );
   }
 }

@@ -57,7 +57,8 @@ export function createMail(connection: Connection, seals: Seals): Pick<Roster, '
         const text = JSON.stringify(fact);
         const hashed = hashMail(store, run, text);
         const { changes } = insert.run(text, hashed, run);
-        if (changes === 0) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
+        if (changes === 0)
+          throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
         seals.changeMail(weightOf('mail', hashed));
       }),
     mail: async (worker) =>
@@ -82,12 +83,8 @@ export function createMail(connection: Connection, seals: Seals): Pick<Roster, '
 export function createRetain(
   connection: Connection,
   seals: Seals,
-): Pick<Roster, 'retain' | 'expired' | 'remove' | 'removed' | 'tombstones'> {
+): Pick<Roster, 'expired' | 'remove' | 'removed' | 'tombstones'> {
   const { prepare } = connection;
-  const beyond = prepare(
-    `SELECT run FROM runs WHERE notation = ?1 AND ${HAS_ENDED}
-     ORDER BY started_at, id LIMIT max(0, (SELECT count(*) FROM runs WHERE notation = ?1) - ?2)`,
-  );
   const readHead = prepare('SELECT tombstones FROM store');
   const all = prepare(`${SELECT_TOMBSTONE} ORDER BY number`);
   const one = prepare(`${SELECT_TOMBSTONE} WHERE run = ?`);
@@ -104,12 +101,6 @@ export function createRetain(
         const row = one.get(run) as unknown as TombstoneRow | undefined;
         return row === undefined ? null : toTombstone(row);
       }),
-    retain: async (notation, keep) => {
-      const find = (): RunId[] => (beyond.all(notation, keep) as unknown as [RunId][]).map(([run]) => run);
-      // Most of the time there is nothing to remove, and a read takes no lock.
-      if (connection.read(find).length === 0) return [];
-      return connection.write(() => remove(find()));
-    },
     expired: createExpired(connection),
     remove: async (runs, files) => connection.write(() => remove(runs, files)),
   };
@@ -170,17 +161,23 @@ function toTombstone([run, events, hash, at, tenant, file, link]: TombstoneRow):
 }
 
 function createExpired(connection: Connection): Roster['expired'] {
-  const beyond = connection.prepare(
-    `SELECT run FROM runs WHERE flow = ?1 AND tenant IS ?2 AND ${HAS_ENDED} ORDER BY started_at, id
-     LIMIT max(0, (SELECT count(*) FROM runs WHERE flow = ?1 AND tenant IS ?2) - ?3)`,
-  );
-  const old = connection.prepare(
-    `SELECT run FROM runs WHERE flow = ? AND tenant IS ? AND ${HAS_ENDED} AND updated_at < ? ORDER BY started_at, id`,
-  );
-  return async ({ flow, tenant }, { runs, endedBefore }) =>
+  const finding = (scope: string) => ({
+    beyond: connection.prepare(
+      `SELECT run FROM runs WHERE ${scope} AND ${HAS_ENDED} ORDER BY started_at, id
+       LIMIT max(0, (SELECT count(*) FROM runs WHERE ${scope}) - ?3)`,
+    ),
+    old: connection.prepare(
+      `SELECT run FROM runs WHERE ${scope} AND ${HAS_ENDED} AND updated_at < ?3 ORDER BY started_at, id`,
+    ),
+  });
+  const ofNotation = finding('notation = ?1 AND ?2 IS NULL');
+  const ofFlow = finding('flow = ?1 AND tenant IS ?2');
+  return async (of, { runs, endedBefore }) =>
     connection.read(() => {
-      const above = runs === undefined ? [] : beyond.all(flow, tenant, runs);
-      const late = endedBefore === undefined ? [] : old.all(flow, tenant, endedBefore);
+      const { beyond, old } = 'flow' in of ? ofFlow : ofNotation;
+      const scope = 'flow' in of ? [of.flow, of.tenant] : [of.notation, null];
+      const above = runs === undefined ? [] : beyond.all(...scope, runs);
+      const late = endedBefore === undefined ? [] : old.all(...scope, endedBefore);
       return [...new Set([...above, ...late].map((row) => (row as unknown as [RunId])[0]))];
     });
 }

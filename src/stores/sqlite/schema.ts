@@ -232,19 +232,19 @@ export function isNew(db: DatabaseSync, path: string): boolean {
     throw new SluiceError(
       'journal-damaged',
       `\`${path}\` is a database of another program`,
-      'name another file for the journal',
+      'Name another file for the journal.',
     );
   if (version > VERSION)
     throw new SluiceError(
       'journal-newer',
       `\`${path}\` has schema version ${version}; this release reads version ${VERSION}`,
-      'use the release that wrote it, or a later one',
+      'Use the release that wrote it, or a later one.',
     );
   if (version < VERSION)
     throw new SluiceError(
       'journal-older',
       `\`${path}\` has schema version ${version}, from before the first release; this release reads version ${VERSION}`,
-      'name another file for the journal',
+      'Name another file for the journal.',
     );
   return false;
 }

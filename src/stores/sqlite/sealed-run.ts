@@ -75,10 +75,55 @@ export function weightOfHash(text: string): Weight {
 const HASH = /^[\w-]{43}$/;
 
 /** Of a row in `ends`, which changes with every append. The head covers the run and all its events. */
-export function weightOfEnd(run: RunId, { events, head, signed }: RunEnd): Weight {
-  const weight = weightOfHash(head) + BigInt(events);
-  return signed === 0 ? weight : weight + weightOf('signed', `${run}\n${signed}`);
+function weightOfEnd(run: RunId, { events, head, signed }: RunEnd): Weight {
+  return weightOfHash(head) + BigInt(events) + weightOfSigned(run, signed);
 }
+
+function weightOfSigned(run: RunId, signed: number): Weight {
+  return signed === 0 ? 0n : weightOf('signed', `${run}\n${signed}`);
+}
+
+/**
+ * By how much the sum of the ends changes in one transaction. The hashes are added as words of 32 bits: a bigint for every append
+ * takes more time than its hash.
+ */
+export class EndsChange {
+  readonly #words = new Float64Array(8);
+  #others: Weight = 0n;
+  /** The hashes in the words. Up to 2^20 of them add up exactly. */
+  #count = 0;
+
+  /** `before` is null if the run had no row in `ends`, `after` if it has none now. */
+  add(run: RunId, before: RunEnd | null, after: RunEnd | null): void {
+    if (before !== null) this.#addEnd(before, -1);
+    if (after !== null) this.#addEnd(after, 1);
+    const [signed, signedNow] = [before?.signed ?? 0, after?.signed ?? 0];
+    if (signed !== signedNow) this.#others += weightOfSigned(run, signedNow) - weightOfSigned(run, signed);
+  }
+
+  /** The change so far. It starts over. */
+  take(): Weight {
+    const total = this.#words.reduce((sum, word) => (sum << 32n) + BigInt(word), 0n) + this.#others;
+    this.#words.fill(0);
+    this.#others = 0n;
+    this.#count = 0;
+    return total;
+  }
+
+  #addEnd({ head, events }: RunEnd, sign: 1 | -1): void {
+    if (this.#count === 2 ** 20) this.#others = this.take();
+    this.#count += 1;
+    const words = this.#words;
+    words[7] = (words[7] as number) + sign * events;
+    if (!HASH.test(head)) {
+      this.#others += BigInt(sign) * weightOf('text', head);
+      return;
+    }
+    BYTES.write(head, 'base64url');
+    for (let at = 0; at < 8; at++) words[at] = (words[at] as number) + sign * BYTES.readUInt32BE(4 * at);
+  }
+}
+const BYTES = Buffer.alloc(32);
 
 export function weightOfTombstone([id, link]: readonly [number, string]): Weight {
   return weightOf('tombstone', `${id}\n${link}`);

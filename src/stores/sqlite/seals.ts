@@ -10,12 +10,13 @@
 import type { RunId } from '../../ir/events.ts';
 import { hashShared, linkAct } from '../../runtime/journal/chain.ts';
 import { hashMail } from '../mail.ts';
-import type { Connection, Statements } from './connection.ts';
+import type { Connection, KnownRun, Statements } from './connection.ts';
 import { changedSchema, SELECT_PARTS } from './foreign-schema.ts';
 import {
   BUCKET,
   bucketOf,
   ENDS_SUM,
+  EndsChange,
   isListingIntact,
   isWorking,
   MAIL_BUCKET,
@@ -47,7 +48,8 @@ export class Seals {
   /** Differences of the sums in this transaction, by bucket. */
   readonly #changes = new Map<number, Weight>();
   #storeChange: Weight = 0n;
-  #endsChange: Weight = 0n;
+  readonly #ends = new EndsChange();
+  #hasEndsChange = false;
   /** Buckets whose sums hold, until another connection writes. */
   readonly #intact = new Set<number>();
   #version = -1;
@@ -67,10 +69,11 @@ export class Seals {
     this.#add(bucketOf(run), difference);
   }
 
-  /** `id` is the row id of the run. */
-  changeEnd(id: number, difference: Weight): void {
+  /** `before` is null if the run had no row in `ends`, `after` if it has none now. */
+  changeEnd({ id, sealed: { run } }: KnownRun, before: RunEnd | null, after: RunEnd | null): void {
     this.#covered.delete(id);
-    this.#endsChange += difference;
+    this.#ends.add(run, before, after);
+    this.#hasEndsChange = true;
   }
 
   changeMail(difference: Weight): void {
@@ -90,13 +93,13 @@ export class Seals {
 
   /** Messages that do not add up: the added one if there is exactly one, else all. */
   suspectMail(): ReadonlySet<number> {
-    const { ids, weights, excess } = this.#weighMail();
+    const { ids, weights, excess } = this.#mailWeights();
     if (excess === 0n) return NO_IDS;
     const added = ids[weights.lastIndexOf(excess)];
     return new Set(added === undefined ? ids : [added]);
   }
 
-  #weighMail(): { readonly ids: readonly number[]; readonly weights: readonly Weight[]; readonly excess: Weight } {
+  #mailWeights(): { readonly ids: readonly number[]; readonly weights: readonly Weight[]; readonly excess: Weight } {
     const rows = this.#statements.mail.all() as unknown as [number, string][];
     const weights = rows.map(([, hashed]) => weightOf('mail', hashed));
     return { ids: rows.map(([id]) => id), weights, excess: modulo(sumOf(weights) - this.#sumIn(MAIL_BUCKET)) };
@@ -192,7 +195,7 @@ export class Seals {
   #isMailIntact(): boolean {
     const rows = this.#statements.letters.all() as unknown as [RunId | null, string, string][];
     const areOwn = rows.every(([run, fact, hashed]) => run !== null && hashMail(this.store, run, fact) === hashed);
-    return areOwn && this.#weighMail().excess === 0n;
+    return areOwn && this.#mailWeights().excess === 0n;
   }
 
   #brokenRow(run: RunId): string | null {
@@ -238,7 +241,7 @@ export class Seals {
   }
 
   #writeSums(): void {
-    if (this.#endsChange !== 0n) this.#writeEndsSum();
+    if (this.#hasEndsChange) this.#writeEndsSum();
     if (this.#changes.size === 0 && this.#storeChange === 0n) return;
     const connection = this.#connection;
     let total = this.#storeChange;
@@ -266,8 +269,8 @@ export class Seals {
   #writeEndsSum(): void {
     const connection = this.#connection;
     connection.endsSum ??= numberIn((this.#statements.endsSum.get() as unknown as [string] | undefined)?.[0]);
-    connection.endsSum = modulo(connection.endsSum + this.#endsChange);
-    this.#endsChange = 0n;
+    connection.endsSum = modulo(connection.endsSum + this.#ends.take());
+    this.#hasEndsChange = false;
     // A row that was deleted is not written again.
     this.#writes.setEndsSum.get(textOf(connection.endsSum));
   }
@@ -284,7 +287,8 @@ export class Seals {
   #forget(): void {
     this.#changes.clear();
     this.#storeChange = 0n;
-    this.#endsChange = 0n;
+    this.#ends.take();
+    this.#hasEndsChange = false;
     this.#intact.clear();
     this.#covered.clear();
   }

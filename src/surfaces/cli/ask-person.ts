@@ -1,5 +1,5 @@
-/** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. Nothing is preselected. */
-import { parseJson } from '../../expr/parse-json.ts';
+/** Asks the person at the terminal. Call it only on a terminal: the prompts wait for input. No choice is preselected. */
+import { checkedJson } from '../../expr/parse-json.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -118,7 +118,7 @@ export function prompt(
     });
   lines.on('SIGINT', () => lines.close());
   lines.once('close', () => {
-    // The line of the prompt has no end without an answer.
+    // The prompt ends its line only after an answer.
     if (!isAnswered) process.stderr.write('\n');
     resolve(null);
   });
@@ -138,7 +138,7 @@ export function currentUser(): string {
 
 function parsed(text: string): Json | undefined {
   try {
-    return parseJson(text);
+    return checkedJson(text);
   } catch {
     return undefined;
   }

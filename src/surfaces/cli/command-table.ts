@@ -25,7 +25,7 @@ const ANY_RUN = { '[run]': 'the id of a run' } as const;
 const FLOW = { '<file>': 'a flow document' } as const;
 const ENTRY = { '<entry>': 'an entry' } as const;
 const AFTER = { '--after <seq>': 'only later events' } as const;
-const UNVERIFIED = { '--unverified': 'print a run that was changed as it is stored, with a warning' } as const;
+const UNVERIFIED = { '--unverified': 'print the stored run even if its hashes do not match, with a warning' } as const;
 const BASELINE = {
   '--baseline <file>': 'compare with an earlier .json report; exit 1 if a metric got worse',
 } as const;
@@ -61,7 +61,7 @@ export const COMMANDS = {
   init: {
     about: 'make a new project that runs offline',
     '[dir]': { about: 'the folder', default: '.' },
-    '--template <name>': 'support, research, team or typescript, with a test',
+    '--template <name>': 'start from support, research, team or typescript; adds a test',
     '--force': 'overwrite existing files',
   },
   check: {
@@ -124,7 +124,7 @@ export const COMMANDS = {
     ...CONTINUE,
     '--at <seq>': { about: 'the last event that both runs share', required: true },
     '--set <slot=json...>': 'a new value of a slot: input="hello", triage.output={…}',
-    '--answer <ask=choice...>': 'answer a question that is open at that event: gate=approve',
+    '--answer <question=choice...>': 'answer a question that is open at that event: gate=approve',
     '--agent-model <agent=model...>': 'another model of an agent',
     '--instructions <agent=text...>': 'other instructions of an agent; @file reads them',
     ...NEW_RUN,

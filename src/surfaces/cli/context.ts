@@ -74,6 +74,6 @@ export function worst(statuses: readonly ExitStatus[]): ExitStatus {
   return statuses.find((status) => status !== OK) ?? OK;
 }
 
-export function usage(message: string, help?: string): SluiceError {
+export function usage(message: string, help: string): SluiceError {
   return new SluiceError('usage', message, help);
 }

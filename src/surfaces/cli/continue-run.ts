@@ -36,13 +36,13 @@ export async function withRunSession<Result>(
   return withSession(cli, world, undefined, (session) => use(session, run));
 }
 
-/** The options with the script of the run, unless the user chose. Prints which one that is. */
+/** The options with the script of the run, unless the user named one. Prints its name. */
 export async function withRecorded(cli: Cli, store: Store, run: RunId, options: WorldOptions): Promise<WorldOptions> {
   if (options.script !== undefined) return options;
   const script = recordedScript(run, (await readRun(store.journal, run)).state);
   if (script === undefined) return options;
   cli.hint(
-    `run ${run} started with the script ${oneLine(script)} and continues with it (--no-script: real models and tools)`,
+    `run ${run} started with the script ${oneLine(script)}, and this command uses it too (--no-script: real models and tools)`,
   );
   return { ...options, script };
 }

@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { tighteningKeys } from '../../compile/certificate/tighten.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Diagnostic } from '../../compile/diagnose/diagnostics.ts';
-import { renderDiagnostic } from '../../compile/diagnose/render.ts';
+import { createSource, lineOf } from '../../compile/source/range.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { CompiledFile } from './document.ts';
 import { readText } from './files.ts';
 import { FAILED, USAGE, type ExitStatus } from './context.ts';
-import type { Screen } from './screen.ts';
-import { plural } from './text.ts';
+import type { Colors, Screen } from './screen.ts';
+import { plural, widthOf } from './text.ts';
 
 /** The JSON of `check --json`, and of `run --json` if the document does not compile. */
 export function checkReport(
@@ -82,12 +82,11 @@ export function renderAll(
   { colors }: Screen,
   file?: string,
 ): string {
-  const color = colors.isColorSupported;
   const textOf = (other: string): string | undefined => {
     if (file === undefined || other === file) return text;
     return existsSync(other) ? readText(other) : undefined;
   };
-  return diagnostics.map((each) => renderDiagnostic(each, textOf(each.file), { color })).join('\n\n');
+  return diagnostics.map((each) => renderDiagnostic(each, textOf(each.file), colors)).join('\n\n');
 }
 
 export function countLine(file: string, diagnostics: readonly Diagnostic[]): string {
@@ -98,4 +97,63 @@ export function countLine(file: string, diagnostics: readonly Diagnostic[]): str
     ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
   ];
   return `${file}: ${parts.length === 0 ? 'no errors' : parts.join(', ')}`;
+}
+
+const WIDTH_MAX = 120;
+
+/** The message, the place, the line with a mark under it, the help, and the page of the code. */
+export function renderDiagnostic(diagnostic: Diagnostic, sourceText: string | undefined, colors: Colors): string {
+  const strong = (text: string): string =>
+    colors.bold(diagnostic.severity === 'error' ? colors.red(text) : colors.yellow(text));
+  const side = (text: string): string => colors.bold(colors.blue(text));
+  const gutter = String(diagnostic.line).length;
+  const indent = ' '.repeat(gutter);
+  const lines = [
+    `${strong(`${diagnostic.severity}[${diagnostic.code}]`)}${colors.bold(`: ${printable(diagnostic.message)}`)}`,
+    `${indent}${side('-->')} ${diagnostic.file}:${diagnostic.line}:${diagnostic.column}`,
+  ];
+  const excerpt = sourceText === undefined ? null : excerptOf(diagnostic, sourceText);
+  if (excerpt !== null) {
+    lines.push(`${indent} ${side('|')}`);
+    lines.push(`${side(`${diagnostic.line} |`)} ${excerpt.line}`);
+    lines.push(`${indent} ${side('|')} ${excerpt.pad}${strong(excerpt.mark)}`);
+  }
+  for (const related of diagnostic.related ?? []) {
+    lines.push(
+      `${indent} ${side('=')} note: ${printable(related.message)}: ${related.file}:${related.line}:${related.column}`,
+    );
+  }
+  if (diagnostic.help !== undefined)
+    lines.push(`${indent} ${side('=')} ${colors.bold(colors.green('help'))}: ${printable(diagnostic.help)}`);
+  lines.push(`${indent} ${side('=')} see docs/errors/${diagnostic.code}.md`);
+  return lines.join('\n');
+}
+
+interface Excerpt {
+  readonly line: string;
+  readonly pad: string;
+  readonly mark: string;
+}
+
+function excerptOf(diagnostic: Diagnostic, sourceText: string): Excerpt | null {
+  const source = createSource(sourceText.startsWith('\uFEFF') ? sourceText.slice(1) : sourceText, diagnostic.file);
+  const whole = lineOf(source, diagnostic.line);
+  if (whole.trim() === '') return null;
+  const start = diagnostic.column - 1;
+  const end = diagnostic.endLine === diagnostic.line ? (diagnostic.endColumn ?? start + 1) - 1 : whole.trimEnd().length;
+  // A long line is cut around the place, so that the mark stays on the screen.
+  const cut = start > WIDTH_MAX - 20 ? start - 40 : 0;
+  const shown = whole.slice(cut, cut + WIDTH_MAX);
+  const pad = shown.slice(0, start - cut);
+  const marked = shown.slice(start - cut, Math.max(end, start + 1) - cut);
+  return {
+    line: printable(shown),
+    pad: ' '.repeat(widthOf(printable(pad))),
+    mark: '^'.repeat(Math.max(1, widthOf(printable(marked)))),
+  };
+}
+
+/** Control characters would move the cursor or worse; a tab becomes one space so that the mark lines up. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, ' ');
 }

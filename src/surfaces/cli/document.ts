@@ -23,7 +23,7 @@ import { parseSource } from '../../compile/source/source.ts';
 import type { CompileResult } from '../../compile/compile.ts';
 import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import type { FlowTools } from '../../effects/functions/performer.ts';
+import type { FlowTools } from '../../effects/functions.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
 import { isDefinition, type AnyDefinition } from '../library/define/definition.ts';
@@ -123,7 +123,10 @@ export function modelDiagnostics({ file, text = '', result }: CompiledFile): rea
   const { flow } = result;
   if (flow === undefined) return [];
   const report = createReport(createSource(text, file));
-  for (const alias of Object.keys(flow.models).filter((each) => each !== DEFAULT_MODEL))
+  // A misspelt provider is already reported.
+  const isMisspelt = (alias: string): boolean =>
+    result.diagnostics.some(({ code, message }) => code === 'unknown-provider' && message.endsWith(`\`${alias}\``));
+  for (const alias of Object.keys(flow.models).filter((each) => each !== DEFAULT_MODEL && !isMisspelt(each)))
     try {
       requireModel(targetOf(flow, '', alias, {}), dirname(file));
     } catch (error) {
@@ -155,7 +158,12 @@ async function exported(file: string, pins?: Pins): Promise<object> {
   try {
     module = await loadCode(resolve(file), pins);
   } catch (error) {
-    throw new SluiceError('bad-module', `\`${file}\` cannot be imported: ${reasonOf(error)}`, undefined, error);
+    throw new SluiceError(
+      'bad-module',
+      `\`${file}\` cannot be imported: ${reasonOf(error)}`,
+      'Mend the module; `--debug` shows the stack.',
+      error,
+    );
   }
   return documentIn(file, module);
 }

@@ -18,6 +18,11 @@ export function readText(file: string): string {
       );
     if (code === 'EISDIR')
       throw new SluiceError('file-unreadable', `\`${file}\` is a directory`, 'Name the file inside it.');
-    throw new SluiceError('file-unreadable', `\`${file}\` cannot be read: ${message}`, undefined, error);
+    throw new SluiceError(
+      'file-unreadable',
+      `\`${file}\` cannot be read: ${message}`,
+      'Check who owns it and what its permissions are.',
+      error,
+    );
   }
 }

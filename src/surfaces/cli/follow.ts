@@ -12,7 +12,7 @@ import { headOf } from './store.ts';
 import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from './report-text.ts';
 import type { Screen } from './screen.ts';
 import type { Session } from './session.ts';
-import { nowUnderWay } from './sudden-end.ts';
+import { setFollowedRun } from './sudden-end.ts';
 import { harmless } from './code-points.ts';
 import { framed, shown } from './text.ts';
 import type { Json } from '../../expr/json.ts';
@@ -21,7 +21,7 @@ import { lineOf } from './view/notices.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import { createLiveView } from './view/live.ts';
 
-/** How often to try to take over a run whose owner died: the old lease must expire first. */
+/** The interval of attempts to take over a run whose owner died: the old lease must expire first. */
 const NUDGE_MS = 500;
 const SILENT: View = { take: () => undefined, hear: () => undefined, pause: () => undefined, end: () => undefined };
 
@@ -38,7 +38,7 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   const { flow } = await headOf(session.store, run);
   const view = createView(cli, run, flow, known);
   const watched = watch(session, run, view, cli.screen.live && !cli.json && !cli.quiet);
-  const reported = nowUnderWay(run, session.world.flags);
+  const reported = setFollowedRun(run, session.world.flags);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
     return await settle(cli, session, run, { view, watched, people: flow.people });

@@ -1,6 +1,6 @@
 /** Parses option values. Errors name the option and the value it takes. */
 import { isIP } from 'node:net';
-import { parseJson } from '../../expr/parse-json.ts';
+import { checkedJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { didYouMean } from '../../compile/diagnose/nearest.ts';
 import { createFolder } from '../../effects/create-folder.ts';
@@ -12,7 +12,7 @@ import { dirname, resolve } from 'node:path';
 export function readJson(option: string, given: string | undefined): Json | undefined {
   if (given === undefined) return undefined;
   try {
-    return parseJson(given);
+    return checkedJson(given);
   } catch (error) {
     throw usage(
       `\`${option}\` takes JSON: ${error instanceof Error ? error.message : 'not valid JSON'}`,
@@ -21,13 +21,15 @@ export function readJson(option: string, given: string | undefined): Json | unde
   }
 }
 
+const NUMBER_HELP = 'Write digits, such as 5.';
+
 export function readNumber(option: string, given: string | undefined, least = 0, most = Infinity): number | undefined {
   if (given === undefined) return undefined;
   const value = Number(given);
   // `Number` also reads hexadecimal, and an empty text as 0.
   if (!DECIMAL.test(given) || !Number.isFinite(value) || value < least)
-    throw usage(`\`${option}\` takes a number of at least ${least}, not \`${given}\``);
-  if (value > most) throw usage(`\`${option}\` takes a number of at most ${most}, not \`${given}\``);
+    throw usage(`\`${option}\` takes a number of at least ${least}, not \`${given}\``, NUMBER_HELP);
+  if (value > most) throw usage(`\`${option}\` takes a number of at most ${most}, not \`${given}\``, NUMBER_HELP);
   return value;
 }
 
@@ -36,7 +38,7 @@ const DECIMAL = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 export function readWhole(option: string, given: string | undefined, least = 0, most = Infinity): number | undefined {
   const value = readNumber(option, given, least, most);
   if (value !== undefined && !Number.isSafeInteger(value))
-    throw usage(`\`${option}\` takes a whole number, not \`${given}\``);
+    throw usage(`\`${option}\` takes a whole number, not \`${given}\``, NUMBER_HELP);
   return value;
 }
 
@@ -49,7 +51,7 @@ export function readInstant(option: string, given: string | undefined): number |
       `\`${option}\` takes a date and time with a zone, not \`${given}\``,
       `Write it as ISO 8601: ${option} 2026-12-01T09:00:00Z`,
     );
-  if (at <= Date.now()) throw usage(`\`${option}\` has passed: \`${given}\``);
+  if (at <= Date.now()) throw usage(`\`${option}\` has passed: \`${given}\``, 'Name a time in the future.');
   return at;
 }
 
@@ -88,10 +90,13 @@ function shellLimit(text: string): [string, number] {
   }
   const [, digits, unit = ''] = /^(\d+)([KMG]?)$/i.exec(value) ?? [];
   const amount = value === 'none' ? Infinity : Number(digits) * (SIZE_UNITS[unit.toUpperCase()] ?? NaN);
-  if (!(amount > 0) || (unit !== '' && !limit.isSize))
+  if (!(amount > 0) || (unit !== '' && !limit.isSize)) {
+    const form = limit.isSize ? 'a size' : 'a whole number';
     throw usage(
-      `\`--shell-limit ${name}\` takes ${limit.isSize ? 'a size such as `512M`' : 'a whole number'} or \`none\`, not \`${value}\``,
+      `\`--shell-limit ${name}\` takes ${form} or \`none\`, not ${value === '' ? 'an empty value' : `\`${value}\``}`,
+      `Write it as ${name}=${limit.isSize ? '512M' : '60'}.`,
     );
+  }
   return [limit.key, amount];
 }
 
@@ -104,9 +109,9 @@ const SHELL_LIMITS: { readonly [name: string]: { readonly key: keyof ResourceLim
 };
 const SIZE_UNITS: { readonly [unit: string]: number } = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
 
-/** Refuses names with a special meaning in SQLite: other commands could not find the runs. */
+/** Refuses addresses, and names with a special meaning in SQLite: other commands could not find the runs. */
 export function readDatabase(given: string): string {
-  if (given === '' || given === ':memory:' || /^file:/i.test(given))
+  if (given === '' || given === ':memory:' || /^(?:file:|[a-z][a-z\d+.-]*:\/\/)/i.test(given))
     throw usage(
       `\`--db\` takes the path of a file, not ${given === '' ? 'an empty name' : `\`${given}\``}`,
       'Runs are kept on disk, so that another command can take them up: --db runs.db',

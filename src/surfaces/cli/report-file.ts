@@ -5,7 +5,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import type { ReportOptions } from './command-table.ts';
 import { usage, type Cli } from './context.ts';
 
-/** How to render a report, by the ending of the file name. */
+/** The renderers of reports, by the ending of the file name. */
 type Renderers = { readonly [ending: string]: () => string };
 
 /** Files with their endings. */
@@ -21,8 +21,7 @@ export function reportFiles(
     throw usage(`\`--report\` cannot write \`${wrong}\``, `End the name with one of ${endings.join(', ')}.`);
   const named = [['.xml', junit], ['.html', html], ...report.map((file) => [extname(file), file] as const)] as const;
   const files = named.flatMap(([ending, file]) => (file === undefined ? [] : [[file, ending] as const]));
-  for (const [file] of files)
-    if (!existsSync(dirname(file))) throw unwritable(file, `there is no folder \`${dirname(file)}\``);
+  for (const [file] of files) if (!existsSync(dirname(file))) throw unwritable(file, 'ENOENT');
   return files;
 }
 
@@ -38,11 +37,18 @@ export function writeText(file: string, text: string, mode?: number): void {
     writeFileSync(file, text, mode === undefined ? {} : { mode });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw code === 'ENOSPC' ? error : unwritable(file, message, error);
+    throw code === 'ENOSPC' ? error : unwritable(file, code, message, error);
   }
 }
 
-function unwritable(file: string, why: string, cause?: unknown): SluiceError {
+function unwritable(file: string, code: string | undefined, message = '', cause?: unknown): SluiceError {
+  const why = whyUnwritable(file, code, message);
   const help = 'Name a file in a folder that exists.';
   return new SluiceError('file-unreadable', `\`${file}\` cannot be written: ${why}`, help, cause);
+}
+
+/** The reason in plain words, from the code and the message of the system. */
+export function whyUnwritable(file: string, code: string | undefined, message: string): string {
+  if (code === 'ENOENT') return `there is no folder \`${dirname(file)}\``;
+  return code === 'EISDIR' ? 'it is a folder' : message;
 }

@@ -88,6 +88,7 @@ export function reportPage(report: Report, width: number): string {
     ['run', report.run],
     ['flow', `${oneLine(report.flow)}  ${report.hash}`],
     ...(report.parent === undefined ? [] : [['fork of', `${report.parent.run} at event ${report.parent.seq}`]]),
+    ...(report.movedTo === undefined ? [] : [['moved to', report.movedTo]]),
     ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
     ['path', report.path.length === 0 ? '-' : report.path.map((name) => oneLine(name)).join(' > ')],
     ['usage', usageText(report.usage)],

@@ -89,7 +89,7 @@ export async function findWholeRun(cli: Cli, store: Store, given: string): Promi
   );
 }
 
-/** With `--unverified`, a run that was changed is printed as it is stored, with a warning, which also `--json` does not hide. */
+/** With `--unverified`, a changed run is printed as it is stored, with a warning, also with `--json`. */
 export function readOptions({ screen }: Cli, { unverified = false }: { readonly unverified?: boolean }): ReadOptions {
   if (!unverified) return {};
   const warned = new Set<string>();
@@ -102,17 +102,27 @@ export function readOptions({ screen }: Cli, { unverified = false }: { readonly 
 }
 
 /** Refuses to continue without a database. */
-export function demandDatabase(cli: Cli, code: 'run-not-found' | 'approval-not-found', message: string): void {
+export function demandDatabase(
+  cli: Cli,
+  code: 'run-not-found' | 'approval-not-found' | 'memory-not-found',
+  message: string,
+): void {
   if (isAbsent(cli))
     throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
+}
+
+/** Refuses a command on what all tenants share. */
+export function demandOperator({ tenant }: Cli, message: string): void {
+  if (tenant !== undefined)
+    throw new SluiceError('wrong-tenant', message, 'Leave `--tenant` out: this is for an operator.');
 }
 
 /** Refuses a flow that no run of the database has. */
 export function demandFlow(flow: string | undefined, runs: readonly { readonly flow: string }[]): void {
   const flows = [...new Set(runs.map((each) => each.flow))];
   if (flow === undefined || flows.includes(flow)) return;
-  const help = didYouMean(flow, flows, `It has runs of: ${flows.join(', ')}.`);
-  throw usage(`the database has no run of the flow \`${flow}\``, flows.length === 0 ? undefined : help);
+  const known = flows.length === 0 ? 'It has no runs yet.' : `It has runs of: ${flows.join(', ')}.`;
+  throw usage(`the database has no run of the flow \`${flow}\``, didYouMean(flow, flows, known));
 }
 
 /** A missing database that the user named is a mistake in the command. */

@@ -42,7 +42,7 @@ export function watchForSuddenEnd(screen: Screen, options: OutputOptions): () =>
 }
 
 /** Returns a function to call when the outcome of the run was reported. */
-export function nowUnderWay(run: RunId, flags: string): () => void {
+export function setFollowedRun(run: RunId, flags: string): () => void {
   followed = { run, flags };
   return () => void (followed = 'reported');
 }

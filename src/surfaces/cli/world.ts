@@ -3,7 +3,7 @@ import { present } from '../../expr/present.ts';
 import { isIP } from 'node:net';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { HttpOptions } from '../../effects/tools/tool.ts';
-import type { ToolFunction } from '../../effects/functions/performer.ts';
+import type { ToolFunction } from '../../effects/functions.ts';
 import { isScripted } from '../../effects/scripted/performer.ts';
 import { callsOf, type NeededCall, type World as BaseWorld, type WorldToolOptions } from '../../effects/world.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
@@ -71,7 +71,7 @@ export function defaultModel({ script = false, model }: WorldOptions): string | 
   return model ?? (script === false ? process.env['SLUICE_MODEL'] || undefined : undefined);
 }
 
-/** Says which parts of the run are real and which are scripted. */
+/** One line with the real and the scripted parts of the run. */
 function partsLine(script: Script, flow: CompiledFlow, model: string): string {
   const calls = [...callsOf(flow)];
   const names = (kind: NeededCall['kind'], scripted: boolean): string => {

@@ -1,6 +1,6 @@
 /** `createEngine`: an engine with a journal and a world. Every option has a default. */
 import { UNNAMED_SCRIPTS } from '../../catalog/unnamed-scripts.ts';
-import type { FlowTools, ToolFunction } from '../../effects/functions/performer.ts';
+import type { FlowTools, ToolFunction } from '../../effects/functions.ts';
 import type { RunInput } from '../../effects/attachments/input.ts';
 import type { Script } from '../../effects/scripted/script.ts';
 import type { World, WorldOptions } from '../../effects/world.ts';
@@ -14,11 +14,13 @@ import { createSigner } from '../../runtime/journal/checkpoint.ts';
 import { SluiceError } from '../../runtime/errors.ts';
 import { streamRun } from '../../runtime/journal/read.ts';
 import type { Call, Store } from '../../runtime/ports.ts';
-import { openStore } from '../../stores/open-store.ts';
+import { fileOf, openStore } from '../../stores/open-store.ts';
 import { forTenant } from '../../stores/tenant.ts';
+import type { CompileResult } from '../../compile/compile.ts';
 import { compile } from './compile.ts';
 import { checkedInput, isDefinition } from './define/definition.ts';
 import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
+import { suggestionOf } from '../../compile/diagnose/nearest.ts';
 import { CompileError } from './errors.ts';
 import { createRun, type Run } from './run.ts';
 import { fork, type ForkEdits } from '../fork.ts';
@@ -26,6 +28,7 @@ import { migrate, type Migration } from '../migrate/migrate.ts';
 import { retentionOptions } from '../retention.ts';
 import { signingFor } from '../signing.ts';
 import { scriptPin } from './recorded-script.ts';
+import { readScriptObject } from '../script.ts';
 import { worldBeside } from '../world-beside.ts';
 import { worstCases } from '../worst-case.ts';
 
@@ -85,10 +88,10 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
     input: InputFor<Defined>,
     options?: RunOptions,
   ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
-  /** Starts a run of a compiled document. */
-  run(flow: CompiledFlow, input?: RunInput, options?: RunOptions): Promise<Run>;
+  /** Starts a run of a compiled document: what `compile` returns, or its `flow`. */
+  run(flow: Compiled, input?: RunInput, options?: RunOptions): Promise<Run>;
   /** Starts a run and resolves with its id when the start is stored. */
-  start(flow: CompiledFlow | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
+  start(flow: Compiled | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
   /** The handle of a run that exists. The definition gives it types, and the functions of its tools. */
   handle<Defined extends AnyDefinition>(
     run: RunId,
@@ -108,8 +111,10 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
    * @example
    * const moved = await engine.migrate(run.id, refunds, { by: 'olga' });
    */
-  migrate(run: RunId, flow: CompiledFlow | AnyDefinition, options?: Migration): Promise<Run>;
+  migrate(run: RunId, flow: Compiled | AnyDefinition, options?: Migration): Promise<Run>;
 }
+
+type Compiled = CompiledFlow | CompileResult;
 
 /**
  * Creates an engine. Call `close` when it is no longer needed, or declare it with `await using`.
@@ -120,9 +125,9 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
-  const rest = script === undefined || script === false ? others : { ...others, script };
+  const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
-  const file = typeof journal === 'string' && journal !== ':memory:' ? journal : undefined;
+  const file = typeof journal === 'string' ? fileOf(journal) : undefined;
   const { world, attachments, close: closeWorld } = worldBeside(file, { ...rest, flowTools: functions });
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
@@ -148,11 +153,7 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   return {
     ...runtime,
     start,
-    run: async (
-      given: CompiledFlow | AnyDefinition,
-      input?: unknown,
-      { id, ...more }: RunOptions = {},
-    ): Promise<Run> => {
+    run: async (given: Compiled | AnyDefinition, input?: unknown, { id, ...more }: RunOptions = {}): Promise<Run> => {
       const named = id === undefined ? {} : { run: id };
       return createRun(source, await start(given, { ...more, ...named, input: input as RunInput }));
     },
@@ -166,13 +167,20 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
     },
     fork: async (id, edits) => createRun(source, await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
-      const flow = isDefinition(given) ? definitions.compile(given) : given;
+      const flow = definitions.flowOf(given);
       const pins = pinsOf(world, flow, given, id);
       return createRun(source, await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A program in JavaScript can pass any value. */
+function checkedScript(given: Script): Script {
+  const { script, diagnostics } = readScriptObject(given);
+  if (script === null) throw new CompileError('script', diagnostics);
+  return script;
 }
 
 /** Otherwise a program that opens the database of a rehearsal would call its real tools. */
@@ -196,8 +204,8 @@ interface StartContext {
 
 function createStart({ runtime, world, definitions, tenant, recorded }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
-    const flow = isDefinition(given) ? definitions.compile(given) : given;
-    if (flow === undefined) return runtime.start(flow, startOptions as StartOptions);
+    const flow = definitions.flowOf(given);
+    refuseUnknown(startOptions);
     const { run: id = newRunId() } = startOptions;
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
@@ -210,6 +218,22 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
   };
 }
 
+const START_OPTIONS: readonly string[] = [
+  'run',
+  'input',
+  'seed',
+  'origin',
+  'deadline',
+] satisfies (keyof StartOptions)[];
+
+/** An unknown option would have no effect, and the caller would not notice. */
+function refuseUnknown(options: EngineStartOptions): void {
+  const unknown = Object.keys(options).find((key) => !START_OPTIONS.includes(key));
+  if (unknown === undefined) return;
+  const help = unknown === 'script' ? 'Pass it to `createEngine({ script })`.' : suggestionOf(unknown, START_OPTIONS);
+  throw new SluiceError('bad-start', `\`${unknown}\` is not an option of a start`, help);
+}
+
 /** Compiles each definition once, and makes its functions known. */
 class Definitions {
   readonly #compiled = new WeakMap<AnyDefinition, CompiledFlow>();
@@ -219,6 +243,16 @@ class Definitions {
   constructor(options: CreateEngineOptions, functions: Functions) {
     this.#options = options;
     this.#functions = functions;
+  }
+
+  /** Callers in JavaScript may pass anything. */
+  flowOf(given: Compiled | AnyDefinition | undefined): CompiledFlow {
+    if (typeof given !== 'object' || given === null) throw noFlow();
+    if (isDefinition(given)) return this.compile(given);
+    if ('nodes' in given) return given;
+    if (!('diagnostics' in given)) throw noFlow();
+    if (given.flow === undefined) throw new CompileError(given.diagnostics[0]?.file ?? 'document', given.diagnostics);
+    return given.flow;
   }
 
   compile(definition: AnyDefinition): CompiledFlow {
@@ -291,9 +325,13 @@ class Functions implements FlowTools {
   }
 }
 
-function pinsOf(world: World, flow: CompiledFlow, given: CompiledFlow | AnyDefinition, run?: RunId): Pins {
+function pinsOf(world: World, flow: CompiledFlow, given: Compiled | AnyDefinition, run?: RunId): Pins {
   const functions = isDefinition(given) ? Object.keys(given.tools) : [];
   return { ...world.pins(flow, run), ...(functions.length === 0 ? {} : { functions }) };
+}
+
+function noFlow(): SluiceError {
+  return new SluiceError('bad-start', 'there is no flow to start', 'Pass what `compile` returns, or a definition.');
 }
 
 function withPins(origin: Origin = {}, pins: Pins): Origin {

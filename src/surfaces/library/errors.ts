@@ -19,7 +19,7 @@ export class CompileError extends SluiceError {
   constructor(id: string, diagnostics: readonly Diagnostic[]) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     const lines = errors.map(
-      ({ code, message, help }) => `  ${code}: ${message}${help === undefined ? '' : ` ${help}`}`,
+      ({ code, message, help }) => `  ${code}: ${message}${help === undefined ? '' : `. ${help}`}`,
     );
     const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
     super('compile-failed', [`\`${id}\` has ${count}:`, ...lines].join('\n'));

@@ -7,7 +7,7 @@ import { SluiceError } from '../../runtime/errors.ts';
 import { createPublicEvents } from '../../runtime/report/public-events.ts';
 import type { RunEvent } from '../../runtime/report/run-events.ts';
 import type { RunId } from '../../ir/events.ts';
-import { nearest } from '../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../compile/diagnose/nearest.ts';
 import type { Questions } from './define/definition.ts';
 import { RunFailedError } from './errors.ts';
 
@@ -218,12 +218,7 @@ function isQuestion(event: ChainedEvent): boolean {
 
 function noQuestion(run: RunId, name: string, open: readonly Waiting[]): SluiceError {
   const names = open.map(({ node }) => node);
-  const near = nearest(name, names);
-  const help =
-    names.length === 0
-      ? 'The run asks nothing.'
-      : near === undefined
-        ? `It asks ${names.join(', ')}.`
-        : `Did you mean \`${near}\`?`;
+  const asks = names.length === 0 ? 'The run asks nothing.' : `It asks ${names.join(', ')}.`;
+  const help = didYouMean(name, names, asks);
   return new SluiceError('approval-not-found', `run \`${run}\` has no open question \`${name}\``, help);
 }

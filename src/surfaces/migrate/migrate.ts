@@ -4,7 +4,7 @@ import type { Pins, RunId, RunState } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { Engine } from '../../runtime/engine/types.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { movedTo } from '../../runtime/journal/moved.ts';
+import { movedTo } from '../../runtime/journal/fork-events.ts';
 import { readRun } from '../../runtime/journal/read.ts';
 import type { AttachmentStore, Store } from '../../runtime/ports.ts';
 import { valueMisfits, type Misfit } from './values.ts';

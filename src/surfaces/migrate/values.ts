@@ -1,6 +1,6 @@
 /**
- * Proves that every value that the new version reads after the position of a run is there: in the run, or written on every
- * path to the node that reads it. A read that the node had in the old version as well is no change, and needs no proof.
+ * Proves that every value that the new version reads after the position of a run exists: in the run, or written on every path
+ * to the node that reads it. A read of the old version needs no proof.
  */
 import { canonical } from '../../expr/canonical.ts';
 import { readsOf } from '../../compile/expressions/reads.ts';
@@ -52,7 +52,7 @@ function missingFrom(before: CompiledFlow, after: CompiledFlow, at: NodeId, slot
   return misfits;
 }
 
-/** The values that are certainly written between the position and each node that can follow it. */
+/** Values that every path from the position to a node writes. */
 function writtenBefore(flow: CompiledFlow, at: NodeId): ReadonlyMap<NodeId, ReadonlySet<string>> {
   const graph = graphOf(flow);
   const known = new Map<NodeId, ReadonlySet<string>>([[at, new Set()]]);
@@ -124,7 +124,7 @@ function valuesOf({ value }: Write): readonly Expr[] {
   return typeof value === 'string' ? [value] : Object.values(value);
 }
 
-/** Results that the run has, and that the schema of the new version does not allow. */
+/** Results of the run that the schema of the new version does not allow. */
 function unfitResults(before: CompiledFlow, after: Program, slots: Slots): readonly Misfit[] {
   return Object.entries<Node>(after.flow.nodes).flatMap(([id, node]) => {
     const old = Object.hasOwn(before.nodes, id) ? before.nodes[id] : undefined;

@@ -100,7 +100,7 @@ function undoViolations(state: RunState, events: readonly Event[]): string[] {
   };
   for (const event of events) {
     if (event.type === 'effect.requested' && event.undo !== undefined) registered.set(event.key, event.seq);
-    if (event.type === 'effect.settled' && event.result.ok) ran.add(event.key);
+    if (event.type === 'effect.settled' && (event.result.ok || event.result.error.ran === true)) ran.add(event.key);
     if (isUncertain(event)) mayHaveRun.add(event.key);
     if (event.type === 'undo.requested') undo(event.undoes, event.thread);
   }

@@ -1,10 +1,36 @@
-/** The sections that say who thinks: `models` and `agents`. */
+/** The sections `models` and `agents`. */
 import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../catalog/attachment-kinds.ts';
 import { REASONING_EFFORTS } from '../../../ir/nodes.ts';
-import { bool, duration, fault, headers, int, list, map, jsonMap, name, number, oneOf, record, ruled, text } from '../shape/fields.ts';
+import {
+  bool,
+  duration,
+  fault,
+  headers,
+  int,
+  list,
+  map,
+  jsonMap,
+  name,
+  number,
+  oneOf,
+  record,
+  ruled,
+  text,
+} from '../shape/fields.ts';
 import { boundary, budgets } from './bounds.ts';
 import { jsonSchema } from '../shape/schema-check.ts';
+import { quoted } from '../../diagnose/nearest.ts';
+
+/** The names that conditions on an answer read. */
+export const ANSWER_NAMES = ['answer', 'goal', 'input', 'observations', 'receipts'];
+
+/** Settings of requests, of a model or of an agent. */
+export const temperature = () =>
+  number({ min: 0, max: 2 }).optional().describe("Randomness of the replies, from 0 to 2. Default: the provider's.");
+export const topP = () =>
+  number({ min: 0, max: 1 }).optional().describe("Nucleus sampling, from 0 to 1. Default: the provider's.");
+export const seed = () => int().optional().describe('A number that makes replies repeatable, if the provider can.');
 
 export const models = map(
   record(() => ({
@@ -12,7 +38,7 @@ export const models = map(
       'Who serves the model, such as `openai`, `anthropic` or `google`, or an AI SDK package, such as `@ai-sdk/azure`.',
     ),
     model: name().describe("The provider's name of the model."),
-    description: text().optional(),
+    description: text().optional().describe('A note for readers.'),
     price: record({
       input: number({ min: 0 }).describe('US dollars per million input tokens.'),
       output: number({ min: 0 }).describe('US dollars per million output tokens.'),
@@ -21,16 +47,26 @@ export const models = map(
       cache_write_1h: number({ min: 0 })
         .optional()
         .describe('US dollars per million input tokens that the cache keeps for an hour.'),
-      long: record({ above: int({ min: 1 }), input: number({ min: 0 }), output: number({ min: 0 }) })
+      long: record({
+        above: int({ min: 1 }).describe('Input tokens of a call above which these prices apply.'),
+        input: number({ min: 0 }).describe('US dollars per million input tokens.'),
+        output: number({ min: 0 }).describe('US dollars per million output tokens.'),
+      })
         .optional()
-        .describe('What holds for a call whose input has more tokens than `above`.'),
-    }).optional(),
+        .describe('Prices of a call whose input has more tokens than `above`.'),
+    })
+      .optional()
+      .describe('The price, in US dollars per million tokens. Default: the price table, if it has the model.'),
     limits: record({
-      context_tokens: int({ min: 1 }).optional(),
-      max_output_tokens: int({ min: 1 }).optional(),
-      requests_per_minute: int({ min: 1 }).optional(),
-    }).optional(),
-    base_url: name().optional().describe('Another address of the same protocol.'),
+      context_tokens: int({ min: 1 })
+        .optional()
+        .describe('The context window. `sluice check` and `compression` of loops use it.'),
+      max_output_tokens: int({ min: 1 }).optional().describe('The most tokens of one reply. Default: no limit.'),
+      requests_per_minute: int({ min: 1 }).optional().describe('The most requests in a minute. Default: no limit.'),
+    })
+      .optional()
+      .describe('Limits of the model.'),
+    base_url: name().optional().describe('The address of another server with the same protocol.'),
     api_key_env: name().optional().describe('The environment variable that holds the key.'),
     timeout: number({ min: 0.001, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 120.'),
     retries: int({ min: 0 })
@@ -38,11 +74,11 @@ export const models = map(
       .describe('How often a request is repeated after a connection error, 429 or 5xx. Default: 2.'),
     headers: headers(text()).optional().describe('Headers of every request.'),
     organization: name().optional().describe('The OpenAI organization.'),
-    temperature: number({ min: 0, max: 2 }).optional(),
+    temperature: temperature(),
     fallback: z
       .union([name().transform((alias) => [alias]), list(name())])
       .optional()
-      .describe('The models to turn to, in order, while this one is not available.'),
+      .describe('Models that are called instead, in order, while this one is not available.'),
     accepts: list(oneOf(ATTACHMENT_KINDS))
       .optional()
       .describe('The attachments that the model takes: `image`, `pdf`, `audio`. Default: by the name of the model.'),
@@ -52,8 +88,8 @@ export const models = map(
 ).describe('Models by alias.');
 
 const memoryFields = record(() => ({
-  recall: int({ min: 0, max: 50 }).optional().describe('Entries that a run reads at most; default 5.'),
-  expires: duration().optional().describe('How long an entry lasts at most; default `90d`.'),
+  recall: int({ min: 0, max: 50 }).optional().describe('The most entries that a run reads. Default: 5.'),
+  expires: duration().optional().describe('The longest time that an entry is kept. Default: `90d`.'),
   quarantine: oneOf(['untrusted', 'all', 'off'])
     .optional()
     .describe(
@@ -61,14 +97,22 @@ const memoryFields = record(() => ({
     ),
   validate: list(
     record({
-      when: name().describe('An expression over `answer`, `goal` and `observations`.'),
+      when: name().describe(`An expression over ${quoted(ANSWER_NAMES)}.`),
       reason: text({ min: 1 }).describe('The problem, as a sentence for the agent or the person who corrects it.'),
     }),
   )
     .optional()
     .describe('Conditions on an answer that is remembered.'),
   share: z
-    .union([name(), record({ name: name(), users: oneOf(['own', 'all']).optional() })])
+    .union([
+      name(),
+      record({
+        name: name().describe('The name of the shared memory.'),
+        users: oneOf(['own', 'all'])
+          .optional()
+          .describe('`own`: entries of the same user. `all`: of all. Default: own.'),
+      }),
+    ])
     .optional()
     .describe(
       'The name of a memory that agents of the tenant share, for the same user or, with `users: all`, for all.',
@@ -81,41 +125,42 @@ export const memory = () =>
   z.union([bool(), memoryFields]).optional().describe('Remembers answers between runs. `true` takes the defaults.');
 
 const agentFields = record(() => ({
-  id: name().optional(),
-  name: name().optional(),
-  description: text().optional(),
+  id: name().optional().describe('The id that nodes, steps and scripts use. Default: `name`.'),
+  name: name().optional().describe('The name that people and other agents read.'),
+  description: text().optional().describe('The task of the agent, as people and other agents read it.'),
   model: name().optional().describe('An alias of `models`, or `provider/model`.'),
-  instructions: text().default(''),
+  instructions: text().default('').describe('The system prompt. Templates are not filled in here.'),
   tools: list(name()).default([]).describe('The tools that the agent may propose to call.'),
   output: jsonSchema().optional().describe('The JSON Schema that the reply must fit.'),
-  budget: budgets.optional(),
+  budget: budgets.optional().describe('The most that this agent may use in a run.'),
   boundary: boundary.optional(),
   memory: memory(),
-  max_output_tokens: int({ min: 1 }).optional(),
-  temperature: number({ min: 0, max: 2 }).optional(),
-  top_p: number({ min: 0, max: 1 }).optional(),
-  seed: int().optional(),
+  max_output_tokens: int({ min: 1 }).optional().describe('The most tokens of one reply.'),
+  temperature: temperature(),
+  top_p: topP(),
+  seed: seed(),
   stop: list(name()).optional().describe('Texts at which the model stops.'),
   reasoning_effort: oneOf(REASONING_EFFORTS).optional().describe('How much the model thinks before it replies.'),
   parallel_tool_calls: bool().optional().describe('False: the model calls at most one tool in a reply.'),
   tool_choice: z
-    .union([oneOf(['auto', 'required', 'none']), record({ tool: name() })])
+    .union([
+      oneOf(['auto', 'required', 'none']),
+      record({ tool: name().describe('The tool that the turn starts with.') }),
+    ])
     .optional()
     .describe('`required`, or `{ tool: NAME }`: the turn starts with a tool call. `none`: the model calls no tool.'),
   tool_width: int({ min: 1, max: 64 })
     .optional()
-    .describe('How many tool calls of one reply run at once. Default 8; 1 runs them one after another.'),
+    .describe('How many tool calls of one reply run at once. Default: 8; 1 runs them one after another.'),
 }));
 /** The fields of an agent. */
 export const agentKeys = (): readonly string[] => Object.keys(agentFields.shape);
 
-const agent = ruled(agentFields, ({ id, name: called }, context) => {
-  if (id !== undefined || called !== undefined) return;
-  context.addIssue({
-    code: 'custom',
-    message: fault('missing-field', 'an agent needs an `id` or a `name`, and this one has neither'),
-  });
-});
+const agent = ruled(agentFields, ({ id, name: called }) =>
+  id === undefined && called === undefined
+    ? fault('missing-field', 'an agent needs an `id` or a `name`, and this one has neither', 'Add `id: …`.')
+    : null,
+);
 
 export const agents = list(agent).describe('The agents that nodes and steps refer to.');
 

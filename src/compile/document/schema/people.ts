@@ -2,7 +2,8 @@
 import type * as z from 'zod';
 import { expects, fault, int, list, name, number, once, record, ruled, text } from '../shape/fields.ts';
 
-const KEY = /^ed25519:(?:(?:MCowBQYDK2VwAyEA)?[A-Za-z0-9+/_-]{43}=?)$/;
+/** The last two bits of the last character are unused. They must be 0, or one key would have four spellings. */
+const KEY = /^ed25519:(?:MCowBQYDK2VwAyEA)?[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$/;
 
 export const people = list(
   record(() => ({
@@ -22,20 +23,20 @@ export const people = list(
 export const peopleFile = record(() => ({ people }));
 
 const named = once(() => ({
-  roles: list(name()).optional().describe('Everybody with one of these roles may answer.'),
+  roles: list(name()).optional().describe('People with one of these roles may answer.'),
   people: list(name()).optional().describe('These people may answer.'),
 }));
 
 export const approvers = record(() => ({
   ...named(),
-  quorum: int({ min: 1 }).optional().describe('How many different people must agree; default 1.'),
+  quorum: int({ min: 1 }).optional().describe('How many different people must agree. Default: 1.'),
   escalate: record(() => ({
     after: number({ above: 0, max: 31_536_000 }).describe('Seconds without an answer.'),
     ...named(),
   }))
     .optional()
-    .describe('More people who may answer if the question stays open for so long.'),
-})).describe('The people who may answer. Without `roles` and `people`: everybody in `people`.');
+    .describe('More people who may answer after a time without an answer.'),
+})).describe('The people who may answer. Without `roles` and `people`: all `people` of the document.');
 
 const hook = ruled(
   record(() => ({
@@ -50,22 +51,24 @@ const hook = ruled(
       .optional()
       .describe('A program and its arguments. It reads the message from standard input.'),
   })),
-  ({ webhook, secret_env: secret, command }, context) => {
-    const message =
-      (webhook === undefined) === (command === undefined)
-        ? fault('missing-field', 'a hook needs either a `webhook` or a `command`')
-        : webhook !== undefined && secret === undefined
-          ? fault('missing-field', 'a `webhook` needs `secret_env`', 'Name the environment variable with the secret.')
-          : null;
-    if (message !== null) context.addIssue({ code: 'custom', message });
+  ({ webhook, secret_env: secret, command }) => {
+    if ((webhook === undefined) === (command === undefined))
+      return fault('missing-field', 'a hook needs either a `webhook` or a `command`', 'Write exactly one of the two.');
+    return webhook !== undefined && secret === undefined
+      ? fault('missing-field', 'a `webhook` needs `secret_env`', 'Name the environment variable with the secret.')
+      : null;
   },
 );
 
-export const notify = list(hook, { min: 1, max: 20 }).describe('Hooks that are called when a question is asked, and for alerts and tickets of staged flows.');
+export const notify = list(hook, { min: 1, max: 20 }).describe(
+  'Hooks that are called when a question is asked, and for alerts and tickets of staged flows.',
+);
 
 export const reviewQueue = record(() => ({
-  open: int({ min: 1 }).optional().describe('More waiting runs than this are an event.'),
-  age: number({ above: 0 }).optional().describe('A run that waits for more seconds than this is an event.'),
+  open: int({ min: 1 }).optional().describe('If more runs wait than this, the journal records `review.saturated`.'),
+  age: number({ above: 0 })
+    .optional()
+    .describe('If a run waits for more seconds than this, the journal records `review.saturated`.'),
 })).describe('Limits of the queue of open questions.');
 
 export type PersonValue = z.output<typeof people>[number];

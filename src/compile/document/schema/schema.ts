@@ -1,4 +1,4 @@
-/** The definitions of the shared sections, put together: what a document may hold besides its notation. */
+/** The schemas of the shared sections: everything that a document may have besides its notation. */
 import * as z from 'zod';
 import { jsonMap, map, record } from '../shape/fields.ts';
 import { agents, models } from './agents.ts';
@@ -59,7 +59,7 @@ function parts(key: string, schema: z.ZodType): z.ZodRawShape {
   return key === 'flow' ? { flows: map(schema).optional().describe(FLOWS) } : {};
 }
 
-/** The JSON Schema 2020-12 of what an author writes; checks that it cannot express are left to the compiler. */
+/** The JSON Schema 2020-12 of a document, for editors. The compiler makes the checks that JSON Schema cannot express. */
 export function schemaOf(schema: z.ZodType): { readonly [key: string]: Json } {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'ref' }) as { [key: string]: Json };
 }

@@ -57,7 +57,7 @@ function isOfType(value: Json, type: string): boolean {
 const known = new WeakMap<object, ValidateFunction | null>();
 let ajv: Ajv2020 | undefined;
 
-/** Null where its references lead to what is not at hand here. */
+/** Null if a reference leads outside of this schema. */
 function validatorOf(schema: { [key: string]: Json }, root: Json): ValidateFunction | null {
   const before = known.get(schema);
   if (before !== undefined) return before;

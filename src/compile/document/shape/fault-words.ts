@@ -1,4 +1,4 @@
-/** The sentence for a value that is there but wrong: what it must be, what it is, and what was probably meant. */
+/** The sentence about a wrong value: the expected value, the given value, and a help line. */
 import type * as z from 'zod';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
 import type { Located } from '../../source/located.ts';
@@ -9,6 +9,9 @@ interface Words {
   readonly message: string;
   readonly help?: string | undefined;
 }
+
+/** Separates the notes for the help line in a message of a schema. */
+export const NOTE = '\u0000';
 
 export function expectation(issue: z.core.$ZodIssue, node: Located, subject: string): Words {
   const given = describe(node);
@@ -23,7 +26,11 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
       return notOneOf(issue.values, node, subject);
     case 'invalid_union':
       if ('options' in issue && Array.isArray(issue.options)) return notOneOf(issue.options, node, subject);
-      return { code: 'wrong-type', message: `${subject} must be ${unionPhrase(issue)}, but is ${given}` };
+      return {
+        code: 'wrong-type',
+        message: `${subject} must be ${unionPhrase(issue)}, but is ${given}`,
+        help: emptyHelp(node) ?? 'Write it in one of these forms.',
+      };
     case 'too_small':
     case 'too_big':
       return outOfBounds(issue, node, subject);
@@ -33,6 +40,7 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
         message: issue.message.startsWith('~')
           ? `${subject} must be ${issue.message.slice(1)}, but is ${given}`
           : `${subject} is not valid: it is ${given}`,
+        help: 'Write the value in this form.',
       };
   }
 }
@@ -71,7 +79,7 @@ export function describe(node: Located): string {
 }
 
 function phrase(issue: { readonly message: string; readonly expected?: string }): string {
-  if (issue.message.startsWith('~')) return issue.message.slice(1);
+  if (issue.message.startsWith('~')) return issue.message.slice(1).replace(/\0.*$/, '');
   return TYPE_PHRASES[issue.expected ?? ''] ?? 'of another type';
 }
 
@@ -97,15 +105,44 @@ function unionPhrase(issue: z.core.$ZodIssueInvalidUnion): string {
 }
 
 function typeHelp(issue: z.core.$ZodIssueInvalidType, node: Located): string | undefined {
-  if (node.kind !== 'scalar') return undefined;
-  if (node.value === null) return 'Give it a value, or leave the key out.';
-  if (issue.expected === 'string') return `Put it in quotes: "${String(node.value)}".`;
-  if (issue.expected === 'array' && typeof node.value === 'string')
-    return `Put it in brackets: [${shortened(node.value)}].`;
+  const { expected } = issue;
+  const empty = emptyHelp(node);
+  if (empty !== undefined) return empty;
+  if (expected === 'object' || expected === 'record') return mapHelp(issue.message);
+  if (expected === 'array') return listHelp(issue.message, node);
+  if (node.kind !== 'scalar') return 'Write one value, not a list or a map.';
+  if (expected === 'string') return `Put it in quotes: "${String(node.value)}".`;
   const number = typeof node.value === 'string' && node.value.trim() !== '' ? Number(node.value) : Number.NaN;
-  return (issue.expected === 'number' || issue.expected === 'int') && Number.isFinite(number)
-    ? `Leave out the quotes: ${number}.`
-    : undefined;
+  if (expected === 'number' || expected === 'int') {
+    if (typeof node.value === 'number') return 'Write a whole number.';
+    return Number.isFinite(number) ? `Leave out the quotes: ${number}.` : 'Write only a number, without a unit.';
+  }
+  return expected === 'boolean' ? 'Write `true` or `false`, without quotes.' : undefined;
+}
+
+/** The notes after the words of a schema: the known keys of a map, or that the value is a good item of the list. */
+export function notesIn(message: string): readonly string[] {
+  return message
+    .split(NOTE)
+    .slice(1)
+    .filter((note) => note !== '');
+}
+
+function emptyHelp(node: Located): string | undefined {
+  return node.kind === 'scalar' && node.value === null ? 'Give it a value, or leave the key out.' : undefined;
+}
+
+function mapHelp(message: string): string {
+  const keys = notesIn(message);
+  return keys.length === 0
+    ? 'Write keys and values: `{ key: value }`.'
+    : `Write a map. Its keys can be ${listed(keys)}.`;
+}
+
+function listHelp(message: string, node: Located): string {
+  if (node.kind === 'map') return 'Start each item with `- `, or write the list in brackets: `[{ … }]`.';
+  const isItem = notesIn(message).length > 0 && node.kind === 'scalar';
+  return isItem ? `Put it in brackets: [${shortened(String(node.value))}].` : 'Write a list in brackets: `[{ … }]`.';
 }
 
 function notOneOf(values: readonly unknown[], node: Located, subject: string): Words {
@@ -114,14 +151,18 @@ function notOneOf(values: readonly unknown[], node: Located, subject: string): W
   const sameType = node.kind === 'scalar' && values.some((value) => typeof value === typeof node.value);
   return {
     code: sameType ? 'bad-value' : 'wrong-type',
-    message: `${subject} must be ${words.length === 1 ? '' : 'one of '}${listed(words)}, but is ${describe(node)}`,
-    help: given === undefined ? undefined : didYouMean(given, words, undefined),
+    message: `${subject} must be ${words.length === 1 ? '' : 'one of '}${listed(distinct(words))}, but is ${describe(node)}`,
+    help: didYouMean(given ?? '', words, 'Write one of these words.'),
   };
 }
 
 function outOfBounds(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, node: Located, subject: string): Words {
   if (issue.message.startsWith('~'))
-    return { code: 'bad-value', message: `${subject} must be ${issue.message.slice(1)}, but is ${describe(node)}` };
+    return {
+      code: 'bad-value',
+      message: `${subject} must be ${issue.message.slice(1)}, but is ${describe(node)}`,
+      help: RANGE_HELP,
+    };
   const small = issue.code === 'too_small';
   const bound = Number(small ? issue.minimum : issue.maximum);
   const size =
@@ -130,13 +171,32 @@ function outOfBounds(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, n
       : node.kind === 'scalar' && typeof node.value === 'string'
         ? node.value.length
         : undefined;
-  if (small && bound === 1) return { code: 'bad-value', message: `${subject} must not be empty` };
+  if (small && bound === 1)
+    return {
+      code: 'bad-value',
+      message: `${subject} must not be empty`,
+      help: size === undefined || node.kind === 'list' ? 'Add at least one item.' : 'Write some text.',
+    };
   const unit = node.kind === 'list' ? 'items' : 'characters';
   const limit = small ? 'at least' : 'at most';
   if (size === undefined)
-    return { code: 'bad-value', message: `${subject} must be ${limit} ${bound}, but is ${describe(node)}` };
-  return { code: 'bad-value', message: `${subject} must have ${limit} ${bound} ${unit}, but has ${size}` };
+    return {
+      code: 'bad-value',
+      message: `${subject} must be ${limit} ${bound}, but is ${describe(node)}`,
+      help: RANGE_HELP,
+    };
+  const help = small ? `Add ${unit}.` : `Remove ${unit}.`;
+  return { code: 'bad-value', message: `${subject} must have ${limit} ${bound} ${unit}, but has ${size}`, help };
 }
+
+/** Leaves out words that differ from an earlier one only in case or separators. */
+function distinct(words: readonly string[]): readonly string[] {
+  return [
+    ...new Map(words.toReversed().map((word) => [word.toLowerCase().replaceAll(/[_-]/g, ''), word])).values(),
+  ].toReversed();
+}
+
+const RANGE_HELP = 'Write a number within these limits.';
 
 function shortened(value: string): string {
   return value.length > 40 ? `${value.slice(0, 39)}…` : value;

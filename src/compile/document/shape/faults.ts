@@ -4,8 +4,8 @@
  */
 import type * as z from 'zod';
 import { isDiagnosticCode, type DiagnosticCode } from '../../diagnose/codes.ts';
-import { expectation, listed, unknownKeyHelp } from './fault-words.ts';
-import { childOf, textOf, type Path, type Segment } from '../../source/located.ts';
+import { NOTE, expectation, listed, notesIn, unknownKeyHelp } from './fault-words.ts';
+import { childOf, textOf, type Path } from '../../source/located.ts';
 import { nearest } from '../../diagnose/nearest.ts';
 import type { Salvage } from './salvage.ts';
 
@@ -21,7 +21,7 @@ export interface Fault {
   readonly near?: string | undefined;
   /** For an unknown key: the missing key that it was meant to be. */
   readonly meant?: string | undefined;
-  /** True where reading a misspelt key as the one that was meant removes the fault. */
+  /** True if the fault disappears once a misspelt key is corrected. */
   readonly mended: boolean;
 }
 
@@ -32,14 +32,11 @@ export interface FaultContext {
 
 type Issue = z.core.$ZodIssue;
 
-const KNOWN = '\u0000';
-
-/** The error map of every parse. It replaces the library's text with a mark, followed by the known keys of the map. */
+/** The error map of every parse. It replaces the library's text with the known keys of the map. */
 export function noteKnownKeys(issue: z.core.$ZodRawIssue): string {
-  if (issue.code !== 'unrecognized_keys') return KNOWN;
   const definition: unknown = issue.inst?._zod.def;
   const shape = typeof definition === 'object' && definition !== null && 'shape' in definition ? definition.shape : {};
-  return KNOWN + Object.keys(shape as object).join(KNOWN);
+  return NOTE + Object.keys(shape as object).join(NOTE);
 }
 
 export function faultsOf(issues: readonly Issue[], salvage: Salvage, context: FaultContext): readonly Fault[] {
@@ -65,7 +62,7 @@ export function faultsOf(issues: readonly Issue[], salvage: Salvage, context: Fa
 }
 
 function faultsOfIssue(issue: Issue, prefix: Path, salvage: Salvage, context: FaultContext): readonly Fault[] {
-  const path = [...prefix, ...issue.path.map(segmentOf)];
+  const path = [...prefix, ...issue.path.map((segment) => (typeof segment === 'number' ? segment : String(segment)))];
   const { node, missing } = salvage.find(path);
   const base = { path, on: 'value', follows: salvage.follows(path), mended: false } as const;
   if (issue.code === 'unrecognized_keys') return unknownKeys(issue, path, salvage, context);
@@ -100,7 +97,7 @@ function missingField(issue: Issue, path: Path, salvage: Salvage, context: Fault
   if (issue.code !== 'invalid_union' || node.kind !== 'map' || fault.follows) return [fault];
   const misspelling = nearest(field, node.entries.keys());
   if (misspelling === undefined) return [fault];
-  return [unknownKey(misspelling, KNOWN + field, path.slice(0, -1), salvage, context), fault];
+  return [unknownKey(misspelling, NOTE + field, path.slice(0, -1), salvage, context), fault];
 }
 
 function badKey(issue: z.core.$ZodIssueInvalidKey, path: Path): string {
@@ -126,12 +123,7 @@ function unknownKeys(
 }
 
 function unknownKey(key: string, note: string, path: Path, salvage: Salvage, context: FaultContext): Fault {
-  const known = note.startsWith(KNOWN)
-    ? note
-        .slice(1)
-        .split(KNOWN)
-        .filter((name) => name !== '')
-    : [];
+  const known = notesIn(note);
   const candidates = path.length === 0 ? [...known, ...context.alsoKnown] : known;
   const near = nearest(key, candidates);
   return {
@@ -166,15 +158,11 @@ function meantBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] 
   return (within.length > 0 ? within : fitting).toSorted((a, b) => a.length - b.length)[0] ?? null;
 }
 
-function missingHelp(issue: Issue, field: string): string | undefined {
+function missingHelp(issue: Issue, field: string): string {
   if (issue.code === 'invalid_value') return `Give one of ${listed(issue.values.map(String))}.`;
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options))
     return `Give one of ${listed(issue.options.map(String))}.`;
-  return issue.message.startsWith('~') ? `\`${field}\` is ${issue.message.slice(1)}.` : undefined;
-}
-
-function segmentOf(segment: PropertyKey): Segment {
-  return typeof segment === 'number' ? segment : String(segment);
+  return issue.message.startsWith('~') ? `Add \`${field}\`. It is ${issue.message.slice(1)}.` : `Add \`${field}: …\`.`;
 }
 
 function pathKey(path: Path): string {

@@ -1,10 +1,11 @@
 /**
- * The words in which a notation describes its fields. They are zod schemas, so that one definition reads documents and gives
- * editors their JSON Schema; what they add is the phrase that an error says: "must be <phrase>, but is …".
+ * The building blocks of the schemas of notations. They are zod schemas: one definition reads documents and gives editors
+ * their JSON Schema. They add the phrase of an error: "must be <phrase>, but is …".
  */
 import * as z from 'zod';
 import type { Json } from '../../../expr/json.ts';
 import type { DiagnosticCode } from '../../diagnose/codes.ts';
+import { NOTE } from './fault-words.ts';
 
 export function text(options: { min?: number; max?: number } = {}) {
   const { min = 0, max = 1_000_000 } = options;
@@ -95,10 +96,15 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(value
 export function list<Item extends z.ZodType>(item: Item, options: { min?: number; max?: number; few?: string } = {}) {
   const { min = 0, max = 100_000, few } = options;
   const checks = [z.minLength(min, few), z.maxLength(max)];
-  return new z.ZodArray({ type: 'array', element: item, error: kind('a list'), checks }) as z.ZodArray<Item>;
+  const error = (issue: { readonly code?: string; readonly input?: unknown }): string | undefined => {
+    if (issue.code !== 'invalid_type') return undefined;
+    // The note lets the help line show the value as the only item of the list.
+    return expects('a list') + (item.safeParse(issue.input).success ? `${NOTE}item` : '');
+  };
+  return new z.ZodArray({ type: 'array', element: item, error, checks }) as z.ZodArray<Item>;
 }
 
-/** A list that may be left out; an empty one says no more than none. */
+/** An optional list. An empty list counts as missing. */
 export function some<Item extends z.ZodType>(item: Item) {
   return list(item)
     .optional()
@@ -112,7 +118,8 @@ export function map<Value extends z.ZodType>(value: Value, key: z.ZodString = na
 
 /** A map of HTTP headers, whose names do not depend on letter case. */
 export function headers<Value extends z.ZodType>(value: Value) {
-  return ruled(map(value), (written, context) => {
+  return map(value).superRefine((written, context) => {
+    if (context.issues.length > 0) return;
     const seen = new Map<string, string>();
     for (const key of Object.keys(written)) {
       const first = seen.get(key.toLowerCase());
@@ -155,16 +162,30 @@ export function once<Value>(make: () => Value): () => Value {
 }
 
 /**
- * A rule about a map as a whole, such as that one of two keys is there. Where it holds an unknown key, that is what is
- * reported: the rule may be broken by nothing else.
+ * A rule about a whole map, such as "one of two keys is there". It returns the `fault` of a map that breaks it. If the map has
+ * other mistakes, only they are reported.
  */
 export function ruled<Schema extends z.ZodType>(
   schema: Schema,
-  rule: (value: z.output<Schema>, context: z.RefinementCtx<z.output<Schema>>) => void,
+  rule: (value: z.output<Schema>) => string | null,
 ): Schema {
   return schema.superRefine((value, context) => {
-    if (context.issues.length === 0) rule(value, context);
+    const message = context.issues.length === 0 ? rule(value) : null;
+    if (message !== null) context.addIssue({ code: 'custom', message });
   });
+}
+
+/** The fault of a map that does not have exactly one of its keys, which `keys` lists. */
+export function oneOfKeys(value: object, what: string, keys: string): string | null {
+  const given = Object.keys(value).length;
+  if (given === 1) return null;
+  return fault(
+    'bad-value',
+    given === 0
+      ? `${what} is one of ${keys}, but none is given`
+      : `${what} is only one of ${keys}, but ${given} are given`,
+    'Write exactly one of them.',
+  );
 }
 
 /** Any JSON value. */
@@ -177,7 +198,10 @@ export function jsonMap() {
   return map(json());
 }
 
-/** Says what a value must be, for `error:` of any zod schema: the mapper adds the field's name and what was found. */
+/**
+ * The phrase about the expected value, for `error:` of any zod schema. The name of the field and the given value are added
+ * later.
+ */
 export function expects(phrase: string): string {
   return `~${phrase}`;
 }
@@ -187,7 +211,7 @@ export function fault(code: DiagnosticCode, message: string, help?: string): str
   return `[${code}] ${message}${help === undefined ? '' : `\n${help}`}`;
 }
 
-/** The phrase for a value of another type; what else may be wrong with it has words of its own. */
+/** The phrase for a value of another type. Other problems of the value have their own words. */
 function kind(phrase: string): (issue: { readonly code?: string }) => string | undefined {
   return (issue) => (issue.code === 'invalid_type' ? expects(phrase) : undefined);
 }

@@ -11,7 +11,7 @@ interface MetaFault {
   readonly message: string;
 }
 
-/** The innermost faults only: a part that holds a faulty part is faulty for that reason. */
+/** Only the innermost faults. A part around a faulty part is not reported again. */
 export function metaFaults(schema: Json | undefined, path: Path = []): readonly MetaFault[] {
   if (typeof schema === 'boolean') return [];
   if (!isRecord(schema)) return [{ path, message: 'must be object,boolean' }];

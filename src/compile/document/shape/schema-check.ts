@@ -31,8 +31,38 @@ function metaProblem(path: Path, fault: string, schema: Json): SchemaProblem {
     const help = didYouMean(given, TYPES, `The types are ${listed(TYPES)}.`);
     return { path, on: 'value', message: `\`${given}\` is not a type of JSON Schema`, help };
   }
-  return { path, on: 'value', message: `${key === undefined ? 'this schema' : `\`${key}\``} ${fault}` };
+  const subject = key === undefined ? 'this schema' : `\`${key}\``;
+  const [rule, help] = META_WORDS[fault] ?? [fault, 'Correct the value. docs/errors/bad-schema.md has an example.'];
+  const isType = fault === NOT_A_SCHEMA && TYPES.includes(String(given));
+  return {
+    path,
+    on: 'value',
+    message: `${subject} ${rule}${given === undefined ? '' : `, but is ${shown(given)}`}`,
+    help: isType ? `Write \`{ type: ${String(given)} }\`.` : help,
+  };
 }
+
+function shown(value: Json): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (isRecord(value)) return 'a map';
+  return typeof value === 'string' ? `the text ${JSON.stringify(value)}` : String(value);
+}
+
+const NOT_A_SCHEMA = 'must be object,boolean';
+
+/** The rules of the meta-schema in plain words, each with a help line. */
+const META_WORDS: { readonly [fault: string]: readonly [string, string] } = {
+  [NOT_A_SCHEMA]: ['must be a schema', 'A schema is a map such as `{ type: string }`, or `true` or `false`.'],
+  'must be string': ['must be text', 'Put the value in quotes.'],
+  'must be boolean': ['must be true or false', 'Write `true` or `false`, without quotes.'],
+  'must be number': ['must be a number', 'Write a number, without quotes.'],
+  'must be integer': ['must be a whole number', 'Write a number such as `3`.'],
+  'must be array': ['must be a list', 'Put the values in brackets: `[a, b]`.'],
+  'must be object': ['must be a map', 'Write names and schemas: `{ name: { type: string } }`.'],
+  'must be >= 0': ['must be at least 0', 'Write a number of at least 0.'],
+  'must be > 0': ['must be above 0', 'Write a number above 0.'],
+  'must NOT have fewer than 1 items': ['must have at least one item', 'Add a schema to the list.'],
+};
 
 function walk(schema: Json | undefined, path: Path, root: Json): readonly SchemaProblem[] {
   if (!isRecord(schema)) return [];

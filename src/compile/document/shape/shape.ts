@@ -12,7 +12,7 @@ import { Salvage } from './salvage.ts';
 
 /** The places in a value. Every path starts at that value. */
 export interface Places {
-  /** The place of the value at a path. For a value that was not written: the place of what would hold it. */
+  /** The place of the value at a path. If the value is missing: the place of the map or list around it. */
   at(...path: Path): Range;
   /** The place of the key of the value at a path. */
   key(...path: Path): Range;
@@ -57,7 +57,8 @@ export function readShape<Schema extends z.ZodType>(
     const result = schema.safeParse(salvage.plain(), { error: noteKnownKeys, jitless: true });
     if (result.success) return { value: result.data, sound: salvage.whole(), ...placesIn(salvage, []) };
     const faults = faultsOf(result.error.issues, salvage, context);
-    reportFaults(faults, salvage, report);
+    for (const { code, message, help, path, on, follows } of faults)
+      if (!follows) report.error(code, on === 'key' ? salvage.keyAt(path) : salvage.at(path), message, { help });
     for (const { path, meant, near } of faults) {
       if (near !== undefined) salvage.resembles(path, near);
       if (meant !== undefined) salvage.rename(path, meant);
@@ -67,11 +68,6 @@ export function readShape<Schema extends z.ZodType>(
     for (const fault of fatal) if (fault.code === 'bad-schema') loosen(fault.path, salvage);
   }
   return null;
-}
-
-function reportFaults(faults: readonly Fault[], salvage: Salvage, report: Report): void {
-  for (const { code, message, help, path, on, follows } of faults)
-    if (!follows) report.error(code, on === 'key' ? salvage.keyAt(path) : salvage.at(path), message, { help });
 }
 
 function isReplaced({ code, path }: Fault, salvage: Salvage, { poison }: ShapeOptions): boolean {

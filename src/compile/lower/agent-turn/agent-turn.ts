@@ -24,7 +24,7 @@ export const MODEL_RETRY: Retry = {
   budgeted: true,
 };
 
-/** A reply of the agent becomes part of the talk. */
+/** Adds the reply of the agent to the talk. */
 export const REPLIED: readonly Write[] = [
   set(REPLY, 'it'),
   append(TALK, { role: quote('assistant'), content: 'it.text', toolCalls: 'it.toolCalls', parts: 'it.parts' }),
@@ -73,7 +73,7 @@ function recorded(kit: Kit, turn: AgentTurn): AgentTurn {
 
 /** After each reply: the turn is over, or its tool calls are made. The reply of an agent without tools always ends its turn. */
 function addLook(kit: Kit, turn: CallingTurn, ask: NodeId): NodeId {
-  const { hint, origin, roundsMax = ROUNDS_MAX } = turn;
+  const { hint, origin, roundsMax = ROUNDS_MAX, callsMax = 0 } = turn;
   const over = addGroundedEnd(kit, turn, ask);
   if (turn.tools.length === 0) return over;
   // A turn that still requests tools has no answer to pass on, so it fails.
@@ -84,24 +84,17 @@ function addLook(kit: Kit, turn: CallingTurn, ask: NodeId): NodeId {
     { type: 'RoundsError', message: quote(`${origin} still requested tools after ${roundsMax} rounds`) },
     turn.fail,
   );
+  // Every round makes at least one call, so a limit on the calls of a turn also limits its rounds.
+  const fewer = callsMax > 0 ? { roundsEach: Math.min(callsMax, roundsMax) } : {};
   return kit.pick(
     { hint: `${hint}.look`, origin },
     [
-      ...endings(turn).map((when) => ({ when, to: over })),
+      { when: `size(${REPLY}.toolCalls) == 0`, to: over },
+      ...(callsMax > 0 ? [{ when: `${messagesBy('tool')} >= ${callsMax}`, to: over }] : []),
       { when: `${messagesBy('assistant')} > ${roundsMax}`, to: endless },
     ],
-    addCalls(kit, { ...turn, ...fewerRounds(turn), next: over }, ask, endless),
+    addCalls(kit, { ...turn, ...fewer, next: over }, ask, endless),
   );
-}
-
-/** The turn is over when the reply requests no call, or when no further call is allowed. */
-function endings({ callsMax = 0 }: AgentTurn): readonly Expr[] {
-  return [`size(${REPLY}.toolCalls) == 0`, ...(callsMax > 0 ? [`${messagesBy('tool')} >= ${callsMax}`] : [])];
-}
-
-/** Every round makes at least one call, so a limit on the calls of a turn also limits its rounds. */
-function fewerRounds({ callsMax = 0, roundsMax = ROUNDS_MAX }: AgentTurn): Pick<CallingTurn, 'roundsEach'> {
-  return callsMax > 0 ? { roundsEach: Math.min(callsMax, roundsMax) } : {};
 }
 
 function messagesBy(role: string): Expr {

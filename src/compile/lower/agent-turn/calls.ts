@@ -4,7 +4,7 @@
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
 import { onlyReads } from '../../../ir/effect-classes.ts';
-import type { BoundaryDef, Case, Claim, Expr, ForkNode, Input, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
+import type { BoundaryDef, Case, Claim, Expr, ForkNode, MeterId, NodeId, ToolDef } from '../../../ir/nodes.ts';
 import { consequenceOf } from '../../document/boundary.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
@@ -21,9 +21,9 @@ import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf, type AgentTurn }
 const CALLS = '_calls';
 /** Answers of a person to the questions of an MCP server during one call. */
 const ELICITED = '_elicited';
-/** How often a server may ask at one place of the flow. */
+/** The number of questions that a server may ask at one place of the flow. */
 const ELICITATIONS_MAX = 20;
-/** How many tool calls of one reply run at once if the agent does not set a number. */
+/** The number of tool calls of one reply that run at once, unless the agent sets another. */
 const TOOL_WIDTH = 8;
 
 /** `roundsEach`: the tool rounds after one visit of the first node, if they are fewer than `roundsMax`. */
@@ -102,14 +102,11 @@ function addDispatch(kit: Kit, turn: CallingTurn): NodeId {
   return kit.pick({ id: kit.builder.fresh(`${hint}.registry`), origin }, cases, unknown);
 }
 
-interface CallMeters {
-  /** Of the call that ends the turn. */
-  readonly closing: readonly MeterId[];
-  readonly other: readonly MeterId[];
-}
-
-/** The calls of all turns together, for the certificate. `addCallLimit` limits those of one turn. */
-function callMeters(kit: Kit, turn: CallingTurn, over: NodeId): CallMeters {
+/**
+ * Meters of the call that ends the turn, and of the others. They count the calls of all turns together, for the certificate.
+ * `addCallLimit` limits those of one turn.
+ */
+function callMeters(kit: Kit, turn: CallingTurn, over: NodeId) {
   const { hint, origin, begin, callsMax = 0, visitsMax, closing } = turn;
   const meter = (id: MeterId, each: number, label: string): readonly MeterId[] => [
     kit.builder.meter(id, { unit: 'visits', max: each * visitsMax, over, label }, { of: begin, max: each }),
@@ -169,10 +166,15 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
     {
       effect: {
         ...builder.tool(name, {}),
-        input: { ...inputOf(turn), ...(asks ? { elicited: ELICITED } : {}) },
+        input: {
+          args: `${CALL}.args`,
+          agent: quote(agent),
+          ...(turn.acrossTurns === true ? {} : { turn: 'turn' }),
+          ...(asks ? { elicited: ELICITED } : {}),
+        },
       },
       ...resultRules(builder, name),
-      writes: outcomeOf(agent, 'it', outcome, sourceOf(name, tool?.trust)),
+      writes: outcomeOf(agent, 'it', outcome, `${name} (${tool?.trust === 'trusted' ? 'trusted' : 'untrusted'})`),
       timeoutMs: tool?.timeoutMs ?? null,
       next: ways.done,
       retry: repetitionOf(gate),
@@ -185,10 +187,6 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
     },
   );
   return addEligibility(gate);
-}
-
-function inputOf({ agent, acrossTurns }: AgentTurn): Input {
-  return { args: `${CALL}.args`, agent: quote(agent), ...(acrossTurns === true ? {} : { turn: 'turn' }) };
 }
 
 function isServerTool(tool: ToolDef | undefined): boolean {
@@ -227,28 +225,29 @@ function addElicitation(gate: Gate, failed: NodeId): NodeId {
 }
 
 /** The rules of a tool for its result: the compensation, the schema, and the condition that must hold. */
-export function resultRules(
-  { toolDef, definitions: { toolChecks } }: Builder,
-  name: string,
-): Pick<Call, 'undo' | 'schema' | 'accept'> {
+export function resultRules(builder: Builder, name: string): Pick<Call, 'undo' | 'schema' | 'accept'> {
+  const { toolDef, definitions } = builder;
+  const { toolChecks } = definitions;
   const tool = toolDef(name);
   const undo = tool?.compensate ?? null;
   const check = Object.hasOwn(toolChecks, name) ? toolChecks[name] : undefined;
   return {
-    ...(undo === null ? {} : { undo: { tool: undo, timeoutMs: toolDef(undo)?.timeoutMs ?? tool?.timeoutMs ?? 0 } }),
+    ...(undo === null ? {} : { undo: undoBy(builder, undo, tool?.timeoutMs ?? 0) }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
   };
+}
+
+function undoBy(builder: Builder, tool: string, otherwiseMs: number): Call['undo'] {
+  const { costMicros } = builder.tool(tool, {}).reserve;
+  const timeoutMs = builder.toolDef(tool)?.timeoutMs ?? otherwiseMs;
+  return { tool, timeoutMs, ...(costMicros === undefined ? {} : { costMicros }) };
 }
 
 /** The tool ran, but its result failed verification: it is kept as an observation and not committed. */
 function addUnverified(gate: Gate): NodeId {
   const reason = 'text("the result was not verified: ", error.message)';
   return addTrouble(gate, 'unverified', { step: 'verification', tag: 'UNVERIFIED', reason }, 'VerificationError');
-}
-
-function sourceOf(tool: string, trust: string | undefined): string {
-  return `${tool} (${trust === 'trusted' ? 'trusted' : 'untrusted'})`;
 }
 
 /** A command with a non-zero exit code is not a success, although the call itself succeeded. */

@@ -50,7 +50,7 @@ function addSchema(gate: Gate, at: NodeId, next: NodeId): void {
   const again = boundary.decisions.includes('repair') ? refuse(gate, refusal) : exhausted;
   const last = `tail(${OBSERVATIONS}, ${REPAIRS_MAX})`;
   const often = `size(${last}) == ${REPAIRS_MAX} && ${last}.all(o, o.refused == "schema")`;
-  // Where the agent is told anyway, no person answers for it.
+  // If the agent gets the refusal, no person is asked about it.
   const asks = boundary.decisions.includes('clarify') && consequenceOf(boundary, 'malformed', null) !== 'tell';
   const message = `text(${quote(`${tool} needs: `)}, join(${CHECKED}.missing, ", "))`;
   const cases: Case[] = [
@@ -185,7 +185,7 @@ interface PolicyCheck {
   readonly input?: Input;
   readonly writes?: readonly Write[];
   readonly next: NodeId;
-  /** Where a check goes that cannot be performed: it refuses. */
+  /** A check that cannot be performed refuses the call. */
   readonly fail: NodeId;
 }
 

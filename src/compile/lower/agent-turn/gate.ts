@@ -50,7 +50,7 @@ export function refuse(gate: Gate, refusal: Refusal): NodeId {
   return addRefusal(gate.kit, gate.turn, name(gate, `${refusal.step}.refused`), refusal, gate.done);
 }
 
-/** The consequence of a refusal: the agent is told, a person is asked, or the turn ends with a failure of this type. */
+/** The consequence of a refusal: the agent gets the reason, a person is asked, or the turn ends with a failure of this type. */
 export function addTrouble(gate: Gate, trouble: Trouble, refusal: Refusal, type: string): NodeId {
   const effect = gate.kit.builder.toolDef(gate.tool)?.effect ?? 'write';
   switch (consequenceOf(gate.boundary, trouble, effect)) {
@@ -106,7 +106,7 @@ export function addQuestion(gate: Gate, { about, message, refusal, type }: Refus
   );
 }
 
-/** How often people may edit proposals at one place, over all its turns. */
+/** The number of edits of proposals at one place, over all its turns. */
 const EDITS_MAX = ROUNDS_MAX;
 
 /** `again` checks the arguments that a person edited. */

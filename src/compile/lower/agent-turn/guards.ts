@@ -6,7 +6,7 @@ import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import { strictly, withInputFields } from '../../expressions/reads.ts';
+import { strictExpr, withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { name, pick, type Gate } from './gate.ts';
 import { addStop } from './outcome.ts';
@@ -30,7 +30,7 @@ export function addGuards(gate: Gate, approval: boolean, next: NodeId): NodeId {
   if (boundary.failClosed.length === 0) return next;
   const names = namesOf(gate, approval);
   const closings = boundary.failClosed.map(({ what, when, code }, index) => ({
-    when: strictly(
+    when: strictExpr(
       withInputFields(rewriteNames(when, ([root = '']) => (Object.hasOwn(names, root) ? (names[root] as Expr) : null))),
     ),
     to: addClosed(gate, `closed.${index + 1}`, code, what),

@@ -23,7 +23,7 @@ const ANSWER = '_loop';
 export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, done: NodeId): readonly MeterId[] {
   const { loop: rules = kit.builder.definitions.protections.loop } = turn;
   if (rules === null || turn.tools.length === 0) return [];
-  const { identical, window, cycle, failures, sameFailure, rephrased, ignore, onTrip } = rules;
+  const { identical, window, cycle, failures, same_failure: sameFailure, rephrased, ignore, on_trip: onTrip } = rules;
   const { hint, origin } = turn;
   const decide = (action: Decision['action'], id: string): Step =>
     decided({ hint: `${hint}.${id}`, origin }, 'tool_loop', action);

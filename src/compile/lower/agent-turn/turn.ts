@@ -67,7 +67,7 @@ export interface AgentTurn {
   readonly acrossTurns?: boolean;
   /** Tool calls of the turn; 0 for no limit. */
   readonly callsMax?: number;
-  /** How often the turn can run in one run of the flow; bounds the rounds of all its runs together. */
+  /** The number of times that the turn can run in one run. It limits the rounds of all these turns together. */
   readonly visitsMax: number;
   readonly retry?: Retry;
   /** The JSON Schema of the reply that ends the turn. */
@@ -83,11 +83,11 @@ export interface AgentTurn {
   /** Adds nodes between the start of the turn and the first model call. */
   readonly prepare?: (ask: NodeId) => NodeId;
   readonly next: NodeId;
-  /** Where a failed model call goes. */
+  /** The node after a failed model call. */
   readonly fail?: NodeId;
-  /** Where the turn goes after a refused call ended it. Unless given, the run fails. */
+  /** The node after a refused call that ended the turn. Default: the run fails. */
   readonly refused?: NodeId;
-  /** Entries of memory that the agent saw and that no trusted tool supports. */
+  /** Memory entries that the agent saw without the support of a trusted tool. */
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;

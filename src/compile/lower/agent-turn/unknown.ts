@@ -1,7 +1,7 @@
 /**
  * A call with effects that did not answer in time: it may have happened. An idempotent tool is called again under the same
- * key. Otherwise the tool that `verify` names looks it up. If the outcome stays unknown, the agent is told, and the same call
- * is made again only if a person approves it.
+ * key. For other tools, the tool of `verify` looks it up. If the outcome stays unknown, the agent gets a message about it,
+ * and the same call is made again only if a person approves it.
  */
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '../../../ir/nodes.ts';
@@ -33,20 +33,20 @@ export function addUnknownOutcome(gate: Gate): readonly Case[] {
   const { kit, tool } = gate;
   const def = kit.builder.toolDef(tool);
   if (onlyReads(def?.effect ?? 'write')) return [];
-  const untold = addTold(gate);
+  const untold = addUnknownMessage(gate);
   const lookup = kit.builder.definitions.toolLookups[tool];
   return [{ when: 'error.class == "timeout"', to: lookup === undefined ? untold : addLookup(gate, lookup, untold) }];
 }
 
-/** The agent is told that the outcome is not known. */
-function addTold(gate: Gate): NodeId {
+/** The agent gets the message that the outcome is not known. */
+function addUnknownMessage(gate: Gate): NodeId {
   const { kit, turn, tool, done } = gate;
   const words = `[UNKNOWN] ${tool} did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.`;
   const writes = outcomeOf(turn.agent, quote(words), { ok: 'false', error: 'error.message', unknown: 'true' });
   return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
 }
 
-/** The call of a tool that finds out, with those arguments of the call in doubt that it takes. */
+/** The call of the `verify` tool. It gets the arguments of the unclear call that its schema has. */
 export function lookupOf(
   { toolDef, tool }: Builder,
   lookup: string,

@@ -1,6 +1,7 @@
 /**
  * The two checks of long-term memory, as every notation asks for them: `memory.read` gives a run the entries of an agent,
- * `memory.write` takes an answer through the write gate. What was read stands in a slot as `{ entries, withheld }`, or null.
+ * `memory.write` takes an answer through the write gate. A slot holds the entries that were read as `{ entries, withheld }`,
+ * or null.
  */
 import type { CheckEffect, Expr, Input, ToolDef } from '../../../ir/nodes.ts';
 import type { MemoryDef } from '../../document/memory.ts';

@@ -53,7 +53,7 @@ export function addMemory(draft: Draft, kit: Kit, definitions: Definitions): Nod
   return addReads(agents, entry, { kit, definitions });
 }
 
-/** Forgets the answers so far, because the run starts over. Nothing is written if no agent has memory. */
+/** Forgets the answers so far, because the run starts over. Writes nothing if no agent has memory. */
 export function dropAnswers({ memory }: Definitions): readonly Write[] {
   return Object.keys(memory).length === 0 ? [] : [set(ANSWERS, '[]')];
 }
@@ -103,7 +103,7 @@ function withModel(node: DoNode, agents: readonly string[], definitions: Definit
   return withWrites({ ...node, effect }, [...remote, ...(recorded === undefined ? [] : [recorded])]);
 }
 
-/** Checks of arguments and of answers know what the run remembers. So do the sources that a team reads. */
+/** Checks of arguments and answers read the memory of the run. So do the sources of a team. */
 function withCheck(node: DoNode, agents: readonly string[]): DoNode {
   if (node.effect.kind !== 'check') return node;
   const { check, input } = node.effect;
@@ -251,7 +251,7 @@ function remembered(agent: string, doubt: Expr, definitions: Definitions): Param
   };
 }
 
-/** The fields of the input that others wrote, by any boundary of the document: agents pass on what they read. */
+/** The untrusted fields of the input, by any boundary of the document: agents pass on the text that they read. */
 function untrustedFields({ boundary, agentBoundaries }: Definitions): true | string[] | null {
   const declared = [boundary, ...Object.values(agentBoundaries)].flatMap((each): readonly (boolean | string)[] =>
     [each?.untrusted_input ?? []].flat(),

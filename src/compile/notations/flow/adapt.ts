@@ -64,7 +64,8 @@ function byId(flows: Located, report: Report): Located {
   for (const value of flows.items) {
     const id = childOf(value, 'id') ?? value;
     const key = textOf(id) ?? '';
-    if (entries.has(key)) report.error('duplicate-id', id.range, `two flows have the id '${key}'`);
+    if (entries.has(key))
+      report.error('duplicate-id', id.range, `two flows have the id '${key}'`, { help: 'Rename one of them.' });
     entries.set(key, { key, keyRange: id.range, value });
   }
   return { kind: 'map', entries, range: flows.range };
@@ -202,7 +203,12 @@ function adaptNode(node: Located, report: Report): Located {
   });
 }
 
-function dropped(entry: Entry, name: string, report: Report, help?: string): null {
+function dropped(
+  entry: Entry,
+  name: string,
+  report: Report,
+  help = 'Remove it, or keep it for the other system.',
+): null {
   report.warning('no-effect', entry.keyRange, `\`${name}\` has no effect here`, { help });
   return null;
 }

@@ -1,9 +1,10 @@
-/** Checks that all names exist, that every node is reached, and that every cycle has a cap. */
+/** Checks the names, the reachability of every node, and the cap of every cycle. */
 import type { Report } from '../../diagnose/diagnostics.ts';
 import type { ReadDocument } from '../../document/document.ts';
 import { listed } from '../../document/shape/fault-words.ts';
 import { didYouMean } from '../../diagnose/nearest.ts';
-import { patternProblem } from '../../../expr/text-search.ts';
+import { regexProblem } from '../../expressions/problem.ts';
+import type { Path } from '../../source/located.ts';
 import { toolNames } from '../../document/names-check.ts';
 import { writtenGraph, type WrittenGraph } from './edges.ts';
 import type { FlowGraph } from './graph.ts';
@@ -51,16 +52,14 @@ function checkErrorRoutes(node: FlowNode, report: Report): void {
         },
       );
     }
-    const problem = typeof match === 'string' && match !== '' ? patternProblem(match) : null;
-    if (problem !== null)
-      report.error('bad-regex', node.at('on_error', index, 'match'), badPattern(problem), { help: PATTERN_HELP });
+    if (typeof match === 'string' && match !== '') checkPattern(node, ['on_error', index, 'match'], match, report);
   }
 }
 
-const PATTERN_HELP = 'Patterns are RE2: no look-around, no back-references.';
-
-function badPattern(problem: string): string {
-  return `\`match\` is not a pattern that can be used: ${problem.replace(/^.*?: /, '')}`;
+function checkPattern(node: FlowNode, path: Path, pattern: string, report: Report): void {
+  const problem = regexProblem(pattern);
+  if (problem !== null)
+    report.error('bad-regex', node.at(...path), `\`match\` ${problem.message}`, { help: problem.help });
 }
 
 function checkBounds(node: FlowNode, report: Report): void {
@@ -71,10 +70,10 @@ function checkBounds(node: FlowNode, report: Report): void {
     });
   for (const key of node.facts.idle ?? [])
     if (node.value[key] !== undefined)
-      report.warning('no-effect', node.at(key), `\`${key}\` has no effect on a node of type \`${node.value.type}\``);
-  const problem = retry?.match === undefined ? null : patternProblem(retry.match);
-  if (problem !== null)
-    report.error('bad-regex', node.at('retry', 'match'), badPattern(problem), { help: PATTERN_HELP });
+      report.warning('no-effect', node.at(key), `\`${key}\` has no effect on a node of type \`${node.value.type}\``, {
+        help: 'Remove it.',
+      });
+  if (retry?.match !== undefined) checkPattern(node, ['retry', 'match'], retry.match, report);
 }
 
 function checkEntry(flow: Flow, report: Report): void {
@@ -101,8 +100,8 @@ function checkCap(flow: Flow, written: WrittenGraph, reached: ReadonlySet<string
     report.warning(
       'huge-bound',
       flow.at('max_iterations'),
-      `\`max_iterations\` allows ${cap} visits, which hardly bounds anything`,
-      { help: 'Lower it to a little more than a good run needs.' },
+      `\`max_iterations\` allows ${cap} visits, which is too many to protect a run`,
+      { help: 'Lower it to a little more than a successful run needs.' },
     );
   }
   const [cycle] = written.unbounded.filter((members) => members.some((id) => reached?.has(id) ?? true));

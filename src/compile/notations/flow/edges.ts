@@ -24,7 +24,7 @@ export interface NodeEdges {
 
 interface NamedEdges extends NodeEdges {
   readonly id: string;
-  /** Where the id stands. */
+  /** The place of the id. */
   readonly at: Range;
   /** True if the node bounds its own visits. */
   readonly bounded: boolean;
@@ -109,15 +109,9 @@ function unboundedIn(nodes: ReadonlyMap<string, NamedEdges>): WrittenGraph['unbo
   return cyclesIn(nodes.keys(), next);
 }
 
-interface ReadNodes {
-  readonly nodes: ReadonlyMap<string, NamedEdges>;
-  /** Edges of nodes without an id. */
-  readonly nameless: readonly FlowEdge[];
-  readonly clear: boolean;
-}
-
-function readNodes(body: Located): ReadNodes {
+function readNodes(body: Located) {
   const nodes = new Map<string, NamedEdges>();
+  /** Edges of nodes without an id. */
   const nameless: FlowEdge[] = [];
   let clear = true;
   for (const [index, item] of itemsOf(entryMeant(body, 'nodes', FIELDS.flow)?.value).entries()) {

@@ -141,14 +141,16 @@ function check(
   const text = slots.readable(written);
   const recent = leaving ? recents.after(node) : recents.before(node);
   const found = meaningsOf(checker, node, text, recent, guard);
+  const result = checkExpression(text, { types: typesOf(checker, found, recent) });
+  const misread = result.ok ? [] : result.problems.filter(({ code }) => code === 'syntax');
   for (const { read, meaning } of found) {
+    if (misread.some(({ start, end }) => start <= read.start && read.end <= end)) continue;
     const at = rangeWithin(report.source, located, offset + read.start, offset + read.end);
     if (meaning.is === 'nothing') report.error('unknown-name', at, meaning.message, { help: meaning.help });
     else if ((meaning.is === 'context' || meaning.is === 'bare') && meaning.warning !== undefined)
       report.warning('unknown-name', at, meaning.warning, { help: meaning.help });
     else warnEarly(checker, node, read, meaning, at, leaving);
   }
-  const result = checkExpression(text, { types: typesOf(checker, found, recent) });
   reportProblems(report, located, result.ok ? result.warnings : result.problems, offset);
   if (!result.ok) return null;
   if (found.some(({ meaning }) => meaning.is === 'nothing')) return null;
@@ -217,7 +219,9 @@ function warnEarly(
       help: 'Read a node that comes before, or change the order.',
     });
   } else if (read.path[0] === 'error' && !graph.afterError(node, leaving)) {
-    report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`);
+    report.warning('not-yet-run', at, `no error route leads to \`${node}\`, so \`error\` is always empty here`, {
+      help: 'Lead an `on_error` route to this node, or remove `error`.',
+    });
   }
 }
 

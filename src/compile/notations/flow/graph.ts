@@ -1,4 +1,4 @@
-/** The authored graph: who leads where, which nodes belong to a branch, and what can have happened before what. */
+/** The authored graph: its edges, the nodes of each branch, and the possible order of nodes. */
 import { componentsOf, cyclesIn, reachableFrom } from '../../verify/components.ts';
 import { END, type Flow, type FlowEdge } from './model.ts';
 
@@ -13,7 +13,9 @@ export interface FlowGraph {
   readonly cycles: readonly (readonly string[])[];
   /** By parallel node: everything that can run in one of its branches. */
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Nodes whose routes are taken when branches may have been joined or a sub-flow may have ended: what was lost in one may matter there. */
+  /**
+   * Nodes whose routes are taken after a join or the end of a sub-flow. Data that was lost in a branch may be missing there.
+   */
   readonly afterJoins: ReadonlySet<string>;
   /** True if the first node can have run before the second starts or, with `leaving`, before its routes are evaluated. */
   precedes(first: string, second: string, leaving?: boolean): boolean;
@@ -101,7 +103,7 @@ function cappedByNodes(flow: Flow, { edges, cycles, inBranches }: FlowGraph): nu
   );
 }
 
-/** How often one visit of a node runs each of its branches: once per item and attempt. */
+/** The number of times that one visit of a node runs each of its branches: once per item and attempt. */
 function runsOfBranch(flow: Flow, id: string): number {
   const node = flow.nodes.get(id);
   return (node?.facts.items?.(node.value).most ?? 1) * (node?.value.retry?.max_attempts ?? 1);
@@ -129,20 +131,13 @@ function threadsPassing(
   return visits;
 }
 
-interface Later {
-  /** True if the first can have run before the second starts or, with `leaving`, before its routes are evaluated. */
-  precedes(first: string, second: string, leaving?: boolean): boolean;
-  /** True if an error route can have been taken before the node starts or, with `leaving`, before its routes. */
-  afterError(id: string, leaving?: boolean): boolean;
-}
-
-/** A node that is asked about this often gets all that comes after it remembered. */
+/** After this many questions about a node, all its later nodes are stored. */
 const ASKED_MAX = 3;
 
 function laterOf(
   edges: ReadonlyMap<string, readonly FlowEdge[]>,
   inBranches: ReadonlyMap<string, ReadonlySet<string>>,
-): Later {
+): Pick<FlowGraph, 'precedes' | 'afterError'> {
   const steps = stepsOf(edges, inBranches);
   const next = (id: string): readonly string[] => steps.get(id) ?? [];
   const order = new Map<string, { readonly rank: number; readonly cyclic: boolean }>();
@@ -176,7 +171,10 @@ function laterOf(
       return after.has(second);
     },
     afterError(id, leaving = false) {
-      handled ??= reachableFrom(errorTargets(edges), next);
+      handled ??= reachableFrom(
+        [...edges.values()].flat().flatMap(({ kind, to }) => (kind === 'error' ? [to] : [])),
+        next,
+      );
       return handled.has(pointOf(id, leaving));
     },
   };
@@ -205,8 +203,4 @@ function stepsOf(
 
 function joinOf(id: string): string {
   return `\u0000${id}`;
-}
-
-function errorTargets(edges: ReadonlyMap<string, readonly FlowEdge[]>): readonly string[] {
-  return [...edges.values()].flatMap((list) => list.flatMap(({ kind, to }) => (kind === 'error' ? [to] : [])));
 }

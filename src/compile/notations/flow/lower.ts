@@ -41,7 +41,7 @@ interface Scope {
   readonly all: ReadonlySet<string>;
   /** The names of the nodes that call this flow, as in `outer/`; empty for the main flow. */
   readonly path: string;
-  /** How often the flow itself can begin. */
+  /** The number of times that the flow itself can start. */
   readonly times: number;
   readonly caller: Caller | null;
   /** The place of every node, if the flow stands in another file. */
@@ -111,7 +111,10 @@ function createLowering(scope: Scope, prefix: string): Lowering {
       const { failed, fail } = lowering.errors(from);
       return kit.pick(lowering.part(from, hint), failed, fail);
     },
-    raise: (from, error) => addRaised(lowering, from, error),
+    raise(from, error) {
+      const written = set('error', literal({ ...classified(error), node: name(from.node.id) }));
+      return kit.set(lowering.part(from, 'error'), [written], lowering.failing(from, 'errors'));
+    },
     unevaluated: (from) => (from.node.value.on_error.length === 0 ? undefined : lowering.failing(from, 'errors')),
   };
   return lowering;
@@ -129,11 +132,6 @@ function visitCapOf(
   const name = lowering.name(id);
   const target = over === END ? endings.capped() : lowering.idOf(over);
   return [kit.visits(`visits:${name}`, most * times, target, `max_visits of ${name}`)];
-}
-
-function addRaised(lowering: Lowering, from: Prepared, error: Parameters<Lowering['raise']>[1]): NodeId {
-  const written = set('error', literal({ ...classified(error), node: lowering.name(from.node.id) }));
-  return lowering.kit.set(lowering.part(from, 'error'), [written], lowering.failing(from, 'errors'));
 }
 
 /** The pick that follows a node and takes its routes. */

@@ -47,43 +47,45 @@ export const errorRouteFields = record(() => ({
   match: text()
     .nullable()
     .optional()
-    .describe("A regular expression that is looked for in the error's type and message."),
-  default: bool().optional().describe('Takes every error; comes last.'),
+    .describe("A regular expression. The route is taken if it occurs in the error's type or message."),
+  default: bool().optional().describe('True: takes every error. Such a route comes last.'),
   to: name().describe('A node, or `end`.'),
 }));
-const errorRoute = ruled(errorRouteFields, (clause, context) => {
-  if (clause.default === true || (clause.match ?? '') !== '') return;
-  context.addIssue({
-    code: 'custom',
-    message: fault(
-      'empty-error-route',
-      'this error route has neither `match` nor `default: true`',
-      'Say which errors it takes.',
-    ),
-  });
+const errorRoute = ruled(errorRouteFields, ({ match, default: all }) => {
+  if (all === true || (match ?? '') !== '') return null;
+  const message = 'this error route has neither `match` nor `default: true`';
+  return fault('empty-error-route', message, 'Add `match: PATTERN`, or `default: true` for every error.');
 });
 
 const seconds = () => number({ above: 0, max: SECONDS_MAX });
 
 const retry = record(() => ({
   max_attempts: int({ min: 1, max: 100 }).describe('How often the node is tried, the first try included.'),
-  backoff_ms: int({ min: 0 }).default(500).describe('The longest wait before the second try, in milliseconds.'),
-  multiplier: number({ min: 1, max: 10 }).default(2).describe('How much longer each wait may be than the one before.'),
-  max_backoff_ms: int({ min: 0 }).default(30_000).describe('The longest wait before any try.'),
+  backoff_ms: int({ min: 0 })
+    .default(500)
+    .describe('The longest wait before the second try, in milliseconds. Default: 500.'),
+  multiplier: number({ min: 1, max: 10 })
+    .default(2)
+    .describe('How many times longer each wait may be than the one before. Default: 2.'),
+  max_backoff_ms: int({ min: 0 })
+    .default(30_000)
+    .describe('The longest wait before any try, in milliseconds. Default: 30000.'),
   match: text()
     .optional()
-    .describe("A regular expression that is looked for in the error's type and message; without it every error."),
+    .describe('A regular expression. Only errors whose type or message contains it are retried. Default: all.'),
 }));
 
 const commonFields = once(() => ({
-  id: name().describe('Unique within the flow.'),
-  description: text().nullable().optional().describe('Shown with the node.'),
-  routes: list(route).default([]).describe('Ways on, tried from top to bottom.'),
-  on_error: list(errorRoute).default([]).describe('Ways on after a failure, tried from top to bottom.'),
+  id: name().describe('The id of the node, unique within the flow.'),
+  description: text().nullable().optional().describe('A note for readers.'),
+  routes: list(route).default([]).describe('The next nodes. The first route that matches is taken.'),
+  on_error: list(errorRoute)
+    .default([])
+    .describe('The next nodes after a failure. The first route that matches is taken.'),
   timeout: seconds().optional().describe('Seconds that one attempt may take, with all its model and tool calls.'),
   retry: retry.optional().describe('Tries the node again after a failure, before `on_error`.'),
   max_visits: int({ min: 1 }).optional().describe('The most visits of this node in one run.'),
-  on_exhausted: name().optional().describe('The node that takes over after `max_visits`; without it the path ends.'),
+  on_exhausted: name().optional().describe('The node that takes over after `max_visits`. Default: `end`.'),
 }));
 
 /** The fields that every node has. */
@@ -91,7 +93,11 @@ export type CommonValue = z.output<z.ZodObject<ReturnType<typeof commonFields>>>
 export type RouteValue = z.output<typeof route>;
 
 export function nodeSchema<const Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: () => Fields) {
-  const schema = record(() => ({ ...commonFields(), type: z.literal(type), ...fields() }));
+  const schema = record(() => ({
+    ...commonFields(),
+    type: z.literal(type).describe('The kind of node. The other fields depend on it.'),
+    ...fields(),
+  }));
   // The union of all nodes finds the type of a node here. Without this it would make the fields of every type.
   schema._zod.propValues = { type: new Set([type]) };
   return schema;

@@ -1,7 +1,9 @@
 /** Resolves the names in a flow's expressions, and knows their types. */
 import { isRecord, type Json } from '../../../expr/json.ts';
 import type { Path } from '../../expressions/reads.ts';
+import { typeFromSchema } from '../../expressions/type.ts';
 import { didYouMean, quoted } from '../../diagnose/nearest.ts';
+import { listed } from '../../document/shape/fault-words.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { Flow } from './model.ts';
 import { itemSlot, type Slots } from './slots.ts';
@@ -37,11 +39,12 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
   return {
     meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
-      const known = contextMeaning(flow, root, field, recent, locals(reader));
+      const around = locals(reader);
+      const known = contextMeaning(flow, root, field, recent, around);
       if (known !== null) return known;
       const id = bySlot.get(root);
       if (id !== undefined && guard && field === undefined) {
-        const meant = fieldMeaning(flow, definitions, read, recent);
+        const meant = fieldMeaning(flow, definitions, read, recent, around);
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
       }
       if (id !== undefined && field !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
@@ -52,7 +55,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         };
       }
       if (id !== undefined) return { is: 'node', id };
-      return flow.declared.has(root) ? { is: 'context' } : fieldMeaning(flow, definitions, read, recent);
+      return flow.declared.has(root) ? { is: 'context' } : fieldMeaning(flow, definitions, read, recent, around);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
@@ -100,34 +103,48 @@ function approvalMeaning(flow: Flow, field: string | undefined): Meaning {
     message: flow.declared.has(field)
       ? `flow node \`${field}\` is not an approval`
       : `there is no approval \`${field}\``,
-    help: didYouMean(field, approvals, approvals.length === 0 ? undefined : `Approvals: ${quoted(approvals)}.`),
+    help: didYouMean(
+      field,
+      approvals,
+      approvals.length === 0 ? 'The flow has no approvals.' : `Approvals: ${quoted(approvals)}.`,
+    ),
   };
 }
 
 /** A field of the latest agent's output, which is read by its name alone. */
-function fieldMeaning(flow: Flow, definitions: Definitions, read: Path, recent: Recent): Meaning {
+function fieldMeaning(
+  flow: Flow,
+  definitions: Definitions,
+  read: Path,
+  recent: Recent,
+  locals: ReadonlyMap<string, Meaning>,
+): Meaning {
   const ids = [...flow.declared.all];
   const [root = '', field = ''] = read.path;
   if (field === 'output' || field === 'result') {
     const help =
       root === 'previous'
         ? `Write \`output\` for the output of the latest agent, or the id of the node.`
-        : didYouMean(root, ids, undefined);
+        : didYouMean(root, ids, `Flow nodes: ${listed(ids)}.`);
     return { is: 'nothing', message: `there is no flow node \`${root}\``, help };
   }
-  const schemas = [...recent.agents].map((agent) => outputSchema(definitions, agent));
-  const fields = schemas.flatMap(fieldsOf);
-  if (recent.open || fields.includes(root) || schemas.some((schema) => !isClosed(schema))) {
-    const isMistaken = root === 'input' && field !== '' && !fields.includes(root);
-    return isMistaken ? { is: 'bare', warning: NOT_THE_INPUT, help: EVENT_HELP } : { is: 'bare' };
+  const replies = [...recent.agents].map((agent) => typeFromSchema(outputSchema(definitions, agent)));
+  const fields = replies.flatMap((reply) => [...(reply.fields?.keys() ?? [])]);
+  // A reply that lists its fields has no others, unless its schema says so.
+  if (
+    recent.open ||
+    fields.includes(root) ||
+    replies.some((reply) => reply.fields === undefined || reply.rest !== undefined)
+  ) {
+    return fields.includes(root) ? { is: 'bare' } : { is: 'bare', ...likelyMistake(flow, definitions, root, field) };
   }
   if (recent.agents.size === 0) {
     return {
       is: 'nothing',
-      message: `there is no \`${root}\` here: no agent has answered yet whose output could have it`,
+      message: `there is no \`${root}\` here, and no agent has answered before this node`,
       help: didYouMean(
         root,
-        [...ids, 'event', 'approvals', 'error'],
+        [...locals.keys(), ...ids, 'event', 'approvals', 'error'],
         'Write the full path, such as `event.payload.message`.',
       ),
     };
@@ -136,14 +153,28 @@ function fieldMeaning(flow: Flow, definitions: Definitions, read: Path, recent: 
   return {
     is: 'nothing',
     message: `there is no \`${root}\` in the output of ${agents}`,
-    help: didYouMean(root, [...fields, ...ids], `Its schema has ${quoted(fields)}.`),
+    help: didYouMean(root, [...locals.keys(), ...fields, ...ids], `Its schema has ${quoted(fields)}.`),
   };
+}
+
+/** A warning if the author probably means another name: `input`, or one that is nearly the same and has this field. */
+function likelyMistake(flow: Flow, definitions: Definitions, root: string, field: string) {
+  if (root === 'input' && field !== '') return { warning: NOT_THE_INPUT, help: EVENT_HELP };
+  const nodes = [...flow.nodes.values()].filter(({ id }) => id !== root);
+  const roots = nodes
+    .filter((node) => Object.hasOwn(node.facts.readable(node, flow, definitions), field))
+    .map(({ id }) => id);
+  if (field === 'payload') roots.push('event');
+  if (flow.nodes.get(field)?.facts.choices !== undefined) roots.push('approvals');
+  const help = didYouMean(root, roots, undefined);
+  return help === undefined ? {} : { warning: `\`${root}\` is read as a field of the latest reply`, help };
 }
 
 function fieldSchema(definitions: Definitions, name: string, recent: Recent): Json | undefined {
   const [only, ...others] = recent.agents;
   if (only === undefined || others.length > 0 || recent.open) return undefined;
-  return propertyOf(outputSchema(definitions, only), name);
+  const properties = (outputSchema(definitions, only) as { readonly properties?: Json } | null)?.properties;
+  return isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
 function approvalSchema(flow: Flow, id: string): Json | undefined {
@@ -181,29 +212,6 @@ const ERROR_SCHEMA: Json = {
     code: { type: 'string' },
   },
 };
-
-function propertyOf(schema: Json, name: string): Json | undefined {
-  const properties = isRecord(schema) ? schema['properties'] : undefined;
-  return isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-}
-
-function fieldsOf(schema: Json): readonly string[] {
-  const properties = isRecord(schema) ? schema['properties'] : undefined;
-  return isRecord(properties) ? Object.keys(properties) : [];
-}
-
-/** As the type check sees it: an object that lists its fields has no others, unless it says so. */
-function isClosed(schema: Json): boolean {
-  if (!isRecord(schema) || !isRecord(schema['properties'])) return false;
-  if (
-    ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'patternProperties'].some((key) =>
-      Object.hasOwn(schema, key),
-    )
-  )
-    return false;
-  const more = schema['additionalProperties'];
-  return more === undefined || more === false;
-}
 
 /** `open`: it may be one that is not listed. */
 export interface Recent {

@@ -45,7 +45,7 @@ export interface Prepared<Value extends CommonValue = CommonValue, Parts = unkno
 
 export interface ErrorWays {
   readonly failed: readonly Case[];
-  /** Where a failure goes that no case takes. */
+  /** The node after a failure that no case takes. */
   readonly fail: NodeId;
 }
 
@@ -82,7 +82,7 @@ export interface Lowering {
   readonly capped: boolean;
   /** The name under which questions are asked. */
   readonly askedBy: string;
-  /** The name of an authored node: behind the names of the nodes whose items it belongs to, as in `each/worker`. */
+  /** The name of an authored node, with the names of the maps around it: `each/worker`. */
   name(authored: string): string;
   idOf(authored: string): NodeId;
   /** The id of an agent of this flow in the whole. */
@@ -98,30 +98,33 @@ export interface Lowering {
   entered(prepared: Prepared): Step;
   /** The step of any other node that belongs to the authored node. Diagnostics show the place of the authored node. */
   part(prepared: Prepared, hint: string): Step;
-  /** How often the flow itself can begin. */
+  /** The number of times that the flow itself can start. */
   readonly times: number;
   /** The most visits that a node can have. */
   visitsMax(id: string): number;
-  /** The writes after which a path that ends here returns the value. */
+  /** Writes that return the value on a path that ends here. */
   out(value: Expr, mode: Write['mode']): readonly Write[];
   /** The writes before the first node of a branch or an item: a part that ends before it has a value returns null. */
   fresh(head: string): readonly Write[];
   /** The node that a route of an authored node leads to. */
   target(to: string, prepared: Prepared): NodeId;
-  /** Where the routes of a node lead: to a node, or to a pick. */
+  /** The target of the routes of a node: a node, or a pick. */
   routes(prepared: Prepared): NodeId;
   errors(prepared: Prepared): ErrorWays;
   /** The time of one attempt, or null. */
   timeoutMs(prepared: Prepared): number | null;
-  /** How a single call of the node is tried again. */
+  /** The retry rule of a single call of the node. */
   retry(prepared: Prepared): Retry;
-  /** Adds the nodes of a node that is more than one call, with its timeout and retry. An attempt hands back its value and `gather`. */
+  /**
+   * Adds the nodes of a node that is more than one call, with its timeout and retry. An attempt returns its value and
+   * `gather`.
+   */
   attempts(prepared: Prepared, attempt: Pick<Attempts, 'body' | 'gather'>): NodeId;
   /** The ways out of a failure as one node. */
   failing(prepared: Prepared, hint: string): NodeId;
   /** Records an error as a failed effect would, and takes the node's error routes. The message is plain text. */
   raise(prepared: Prepared, error: Omit<Failure, 'node'>): NodeId;
-  /** Where a node goes whose expressions cannot be evaluated: its error routes; undefined if it has none. */
+  /** The node after an expression that cannot be evaluated: the error routes; undefined if there are none. */
   unevaluated(prepared: Prepared): NodeId | undefined;
   /** An end with this output for a path that ends at a node, marked partial or capped if that may have happened. */
   ending(output: Expr, from: string): NodeId;

@@ -1,6 +1,6 @@
 /** A flow as something to draw: the nodes as they were written, the join of a parallel node beside it, one `end` where paths stop. */
 import { END as STOP, START, shape, type Picture, type PictureEdge, type PictureNode } from '../../picture/picture.ts';
-import { reachableFrom } from '../../verify/components.ts';
+import { forwardOrder, reachableFrom } from '../../verify/components.ts';
 import type { FlowGraph } from './graph.ts';
 import { isPoison } from '../../document/shape/poison.ts';
 import { END, type Flow, type FlowEdge, type FlowNode } from './model.ts';
@@ -36,7 +36,7 @@ function boundOf(flow: Flow, members: readonly string[]): string | null {
   return limits.length === 0 ? null : `max_visits: ${Math.min(...limits)}`;
 }
 
-/** Where a path stops: at the end of the run, or at the join of the branch it is in; at both, where it can be in either. */
+/** The end of a path: the end of the run, or the join of its branch, or both. */
 function placesOf(flow: Flow, graph: FlowGraph): (id: string) => readonly string[] {
   const main = reachableFrom([flow.value.entry], graph.onward);
   const branches = [...graph.inBranches.keys()].map((id) => ({
@@ -53,7 +53,7 @@ function placesOf(flow: Flow, graph: FlowGraph): (id: string) => readonly string
 function edgesOfNode(node: FlowNode, graph: FlowGraph, flow: Flow, stops: readonly string[]): readonly DrawnEdge[] {
   const { id, value } = node;
   const edges = graph.edges.get(id) ?? [];
-  const from = isJoined(node) ? joinId(id) : id;
+  const from = node.facts.draw(value).join === undefined ? id : joinId(id);
   const targets = (to: string): readonly string[] => (to === END ? stops : flow.nodes.has(to) ? [to] : []);
   const drawn = ({ to, kind, label }: Pick<FlowEdge, 'to' | 'kind' | 'label'>): readonly DrawnEdge[] =>
     targets(to).map((target) => ({
@@ -80,39 +80,12 @@ function plainLabel(kind: FlowEdge['kind'], { routes, max_visits: most }: FlowNo
 
 type DrawnEdge = Omit<PictureEdge, 'back'>;
 
-function isJoined({ facts, value }: FlowNode): boolean {
-  return facts.draw(value).join !== undefined;
-}
-
 /** An edge leads back where it reaches something that it comes from, in the order of a walk from the start. */
 function marked(edges: readonly DrawnEdge[]): readonly PictureEdge[] {
-  const out = new Map<string, DrawnEdge[]>();
-  for (const edge of edges) {
-    const list = out.get(edge.from);
-    if (list === undefined) out.set(edge.from, [edge]);
-    else list.push(edge);
-  }
-  const state = new Map<string, 'open' | 'done'>();
-  const back = new Set<object>();
-  const walk: { readonly id: string; at: number }[] = [];
-  for (const root of out.keys()) {
-    if (state.has(root)) continue;
-    walk.push({ id: root, at: 0 });
-    state.set(root, 'open');
-    for (let top = walk.at(-1); top !== undefined; top = walk.at(-1)) {
-      const edge = out.get(top.id)?.[top.at];
-      top.at += 1;
-      if (edge === undefined) {
-        state.set(top.id, 'done');
-        walk.pop();
-      } else if (state.get(edge.to) === 'open') back.add(edge);
-      else if (!state.has(edge.to)) {
-        state.set(edge.to, 'open');
-        walk.push({ id: edge.to, at: 0 });
-      }
-    }
-  }
-  return edges.map((edge) => ({ ...edge, back: back.has(edge) }));
+  const out = Map.groupBy(edges, ({ from }) => from);
+  const order = forwardOrder(out.keys(), (id) => out.get(id)?.map(({ to }) => to) ?? []);
+  const rank = new Map(order.map((id, index) => [id, index]));
+  return edges.map((edge) => ({ ...edge, back: (rank.get(edge.to) ?? 0) <= (rank.get(edge.from) ?? 0) }));
 }
 
 function drawn({ id, value, facts }: FlowNode, toolsOf: (agent: string) => readonly string[]): PictureNode {

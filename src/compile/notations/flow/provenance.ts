@@ -146,7 +146,7 @@ function fixedTexts(params: { readonly [name: string]: Json }): readonly string[
   );
 }
 
-/** True if something from outside can reach a model: a tool that others feed, an error, or an input that others wrote. */
+/** True if text from outside can reach a model: through a tool, an error, or an input that others wrote. */
 function isExposed({ kit, graph, nested, caller }: Lowering, self: FlowNode): boolean {
   const { untrusted_input: foreign = false } = kit.builder.definitions.boundary ?? {};
   if (foreign !== false || graph.afterError(self.id)) return true;
@@ -203,7 +203,7 @@ function resultsBefore(lowering: Lowering, self: FlowNode): readonly Expr[] {
   return [...own.map((node) => node.facts.output(slots, node.id)), ...outer];
 }
 
-/** The error with which this flow has taken an error route, and the fields of its input that have an error of the flow outside. */
+/** The error behind an error route of this flow, and the fields of its input that hold an error of the outer flow. */
 function errorsBefore(lowering: Lowering, self: FlowNode): readonly Expr[] {
   const own = lowering.graph.afterError(self.id) ? ['(error == null ? [] : [error.type, error.message])'] : [];
   return [...own, ...givenErrors(lowering, self)];

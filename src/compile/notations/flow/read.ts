@@ -1,4 +1,4 @@
-/** Reads the body of a graph document: strictly, with every mistake of shape reported, and what is sound kept for the checks. */
+/** Reads the body of a graph document. Reports every mistake of shape, and keeps the sound parts for the checks. */
 import { declareIds, namesOf } from '../../document/names.ts';
 import { POISON } from '../../document/shape/poison.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';

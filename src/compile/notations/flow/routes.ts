@@ -1,4 +1,4 @@
-/** The routes of a node, checked one by one and against each other: each can be taken, and the order says what was meant. */
+/** Checks the routes of a node, one by one and against each other: each route can be taken, and their order makes sense. */
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
@@ -38,10 +38,12 @@ export function guardedRoutes(
     if (checked === null) return { when: 'false', to: route.to };
     const { source, kind, constant } = checked;
     if (!['bool', 'any', 'null'].includes(kind))
-      report.error('type-mismatch', at, `a condition must be true or false, but this one is a ${kind}`);
+      report.error('type-mismatch', at, `a condition must be true or false, but this one is a ${kind}`, {
+        help: 'Compare it, such as `x == 1`.',
+      });
     const region = regionOf(source);
     if (constant === false || (region !== null && isEmpty(region)))
-      report.warning('never-holds', at, 'this condition never holds', { help: 'Mend it, or remove the route.' });
+      report.warning('never-holds', at, 'this condition never holds', { help: 'Correct it, or remove the route.' });
     else if (exclusive) compare({ source, region, at }, guards, report);
     guards.push({ source, region, at });
     if (exclusive && constant === true) reportAfter(node, index, routes.length, report);
@@ -128,6 +130,7 @@ function compare(guard: Guard, earlier: readonly Guard[], report: Report): void 
       'an earlier route has the same condition, so this one is never taken',
       {
         related: [{ message: 'the earlier one is here', at: same.at }],
+        help: 'Correct one of the two conditions, or remove this route.',
       },
     );
     return;

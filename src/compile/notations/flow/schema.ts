@@ -4,15 +4,15 @@ import { errorRouteFields, route } from './model.ts';
 import { NODE_TYPES, nodeSchemas } from './nodes/registry.ts';
 
 const flowShape = {
-  id: name().describe('What the flow is called.'),
-  entry: name().describe('The node to begin at.'),
-  description: text().nullable().optional(),
+  id: name().describe('The name of the flow in runs and reports.'),
+  entry: name().describe('The first node.'),
+  description: text().nullable().optional().describe('A note for readers.'),
   max_iterations: int({ min: 0 })
     .default(0)
     .describe('The most node visits of one run; 0 for no cap, which only a flow without cycles may have.'),
-  nodes: nodeSchemas,
+  nodes: nodeSchemas.describe('The nodes of the graph, at least one.'),
 };
-export const flowSchema = record(flowShape);
+export const flowSchema = record(flowShape).describe('A graph of nodes and routes.');
 
 /** The field names of each part of a flow. */
 export const FIELDS = {

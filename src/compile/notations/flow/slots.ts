@@ -1,4 +1,4 @@
-/** Where a run keeps what a flow's expressions read. Authored names that cannot stand in an expression get another slot name. */
+/** The slots that the expressions of a flow read. A name that cannot be part of an expression gets another slot name. */
 import { OBSERVATIONS, REPLY, TALK } from '../../lower/agent-turn/turn.ts';
 import { isIdentifier } from '../../expressions/cel-text.ts';
 

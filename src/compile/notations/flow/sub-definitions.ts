@@ -37,12 +37,7 @@ export function mergeDefinitions(main: Analysed): Merged {
   return { definitions, agentId: (flow, id) => ids.get(flow)?.get(id) ?? id };
 }
 
-interface ImportedAgents {
-  readonly ids: ReadonlyMap<string, string>;
-  readonly definitions: Pick<Definitions, 'agents' | 'agentBudgets' | 'agentBoundaries' | 'memory'>;
-}
-
-function importAgents(outer: Definitions, sub: SubFlow, path: string): ImportedAgents {
+function importAgents(outer: Definitions, sub: SubFlow, path: string) {
   const ids = new Map<string, string>();
   const agents = { ...outer.agents };
   const agentBudgets = { ...outer.agentBudgets };

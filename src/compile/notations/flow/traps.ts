@@ -15,7 +15,38 @@ export function warnOfTraps(nested: Nested, graph: FlowGraph, report: Report): v
     if (node === undefined) continue;
     warnOfSharedTarget(node, members, flow, report);
     warnOfImpatientJoin(node, members, nested, report);
+    const inside = [...members].flatMap((member) => flow.nodes.get(member) ?? []);
+    if (!ITEMS_LOST.has(textOf(node.located('on_item_error')) ?? '')) warnOfRepeats(node, inside, nested, report);
   }
+  for (const [id, sub] of nested.subs) {
+    const node = flow.nodes.get(id);
+    const inside = [...sub.flow.nodes.values()];
+    // A sub-flow that is one call fails only if the call failed.
+    if (node !== undefined && inside.length > 1) warnOfRepeats(node, inside, sub, report);
+  }
+}
+
+/** A map does not fail if one of its items does. */
+const ITEMS_LOST: ReadonlySet<string> = new Set(['skip', 'collect']);
+
+/** The next try of several nodes makes all their calls again, also those that succeeded. Compensations undo them before. */
+function warnOfRepeats(node: FlowNode, inside: readonly FlowNode[], nested: Nested, report: Report): void {
+  if ((node.value.retry?.max_attempts ?? 1) < 2) return;
+  for (const tool of new Set(inside.flatMap((each) => lastingCalls(each, nested))))
+    report.warning(
+      'no-compensation',
+      node.at('retry'),
+      `the next try of \`${node.id}\` calls \`${tool}\` again, and no tool undoes the first call`,
+      { help: `Add \`compensate: TOOL\` to \`${tool}\`, or put \`retry\` on the node that may fail.` },
+    );
+}
+
+/** The tools with effects that a node or its sub-flow calls, and that no tool undoes. */
+function lastingCalls(node: FlowNode, { definitions, subs }: Nested): readonly string[] {
+  const sub = subs.get(node.id);
+  if (sub !== undefined) return [...sub.flow.nodes.values()].flatMap((each) => lastingCalls(each, sub));
+  const tool = node.facts.tool?.(node.value) ?? '';
+  return changesWorld(node, definitions) && toolNamed(tool, definitions)?.compensate === null ? [tool] : [];
 }
 
 /** A branch ends by itself. If it leads to the node after the join, that node runs in the branch too. */

@@ -3,7 +3,7 @@ import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { literal, object, quote } from '../../expressions/cel-text.ts';
 import type { MemoryDef } from '../../document/memory.ts';
-import { strictly, withInputFields } from '../../expressions/reads.ts';
+import { strictExpr, withInputFields } from '../../expressions/reads.ts';
 import { OPEN, templateToExpr } from '../../expressions/template.ts';
 import { addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
@@ -76,8 +76,8 @@ function addGuards(l: Lowering, first: NodeId, origin: string, which: (code: str
     const rejected = (message: string): NodeId =>
       stop(l, code, 'GuardError', quote(message), code === 'PERMISSION_DENIED' ? 'policy' : 'guardrail');
     const cases = [
-      { when: strictly(when), to: rejected(reason) },
-      { when: `!${strictly(when)}`, to: next },
+      { when: strictExpr(when), to: rejected(reason) },
+      { when: `!${strictExpr(when)}`, to: next },
     ];
     const id = index === 0 ? first : l.builder.fresh(`${first.replace(/^~/, '')}.next`);
     return l.kit.pick({ id, origin }, cases, rejected(`this guard cannot be evaluated: ${reason}`));

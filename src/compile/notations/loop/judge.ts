@@ -57,7 +57,7 @@ export function addJudgement(l: Lowering): void {
     reflect,
   );
   const { verifier, confidence } = l.loop;
-  // A problem that a person must settle comes last, so that the person sees an otherwise valid answer.
+  // Problems for a person come last, so that the person sees an answer that is valid in all other ways.
   const staged = verifier !== null || confidence !== null || outputDue(l.loop) !== 'false';
   const verified = verifier === null ? late : addVerifier(l, verifier, late);
   const rules = [...findings(l.loop), ...(staged ? [] : contested(l.loop))];
@@ -251,7 +251,7 @@ function addTermination(l: Lowering): void {
   );
 }
 
-/** Where an approved answer goes: to the end, or to the next step of the plan. */
+/** The node after an approved answer: the end, or the next step of the plan. */
 export function addOnward(l: Lowering): NodeId {
   const final = idOf(l, 'final_response');
   const cases = stepCases(l);

@@ -7,7 +7,6 @@ import { createBuilder } from '../../lower/builder.ts';
 import type { Lowered } from '../../lower/builder-types.ts';
 import { createKit, set } from '../../lower/kit.ts';
 import { allEntries, untrustedEntries, writeEffect } from '../../lower/memory/checks.ts';
-import { stateFaults } from './state.ts';
 import type { Range } from '../../source/range.ts';
 import type { Share } from '../../verify/graph.ts';
 import { addAction } from './act.ts';
@@ -67,8 +66,6 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
       judgement: { rejected: REJECTED, violations: VIOLATIONS, reason: REASON },
     },
   });
-  const [fault] = stateFaults(lowered.body);
-  if (fault !== undefined) throw new Error(`invariant: ${fault}`);
   return {
     ...lowered,
     shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...reflectionsIn(l, lowered.body)],

@@ -26,7 +26,7 @@ interface ModelCall
   readonly enters?: boolean;
   readonly input: Input;
   readonly reserve?: DoNode['effect']['reserve'];
-  /** Where a reply goes that does not fit the schema; `fail` unless given. */
+  /** The node after a reply that does not fit the schema. Default: `fail`. */
   readonly unfit?: NodeId;
 }
 

@@ -247,7 +247,7 @@ function problem(loop: Loop): Expr {
   return rules.reduceRight<Expr>((rest, [when, words]) => `${when} ? ${words} : (${rest})`, 'null');
 }
 
-/** A condition that holds for an invalid plan, and the sentence that says so. */
+/** A condition for an invalid plan, and its message. */
 type Rule = readonly [Expr, Expr];
 
 function budgetRules(loop: Loop): readonly Rule[] {

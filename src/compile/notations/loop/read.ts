@@ -8,8 +8,8 @@ import { readShape, type Shaped } from '../../document/shape/shape.ts';
 import { checkExpression, reportConditions, reportExpression } from '../../expressions/expression.ts';
 import { expressionsIn, reportProblems } from '../../expressions/problem.ts';
 import type { Path } from '../../source/located.ts';
-import { ANSWER_NAMES } from '../../document/memory.ts';
-import { loopSchema, type RawLoop } from './schema.ts';
+import { ANSWER_NAMES } from '../../document/schema/agents.ts';
+import { GOAL_NAMES, loopSchema, type RawLoop } from './schema.ts';
 import { breakerOf, loosened, settle, type Loop, type Roles } from './settle.ts';
 
 export function readLoop(document: ReadDocument, given: Definitions, report: Report): Loop | null {
@@ -70,19 +70,19 @@ function isComplete({ body, report }: Section): boolean {
   const unread = (...roles: readonly (keyof RawLoop)[]): boolean => roles.some((role) => body.poisoned(role));
   if (agent !== undefined && executor !== undefined) {
     const message = 'a loop has an `agent`, or a `planner` and an `executor`, but not both';
-    report.error('bad-value', body.key('executor'), message);
+    report.error('bad-value', body.key('executor'), message, { help: 'Remove `agent`, or remove `executor`.' });
     return false;
   }
   if (executor !== undefined && planner === undefined) {
     if (!unread('planner'))
-      report.error('missing-agent', body.key('executor'), 'an `executor` needs a `planner`, and there is none', {
+      report.error('missing-agent', body.key('executor'), 'an `executor` needs a `planner`, which is missing', {
         help: 'Add `planner: …`, or write `agent: …` for a loop without a plan.',
       });
     return false;
   }
   if (planner !== undefined && executor === undefined && agent === undefined) {
     if (!unread('executor', 'agent'))
-      report.error('missing-agent', body.key('planner'), 'a `planner` needs an `executor`, and there is none', {
+      report.error('missing-agent', body.key('planner'), 'a `planner` needs an `executor`, which is missing', {
         help: 'Add `executor: …`.',
       });
     return false;
@@ -95,12 +95,10 @@ function isComplete({ body, report }: Section): boolean {
   return false;
 }
 
-/** The agent exists, or none is named. Otherwise it is reported. */
+/** True if the agent exists or none is named. An unknown agent is reported. */
 function isAgent({ body, document, report }: Section, id: string | undefined, ...path: Path): boolean {
   return checkAgent(document.names.agents, id, path.join('.'), body.at(...path), report);
 }
-
-const GOAL_NAMES = ['goal', 'input'];
 
 /** The goal may contain values of the input. */
 function checkGoal({ body, report }: Section): void {
@@ -156,7 +154,7 @@ function checkViolations(executor: string, { body, definitions, report }: Sectio
   });
 }
 
-/** Nothing in the run can judge a criterion in words without a verifier. */
+/** Only a verifier can judge a criterion in words. */
 function checkCriteria({ body, report }: Section): void {
   const { criteria = [], verifier } = body.value;
   const index = criteria.findIndex((each) => typeof each === 'string');
@@ -167,7 +165,7 @@ function checkCriteria({ body, report }: Section): void {
   });
 }
 
-/** A budget of no side effects lets no tool act. Where a person can grant more, it is asked about. */
+/** Warns of a budget without side effects: a tool that acts can never be called, unless a person can grant more. */
 function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | 'report'>): void {
   const { definitions, executor, escalation } = loop;
   if (definitions.budgets?.side_effects !== 0 || (escalation.people && escalation.expansions > 0)) return;
@@ -238,5 +236,8 @@ function checkIdle(loop: Loop, { body, report }: Section): void {
     ],
   ] as const;
   for (const [isIdle, path, why] of idle)
-    if (isIdle) report.warning('no-effect', body.key(...path), `\`${path.join('.')}\` has no effect ${why}`);
+    if (isIdle)
+      report.warning('no-effect', body.key(...path), `\`${path.join('.')}\` has no effect ${why}`, {
+        help: 'Remove it.',
+      });
 }

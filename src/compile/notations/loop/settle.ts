@@ -162,7 +162,8 @@ export function breakerOf(given: RawLoop['breaker'], common: LoopRules | null): 
 function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
   const budgets: Budgets = { ...(presetOf(profile) ?? { steps: STEPS_DEFAULT }), ...given.budgets };
   const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => {
-    if (agent.maxOutputTokens !== null) return [id, agent];
+    // Only a limit that the author did not write has `continuations`. It is computed again with the budgets of the profile.
+    if (agent.maxOutputTokens !== null && agent.continuations === undefined) return [id, agent];
     const { temperature, settings } = agent;
     const known = { temperature: temperature ?? undefined, reasoningEffort: settings?.reasoningEffort };
     return [id, { ...agent, ...replySettings(known, budgets, given.models.find(agent.model)) }];

@@ -57,7 +57,7 @@ export function checkStageProtections(section: Section, topology: Topology, at: 
       report.error('bad-value', places.key(key), `\`${key}\` has no effect on \`${String(at[0])}\``, { help });
 }
 
-/** A monitor that the document declares, and that can never act. */
+/** A declared monitor that can never act. */
 function checkMonitor({ document: { sections }, report }: Section, raw: RawStaged): void {
   const { hops, deadlock } = sections.value.protections ?? {};
   const hasPeers = hasStage(raw, (_, key) => key === 'peers');

@@ -58,7 +58,7 @@ function checkTopology({ body, report }: Section, raw: RawStaged, topology: Topo
     });
     return false;
   }
-  // A work of another topology that could not be read leaves the default topology, which is not what the author wrote.
+  // The work of another topology could not be read, so the default topology is not the one of the author.
   const works = given.length > 0 || body.poisoned(wanted);
   const plans = works && (topology === 'supervisor' || topology === 'hierarchical');
   if (plans && raw.plan === undefined && !body.poisoned('plan'))
@@ -139,7 +139,7 @@ function checkStage(section: Section, raw: RawStaged, topology: Topology, at: Pa
   checkIdle(section, raw, at, stage);
 }
 
-/** A stage that the engine itself performs has no calls that a limit could stop. */
+/** The engine performs this stage itself, so a limit of calls has no effect. */
 function checkIdle({ body, report }: Section, raw: RawStaged, [key]: Path, stage: RawStage): void {
   if (key !== 'aggregate' && key !== 'validate' && key !== 'finalize') return;
   if (raw[key]?.agent !== undefined || body.poisoned(key, 'agent')) return;

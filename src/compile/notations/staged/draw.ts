@@ -1,4 +1,4 @@
-/** The picture of a staged flow: five stages in a row, the gates between them, and the ways of a failure. */
+/** The picture of a staged flow: five stages in a row, the gates between them, and the routes of failures. */
 import { cellOf } from '../../../catalog/failures.ts';
 import { edgeShape, shape } from '../../picture/picture.ts';
 import type { Picture, PictureEdge, PictureNode, ShapeKind } from '../../picture/picture.ts';
@@ -16,7 +16,7 @@ export function drawStaged(staged: Staged): Picture {
   const nodes = [
     shape('start', 'start', 'start'),
     agentShape(staged, 'plan', 'plan', plan.agent ?? 'one task', plan.agent),
-    shape('plan gate', 'decision', 'plan gate', gateDetail(staged)),
+    shape('plan gate', 'decision', 'plan gate', ['tasks, ids, workers', plan.critic ?? []].flat().join(', ')),
     shape('work', 'parallel', working.id, staged.work.detail),
     ...partsOf(staged),
     agentShape(staged, 'aggregate', 'aggregate', aggregate.agent ?? 'list of summaries', aggregate.agent),
@@ -55,10 +55,6 @@ export function drawStaged(staged: Staged): Picture {
     edges,
     cycles: repeats || asks ? [{ nodes: asks ? [...CYCLE, 'escalation'] : CYCLE, bound: `replans: ${replans}` }] : [],
   };
-}
-
-function gateDetail({ plan: { critic } }: Staged): string {
-  return critic === null ? 'tasks, ids, workers' : `tasks, ids, workers, ${critic}`;
 }
 
 function failure(from: string, to: string, label: string): PictureEdge {

@@ -73,7 +73,7 @@ function performed(
         prompt,
         schema,
         result,
-        turn: quote(nameOf(l, stage.id)),
+        turn: quote(stage.id),
         runs: { of: stage.id, max: l.visits[place] * l.startsMax, label: `runs of ${stage.id}` },
         next: done,
         fail,

@@ -7,7 +7,7 @@ import type { Json } from '../../../expr/json.ts';
 import type { Case, CheckEffect, Expr, Input, NodeId } from '../../../ir/nodes.ts';
 import { stagesIn } from '../../../catalog/policy-schema.ts';
 import { literal, quote } from '../../expressions/cel-text.ts';
-import { strictly, withInputFields } from '../../expressions/reads.ts';
+import { strictExpr, withInputFields } from '../../expressions/reads.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { errorOf, set } from '../../lower/kit.ts';
 import { nameOf, stepOf, type Lowering } from './lowering.ts';
@@ -21,7 +21,7 @@ export interface Gate {
   /** The stage in names of nodes, and in results. */
   readonly stage: string;
   readonly at: 'before' | 'after';
-  /** Where a refused value goes; the slot `error` says why. */
+  /** The node after a refused value. The slot `error` has the reason. */
   readonly refused: NodeId;
 }
 
@@ -197,12 +197,12 @@ function addAll(
   return l.kit.when(stepOf(l, stage, `${at}.${hint}`), all.join(' && '), next, which);
 }
 
-/** Names that an expression of the author uses, and what they stand for. */
+/** Names in an expression of the author, and their meaning. */
 export type Names = { readonly [name: string]: Expr };
 
 function condition(when: string, names: Names): Expr {
   const known = new Map(Object.entries(names));
-  return strictly(rewriteNames(withInputFields(when), ([root = '']) => known.get(root) ?? null));
+  return strictExpr(rewriteNames(withInputFields(when), ([root = '']) => known.get(root) ?? null));
 }
 
 /** Every required artifact must be there and not empty. No other plan changes the input: `unfit` handles what it lacks. */

@@ -12,7 +12,7 @@ import { AGGREGATE, CHECKED, PLAN, REQUEST, SUMMARIES } from './slots.ts';
 const UNTRUE = { check: 'invariant', type: 'InvariantError' } as const;
 const UNGROUNDED = { check: 'invariant', type: 'GroundingError' } as const;
 
-/** Tells the breaker of the agent whether its result kept the invariants; then the run goes on as without a breaker. */
+/** Reports to the breaker of the agent whether its result kept the invariants. The run then continues as without a breaker. */
 export function addVerdicts(
   { l, stage, refused }: Gate,
   agent: string,

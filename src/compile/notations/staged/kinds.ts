@@ -46,7 +46,7 @@ export function causesOf(staged: Staged, stage: Stage): readonly { readonly type
     ['RequiredError', 'missing_artifact', stage.requires.length > 0],
     ['EmptySummaryError', 'empty_summary', stage.id === working.id && (work.is === 'workers' || work.is === 'swarm')],
     ['GroundingError', 'grounding', hasTools || (stage.id === 'validate' && validate.invariants.cites.length > 0)],
-    // The output fails the conditions of success: a critic accepted its result, or no one looked.
+    // The output fails the conditions of success, although a critic accepted the result or no critic checked it.
     ['OracleError', validate.agent === null ? 'incomplete' : 'overruled', stage.id === 'finalize' && oracle.length > 0],
   ];
   return causes.filter(([, , isPossible]) => isPossible).map(([type, cause]) => ({ type, cause }));
@@ -99,7 +99,7 @@ export function retriesInside({ id }: Stage, kind: FailureKind): boolean {
   return kind === 'provider_error' || (kind === 'schema_or_grounding' && id === 'workers');
 }
 
-/** How often the table tries an action after this kind of failure. */
+/** The number of times that the table tries an action after this kind of failure. */
 export function triesOf(
   { tier, replans }: Staged,
   { protections }: Stage,

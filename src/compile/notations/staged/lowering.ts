@@ -13,10 +13,10 @@ export interface Lowering {
   readonly staged: Staged;
   /** Empty, or `teams/<id>/` for the stages of a team. */
   readonly prefix: string;
-  /** How often these stages can start in one run. */
+  /** The number of times that these stages can start in one run. */
   readonly startsMax: number;
   readonly visits: Visits;
-  /** Where a run goes after its output is accepted. */
+  /** The node after an accepted output. */
   readonly finished: NodeId;
   readonly scopes: Scopes;
 }
@@ -24,7 +24,7 @@ export interface Lowering {
 /** The budget that calls are charged to while the lowering adds nodes of one stage. */
 export interface Scope {
   readonly meters: readonly MeterId[];
-  /** Where a call goes that a budget has no room for. */
+  /** The node for a call that does not fit into a budget. */
   readonly overspent: () => NodeId;
   /** The people who may answer if the stage escalates. */
   readonly approvers?: Approvers | undefined;

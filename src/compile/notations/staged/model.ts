@@ -7,7 +7,7 @@ import type { ApproversValue } from '../../document/schema/people.ts';
 import type { Budgets } from '../../document/schema/bounds.ts';
 import { REPLANS_MAX } from '../../../catalog/failures.ts';
 import { TOPOLOGIES, WORK_KEYS } from './schema.ts';
-import type { RawInvariant, RawStage, RawStaged, RawStep, Topology } from './schema.ts';
+import type { RawInvariant, RawStage, RawStaged, Topology } from './schema.ts';
 
 export interface Rule {
   readonly when: string;
@@ -140,32 +140,23 @@ function keysOf(raw: RawStage, protections: Protections): Omit<Stage, 'id' | 'ag
   };
 }
 
-interface Settled {
-  readonly work: Work;
-  /** The stage keys of the work. Procedures and teams have them on their steps. */
-  readonly keys: RawStage;
-}
+/** Of a topology: its work, and the stage keys of the work. Procedures and teams have those on their steps. */
+type Settled = { readonly work: Work; readonly keys: RawStage };
+type Given = { readonly raw: RawStaged } & Pick<Staged, 'definitions' | 'tier'>;
 
-interface Given {
-  readonly raw: RawStaged;
-  readonly definitions: Definitions;
-  readonly tier: Tier;
-}
-
-/** The work of each topology. A section that lacks its key was reported before. */
+/** A section that lacks its key was reported before. */
 const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
   supervisor: ({ raw: { workers = {} } }) => {
     const { agent, agents = agent === undefined ? [] : [agent], max = WIDTH_DEFAULT } = workers;
     return { work: { is: 'workers', agents, widthMax: max, detail: `each task, ${max} at once` }, keys: workers };
   },
-  hierarchical: ({ raw: { teams = [] }, definitions, tier }) => ({
-    work: {
-      is: 'teams',
-      teams: teams.map((team) => teamOf(team, definitions, tier)),
-      detail: 'each task to its team',
-    },
-    keys: {},
-  }),
+  hierarchical: ({ raw: { teams = [] }, definitions, tier }) => {
+    const settled = teams.map(({ id, staged }) => ({
+      id,
+      staged: settle(staged, topologyOf(staged), definitions, tier),
+    }));
+    return { work: { is: 'teams', teams: settled, detail: 'each task to its team' }, keys: {} };
+  },
   handoff: ({ raw: { peers = { agents: [] } } }) => {
     const { agents, start = agents[0] ?? '' } = peers;
     return { work: { is: 'peers', agents, start, detail: `from ${start}` }, keys: peers };
@@ -174,10 +165,10 @@ const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
     const { agents, rounds = DEBATE_ROUNDS, judge = null } = debate;
     return { work: { is: 'debate', agents, rounds, judge, detail: `${rounds} rounds` }, keys: debate };
   },
-  sop: ({ raw: { sop = [] }, definitions }) => ({
-    work: { is: 'sop', steps: sop.map((step) => stepOf(step, definitions)), detail: 'in this order' },
-    keys: {},
-  }),
+  sop: ({ raw: { sop = [] }, definitions: { protections } }) => {
+    const steps = sop.map((step) => ({ ...keysOf(step, protections), id: `sop/${step.id}`, agent: step.agent }));
+    return { work: { is: 'sop', steps, detail: 'in this order' }, keys: {} };
+  },
   blackboard: ({ raw: { board = { agents: [] } } }) => {
     const { agents, rounds = BOARD_ROUNDS } = board;
     return { work: { is: 'board', agents, rounds, detail: `${rounds} rounds, versioned writes` }, keys: board };
@@ -187,18 +178,6 @@ const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
     return { work: { is: 'swarm', agent, depth, max, detail: `depth ${depth}, ${max} members` }, keys: swarm };
   },
 };
-
-function stepOf(raw: RawStep, { protections }: Definitions): Stage {
-  return { ...keysOf(raw, protections), id: `sop/${raw.id}`, agent: raw.agent };
-}
-
-function teamOf(
-  { id, staged }: { readonly id: string; readonly staged: RawStaged },
-  given: Definitions,
-  tier: Tier,
-): Team {
-  return { id, staged: settle(staged, topologyOf(staged), given, tier) };
-}
 
 /** The topology that a section names, or the one whose key it has. */
 export function topologyOf(raw: RawStaged): Topology {
@@ -211,7 +190,7 @@ export function hasJudge(work: Work): boolean {
   return work.is === 'debate' && work.judge !== null;
 }
 
-/** How many tasks a plan may have: the limit of the work, and that of the plan if it has its own. */
+/** The number of tasks that a plan may have: the limit of the work, and that of the plan if it has its own. */
 export function spawnMax({ plan, working, work, definitions }: Staged): number | null {
   const own = plan.protections !== definitions.protections && plan.protections.declared.has('spawn');
   const limits = [

@@ -44,7 +44,7 @@ export function addPlan(l: Lowering, next: NodeId): NodeId {
 function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): NodeId {
   const { plan } = l.staged;
   const visitsMax = l.visits.plan * l.startsMax;
-  const turn = { stage: plan, turn: quote(nameOf(l, 'plan')), fail } as const;
+  const turn = { stage: plan, turn: quote('plan'), fail } as const;
   const runs = (of: string) => ({ of, max: visitsMax, label: `runs of the ${of}` });
   return addStageTurn(l, {
     ...turn,
@@ -65,7 +65,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
       prompt: criticPrompt(),
       schema: CRITIQUE_SCHEMA,
       result: CRITIQUE,
-      turn: quote(nameOf(l, 'plan.critic')),
+      turn: quote('plan.critic'),
       runs: runs('plan.critic'),
       next: done,
     });
@@ -75,7 +75,7 @@ function addPlanner(l: Lowering, agent: string, done: NodeId, fail: NodeId): Nod
   }
 }
 
-/** Plans with one task and more, up to the limit. Each worker and each team has one in the longest. */
+/** Plans with one task, two tasks and so on, up to the limit. The longest has a task for each worker or team. */
 function plansOf(staged: Staged): readonly Json[] {
   const { work } = staged;
   const workers = work.is === 'workers' ? work.agents : work.is === 'teams' ? work.teams.map(({ id }) => id) : [];

@@ -37,13 +37,13 @@ export interface Recovering {
   readonly stage: Stage;
   /** The slot of the result that a person approves or edits. */
   readonly result: string;
-  /** Where an accepted result goes. */
+  /** The node after an accepted result. */
   readonly next: NodeId;
   /** The node after an approved result, if the next stage needs more than the result. */
   readonly approved?: NodeId;
-  /** Where an edited result is checked again. */
+  /** The node that checks an edited result again. */
   readonly again: NodeId;
-  /** Where the stage begins. Another try of a rejected result may begin earlier. */
+  /** The first node of the stage. A rejected result may be tried again from an earlier node. */
   readonly begin: NodeId;
   readonly retry?: NodeId;
   /** The stages that another try repeats, the earliest first; this stage unless given. */
@@ -151,7 +151,10 @@ function addAgain(l: Lowering, { stage, repeats = [stage.id] }: Recovering, what
   );
 }
 
-/** Back to the plan. What the last round did is undone, and its results are dropped, so that no one approves them by mistake. */
+/**
+ * Goes back to the plan. The effects of the last round are undone and its results dropped, so that no person approves them by
+ * mistake.
+ */
 function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): NodeId {
   const { undoes, writes } = rollbackOf(l, 'all');
   return l.kit.set(
@@ -270,7 +273,7 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   );
 }
 
-/** Charged before a question is asked, so that the decision to ask is made only if the question is. */
+/** Counts the questions. It is charged before a question, so a decision to ask is recorded only if a question is left. */
 function questionsOf(l: Lowering): MeterId {
   return l.kit.visits(`escalations:${l.prefix}`, ESCALATIONS_MAX, abortOf(l), 'escalations');
 }

@@ -1,7 +1,4 @@
-/**
- * Stages that are repeated. What they did is undone first, and their observations say so. Without a tool that has a
- * compensation there is nothing to undo, and nothing is added.
- */
+/** Undoes a stage before it is repeated, and marks its observations as undone. Adds nothing if no tool has a compensation. */
 import type { Expr, LetNode, NodeId, Write } from '../../../ir/nodes.ts';
 import { literal } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
@@ -28,7 +25,7 @@ export interface Rollback {
   readonly writes: readonly Write[];
 }
 
-/** Before these stages are repeated, the earliest of them first. */
+/** The undo before these stages are repeated. The earliest stage comes first. */
 export function rollbackOf(l: Lowering, stages: 'all' | readonly string[]): Rollback {
   if (reversible(l).length === 0) return { writes: [] };
   return {

@@ -65,11 +65,13 @@ const stageKeys = once(() => ({
     .omit({ steps: true, wall_clock_seconds: true })
     .optional()
     .describe('The most that the stage may use in one run.'),
-  timeout: number({ above: 0 }).optional().describe('Seconds that the stage may take each time it runs.'),
+  timeout: number({ above: 0 })
+    .optional()
+    .describe('Seconds that one run of the stage may take, with its retries. Default: no limit.'),
   requires: list(name())
     .optional()
-    .describe('Stages before this one, or fields of the input, that must be there and not empty.'),
-  guards: list(rule('`output`, which holds if the output is unsafe'))
+    .describe('Earlier stages, or fields of the input, whose value must be there and not empty.'),
+  guards: list(rule('`output` that is true if the output is unsafe'))
     .optional()
     .describe('Conditions under which the output of the stage is unsafe.'),
   safe_fallback: text({ min: 1 })
@@ -90,7 +92,7 @@ const plan = record(() => ({
 const workers = record(() => ({
   agent: agentName().optional().describe('The agent that works on every task.'),
   agents: agents().optional().describe('Several workers. A task may name its `worker`.'),
-  max: int({ min: 1, max: 1000 }).optional().describe('How many workers run at once; default 4.'),
+  max: int({ min: 1, max: 1000 }).optional().describe('How many workers run at once. Default: 4.'),
   ...stageKeys(),
 }));
 const aggregate = record(() => ({
@@ -113,17 +115,21 @@ const finalize = record(() => ({
 
 const debate = record(() => ({
   agents: list(agentName(), { min: 2, max: 100 }).describe('The agents that argue. Each sees the round before.'),
-  rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds of the debate; default 2.'),
+  rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds of the debate. Default: 2.'),
   judge: agentName().optional().describe('The agent that decides after the last round.'),
   ...stageKeys(),
 }));
 const peers = record(() => ({
   agents: agents().describe('Agents that hand the task to each other.'),
-  start: agentName().optional().describe('The first agent; by default the first of the list.'),
+  start: agentName().optional().describe('The first agent. Default: the first of the list.'),
   ...stageKeys(),
 }));
 const sop = list(
-  record(() => ({ id: name(), agent: agentName(), ...stageKeys() })).describe('One step of the procedure.'),
+  record(() => ({
+    id: name().describe('The name of the step in `path`.'),
+    agent: agentName().describe('The agent that does the step.'),
+    ...stageKeys(),
+  })).describe('One step of the procedure.'),
   {
     min: 1,
     max: 100,
@@ -131,50 +137,54 @@ const sop = list(
 );
 const board = record(() => ({
   agents: agents().describe('Agents that read and write the board in turn.'),
-  rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn; default 4.'),
+  rounds: int({ min: 1, max: ROUNDS_MAX }).optional().describe('Rounds in which every agent has one turn. Default: 4.'),
   ...stageKeys(),
 }));
 const swarm = record(() => ({
   agent: agentName().describe(
     'The agent of every member. It replies with `{ "spawn": [ { "id", "brief" } ] }` or a summary.',
   ),
-  depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first; default 2.'),
-  max: int({ min: 1, max: 1000 }).optional().describe('Members in one run at most; default 10.'),
+  depth: int({ min: 0, max: 8 }).optional().describe('Levels of members below the first. Default: 2.'),
+  max: int({ min: 1, max: 1000 }).optional().describe('The most members in one run. Default: 10.'),
   ...stageKeys(),
 }));
 
 const fields = once(() => ({
-  id: name().optional(),
-  description: text().optional(),
-  tier: oneOf(TIERS).optional().describe('The column of the failure decision table; default `batch`.'),
-  topology: oneOf(TOPOLOGIES).optional().describe('By default the one whose key is there; `workers` is `supervisor`.'),
-  plan: plan.optional(),
-  workers: workers.optional(),
-  debate: debate.optional(),
-  peers: peers.optional(),
-  sop: sop.optional(),
-  board: board.optional(),
-  swarm: swarm.optional(),
-  aggregate: aggregate.optional(),
-  validate: validate.optional(),
-  finalize: finalize.optional(),
-  replans: int({ min: 0, max: 10 }).optional().describe('Replans after failures of one stage at most; default 2.'),
-  oracle: list(rule('`output`, `aggregate`, `receipts` and `input`, which must hold'))
+  id: name().optional().describe('The name of the flow in reports. Default: `staged`.'),
+  description: text().optional().describe('A note for readers.'),
+  tier: oneOf(TIERS).optional().describe('The column of the failure table. Default: `batch`.'),
+  topology: oneOf(TOPOLOGIES)
     .optional()
-    .describe('Conditions of success. They are checked on the final output.'),
+    .describe('How the agents work together. Default: by the key of the work; `workers` is `supervisor`.'),
+  plan: plan.optional().describe('Stage 1: an agent splits the input into tasks. `workers` and `teams` need it.'),
+  workers: workers.optional().describe('Stage 2, supervisor: workers do the tasks at the same time.'),
+  debate: debate.optional().describe('Stage 2, debate: agents argue in rounds.'),
+  peers: peers.optional().describe('Stage 2, handoff: agents hand the task to each other.'),
+  sop: sop.optional().describe('Stage 2, sop: the steps of a procedure, in order.'),
+  board: board.optional().describe('Stage 2, blackboard: agents write to a shared board.'),
+  swarm: swarm.optional().describe('Stage 2, swarm: members start further members.'),
+  aggregate: aggregate.optional().describe('Stage 3: combines the summaries. Default: a list of `{ id, summary }`.'),
+  validate: validate.optional().describe('Stage 4: judges the result.'),
+  finalize: finalize.optional().describe('Stage 5: writes the output. Default: the aggregate.'),
+  replans: int({ min: 0, max: 10 }).optional().describe('The most new plans after failures of one stage. Default: 2.'),
+  oracle: list(rule('`output`, `aggregate`, `plan`, `summaries`, `receipts`, `partial` and `input` that must be true'))
+    .optional()
+    .describe('Conditions of success. They are checked last, on the output.'),
 }));
 
 const team = record(() => ({
-  id: name(),
+  id: name().describe('The name of the team. A task names it as `worker`.'),
   get staged(): z.ZodType<RawStaged> {
-    return stagedSchema;
+    return stagedSchema.describe('The stages of the team.');
   },
 }));
 
 export const stagedSchema: z.ZodType<RawStaged> = record(() => ({
   ...fields(),
-  teams: list(team, { min: 1, max: 100 }).optional().describe('Teams, each with stages of its own.'),
-}));
+  teams: list(team, { min: 1, max: 100 })
+    .optional()
+    .describe('Stage 2, hierarchical: teams, each with five stages of its own.'),
+})).describe('Five stages: plan, work, aggregate, validate, finalize.');
 
 type Fields = z.output<ReturnType<typeof record<ReturnType<typeof fields>>>>;
 interface RawTeam {
@@ -188,4 +198,3 @@ export type RawStage = {
 /** The section as an author writes it, without teams. */
 export type StagedInput = z.input<ReturnType<typeof record<ReturnType<typeof fields>>>>;
 export type RawInvariant = z.output<typeof invariant>;
-export type RawStep = z.output<typeof sop>[number];

@@ -44,6 +44,8 @@ export const CHECKED = '_gate';
 /** Set by the engine: the budget that had no room. */
 export const TRIPPED = 'tripped';
 export const TURN = 'turn';
+/** In a team: the team and its task, with those of the teams around it, such as `teams/north/t1/`. */
+export const PLACE = '_place';
 
 export const REQUEST_TEXT: Expr = `text(${REQUEST})`;
 /** The fields of a task that is JSON. */

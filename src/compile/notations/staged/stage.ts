@@ -16,7 +16,7 @@ import { triesOf } from './kinds.ts';
 import type { Stage } from './model.ts';
 import { addRecover, type Recovering, type Recovery } from './recover.ts';
 import { failedBranch, rollbackMark } from './rollback.ts';
-import { OUTCOME, PARTIAL, ROUND, SUMMARY, TRIPPED, TURN } from './slots.ts';
+import { OUTCOME, PARTIAL, PLACE, ROUND, SUMMARY, TRIPPED, TURN } from './slots.ts';
 import { overspentMessage, stageMeters } from './stage-budget.ts';
 import { OBJECTION, TASK_PART, tasksPart, textOf } from './prompts.ts';
 
@@ -26,7 +26,7 @@ export interface StageParts extends Omit<Recovering, 'again' | 'begin'> {
   readonly value: Expr;
   /** The slot of the result that people approve or edit, if it is another one. */
   readonly judged?: string;
-  /** Where an edited result goes, unless through the gate of this stage. */
+  /** The node after an edited result. Default: the gate of this stage. */
   readonly edited?: NodeId;
   /** The id of the gate after the stage, if another stage leads to it. */
   readonly after?: NodeId;
@@ -34,7 +34,7 @@ export interface StageParts extends Omit<Recovering, 'again' | 'begin'> {
   readonly opening?: readonly Write[];
   /** Adds the nodes of the branch; they end at `done`. Without it, `opening` gives the result. */
   readonly body?: (done: NodeId, fail: NodeId) => NodeId;
-  /** Further slots that the branch hands back. */
+  /** More slots that the branch returns. */
   readonly gather?: ForkNode['gather'];
   /** False if `path` lists the turns of the stage instead of the stage. */
   readonly listed?: boolean;
@@ -111,7 +111,7 @@ function addBranch(
   });
 }
 
-/** Slots that the branches of a stage hand back, also if they fail. */
+/** Slots that the branches of a stage return, also if they fail. */
 export const COMMON_GATHER: ForkNode['gather'] = [
   { slot: OBSERVATIONS, mode: 'concat' },
   { slot: TRIPPED, mode: 'last' },
@@ -138,7 +138,7 @@ export function addLost(l: Lowering, stage: Stage, outcomes: string, next: NodeI
   return l.kit.set(stepOf(l, stage.id, 'lost'), [set('error', error)], next);
 }
 
-/** Where a call goes that a budget has no room for. */
+/** The node for a call that does not fit into a budget. */
 export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
   const origin = nameOf(l, stage.id);
   const id = l.builder.idOf(`~${origin}.overspent>${next}`);
@@ -150,16 +150,16 @@ export function overspentOf(l: Lowering, stage: Stage, next: NodeId): NodeId {
 interface StageTurn extends Pick<AgentTurn, 'agent' | 'hint' | 'samples' | 'enters' | 'next'> {
   readonly stage: Stage;
   readonly prompt: Expr;
-  /** Where the reply goes. */
+  /** The node after the reply. */
   readonly result: string;
-  /** The number of the turn, as an expression; unique in the run. */
+  /** The number of the turn, as an expression; unique among the stages of the run or of one task of a team. */
   readonly turn: Expr;
   /** The JSON Schema of the reply, on top of the agent's own. */
   readonly schema?: Json;
-  /** How often the turn can run, and the label of this limit. `of` is the part of the flow that it limits. */
+  /** The number of times that the turn can run, and the label of this limit. `of` is the part of the flow that it limits. */
   readonly runs: { readonly of: string; readonly max: number; readonly label: string };
   readonly fail: NodeId;
-  /** Where a turn goes beyond that limit; `fail` unless given. */
+  /** The node for a turn above that limit. Default: `fail`. */
   readonly over?: NodeId;
 }
 
@@ -180,7 +180,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     enters: turn.enters && nameOf(l, turn.enters),
     samples: turn.samples,
     charges: [l.kit.visits(`runs:${nameOf(l, runs.of)}`, runs.max, over, runs.label)],
-    opening: [set(TURN, `text(${turn.turn}, " ", ${ROUND})`)],
+    opening: [set(TURN, `text(${l.prefix === '' ? '' : `${PLACE}, `}${turn.turn}, " ", ${ROUND})`)],
     input: { prompt },
     tools: def?.tools ?? [],
     ...(schema === null ? {} : { schema }),

@@ -1,11 +1,12 @@
 /**
- * `AgentFile`: an agent that stands in a file beside the document. A YAML or JSON file has the fields of an agent; a Markdown
- * file is its instructions, with fields in front matter. What the document says about the agent takes precedence.
+ * `AgentFile`: an agent in a file beside the document. A YAML or JSON file has the fields of an agent; a Markdown file is
+ * its instructions, with fields in front matter. Fields of the document take precedence.
  */
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { childOf, textOf, type Located, type LocatedMap } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import { parseSource } from '../../source/source.ts';
+import { TYPE_NAMES } from './schema/schema.ts';
 import { normalised } from './spelling.ts';
 
 type ReadText = ((file: string) => string | null) | undefined;
@@ -42,7 +43,7 @@ function fieldsOf(text: string, file: string, range: Range): LocatedMap | null {
   const { doc, report } = parseSource(source, file);
   if (doc === null || report.failed()) return null;
   const inner = childOf(doc, 'Agent') ?? doc;
-  const moved = relocated(normalised(inner), range);
+  const moved = relocated(normalised(inner, TYPE_NAMES), range);
   if (moved.kind !== 'map') return null;
   if (!isMarkdown) return moved;
   const value: Located = { kind: 'scalar', value: (instructions ?? '').trim(), range };

@@ -5,13 +5,14 @@ import type { Json } from '../../../expr/json.ts';
 import { PLUGINS, builtinTool } from '../../../catalog/builtin-tools.ts';
 import { mayDecide } from '../../document/boundary.ts';
 import { grantedTools as toolsNamed, serverTool, type Definitions } from '../../document/definitions.ts';
-import { ANSWER_NAMES, memoryOf, type MemoryDef } from '../../document/memory.ts';
+import { memoryOf, type MemoryDef } from '../../document/memory.ts';
+import { ANSWER_NAMES } from '../../document/schema/agents.ts';
 import { reportConditions } from '../../expressions/expression.ts';
 import type { Path } from '../../source/located.ts';
 import { suggestionOf } from '../../diagnose/nearest.ts';
 import { sourceOf } from './context.ts';
 import type { Member, Reading } from './model.ts';
-import { calledModel, declareModels } from './models.ts';
+import { calledModel, checkModels, declareModels } from './models.ts';
 import type { RawAgent } from './schema/agents.ts';
 import type { RawTeam } from './schema/sections.ts';
 import { withProfiles } from './api-profiles.ts';
@@ -31,6 +32,7 @@ export function readMembers(reading: Reading, definitions: Definitions): Members
   const tools: { [name: string]: ToolDef } = {};
   const prompt = systemPrompt(reading, definitions);
   declareModels(reading.body.value.Models, definitions);
+  checkModels(reading);
   for (const [index, agent] of reading.body.value.Agents.entries()) {
     const { granted, pluginOf } = grantedTools(agent, index, reading, definitions);
     const limited = limitTools(granted, agent, index, pluginOf, reading);

@@ -1,6 +1,6 @@
 /**
- * A bad turn: one that took no route, or whose route was refused. The agent gets a correction. Too many in a row, of any
- * kind, and the session is stuck. Each kind of correction is a node of its own, so that the journal names it.
+ * A bad turn takes no route, or its route is refused. The agent gets a correction. After too many bad turns in a row, of any
+ * kind, the session is stuck. Each kind of correction is a separate node, so that the journal names it.
  */
 import type { Expr, NodeId, Write } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';

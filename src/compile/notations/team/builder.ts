@@ -1,6 +1,6 @@
 /**
- * A team in TypeScript: the document that YAML would give, with its names checked while it is written. A route to an agent
- * that the team does not have is a type error, and so is a transition to a state that the machine does not have.
+ * A team in TypeScript. It becomes the document that YAML would give, and the compiler checks its agents and states while it
+ * is written.
  */
 import type * as z from 'zod';
 import type { NamedServers, Needed, SharedSections, Written } from '../builder-types/sections.ts';

@@ -48,9 +48,11 @@ export function checkSources(
     else if (!known.includes(kind))
       report.error('bad-value', place, `unknown source \`${Source}\``, { help: suggestionOf(kind, known) });
     else if (NEEDS.has(kind) && argument === '')
-      report.error('bad-value', place, `\`${kind}\` needs an argument, as in \`${kind}:…\``);
+      report.error('bad-value', place, `\`${kind}\` needs an argument`, { help: `Write \`${kind}:…\`.` });
     else if (NUMBERED.has(kind) && argument !== '' && !/^[1-9]\d*$/.test(argument))
-      report.error('bad-value', place, `\`${kind}\` takes a number, as in \`${kind}:5\`, but has \`${argument}\``);
+      report.error('bad-value', place, `\`${kind}\` takes a number, but has \`${argument}\``, {
+        help: `Write \`${kind}:5\`.`,
+      });
   }
 }
 

@@ -121,7 +121,7 @@ function lastFailing(): Expr {
   return `join(tail(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.tool == "shell_run" && !o.ok), 1).map(o, text(o.args.command)), "")`;
 }
 
-/** The words that may be said, as a sentence. */
+/** The allowed keywords, as a sentence. */
 export function choiceOf(what: string, words: readonly string[]): string {
   return words.length === 0 ? '' : `Valid ${what}s, each alone on a line: ${words.join(', ')}.`;
 }
@@ -136,8 +136,8 @@ export function severalOf(what: 'keyword' | 'signal', choice: string): Correctio
 }
 
 /**
- * Which of the phrases were heard: by a handoff call where there was one, by the text otherwise. Where the last message
- * says none, the two before it in the same turn are looked at, the newer one first.
+ * The phrases in a turn: from the handoff call if there is one, otherwise from the text. If the last message has no phrase,
+ * the two messages before it in the same turn are read, the newer one first.
  */
 export function heard(phrases: readonly string[], strict: boolean): Expr {
   const words = literal([...phrases]);

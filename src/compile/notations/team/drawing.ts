@@ -1,5 +1,5 @@
 /** The picture of a team: agents, states or nodes, and the routes between them. */
-import { componentsOf } from '../../verify/components.ts';
+import { cyclesIn } from '../../verify/components.ts';
 import { END, START, edgeShape } from '../../picture/picture.ts';
 import type { Picture, PictureCycle, PictureEdge, PictureNode } from '../../picture/picture.ts';
 import { TURNS_DEFAULT } from './lowering.ts';
@@ -27,7 +27,8 @@ export function drawTeam(team: Team, given: Drawing): Picture {
       ...(tools.length === 0 ? {} : { tools }),
     };
   });
-  const cycles = drawing.cycles ?? cyclesIn(nodes, edges, `MaxIterations: ${team.termination.cap ?? TURNS_DEFAULT}`);
+  const bound = `MaxIterations: ${team.termination.cap ?? TURNS_DEFAULT}`;
+  const cycles = drawing.cycles ?? cyclesOf(drawing).map((members) => ({ nodes: members, bound }));
   return { title: team.id, notation: 'orchestration', description: team.raw.Description ?? null, nodes, edges, cycles };
 }
 
@@ -51,7 +52,7 @@ export function agentShape(id: string, label: string, agent: string, description
   return { id, kind: 'agent', label, detail: label === agent ? null : agent, description };
 }
 
-/** The edge with what must pass before it is taken. */
+/** The edge with its validators. */
 export function guarded(edge: PictureEdge, checks: readonly Check[], approval = false): PictureEdge {
   const guards = [...checks.map(({ label }) => label), ...(approval ? ['approval'] : [])];
   return guards.length === 0 ? edge : { ...edge, guards };
@@ -66,15 +67,10 @@ function shown(name: string): string {
   return isPoison(name) ? '?' : name;
 }
 
-function cyclesIn(
-  nodes: readonly PictureNode[],
-  edges: readonly PictureEdge[],
-  bound: string,
-): readonly PictureCycle[] {
-  const targets = new Map<string, string[]>();
-  for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
+/** The members of each cycle, in the order of the drawing. */
+function cyclesOf({ nodes, edges }: Drawing): readonly (readonly string[])[] {
   const order = nodes.map(({ id }) => id);
-  return componentsOf(order, (id) => targets.get(id) ?? [])
-    .filter(({ cyclic }) => cyclic)
-    .map(({ members }) => ({ nodes: order.filter((id) => members.includes(id)), bound }));
+  const targets = Map.groupBy(edges, ({ from }) => from);
+  const cycles = cyclesIn(order, (id) => targets.get(id)?.map(({ to }) => to) ?? []);
+  return cycles.map((members) => order.filter((id) => members.includes(id)));
 }

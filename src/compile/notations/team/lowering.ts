@@ -32,7 +32,7 @@ export function gateOf(
 
 export interface Corrections {
   readonly nodes: readonly NodeId[];
-  /** Where the turn begins again. */
+  /** The node that starts the turn again. */
   readonly again: NodeId;
   /** The bad turn in a row that stops the session at the latest. */
   readonly limit: number;

@@ -19,7 +19,7 @@ export interface Member {
   /** True if one of its tools changes anything. */
   readonly writes: boolean;
   readonly callsMax: number;
-  /** How the shared history is filtered for this agent; null for all of it. */
+  /** The filter of the shared history for this agent; null for all of it. */
   readonly view: Json;
   /** True if the agent runs elsewhere, so that its messages are data for the others. */
   readonly isRemote: boolean;

@@ -3,7 +3,11 @@ import { readModelRef } from '../../../catalog/providers.ts';
 import type { AgentDef } from '../../../ir/nodes.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import type { ModelEntry } from '../../document/model-table.ts';
+import { namesOf } from '../../document/names.ts';
+import { isModelName } from '../../document/names-check.ts';
 import { replySettings, settingsOf } from '../../document/reply-settings.ts';
+import { textOf, type Path } from '../../source/located.ts';
+import type { Reading } from './model.ts';
 import type { RawModel } from './schema/agents.ts';
 
 type Models = { readonly [alias: string]: RawModel } | undefined;
@@ -16,6 +20,25 @@ export function declareModels(models: Models, definitions: Definitions): void {
     const fields = typeof model === 'string' ? { ModelId: model } : model;
     definitions.models.declare(alias, entryOf(fields, definitions));
   }
+}
+
+/** Reports a name that is no alias. A team without aliases may get its models from the program that runs it. */
+export function checkModels({ body, sections, report }: Reading): void {
+  const { Models, Agents } = body.value;
+  // At the top of a document, `Models` looks like a misspelt `models`.
+  const isUnclear = sections.models.poisoned && Models === undefined;
+  const aliases = namesOf([...sections.models.all, ...Object.keys(Models ?? {})], isUnclear);
+  if (aliases.all.size === 0) return;
+  const check = (user: string, ...path: Path): void => {
+    const name = textOf(body.located(...path));
+    if (name === undefined || isModelName(name, aliases)) return;
+    report.error('unknown-model', body.at(...path), `unknown model \`${name}\` on ${user}`, {
+      help: aliases.help(name, 'Declare it under `Models`, or write `provider/model`.'),
+    });
+  };
+  for (const [index, { Name }] of Agents.entries()) check(`agent \`${Name}\``, 'Agents', index, 'Model');
+  check('`Selection`', 'Selection', 'Model');
+  check('`Magentic`', 'Selection', 'Magentic', 'Model');
 }
 
 /** The name of the model, and the settings of its calls. */

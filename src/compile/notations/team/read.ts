@@ -14,7 +14,7 @@ import { checkProfiles } from './api-profiles.ts';
 import { withBrownfield } from './brownfield.ts';
 import { checkSources } from './context.ts';
 import type { Reading, Team } from './model.ts';
-import { STRATEGY_NAMES, teamSchema } from './schema/schema.ts';
+import { STRATEGY_NAMES, TYPE_NAMES, teamSchema } from './schema/schema.ts';
 import { WITHOUT_EFFECT, teamKeys, type RawTeam } from './schema/sections.ts';
 import { checkSecurity } from './security.ts';
 import { withAgentFiles } from './agent-files.ts';
@@ -42,7 +42,10 @@ type Selection = { readonly Type: string; readonly [key: string]: unknown };
 type Body = Shaped<RawTeam & { readonly Selection: Selection }>;
 
 export function readTeam(written: ReadDocument, declared: Definitions, report: Report): ReadTeam | null {
-  const document = { ...written, body: withAgentFiles(normalised(written.body), declared.readText, report) };
+  const document = {
+    ...written,
+    body: withAgentFiles(normalised(written.body, TYPE_NAMES), declared.readText, report),
+  };
   const read: Body | null = readShape(teamSchema, document.body, report, {
     what: document.bare ? 'this document' : '`Orchestration`',
     alsoKnown: document.bare ? SECTION_NAMES : [],
@@ -178,13 +181,16 @@ function reportUnsupported({ body, unenforced: warn }: Reading): void {
   const raw = body.value;
   for (const [key, help] of Object.entries(WITHOUT_EFFECT))
     if (raw[key as keyof RawTeam] !== undefined) warn(body.key(key), `\`${key}\` has no effect`, help);
-  const { ChangeTracking: changes, Checkpoint: checkpoint } = raw;
-  if (changes?.Path !== undefined && changes.Path !== CHANGE_LOG)
-    warn(
-      body.at('ChangeTracking', 'Path'),
-      `the log of changes is \`${CHANGE_LOG}\``,
-      'It is in the work directory, where agents can read it and cannot write. Leave `Path` out.',
-    );
+  const { ChangeTracking: changes, Validation: validation, Checkpoint: checkpoint } = raw;
+  const logs = { ChangeTracking: { Path: changes?.Path }, Validation: { ChangeLogPath: validation.ChangeLogPath } };
+  for (const [section, fields] of Object.entries(logs))
+    for (const [field, path] of Object.entries(fields))
+      if (path !== undefined && path !== CHANGE_LOG)
+        warn(
+          body.at(section, field),
+          `the log of changes is \`${CHANGE_LOG}\``,
+          `It is in the work directory, where agents can read it and cannot write. Leave \`${field}\` out.`,
+        );
   if (checkpoint?.Mode !== undefined && !/^json$/i.test(checkpoint.Mode))
     warn(
       body.at('Checkpoint', 'Mode'),
@@ -203,7 +209,9 @@ function reportUnsupported({ body, unenforced: warn }: Reading): void {
 function warnOfCompaction({ body, unenforced: warn }: Reading, strategy: string): void {
   const raw = body.value;
   if (raw.Compaction === undefined) return;
-  const { Mode } = raw.Compaction;
+  const { Mode, TriggerTurnCount: _, KeepRecentTurns: __, ...summary } = raw.Compaction;
+  for (const key of Object.keys(summary))
+    warn(body.key('Compaction', key), `\`${key}\` has no effect: no model writes a summary`, 'Remove it.');
   if (!isCompacted({ raw, strategy }))
     warn(
       body.key('Compaction'),
@@ -221,9 +229,14 @@ function warnOfCompaction({ body, unenforced: warn }: Reading, strategy: string)
 function checkActions({ body, report }: Reading): void {
   for (const failure of EVIDENCE_FAILURES)
     if (body.value.FailureHandling[failure]?.Action === 'Skip')
-      report.error('not-supported', body.at('FailureHandling', failure, 'Action'), 'a failed gate cannot be skipped', {
-        help: 'Use `Reinstruct`, `ActivateRecovery`, `EscalateToHuman` or `Abort`, or remove the validator.',
-      });
+      report.error(
+        'not-supported',
+        body.at('FailureHandling', failure, 'Action'),
+        '`Skip` is not supported: a failed validator cannot be skipped',
+        {
+          help: 'Use `Reinstruct`, `ActivateRecovery`, `EscalateToHuman` or `Abort`, or remove the validator.',
+        },
+      );
 }
 
 /** `Saga` undoes the effects of a failed run. Effects without a compensation stay. */

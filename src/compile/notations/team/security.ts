@@ -6,7 +6,7 @@ import { PLUGINS } from '../../../catalog/builtin-tools.ts';
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolDef } from '../../../ir/nodes.ts';
-import { quoted, suggestionOf } from '../../diagnose/nearest.ts';
+import { didYouMean, quoted, suggestionOf } from '../../diagnose/nearest.ts';
 import type { Reading } from './model.ts';
 import type { RawAgent } from './schema/agents.ts';
 import type { RawSecurity } from './schema/sections.ts';
@@ -129,12 +129,12 @@ function limitByCapabilities(
       );
     limits.set(plugin, tags);
     const own = names.filter((name) => pluginOf(name) === plugin);
-    if (own.length === 0 && !plugins.includes(plugin))
+    if (own.length === 0 && !plugins.includes(plugin) && !body.poisoned('Agents', index, 'Plugins'))
       report.error(
         'unknown-tool',
         body.key('Agents', index, 'Capabilities', written),
         `\`Capabilities\` of agent \`${Name}\` names \`${written}\`, which is not one of its \`Plugins\``,
-        { help: 'Add it to `Plugins`, or leave it out.' },
+        { help: didYouMean(written, plugins, 'Add it to `Plugins`, or leave it out.') },
       );
     if (own.length === 0) continue;
     for (const [at, tag] of tags.entries()) {

@@ -5,23 +5,6 @@ import type { Located } from '../../source/located.ts';
 
 /** For each key: its names as the schema writes them. */
 const NAMES = {
-  Type: [
-    'sequential',
-    'roundrobin',
-    'keyword',
-    'structured',
-    'statemachine',
-    'graph',
-    'scattergather',
-    'mapreduce',
-    'llm',
-    'magentic',
-    'adversarial',
-    'regex',
-    'maxiterations',
-    'tokenbudget',
-    'composite',
-  ],
   Mode: ['lossless', 'window', 'lossy', 'llm', 'intent', 'hybrid'],
   Strategy: ['union', 'consensus', 'vote', 'ranked', 'semantic_diff'],
   FunctionChoice: ['auto', 'required', 'none'],
@@ -44,25 +27,32 @@ const TEXT_MAPS: ReadonlySet<string> = new Set(['Env', 'Headers', 'DefaultHeader
 /** Keys of text that is also written without quotes where YAML then reads a whole number, or true or false. */
 const TEXTS: ReadonlySet<string> = new Set(['Is', 'IsNot', 'Contains', 'Args', ...TEXT_MAPS]);
 
-/** The same tree with every known spelling replaced by the schema's own. The items of a list have the key of the list. */
-export function normalised(located: Located, key = ''): Located {
-  if (located.kind === 'list') return { ...located, items: located.items.map((item) => normalised(item, key)) };
+/**
+ * The same tree with every known spelling replaced by the schema's own. The items of a list have the key of the list. `types`: the
+ * names that the key `Type` takes.
+ */
+export function normalised(located: Located, types: Names, key = ''): Located {
+  if (located.kind === 'list') return { ...located, items: located.items.map((item) => normalised(item, types, key)) };
   if (located.kind === 'map') {
     const entries = [...located.entries].map(
-      ([name, entry]) => [name, { ...entry, value: normalised(entry.value, TEXT_MAPS.has(key) ? key : name) }] as const,
+      ([name, entry]) =>
+        [name, { ...entry, value: normalised(entry.value, types, TEXT_MAPS.has(key) ? key : name) }] as const,
     );
     return { ...located, entries: new Map(entries) };
   }
   const { value } = located;
-  if (typeof value === 'string') return { ...located, value: named(value, key) ?? value };
+  if (typeof value === 'string')
+    return { ...located, value: named(value, key === 'Type' ? types : namesOf(key)) ?? value };
   const isPlain = typeof value === 'boolean' || Number.isSafeInteger(value);
   return TEXTS.has(key) && isPlain ? { ...located, value: String(value) } : located;
 }
 
-function named(written: string, key: string): string | undefined {
+function namesOf(key: string): readonly string[] {
   const own = Object.hasOwn(SAME_NAMES, key) ? (SAME_NAMES[key] ?? key) : key;
-  if (!Object.hasOwn(NAMES, own)) return undefined;
-  const names: Names = NAMES[own as keyof typeof NAMES];
+  return Object.hasOwn(NAMES, own) ? NAMES[own as keyof typeof NAMES] : [];
+}
+
+function named(written: string, names: readonly string[]): string | undefined {
   const word = plain(written);
   const meant = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : word;
   return names.find((name) => plain(name) === meant);
@@ -80,11 +70,11 @@ const PUBLISHED =
 
 /** One of the names of a key. Editors accept all its spellings. */
 export function spelt<Key extends keyof typeof NAMES>(key: Key) {
-  return speltAs(key, NAMES[key]);
+  return speltAs(NAMES[key]);
 }
 
-/** The same for some names of a key. */
-export function speltAs<const Some extends Names>(key: keyof typeof NAMES, names: Some) {
-  const isOther = (form: string): boolean => !names.includes(form) && names.includes(named(form, key) ?? '');
+/** The same for other names. */
+export function speltAs<const Some extends Names>(names: Some) {
+  const isOther = (form: string): boolean => !names.includes(form) && named(form, names) !== undefined;
   return oneOf(names).meta({ enum: [...names, ...PUBLISHED.filter(isOther)] });
 }

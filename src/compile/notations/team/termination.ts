@@ -131,7 +131,7 @@ function isFaulty({ body }: Reading, path: Path, key: string): boolean {
   return body.poisoned(...path, key) || body.damaged(...path, key);
 }
 
-/** Reports a session that goes round and that neither a message nor a number of turns can end. */
+/** Reports a cyclic session without an end: no message and no number of turns can end it. */
 export function demandTermination(reading: Reading, team: Team, speakers: Iterable<string>): void {
   const message = `nothing ends a \`${team.strategy}\` session: no agent that speaks can match a termination, and there is no \`MaxIterations\``;
   demand(reading, team, speakers, ['Selection'], message, 'Add `Termination` with `MaxIterations`.');

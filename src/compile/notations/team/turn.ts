@@ -113,7 +113,7 @@ function sharedInput(l: Lowering, who: Member): Input {
   };
 }
 
-/** An agent that does not see the history sees the message that handed over to it. */
+/** An agent without the history sees only the message of the handover. */
 function contextOf({ isFresh }: Member): Expr {
   if (!isFresh) return `${CONTEXT}.text`;
   const parts = `[${DIRECTIVE} == null ? "" : ${DIRECTIVE}, ${CONTEXT}.text].filter(p, p != "")`;
@@ -167,16 +167,11 @@ function directive(agent: string, content: Expr): Expr {
   return `text(${quote(`[HANDOFF from ${agent}]\n`)}, ${content}, ${fields.join(', ')})`;
 }
 
-interface Recap {
-  readonly keep: number;
-  readonly text: Expr;
-}
-
 /**
  * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest turns in full and a recap of the rest.
  * Only the view changes; routes and gates do not read it. Null if agents see everything.
  */
-function recapOf(team: Team): Recap | null {
+function recapOf(team: Team) {
   const settings = team.raw.Compaction;
   if (settings === undefined || !isCompacted(team)) return null;
   const text = isLossless(team) ? lossless() : '"[Earlier turns are left out.]"';
@@ -188,7 +183,7 @@ export function isCompacted(team: Pick<Team, 'raw' | 'strategy'>): boolean {
   return team.raw.Compaction?.Mode !== 'lossless' || isLossless(team);
 }
 
-/** The modes that ask a model are rebuilt from evidence instead where that is possible. */
+/** Modes that would ask a model are rebuilt from evidence where that is possible. */
 function isLossless({ raw, strategy }: Pick<Team, 'raw' | 'strategy'>): boolean {
   const rebuilds = ['lossless', 'intent', 'hybrid'].includes(raw.Compaction?.Mode ?? '');
   return rebuilds && strategy === 'statemachine' && raw.EvidenceStore !== undefined;

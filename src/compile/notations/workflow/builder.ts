@@ -1,11 +1,11 @@
 /**
- * A workflow in TypeScript: the document that YAML would give, with its names checked while it is written. A prompt that
- * names a variable which no earlier step stores is a type error, and so is an agent that the given list does not have, or a
- * key that the notation does not have.
+ * A workflow in TypeScript. It becomes the document that YAML would give, and the compiler checks its names while it is
+ * written: variables of earlier steps, agents and keys.
  */
-import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../builder-types/sections.ts';
+import type * as z from 'zod';
+import type { NamedAgent, NamedServers, NamedTools, SharedSections, Written } from '../builder-types/sections.ts';
 import type { OneOf, Verified, Trimmed } from '../builder-types/verified.ts';
-import type { ErrorMode, Mode } from './schema.ts';
+import type { workflowSchema } from './schema.ts';
 
 /** The sections of a document besides its steps. */
 export interface WorkflowSections<Agents> extends SharedSections {
@@ -56,7 +56,7 @@ type KnownBefore<
   Batch extends string = never,
   Done extends readonly string[] = readonly [],
 > = Steps extends readonly [infer First, ...infer Rest]
-  ? First extends { readonly mode: FanOut }
+  ? First extends { readonly mode: 'fan_out' | 'fanout' | 'FanOut' }
     ? KnownBefore<Rest, Known, Batch | Stored<First>, readonly [...Done, Known]>
     : KnownBefore<Rest, Known | Batch | Stored<First>, never, readonly [...Done, Known | Batch]>
   : Steps extends readonly []
@@ -84,56 +84,22 @@ type Either<Agents, Field extends string, Other extends string> = Agents extends
       : string
   : string;
 
-/** The names in braces. What holds braces itself is plain text, and a prompt that is not a literal has none to be known. */
+/** The names in braces. Text with nested braces is plain text. A prompt that is not a literal has no known names. */
 type Holes<Prompt, Found extends string = never> = Prompt extends `${string}{{${infer Hole}}}${infer Rest}`
   ? Holes<Rest, Hole extends `${string}${'{' | '}'}${string}` ? Found : Found | Trimmed<Hole>>
   : Exclude<Found, ''>;
 
-interface StepInput<Name = string, Id = string, Prompt = string> {
-  readonly name?: string | undefined;
+type AgentKeys = 'agent' | 'agent_name' | 'agent_id';
+type PromptKeys = 'prompt' | 'prompt_template';
+type Fields = Written<z.input<typeof workflowSchema>['steps'][number]>;
+type StepInput<Name = string, Id = string, Prompt = string> = Omit<Fields, AgentKeys | PromptKeys> & {
   readonly agent?: Name | Id | AgentVariant<Name, Id> | undefined;
   readonly agent_name?: Name | undefined;
   readonly agent_id?: Id | undefined;
-  readonly prompt?: Prompt | undefined;
-  readonly prompt_template?: Prompt | undefined;
-  readonly mode?: ModeInput | undefined;
-  readonly condition?: string | undefined;
-  readonly max_iterations?: number | undefined;
-  readonly until?: string | undefined;
-  readonly timeout_secs?: number | undefined;
-  readonly error_mode?: ErrorModeInput | undefined;
-  readonly max_retries?: number | undefined;
-  readonly output_var?: string | null | undefined;
-}
+} & { readonly [Key in PromptKeys]?: Prompt | undefined };
 
 type AgentVariant<Name, Id> =
   | { readonly ByName: Name }
   | { readonly ById: Id }
   | { readonly name: Name }
   | { readonly id: Id };
-
-/** Each word with a capital and without. */
-type Spelt<Word extends string> = Word | Lowercase<Word>;
-type FanOut = 'fan_out' | Spelt<'FanOut'>;
-
-type ModeInput =
-  | 'fan_out'
-  | Spelt<Mode>
-  | { readonly Conditional: ConditionalInput }
-  | { readonly conditional: ConditionalInput }
-  | { readonly Loop: LoopInput }
-  | { readonly loop: LoopInput };
-
-type ErrorModeInput = Spelt<ErrorMode> | { readonly Retry: RetryInput } | { readonly retry: RetryInput };
-
-/** Fields that a variant leaves out may be in the step itself. */
-interface ConditionalInput {
-  readonly condition?: string | undefined;
-}
-interface LoopInput {
-  readonly until?: string | undefined;
-  readonly max_iterations?: number | undefined;
-}
-interface RetryInput {
-  readonly max_retries?: number | undefined;
-}

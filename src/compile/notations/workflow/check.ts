@@ -1,6 +1,6 @@
 /**
- * Checks over several steps: a Collect with nothing to collect, an agent that would get its own output as input, variables that
- * no step stores, and variables that two branches store.
+ * Checks over several steps: a Collect without branches, an agent that would get its own output as input, variables without
+ * a step that stores them, and variables of two branches.
  */
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { nearest } from '../../diagnose/nearest.ts';
@@ -19,7 +19,7 @@ interface Checking {
   readonly storedBy: ReadonlyMap<string | null, Step>;
 }
 
-/** Checks the names now, and gives what checks each unit with what is known before it. */
+/** Checks the names, and returns a check for each unit with the facts that hold before it. */
 export function createChecks(given: Omit<Checking, 'storedBy'>): (unit: Unit, facts: Facts) => void {
   const storedBy = new Map(given.workflow.steps.toReversed().map((step) => [step.output, step]));
   const checking = { ...given, storedBy };
@@ -43,7 +43,7 @@ function noBatch({ workflow, body, report }: Checking, step: Step): void {
   report.error('collect-without-fanout', body.at('steps', step.index, 'mode'), message, { help });
 }
 
-/** Nothing refers to a step by its name, so that two of one name work; they only cannot be told apart in what is reported. */
+/** Steps are not referred to by name, so two steps of one name work. Only reports cannot distinguish them. */
 function checkNames({ workflow, body, report }: Checking): void {
   const seen = new Map<string, Range>();
   for (const { name, index } of workflow.steps) {
@@ -84,14 +84,14 @@ function checkInvocation(checking: Checking, step: Step, before: Facts): void {
     return;
   const { body, report } = checking;
   const message = `step \`${step.name}\` replaces \`${step.output}\`, which an earlier step stored`;
-  const help = 'Give it another name, unless that is meant.';
+  const help = 'Give one of the two another name, unless the value should be replaced.';
   report.warning('duplicate-variable', body.at('steps', step.index, 'output_var'), message, { help });
 }
 
 function checkDistinct({ body, report }: Checking, step: Step, { upstream }: Facts): void {
   if (!upstream.has(step.agent)) return;
   const at = body.at('steps', step.index);
-  const help = 'Use another agent, or a Loop, whose iterations are exempt.';
+  const help = 'Use another agent, or a Loop step, which may repeat its agent.';
   const gives = (how: string): string => `step \`${step.name}\` ${how} hand the agent \`${step.agent}\` its own output`;
   if (upstream.size === 1) report.error('same-agent', at, gives('would'), { help });
   else report.warning('same-agent', at, `${gives('may')}, and the run then fails`, { help });
@@ -114,7 +114,7 @@ function checkPrompt({ workflow, storedBy, body, report }: Checking, step: Step,
       later === undefined
         ? `no step stores the variable \`${hole.name}\``
         : `\`${hole.name}\` is not stored before step \`${later.name}\` has run`;
-    report.warning('unknown-variable', at, `${why}, so that \`${hole.written}\` stays as it is written`, {
+    report.warning('unknown-variable', at, `${why}, so the text \`${hole.written}\` stays in the prompt`, {
       help: near === undefined ? 'Store it in an earlier step with `output_var`.' : `Did you mean \`{{${near}}}\`?`,
     });
   }

@@ -1,6 +1,6 @@
 /** From the plan to the graph. The entry of every unit is known before any is added, so nodes stand in reading order. */
 import type { FailureClass } from '../../../ir/codes.ts';
-import type { AgentDef, Case, ForkNode, Input, NodeId, Retry, Write } from '../../../ir/nodes.ts';
+import type { AgentDef, Case, ForkNode, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { literal, object, path, quote } from '../../expressions/cel-text.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { OBSERVATIONS, REPLY } from '../../lower/agent-turn/turn.ts';
@@ -82,7 +82,11 @@ function addUnit(lowering: Lowering, unit: Planned, at: NodeId, next: NodeId): v
   const { step } = unit;
   const call = unit.calls.get(step) as PlannedCall;
   if (step.mode === 'Loop') return addLoop(lowering, step, call, at, next);
-  const writes = [handOn(lowering, step), ...storeReply(lowering, step), ...trackUpstream(lowering, step.agent)];
+  const writes = [
+    replyToNextStep(lowering, step),
+    ...storeReply(lowering, step),
+    ...trackUpstream(lowering, step.agent),
+  ];
   const called = addCall(lowering, step, call, { writes, next, skipped: next });
   if (called === at) return;
   if (step.mode !== 'Conditional') return guardDistinct(lowering, step, at, called);
@@ -103,7 +107,7 @@ function addEnd(kit: Kit, { skips, output }: Plan): NodeId {
 interface Way {
   readonly writes: readonly Write[];
   readonly next: NodeId;
-  /** Where a failure goes that the error mode skips. */
+  /** The node after a failure that the error mode skips. */
   readonly skipped: NodeId;
 }
 
@@ -129,7 +133,7 @@ function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: Way): N
       ...(schema === null ? {} : { schema }),
       writes: way.writes,
       timeoutMs: step.timeoutMs,
-      retry: retryOf(step),
+      retry: { max: step.retries, baseMs: 0, capMs: 0, on: step.retries > 0 ? RETRIED : [] },
       next: way.next,
       ...failure,
     },
@@ -189,12 +193,10 @@ function addStepTurn(
   });
 }
 
-/** A failure or a timeout is retried. What a budget, a policy or a guardrail denied would be denied again. */
+/**
+ * A failure or a timeout is retried. A refusal by a budget, a policy or a guardrail is not, because it would be refused again.
+ */
 const RETRIED: readonly FailureClass[] = ['transient', 'rate_limit', 'fatal', 'timeout', 'refused', 'semantic'];
-
-function retryOf({ retries }: Step): Retry {
-  return { max: retries, baseMs: 0, capMs: 0, on: retries > 0 ? RETRIED : [] };
-}
 
 /** A skipped failure is cleared, so that it is not reported as the reason of a later end. */
 function failureOf({ kit, place }: Lowering, step: Step, skipped: NodeId): FailureWays {
@@ -203,7 +205,7 @@ function failureOf({ kit, place }: Lowering, step: Step, skipped: NodeId): Failu
   return { failed: [{ when: 'error.class == "budget"', to: kit.failedEnd() }], fail };
 }
 
-function handOn(lowering: Lowering, step: Step): Write {
+function replyToNextStep(lowering: Lowering, step: Step): Write {
   return writeReply(lowering, step, HANDED);
 }
 
@@ -212,7 +214,7 @@ function storeReply(lowering: Lowering, step: Step): readonly Write[] {
   return step.output === null ? [] : [writeReply(lowering, step, slotOf(step.output))];
 }
 
-/** Steps hand on text. Of a reply that must be an object, that is the text of the object. */
+/** Steps pass on text. A reply that must be an object is passed on as the text of the object. */
 function writeReply({ kit }: Lowering, { agent }: Step, slot: string): Write {
   const { agents } = kit.builder.definitions;
   const schema = Object.hasOwn(agents, agent) ? (agents[agent]?.output ?? null) : null;
@@ -241,7 +243,7 @@ function addLoop(lowering: Lowering, step: Step, call: PlannedCall, at: NodeId, 
   const done = addStore(lowering, step, next);
   const gate = call.mayMeetItself ? kit.builder.fresh(`${step.name}.gate`) : at;
   const look = kit.builder.fresh(`${step.name}.look`);
-  const writes: Write[] = [handOn(lowering, step), ...trackUpstream(lowering, step.agent)];
+  const writes: Write[] = [replyToNextStep(lowering, step), ...trackUpstream(lowering, step.agent)];
   if (step.output !== null) writes.push(writeReply(lowering, step, outputSlot(step)));
   if (gate !== at) guardDistinct(lowering, step, at, gate);
   const meter = kit.visits(`loop:${idOf(step)}`, step.iterations, done, 'max_iterations');
@@ -260,7 +262,7 @@ function addStore({ kit, place }: Lowering, step: Step, next: NodeId): NodeId {
   return kit.pick(place(step, 'present'), [{ when: `${latest} != null`, to: store }], next);
 }
 
-/** Where a branch or an iteration leaves its output. Each batch and loop runs once, so the slot is unset before. */
+/** The slot for the output of a branch or an iteration. Each batch and loop runs once, so the slot is unset before. */
 function outputSlot({ index }: Step): string {
   return `_o${index}`;
 }

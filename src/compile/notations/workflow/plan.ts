@@ -11,19 +11,14 @@ export interface Facts {
   readonly upstream: ReadonlySet<string | null>;
   /** True where a variable is stored on every way that leads here, false where only on some. */
   readonly stored: ReadonlyMap<string, boolean>;
-  /** Variables that may hold what a Collect gathered, which is joined only where it is read. */
+  /** Variables that may hold the list of a Collect step. The list is joined when it is read. */
   readonly listed: ReadonlySet<string>;
   readonly input: ReadonlySet<InputKind>;
 }
-/** `start`: what the run was given. `text`: an agent's reply. `list`: the outputs of a batch, still apart. */
+/** `start`: the input of the run. `text`: the reply of an agent. `list`: the outputs of a batch, not yet joined. */
 type InputKind = 'start' | 'text' | 'list';
 
-interface Walk {
-  readonly facts: Facts;
-  pass(unit: Unit): void;
-}
-
-function walk(): Walk {
+function walk() {
   const upstream = new Set<string | null>([null]);
   const stored = new Map<string, boolean>();
   const listed = new Set<string>();
@@ -44,9 +39,10 @@ function walk(): Walk {
     if (mode === 'Collect') listed.add(output);
   };
 
+  const facts: Facts = { upstream, stored, listed, input };
   return {
-    facts: { upstream, stored, listed, input },
-    pass(unit) {
+    facts,
+    pass(unit: Unit): void {
       if (unit.is === 'step') {
         const surely = isSure(unit.step);
         store(unit.step, surely);
@@ -74,7 +70,10 @@ export function isSure({ mode, onError }: Step): boolean {
   return mode !== 'Conditional' && onError !== 'Skip';
 }
 
-/** The branches whose output may be the one that goes on, the likeliest first: earlier ones only while later may be skipped. */
+/**
+ * The branches whose output may continue, the most likely first. An earlier branch counts only if the later ones may be
+ * skipped.
+ */
 export function lastBranches(branches: readonly Step[]): readonly Step[] {
   return branches.slice(Math.max(branches.findLastIndex(isSure), 0)).toReversed();
 }
@@ -129,7 +128,7 @@ export function planOf(units: readonly Unit[], check: (unit: Unit, facts: Facts)
 function callOf(step: Step, facts: Facts): PlannedCall {
   const { upstream } = facts;
   const [only = null] = upstream;
-  // From its second iteration on, a loop is handed what it wrote itself.
+  // From its second iteration on, a loop gets its own output.
   const known = upstream.size === 1 && step.mode !== 'Loop';
   return {
     prompt: promptText(step, facts),
@@ -172,14 +171,14 @@ function promptText(step: Step, facts: Facts): Expr {
   return operands.length > 1 ? `text(${operands.join(', ')})` : only;
 }
 
-/** The slot of a variable. Names that are no identifiers are spelt out, under a prefix that the others never have. */
+/** The slot of a variable. A name that is not an identifier is encoded, under a prefix that other names never have. */
 export function slotOf(variable: string): string {
   const plain = `v_${variable}`;
   if (isIdentifier(plain)) return plain;
   return `w_${[...variable].map((char) => (/[A-Za-z0-9]/.test(char) ? char : `_${char.codePointAt(0)?.toString(16) ?? ''}_`)).join('')}`;
 }
 
-/** A variable that may not be stored by then stays as it is written. */
+/** A variable that may not be stored yet stays in the prompt as text. */
 function variableText(hole: Hole, { stored, listed }: Facts): Expr {
   const slot = slotOf(hole.name);
   const value = listed.has(hole.name) ? oneOrMany(slot) : slot;

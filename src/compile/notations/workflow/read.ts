@@ -29,7 +29,7 @@ export function readWorkflow(document: ReadDocument, report: Report): ReadWorkfl
   if (body === null) return null;
   const registry = createRegistry(document);
   const steps = body.value.steps.map((raw, index) => readStep(index, givenStep(index, raw, body, report), registry));
-  // One that is no step at all leaves a gap between its neighbours.
+  // An item that is not a step leaves a gap between its neighbours.
   if (steps.length < itemsOf(childOf(document.body, 'steps')).length) return null;
   const { id, name } = body.value;
   return {
@@ -86,7 +86,7 @@ function agentOf(given: Given, unclear: boolean, registry: Registry): string | n
   // An unclear mode may be Collect, which needs no agent.
   if (unclear || wasTried(located(), ['agent', 'agent_name', 'agent_id'])) return null;
   report.error('missing-agent', at(), `step \`${name}\` names no agent`, {
-    help: 'Add `agent_name: …` or `agent_id: …`. Only Collect does without.',
+    help: 'Add `agent_name: …` or `agent_id: …`. Only a Collect step needs no agent.',
   });
   return null;
 }
@@ -102,14 +102,14 @@ function outputOf({ raw, at, report }: Given): string | null {
   }
   if (isVariableName(output)) return output;
   const message = `\`output_var\` must be a name without braces or outer blanks, but is ${JSON.stringify(output)}`;
-  report.error('bad-value', at('output_var'), message);
+  report.error('bad-value', at('output_var'), message, { help: 'Write a name such as `draft`.' });
   return null;
 }
 
 interface AgentRef {
   readonly by: 'name' | 'id' | 'either';
   readonly value: string;
-  /** Where in the step it is written. */
+  /** The place in the step. */
   readonly path: Path;
 }
 
@@ -149,7 +149,7 @@ function createRegistry({ sections: { value: sections, located }, names }: ReadD
         return ref.value;
       }
       const byName = ref.by === 'id' ? undefined : declared.find((agent) => agent.poisoned || agent.name === ref.value);
-      // The agent whose name cannot be read may be the first one of that name.
+      // The agent without a readable name may be the first one of that name.
       if (byName?.poisoned === true) return null;
       const found = byName ?? (ref.by === 'name' ? undefined : declared.find(({ id }) => id === ref.value));
       if (found !== undefined) return found.id;
@@ -268,7 +268,7 @@ function needle(given: Given, field: 'condition' | 'until', inner: string | unde
       ? [at('mode'), `the ${mode} step \`${name}\` needs \`${field}\``]
       : [
           at(...(inner === undefined ? [] : path), field),
-          `\`${field}\` of step \`${name}\` is empty, so that every output would match`,
+          `\`${field}\` of step \`${name}\` is empty, so every output would match`,
         ];
   const example = field === 'until' ? 'DONE' : 'needs_review';
   const help = `Give the text that the output must contain, such as \`${field}: ${example}\`.`;

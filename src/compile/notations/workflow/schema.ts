@@ -3,7 +3,8 @@
  * flat one (`mode: loop`, `until: DONE`, `agent_name: writer`), in one definition that also serves editors.
  */
 import * as z from 'zod';
-import { fault, int, json, list, name, oneOf, record, ruled, text } from '../../document/shape/fields.ts';
+import { quoted } from '../../diagnose/nearest.ts';
+import { fault, int, json, list, name, oneOf, oneOfKeys, record, ruled, text } from '../../document/shape/fields.ts';
 
 export const MODES = ['Sequential', 'FanOut', 'Collect', 'Conditional', 'Loop'] as const;
 export type Mode = (typeof MODES)[number];
@@ -26,15 +27,19 @@ const agent = () =>
       oneKey('an agent', {
         ByName: name().optional().describe('The first agent of that name.'),
         ById: name().optional().describe('The agent with that id.'),
-        name: name().optional(),
-        id: name().optional(),
+        name: name().optional().describe('The first agent of that name.'),
+        id: name().optional().describe('The agent with that id.'),
       }),
     ])
     .describe('The agent of the step.');
 
 const mode = () => {
-  const conditional = record(() => ({ condition: condition().optional() })).optional();
-  const loop = record(() => ({ max_iterations: iterations().optional(), until: until().optional() })).optional();
+  const conditional = record(() => ({ condition: condition().optional() }))
+    .optional()
+    .describe('The step runs only if the output before it contains a text.');
+  const loop = record(() => ({ max_iterations: iterations().optional(), until: until().optional() }))
+    .optional()
+    .describe('The step repeats until its output contains a text.');
   return z.union([
     oneOf(['sequential', 'fan_out', 'collect', 'conditional', 'loop', 'fanout', ...MODES]),
     oneKey('a mode', { Conditional: conditional, Loop: loop, conditional, loop }),
@@ -42,16 +47,20 @@ const mode = () => {
 };
 
 const errorMode = () => {
-  const retry = record(() => ({ max_retries: retries().optional() })).optional();
+  const retry = record(() => ({ max_retries: retries().optional() }))
+    .optional()
+    .describe('A failed step is tried again.');
   return z.union([oneOf(['fail', 'skip', 'retry', ...ERROR_MODES]), oneKey('an error mode', { Retry: retry, retry })]);
 };
 
 const step = record(() => ({
-  name: name().optional().describe('The name of the step in `path` and `results`.'),
+  name: name().optional().describe('The name of the step in `path` and `results`. Default: `step-N`.'),
   agent: agent().optional(),
   agent_name: name().optional().describe('The first agent of that name.'),
   agent_id: name().optional().describe('The agent with that id.'),
-  prompt: text().optional().describe('The prompt of the agent; `{{input}}` and `{{variable}}` are filled in.'),
+  prompt: text()
+    .optional()
+    .describe('The prompt of the agent; `{{input}}` and `{{variable}}` are filled in. Default: `{{input}}`.'),
   prompt_template: text().optional().describe('Another name of `prompt`.'),
   mode: mode().optional().describe('How the step runs. Default: sequential.'),
   condition: condition().optional(),
@@ -60,35 +69,29 @@ const step = record(() => ({
   timeout_secs: int({ min: 1, max: 3600 })
     .optional()
     .describe(`Seconds that one attempt may take. Default: ${DEFAULTS.timeoutSecs}.`),
-  error_mode: errorMode().optional().describe('What happens after a failure or a timeout. Default: the run fails.'),
+  error_mode: errorMode()
+    .optional()
+    .describe('After a failure or a timeout: `fail` the run, `skip` the step, or `retry` it. Default: fail.'),
   max_retries: retries().optional(),
   output_var: name().nullable().optional().describe('The variable that keeps the output for later prompts.'),
 }));
 export const stepKeys = (): readonly string[] => Object.keys(step.shape);
 
 export const workflowSchema = record(() => ({
-  id: name().optional(),
-  name: name().optional(),
-  description: text().nullable().optional(),
-  created_at: json().optional().describe('Kept by systems that store workflows; it has no effect.'),
-  steps: list(step, { min: 1, few: fault('bad-value', 'a workflow needs at least one step') }),
-}));
+  id: name().optional().describe('The name of the workflow in reports. Default: `name`, otherwise `workflow`.'),
+  name: name().optional().describe('A name for people.'),
+  description: text().nullable().optional().describe('A note for readers.'),
+  created_at: json().optional().describe('It has no effect. Systems that store workflows write it.'),
+  steps: list(step, {
+    min: 1,
+    few: fault('bad-value', 'a workflow needs at least one step', 'Add a step to `steps`.'),
+  }).describe('The steps, in order. At least one.'),
+})).describe('Steps that run one after the other.');
 
 export type RawWorkflow = z.output<typeof workflowSchema>;
 export type RawStep = RawWorkflow['steps'][number];
 
 /** A map that holds exactly one of its keys, as an enum variant with data is written. */
 function oneKey<Shape extends z.ZodRawShape>(what: string, shape: Shape) {
-  return ruled(record(shape), (value, context) => {
-    const given = Object.keys(value);
-    if (given.length === 1) return;
-    const keys = Object.keys(shape)
-      .map((key) => `\`${key}\``)
-      .join(', ');
-    const message =
-      given.length === 0
-        ? `${what} is one of ${keys}, but none is given`
-        : `${what} is only one of ${keys}, but ${given.length} are given`;
-    context.addIssue({ code: 'custom', message: fault('bad-value', message) });
-  });
+  return ruled(record(shape), (value) => oneOfKeys(value, what, quoted(Object.keys(shape))));
 }

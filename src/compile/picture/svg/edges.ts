@@ -17,7 +17,7 @@ const ASIDE_GAP = 7;
 /** Edges that touch one side of a node are this far apart, if there is room. */
 const PORT_GAP = 46;
 
-/** How much wider the picture gets by the edges that are led around it. */
+/** The extra width of the picture for edges that are led around it. */
 export function asideWidth({ chains }: LayoutGraph): number {
   const count = chains.filter(({ aside }) => aside !== null).length;
   return count === 0 ? 0 : ASIDE_GAP * (Math.min(count, ASIDES_MAX) + 2);
@@ -64,7 +64,7 @@ function out(direction: Direction, x: number, y: number): string {
 
 type Ports = ReadonlyMap<Chain, [upper: number, lower: number]>;
 
-/** Where each chain touches its node, as a distance from the middle: spread in the order in which the edges fan out. */
+/** The place at which each chain touches its node, as a distance from the middle, in the order of the edges. */
 function portsOf({ items, chains, direction }: LayoutGraph, { x }: Placed): Ports {
   const sides = new Map<string, { readonly chain: Chain; readonly toward: number }[]>();
   const put = (key: string, chain: Chain, toward: number): void =>

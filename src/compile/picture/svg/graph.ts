@@ -2,6 +2,7 @@
  * The picture as rows to be laid out. Nodes stand in even rows; every edge passes through the rows between its ends as a
  * chain of waypoints, one of which is as wide as its label, so that labels and nodes never overlap.
  */
+import { forwardOrder } from '../../verify/components.ts';
 import type { Direction, Picture, PictureEdge, PictureNode } from '../picture.ts';
 import { boxOf, extentOf, type Box } from './boxes.ts';
 import { measure, wrap } from './text.ts';
@@ -10,7 +11,7 @@ export const EDGE_SIZE = 11.5;
 const LABEL_WIDTH = 190;
 const WAYPOINT_WIDTH = 12;
 const WAYPOINTS_MAX = 3000;
-/** How far a loop bulges out of its node. */
+/** The width of a loop beside its node. */
 export const LOOP_REACH = 34;
 
 export interface Item {
@@ -163,7 +164,7 @@ function rowsOf(nodes: readonly PictureNode[], ends: Ends, edges: readonly Pictu
   for (const [position, [from, to]] of ends.entries()) {
     if (from !== to && edges[position]?.back !== true) (next[from] as number[]).push(to);
   }
-  const order = forwardOrder(next);
+  const order = forwardOrder(next.keys(), (node) => next[node] ?? []);
   const rank = new Map(order.map((node, position) => [node, position]));
   const rows = nodes.map(() => 0);
   for (const node of order) {
@@ -187,26 +188,4 @@ function spread(rows: number[], ends: Ends): readonly number[] {
     for (const [node, each] of rows.entries()) if (node !== from && (each > row || node === to)) rows[node] = each + 1;
   }
   return rows;
-}
-
-/** Reverse postorder of a depth-first walk, without recursion: a long chain must not exhaust the stack. */
-function forwardOrder(next: readonly (readonly number[])[]): readonly number[] {
-  const seen = new Set<number>();
-  const done: number[] = [];
-  for (let root = 0; root < next.length; root++) {
-    if (seen.has(root)) continue;
-    seen.add(root);
-    const stack: [node: number, position: number][] = [[root, 0]];
-    for (let top = stack[stack.length - 1]; top !== undefined; top = stack[stack.length - 1]) {
-      const to = next[top[0]]?.[top[1]++];
-      if (to === undefined) {
-        done.push(top[0]);
-        stack.pop();
-      } else if (!seen.has(to)) {
-        seen.add(to);
-        stack.push([to, 0]);
-      }
-    }
-  }
-  return done.reverse();
 }

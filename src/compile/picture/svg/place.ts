@@ -1,6 +1,6 @@
 /**
- * Where everything stands. Each lane wants to be in the middle of what it is joined to; again and again it is put there, as
- * near as the distances allow, until it rests. Rows then get as much room between them as the bends of their edges need.
+ * Places the nodes. Each lane moves to the middle of its neighbours, as near as the distances allow, until nothing moves. Then
+ * each row gets the room that the bends of its edges need.
  */
 import type { Item, LayoutGraph } from './graph.ts';
 import { separate, type Separation } from './separate.ts';
@@ -102,7 +102,7 @@ function separationsOf(
   lane: readonly number[],
   count: number,
 ): { readonly before: readonly (readonly Separation[])[]; readonly order: readonly number[] } {
-  // Two lanes that run side by side over many rows need to be told so only once.
+  // Two lanes that run side by side over many rows need one constraint only.
   const gaps = Array.from({ length: count }, () => new Map<number, number>());
   for (const row of rows) {
     for (let index = 1; index < row.length; index++) {

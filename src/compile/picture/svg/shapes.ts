@@ -29,7 +29,7 @@ export function outlineOf({ node: { kind }, width, height }: Box): string {
   }
 }
 
-/** How far inside the box the outline is where an edge touches it, `offset` away from the middle of that side. */
+/** The distance from the box to the outline at the place where an edge touches, `offset` away from the middle of that side. */
 export function inset(box: Box, offset: number, direction: Direction): number {
   const { kind } = box.node;
   const { across, along } = extentOf(box, direction);
@@ -49,7 +49,7 @@ export function inset(box: Box, offset: number, direction: Direction): number {
   }
 }
 
-/** How much of the width the places where edges touch may spread over. */
+/** The part of the width over which the ends of edges may spread. */
 export function portSpan(box: Box, direction: Direction): number {
   return extentOf(box, direction).across * PORT_SHARE[box.node.kind];
 }

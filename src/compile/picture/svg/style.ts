@@ -1,26 +1,9 @@
 /** Colours, in light and in dark. Every text keeps a contrast of at least 4.5 to 1 on its ground in both. */
 import type { ShapeKind } from '../picture.ts';
 
-interface Tone {
-  readonly fill: string;
-  readonly stroke: string;
-}
-type Tones = { readonly [kind in ShapeKind]: Tone };
+type Tones = { readonly [kind in ShapeKind]: { readonly fill: string; readonly stroke: string } };
 
-interface Theme {
-  readonly paper: string;
-  readonly ink: string;
-  readonly faint: string;
-  readonly route: string;
-  readonly branch: string;
-  readonly error: string;
-  readonly over: string;
-  /** Text of what guards an edge. */
-  readonly guard: string;
-  readonly tones: Tones;
-}
-
-const LIGHT: Theme = {
+const LIGHT = {
   paper: '#ffffff',
   ink: '#1b2430',
   faint: '#566170',
@@ -28,6 +11,7 @@ const LIGHT: Theme = {
   branch: '#7c5cc4',
   error: '#c62f3b',
   over: '#a36300',
+  /** Text of what guards an edge. */
   guard: '#1f7a4d',
   tones: {
     start: { fill: '#2f3a48', stroke: '#2f3a48' },
@@ -39,10 +23,10 @@ const LIGHT: Theme = {
     parallel: { fill: '#f0eafc', stroke: '#7c5cc4' },
     join: { fill: '#f0eafc', stroke: '#7c5cc4' },
     terminal: { fill: '#eef1f4', stroke: '#2f3a48' },
-  },
+  } satisfies Tones,
 };
 
-const DARK: Theme = {
+const DARK: typeof LIGHT = {
   paper: '#12161c',
   ink: '#e7ebf0',
   faint: '#a5b0bd',
@@ -90,7 +74,7 @@ ${themed(DARK)}
 }`;
 }
 
-function themed({ paper, ink, faint, route, branch, error, over, guard, tones }: Theme): string {
+function themed({ paper, ink, faint, route, branch, error, over, guard, tones }: typeof LIGHT): string {
   const nodes = Object.entries(tones).map(
     ([kind, { fill, stroke }]) =>
       `.${kind} .body{fill:${fill};stroke:${stroke}}.${kind} .line,.${kind} .bar{stroke:${stroke}}`,

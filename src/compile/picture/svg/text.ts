@@ -5,7 +5,7 @@ export function measure(text: string, size: number): number {
   return ems * size;
 }
 
-/** Breaks at spaces into lines of at most `width`; what does not fit into `most` lines is cut. */
+/** Breaks at spaces into lines of at most `width`. Text after `most` lines is cut. */
 export function wrap(text: string, size: number, width: number, most: number): readonly string[] {
   const words = text.replaceAll(/\s+/g, ' ').trim().split(' ');
   const lines: string[] = [];

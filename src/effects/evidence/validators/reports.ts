@@ -1,8 +1,9 @@
 /** Validators of the test report, the review and the acceptance criteria, each checked against what really ran. */
 import { RE2JS } from 're2js';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
-import { parsedJson } from '../../../core/reply.ts';
+import { parsedJson } from '../../../expr/reply.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
+import { objectsIn } from '../../../expr/objects.ts';
 import {
   briefPath,
   isFilled,
@@ -36,7 +37,7 @@ export const testReportValid: Validator = async (evidence) => {
   const criteria = brief.ok ? listIn(brief.value, 'acceptance_criteria').length : 0;
   return (
     structural(results) ??
-    fakes(report.value) ??
+    fakeTestFiles(report.value) ??
     (results.length < criteria
       ? missing(`The test report has ${results.length} results for ${criteria} acceptance criteria.`)
       : null) ??
@@ -60,8 +61,8 @@ export function staleReport(evidence: Evidence, path: string, results: readonly 
 }
 
 /**
- * The last change of a file that is not an artifact, by a file tool or by a command that names what it writes. `what` says it, as in
- * "`a.ts` was changed".
+ * The last change of a file that is not an artifact, by a file tool or by a command that names its output file. `what`
+ * describes it, as in "`a.ts` was changed".
  */
 function lastChange(evidence: Evidence): { readonly index: number; readonly what: string } | null {
   const known = new Set(evidence.filesWritten('session'));
@@ -96,7 +97,7 @@ export async function withoutAssertions(evidence: Evidence, brief: Fields): Prom
   return null;
 }
 
-export function fakes(report: Fields): Verdict | null {
+export function fakeTestFiles(report: Fields): Verdict | null {
   const named = listIn(report, 'fake_test_files').map(String);
   return named.length === 0
     ? null
@@ -281,12 +282,10 @@ function isTestFile(path: string): boolean {
   return /(^|[/._-])(tests?|specs?|__tests__)([/._-]|$)/i.test(path) || /Tests?\.\w+$/.test(path);
 }
 
-/** The review in a reply: the whole reply, a fenced block, or the object in it. */
+/** The review in a reply: the whole reply, or an object in it, also inside a fence. */
 function reviewIn(response: string): readonly Json[] | null {
-  const fence = /```(?:json)?\s*\n([\s\S]*?)```/.exec(response)?.[1];
-  const [from, to] = [response.indexOf('{'), response.lastIndexOf('}')];
-  for (const candidate of [response, fence, from === -1 ? undefined : response.slice(from, to + 1)]) {
-    const value = parsedJson(candidate ?? null);
+  for (const text of objectsIn(response)) {
+    const value = parsedJson(text);
     if (isRecord(value) && Array.isArray(value['review'])) return value['review'];
   }
   return null;

@@ -1,7 +1,7 @@
 /** Validators of the current turn: files written, commands passed, a summary left. */
 import { isFilled, pathsIn, readBrief, setting } from '../artifacts.ts';
 import { conflicting, invalid, missing, pass, type Evidence, type Observation, type Validator } from '../evidence.ts';
-import { isWrite, mentions, normalPath, pathOf, proves, succeeded } from '../records.ts';
+import { isWrite, mentions, normalPath, pathOf, proves, succeeded, testedNothing } from '../records.ts';
 
 /** `BlockOnConsecutiveFail` looks at this many turns. */
 const TURNS = 3;
@@ -77,10 +77,12 @@ export const requireShellPass: Validator = (evidence) => {
     .filter((part) => part !== '');
   const passed = all.filter((run) => proves(run, pattern));
   const tried = all.filter((run) => mentions(run, pattern));
-  const hidden = tried.length > 0 && tried.every((run) => run.passed) ? DISCARDED : '';
-  return shellVerdict(tried, passed, ` that contains ${list(parts, 'or')}`, hidden);
+  const hidden = tried.some((run) => testedNothing(run, pattern)) ? NO_TEST : DISCARDED;
+  const hint = tried.every((run) => run.passed) ? hidden : '';
+  return shellVerdict(tried, passed, ` that contains ${list(parts, 'or')}`, hint);
 };
 
+const NO_TEST = ' A command that ran no test does not count.';
 const DISCARDED = ' An exit code that is discarded, as by `|| true` or `; true`, does not count.';
 
 function shellVerdict(

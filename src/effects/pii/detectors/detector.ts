@@ -4,16 +4,38 @@ export interface Span {
   readonly end: number;
 }
 
-export function overlap(a: Span, b: Span): boolean {
-  return a.start < b.end && b.start < a.end;
+/** The characters that spans have taken. A look costs the length of one span, however many there are. */
+export class Taken {
+  readonly #characters = new Set<number>();
+
+  constructor(spans: Iterable<Span> = []) {
+    for (const span of spans) this.add(span);
+  }
+
+  add({ start, end }: Span): void {
+    for (let at = start; at < end; at++) this.#characters.add(at);
+  }
+
+  has(at: number): boolean {
+    return this.#characters.has(at);
+  }
+
+  overlaps({ start, end }: Span): boolean {
+    for (let at = start; at < end; at++) if (this.#characters.has(at)) return true;
+    return false;
+  }
 }
 
 /** The longest spans of which no two overlap. Of spans with the same length, the first counts. */
 export function longestOf<T extends Span>(spans: readonly T[]): readonly T[] {
-  const kept: T[] = [];
-  for (const span of spans.toSorted((a, b) => b.end - b.start - (a.end - a.start)))
-    if (!kept.some((other) => overlap(span, other))) kept.push(span);
-  return kept;
+  const taken = new Taken();
+  return spans
+    .toSorted((a, b) => b.end - b.start - (a.end - a.start))
+    .filter((span) => {
+      if (taken.overlaps(span)) return false;
+      taken.add(span);
+      return true;
+    });
 }
 
 /** A piece of text with the name of the field that holds it, which is context. */
@@ -58,7 +80,7 @@ export function standsAlone(text: string, { start, end }: Span): boolean {
   );
 }
 
-/** Fields that hold what a person wrote; their names say nothing about a number. */
+/** Fields with free text. Their names tell nothing about a number. */
 const PLAIN_FIELD = /^(?:message|text|input|body|content|comment|answer|reply|question)$/i;
 
 /** True if the span is the whole text, and no field name says what else the number is. */

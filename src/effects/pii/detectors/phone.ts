@@ -1,7 +1,7 @@
 /** Phone numbers. A number must be valid in its country, and must be written as a phone number or have a word about phones near it. */
 import type * as Phone from 'libphonenumber-js/max';
 import { requireOptional } from '../../optional-package.ts';
-import { digitsOf, hasContext, isWholeText, overlap, spansOf, standsAlone } from './detector.ts';
+import { Taken, digitsOf, hasContext, isWholeText, spansOf, standsAlone } from './detector.ts';
 import type { Detector, Scanned, Span } from './detector.ts';
 
 /** Countries whose national numbers are looked for. A number with `+` is found for every country. */
@@ -38,17 +38,20 @@ export function phoneDetector(regions: readonly string[]): Detector {
       let text = withoutOthers(scanned.text.replace(/(?<=\d)[,;](?=\s*[\d(+-])/g, '|'));
       if (!/\d/.test(text)) return [];
       const found: Span[] = [];
+      const taken = new Taken();
       for (const country of [...(regions as readonly Phone.CountryCode[]), ...others]) {
         const before = found.length;
         for (const { startsAt: start, endsAt: end, number } of numbersIn(text, country)) {
           const span = { start, end };
-          if (found.some((other) => overlap(span, other)) || !couldBePhone(scanned.text, span)) continue;
-          if (regions.includes(country) || follows(scanned.text, span, found) || isPhone(scanned, span, number))
-            found.push(span);
+          if (taken.overlaps(span) || !couldBePhone(scanned.text, span)) continue;
+          const follows = found.length > 0 && followsAnother(scanned.text, span, taken);
+          if (!follows && !regions.includes(country) && !isPhone(scanned, span, number)) continue;
+          found.push(span);
+          taken.add(span);
         }
         text = without(text, found.slice(before));
       }
-      return [...found, ...fromAbroad(scanned.text, found), ...withoutSpace(scanned)];
+      return [...found, ...internationalNumbers(scanned.text, taken), ...withoutSpace(scanned)];
     },
   };
 }
@@ -68,11 +71,14 @@ function withoutOthers(text: string): string {
     .replace(STRETCH, (stretch) => (digitsOf(stretch).length < DIGITS_MIN ? blank(stretch) : stretch));
 }
 
-/** The text without numbers that were found, so that the next country does not look at them. */
+/** The text without the numbers found so far, so that the next country does not read them. */
 function without(text: string, found: readonly Span[]): string {
-  let rest = text;
-  for (const { start, end } of found) rest = rest.slice(0, start) + blank(rest.slice(start, end)) + rest.slice(end);
-  return rest;
+  let [rest, at] = ['', 0];
+  for (const { start, end } of found.toSorted((a, b) => a.start - b.start)) {
+    rest += text.slice(at, start) + blank(text.slice(start, end));
+    at = end;
+  }
+  return rest + text.slice(at);
 }
 
 function blank(text: string): string {
@@ -144,22 +150,20 @@ function isBareMobile(text: string): boolean {
 }
 
 /** In a list of phone numbers, only the first has a word near it. */
-function follows(whole: string, { start, end }: Span, found: readonly Span[]): boolean {
-  if (/^0\d{9,10}$/.test(whole.slice(start, end))) return found.length > 0;
-  return found.some(
-    (other) =>
-      other.end < start && /^\s*(?:[,;/|&]|or|and|oder|und|ou|et|y|o)\s*$/i.test(whole.slice(other.end, start)),
-  );
+function followsAnother(whole: string, { start, end }: Span, taken: Taken): boolean {
+  if (/^0\d{9,10}$/.test(whole.slice(start, end))) return true;
+  let at = start;
+  while (at > 0 && !taken.has(at - 1) && /[\s,;/|&a-z]/i.test(whole.charAt(at - 1))) at -= 1;
+  return taken.has(at - 1) && /^\s*(?:[,;/|&]|or|and|oder|und|ou|et|y|o)\s*$/i.test(whole.slice(at, start));
 }
 
 /** Numbers with the prefix `00` for other countries: `0041 44 668 18 00`. */
-function fromAbroad(text: string, found: readonly Span[]): Span[] {
+function internationalNumbers(text: string, taken: Taken): Span[] {
   return [...spansOf(/(?<![\d.,:-])00[1-9](?:[ .\-/()]{0,2}\d){7,13}(?![\d]|[-.,:]\d)/g, text)].flatMap(
     ({ start, end, match }) => {
       const span = { start, end };
       const parsed = phoneLibrary().parsePhoneNumberFromString(`+${digitsOf(match[0]).slice(2)}`);
-      const isNew = !found.some((other) => overlap(span, other));
-      return isNew && parsed?.isValid() === true && couldBePhone(text, span) ? [span] : [];
+      return !taken.overlaps(span) && parsed?.isValid() === true && couldBePhone(text, span) ? [span] : [];
     },
   );
 }

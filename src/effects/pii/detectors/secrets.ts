@@ -24,7 +24,7 @@ const FORMATS: { readonly [provider: string]: readonly string[] } = {
   Discord: [String.raw`(?<=\bdiscord(?:app)?\.com/api/webhooks/\d{10,}/)[\w-]{40,}`],
   Telegram: [String.raw`(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])`],
   Stripe: [String.raw`\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}`, String.raw`\bwhsec_[A-Za-z0-9+/=]{24,}`],
-  // Words with hyphens are no key: `sk-learn-pipeline-example`.
+  // Words with hyphens are not a key: `sk-learn-pipeline-example`.
   'OpenAI, Anthropic, OpenRouter': [String.raw`\b(?:sk|pk|rk)[-_](?=[\w-]*\d)[\w-]{16,}`],
   'Hugging Face': [String.raw`\b(?:hf|api_org)_[A-Za-z0-9]{30,}`],
   npm: [String.raw`\bnpm_[A-Za-z0-9]{30,}`],

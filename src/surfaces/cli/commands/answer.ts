@@ -40,7 +40,7 @@ export async function answerCommand(
 async function runAsking(_: Cli, { roster }: Store, id: string): Promise<RunId> {
   const entry = await roster.find(id.slice(2, id.indexOf('.')));
   if (entry !== null) return entry.run;
-  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'list them with `sluice approvals`');
+  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
 /** Refuses a choice without the data (`--edit`) or the text that it needs before anything is recorded. */

@@ -90,7 +90,7 @@ const PACKET_WIDTH = 100;
 /** The longest name of a row, the gap, and the mark of a broken line. */
 const NAMES_WIDTH = 14;
 
-/** The facts of a question about no call: what an answer leads to, and the values that it was made from. */
+/** The facts of a question without a call: the next node of each answer, and the values of the question. */
 function factRows({ packet, payload }: Waiting): string[][] {
   if (typeof payload === 'object' && payload !== null && 'tool' in payload) return [];
   const { blastRadius, rollback, evidence } = packet;

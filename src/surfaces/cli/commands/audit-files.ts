@@ -15,7 +15,7 @@ import type { Options } from '../command-table.ts';
 import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { writeText } from '../report-file.ts';
-import { demandDatabase, withRun, withStore } from '../store.ts';
+import { demandDatabase, demandOperator, withRun, withStore } from '../store.ts';
 import { iso, oneLine, plural } from '../text.ts';
 
 export async function auditExportCommand(cli: Cli, given: string, { out }: Options<'audit export'>): Promise<void> {
@@ -26,7 +26,8 @@ export async function auditExportCommand(cli: Cli, given: string, { out }: Optio
 }
 
 export async function auditHeadsCommand(cli: Cli, { out, webhook }: Options<'audit heads'>): Promise<void> {
-  if (out === undefined && webhook === undefined) throw usage('`audit heads` needs `--out FILE` or `--webhook URL`');
+  if (out === undefined && webhook === undefined)
+    throw usage('`audit heads` needs a receiver', 'Add `--out FILE` or `--webhook URL`.');
   demandDatabase(cli, 'run-not-found', 'there are no runs');
   const heads = await withStore(cli, (store) => headsOf(store, Date.now()));
   if (out !== undefined) write(out, heads);
@@ -40,7 +41,11 @@ export async function auditHeadsCommand(cli: Cli, { out, webhook }: Options<'aud
 
 /** Throws unless the receiver answers with a status of success. */
 async function post(url: string, heads: object): Promise<void> {
-  if (!/^https?:\/\//.test(url)) throw usage(`\`--webhook\` takes an http or https address, not \`${url}\``);
+  if (!/^https?:\/\//.test(url))
+    throw usage(
+      `\`--webhook\` takes an http or https address, not \`${url}\``,
+      'Write it as --webhook https://example.com/heads',
+    );
   let reason: string;
   try {
     const { ok, status } = await fetch(url, {
@@ -118,8 +123,7 @@ function write(path: string, content: object): void {
 
 /** Lists the acts of operators on the database, and the commands that were refused to tenants. */
 export async function auditActsCommand(cli: Cli): Promise<void> {
-  if (cli.tenant !== undefined)
-    throw new SluiceError('wrong-tenant', 'a tenant cannot read the acts of operators', 'Leave `--tenant` out.');
+  demandOperator(cli, 'a tenant cannot read the acts of operators');
   const acts = await withStore(cli, ({ shared }) => shared.acts());
   if (cli.json) cli.printJson(acts.map(jsonOf));
   else cli.printTable(['AT', 'BY', 'WHAT', 'WHY'], acts.map(rowOf), 'nothing has been recorded yet');

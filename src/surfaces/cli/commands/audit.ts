@@ -1,5 +1,5 @@
 /** `sluice audit verify`: recomputes the hash chain of each run and names the event where it breaks. */
-import { audit, type Audit } from '../../../runtime/journal/audit.ts';
+import { auditRun, type Audit } from '../../../runtime/journal/audit.ts';
 import { withAttachments } from '../../../runtime/journal/audit-attachments.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { auditTombstones } from '../../../runtime/journal/audit-entry.ts';
@@ -7,9 +7,8 @@ import { auditShared, withCheckpoints } from '../../../runtime/journal/audit-che
 import { auditMemory } from '../../../runtime/journal/audit-memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { publicKeyText } from '../../../runtime/journal/checkpoint.ts';
-import { streamRun } from '../../../runtime/journal/read.ts';
-import type { Journal, Shared, Store } from '../../../runtime/ports.ts';
-import type { RunId } from '../../../ir/events.ts';
+import type { Shared, Store } from '../../../runtime/ports.ts';
+import type { RunState } from '../../../ir/events.ts';
 import { isErased } from '../../erased.ts';
 import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
@@ -80,11 +79,11 @@ async function auditRuns(
     const results: Audit[] = [];
     for (const run of ids) {
       const entry = await roster.find(run);
-      const chain = await audit(journal, run, entry);
-      const expected = chain.ok ? await inputAttachments(journal, shared, run) : [];
+      const { audit: chain, stored, state } = await auditRun(journal, run, entry);
+      const expected = chain.ok && state !== null ? await inputAttachments(shared, state) : [];
       const checked = withAttachments(chain, attachments, expected);
       const checkpoints = (await journal.checkpoints?.(run)) ?? [];
-      const appends = (await journal.load(run, { snapshot: false }))?.appends ?? [];
+      const { appends } = stored;
       results.push(withCheckpoints(checked, { store: id, run, appends, checkpoints, entry }, trusted));
     }
     return results;
@@ -92,11 +91,8 @@ async function auditRuns(
 }
 
 /** The attachments that the first event names, unless they were erased in this run or in the run that it forks. */
-async function inputAttachments(journal: Journal, shared: Shared, run: RunId): Promise<readonly string[]> {
-  const { events } = await streamRun(journal, run, { onBroken: () => undefined });
-  const { value: first } = events.next();
-  if (first?.type !== 'run.started') return [];
-  const { pins, parent } = first.origin;
+async function inputAttachments(shared: Shared, { run, origin }: RunState): Promise<readonly string[]> {
+  const { pins, parent } = origin;
   const owners = [run, ...(parent === undefined ? [] : [parent.run])];
   for (const owner of owners) if (await isErased(shared, owner)) return [];
   return pins?.attachments ?? [];

@@ -8,9 +8,10 @@ import { attachmentFileOf } from '../../../stores/sqlite/attachment-store.ts';
 import { memoryFileOf } from '../../../stores/sqlite/memory-store.ts';
 import { piiFileOf } from '../../../stores/sqlite/pii-store.ts';
 import { usage, type Cli } from '../context.ts';
-import { demandDatabase } from '../store.ts';
+import { demandDatabase, demandOperator } from '../store.ts';
 
 export async function backupCommand(cli: Cli, file: string): Promise<void> {
+  demandOperator(cli, 'a backup has the runs of all tenants');
   demandDatabase(cli, 'run-not-found', 'there is nothing to back up');
   checkTarget(file, cli.db);
   const files = [[cli.db, file] as const];
@@ -22,17 +23,18 @@ export async function backupCommand(cli: Cli, file: string): Promise<void> {
 }
 
 function checkTarget(file: string, database: string): void {
-  if (!existsSync(dirname(resolve(file)))) throw usage(`there is no folder \`${dirname(file)}\``);
+  if (!existsSync(dirname(resolve(file))))
+    throw usage(`there is no folder \`${dirname(file)}\``, 'Create it first, or name a file in another folder.');
   if (!existsSync(file)) return;
   if (statSync(file).isDirectory()) throw usage(`\`${file}\` is a folder`, 'Name a file in it.');
   if (realpathSync(file) === realpathSync(database))
-    throw usage('`backup` takes another file than the database itself');
+    throw usage('`backup` takes another file than the database itself', 'Name a new file.');
 }
 
 /** Errors of SQLite about a file that is not a database, or damaged. */
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
-/** The copy takes its name when it is complete, so that a file that is there is never half of one. */
+/** The copy gets its name when it is complete, so a file of that name is never partial. */
 async function copy(from: string, to: string): Promise<void> {
   const partial = `${to}.partial`;
   try {

@@ -9,7 +9,7 @@ import { currentUser } from '../ask-person.ts';
 import type { OperatorOptions } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { closing } from '../../closing.ts';
-import { withStore } from '../store.ts';
+import { demandOperator, withStore } from '../store.ts';
 import { iso, oneLine } from '../text.ts';
 
 interface Breaker {
@@ -22,7 +22,8 @@ interface Breaker {
 export async function breakersCommand(cli: Cli): Promise<void> {
   const { breakers, acts } = await withStore(cli, async ({ shared }) => ({
     breakers: await listed(shared),
-    acts: (await shared.acts()).filter(({ key }) => idIn(key) !== null),
+    // A tenant does not read the acts of operators.
+    acts: cli.tenant === undefined ? (await shared.acts()).filter(({ key }) => idIn(key) !== null) : [],
   }));
   if (cli.json) cli.printJson({ breakers: breakers.map(jsonOf), acts: acts.map(actJson) });
   else cli.printTable(HEADS, breakers.map(rowOf), 'no breaker has counted a failure yet');
@@ -41,6 +42,7 @@ export function closeBreakerCommand(cli: Cli, id: string, options: OperatorOptio
  * scripted calls too while it is open by hand, so only closing changes both.
  */
 async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: OperatorOptions): Promise<void> {
+  demandOperator(cli, 'a tenant cannot change breakers, which all tenants share');
   if (!id.includes('@'))
     throw usage(`\`${id}\` is not a breaker`, 'A breaker is named `AGENT@MODEL`; list them with `sluice breakers`.');
   await closing(openStore(cli.db), async (store) => {

@@ -22,7 +22,7 @@ export async function checkCommand(cli: Cli, files: readonly string[], options: 
   for (const file of files) {
     const compiled = await compileFile(file);
     const missing = [...(await prerequisiteDiagnostics(compiled, 'warning')), ...modelDiagnostics(compiled)];
-    const advice = [...missing, ...nobodyApproves(compiled), ...tooDear(compiled, maxCost)];
+    const advice = [...missing, ...nobodyApproves(compiled), ...overMaxCost(compiled, maxCost)];
     const diagnostics = [...compiled.result.diagnostics, ...advice];
     checked.push({ compiled, diagnostics, ok: diagnostics.every(({ severity }) => severity !== 'error') });
   }
@@ -42,7 +42,7 @@ function tell(cli: Cli, { file, text, result }: CompiledFile, diagnostics: reado
     cli.screen.print(certificate(result.flow, result.bounds));
 }
 
-/** A flow without `people` can be answered by everybody who can write to the database. */
+/** In a flow without `people`, every user who can write to the database can answer. */
 function nobodyApproves({ file, result: { flow } }: CompiledFile): readonly Diagnostic[] {
   if (flow === undefined || flow.people !== undefined) return [];
   const risky = Object.entries(flow.tools).filter(([, { effect }]) => RISKY.has(effect));
@@ -60,7 +60,7 @@ function nobodyApproves({ file, result: { flow } }: CompiledFile): readonly Diag
 }
 
 /** An error if the worst case costs more than `--max-cost`. */
-function tooDear({ file, result }: CompiledFile, maxCost: number | undefined): readonly Diagnostic[] {
+function overMaxCost({ file, result }: CompiledFile, maxCost: number | undefined): readonly Diagnostic[] {
   const most = result.bounds?.flow.costUsd.most;
   if (maxCost === undefined || most === undefined || (most !== null && most <= maxCost)) return [];
   const problem: Pick<Diagnostic, 'code' | 'message' | 'help'> =

@@ -50,7 +50,7 @@ function finding(name: string, isGood: boolean, found: string, help: string): Fi
 }
 
 async function examine(db: string): Promise<readonly Finding[]> {
-  return [node(), sqlite(), ...disk(db), ...permissions(db), clock(), ...programs(), ...keys(process.env)];
+  return [node(), sqlite(), ...disk(db), ...permissions(db), clock(), bubblewrap(), ...keys(process.env)];
 }
 
 /** The prerequisites of the models, tools and MCP servers of a document. */
@@ -142,23 +142,12 @@ function clock(): Finding {
   return finding('clock', good, now.toISOString(), 'set it: deadlines and the journal depend on it');
 }
 
-const PROGRAMS = [
-  { name: 'bubblewrap', commands: ['bwrap'], help: 'shell tools need it to be sandboxed' },
-  {
-    name: 'chromium',
-    commands: ['chromium', 'chromium-browser', 'google-chrome'],
-    help: 'only tests of web pages need it',
-  },
-] as const;
-
-function programs(): readonly Finding[] {
+function bubblewrap(): Finding {
+  const name = 'bubblewrap';
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return PROGRAMS.map(({ name, commands, help }) => {
-    const found = folders
-      .flatMap((folder) => commands.map((command) => join(folder, command)))
-      .find((file) => existsSync(file));
-    return found === undefined ? { name, status: 'missing', found: 'not found', help } : { name, status: 'ok', found };
-  });
+  const found = folders.map((folder) => join(folder, 'bwrap')).find((file) => existsSync(file));
+  if (found !== undefined) return { name, status: 'ok', found };
+  return { name, status: 'missing', found: 'not found', help: 'shell tools need it to be sandboxed' };
 }
 
 /** The providers: the variable of the key that is set, or the one to set. */

@@ -81,7 +81,10 @@ async function load(
   const found = read.checkNames(flow);
   if (found.some(({ severity }) => severity === 'error')) throw mistakesIn(file, text, found);
   if (cases.length === 0 && (options.tag ?? []).length > 0)
-    throw usage(`no case has the tag ${(options.tag ?? []).map((tag) => `\`${tag}\``).join(' or ')}`);
+    throw usage(
+      `no case has the tag ${(options.tag ?? []).map((tag) => `\`${tag}\``).join(' or ')}`,
+      `Give cases of \`${file}\` this tag, or leave \`--tag\` out.`,
+    );
   return { suite: read.suite, cases, before: await earlier(read.suite, given) };
 }
 
@@ -147,10 +150,16 @@ export async function recordCommand(cli: Cli, given: string, options: Options<'e
     const record = recordOf(await readRun(store.journal, run));
     const wanted = await flowId(options);
     if (wanted !== null && wanted !== record.report.flow)
-      throw usage(`run \`${run}\` is of flow \`${record.report.flow}\`, but \`--flow\` names \`${wanted}\``);
+      throw usage(
+        `run \`${run}\` is of flow \`${record.report.flow}\`, but \`--flow\` names \`${wanted}\``,
+        'Name the document of the run.',
+      );
     const [edited] = editedSlots(record);
     if (edited !== undefined)
-      throw usage(`run \`${run}\` is a fork with another value of \`${edited}\`, which a script cannot give`);
+      throw usage(
+        `run \`${run}\` is a fork with another value of \`${edited}\`, which a script cannot give`,
+        'Record the run that it was forked from.',
+      );
     const text = suiteText(flowPath(options), [caseOf(record, options.name)]);
     const { out } = options;
     const changes = out === undefined || !existsSync(out) ? [] : lineDiff(readText(out), text);

@@ -1,5 +1,5 @@
 /** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
-import { parseJson } from '../../../expr/parse-json.ts';
+import { checkedJson } from '../../../expr/parse-json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { readRun } from '../../../runtime/journal/read.ts';
@@ -17,8 +17,8 @@ import { findRun } from '../store.ts';
 
 export async function forkCommand(cli: Cli, given: string, options: Options<'fork'>): Promise<ExitStatus> {
   const at = readWhole('--at', options.at) ?? 0;
-  const set = pairs('--set', options.set, 'SLOT=JSON');
-  const answers = pairs('--answer', options.answer, 'ASK=CHOICE');
+  const set = pairs('--set', options.set);
+  const answers = pairs('--answer', options.answer);
   const agents = agentEdits(options);
   return withRunSession(cli, findRun, given, options, async (session, parent) => {
     const { program, state } = await readRun(session.store.journal, parent);
@@ -44,10 +44,22 @@ export async function forkCommand(cli: Cli, given: string, options: Options<'for
 
 type Pair = readonly [name: string, value: string];
 
-function pairs(option: string, given: readonly string[] = [], form: string): readonly Pair[] {
+/** The form of the values of each option, and an example. */
+const FORMS = {
+  '--set': ['SLOT=JSON', `'input={"message": "hello"}'`],
+  '--answer': ['QUESTION=CHOICE', 'gate=approve'],
+  '--agent-model': ['AGENT=MODEL', 'triage_bot=openai/gpt-5-mini'],
+  '--instructions': ['AGENT=TEXT', "'triage_bot=Answer in one word.'"],
+} as const;
+
+function pairs(option: keyof typeof FORMS, given: readonly string[] = []): readonly Pair[] {
   return given.map((text) => {
     const at = text.indexOf('=');
-    if (at <= 0) throw usage(`\`${option}\` takes ${form}, not \`${text}\``);
+    if (at <= 0)
+      throw usage(
+        `\`${option}\` takes ${FORMS[option][0]}, not \`${text}\``,
+        `Write it as ${option} ${FORMS[option][1]}`,
+      );
     return [text.slice(0, at).trim(), text.slice(at + 1)];
   });
 }
@@ -64,7 +76,7 @@ function valuesOf(set: readonly Pair[], isFlow: boolean): { readonly [slot: stri
 /** Text without quotes is taken as text, unless it begins like an object, a list or a text in quotes. */
 function parsed(slot: string, text: string): Json {
   try {
-    return parseJson(text);
+    return checkedJson(text);
   } catch (error) {
     if (!/^\s*[[{"]/.test(text)) return text;
     throw usage(
@@ -76,8 +88,8 @@ function parsed(slot: string, text: string): Json {
 
 function agentEdits({ agentModel, instructions }: Options<'fork'>): { readonly [agent: string]: AgentEdit } {
   const edits: { [agent: string]: AgentEdit } = {};
-  for (const [agent, model] of pairs('--agent-model', agentModel, 'AGENT=MODEL')) edits[agent] = { model };
-  for (const [agent, text] of pairs('--instructions', instructions, 'AGENT=TEXT'))
+  for (const [agent, model] of pairs('--agent-model', agentModel)) edits[agent] = { model };
+  for (const [agent, text] of pairs('--instructions', instructions))
     edits[agent] = { ...edits[agent], instructions: text.startsWith('@') ? readText(text.slice(1)) : text };
   return edits;
 }

@@ -13,6 +13,7 @@ import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
 import { readText } from '../files.ts';
 import { makeFolder } from '../option-values.ts';
+import { whyUnwritable } from '../report-file.ts';
 import { table } from '../text.ts';
 
 export async function keysAddCommand(cli: Cli, name: string, { out }: Options<'keys add'>): Promise<void> {
@@ -104,7 +105,9 @@ function writeKey(file: string, text: string): void {
     writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
     chmodSync(file, 0o600);
   } catch (cause) {
-    throw new SluiceError('bad-key-file', `the key file \`${file}\` cannot be written`, undefined, cause);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const problem = `the key file \`${file}\` cannot be written: ${whyUnwritable(file, code, message)}`;
+    throw new SluiceError('bad-key-file', problem, 'Name a new file in a folder that exists.', cause);
   }
 }
 

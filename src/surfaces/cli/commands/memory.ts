@@ -99,7 +99,7 @@ async function withMemory<Result>(
   { as: by = currentUser() }: OperatorOptions,
   work: (memory: MemoryStore, caller: MemoryOperator) => Promise<Result>,
 ): Promise<Result> {
-  demandDatabase(cli, 'run-not-found', 'nothing is remembered');
+  demandDatabase(cli, 'memory-not-found', 'there is no memory');
   try {
     return await closing(memoryBeside(cli.db), (memory) => work(memory, { operator: by, tenant: cli.tenant }));
   } catch (error) {

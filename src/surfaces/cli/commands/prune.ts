@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { RunId } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createRuntime } from '../../../runtime/engine/engine.ts';
-import type { RunEntry, RunScope, Store } from '../../../runtime/ports.ts';
+import type { RunEntry, Store } from '../../../runtime/ports.ts';
 import { exportTo, forget } from '../../retention.ts';
 import type { Options } from '../command-table.ts';
 import { usage, type Cli } from '../context.ts';
@@ -47,7 +47,8 @@ function ruleOf({ keep, olderThan, flow }: Options<'prune'>): Rule | null {
   const runs = readWhole('--keep', keep);
   const endedBefore = readSince(olderThan, Date.now(), '--older-than');
   if (runs === undefined && endedBefore === undefined) {
-    if (flow !== undefined) throw usage('`--flow` needs `--keep` or `--older-than`');
+    if (flow !== undefined)
+      throw usage('`--flow` needs `--keep` or `--older-than`', 'Add one, such as --keep 100 or --older-than 30d.');
     return null;
   }
   return present({ runs, endedBefore });
@@ -74,14 +75,16 @@ async function expiredRuns(store: Store, options: Options<'prune'>, rule: Rule |
 }
 
 /** Every flow and tenant with its newest run, whose graph has the rule. */
-function scopesOf(entries: readonly RunEntry[]): readonly (RunScope & { readonly newest: RunId })[] {
-  const scopes = new Map<string, RunScope & { readonly newest: RunId }>();
+function scopesOf(entries: readonly RunEntry[]): readonly FlowScope[] {
+  const scopes = new Map<string, FlowScope>();
   for (const { flow, tenant, run } of entries) {
     const key = JSON.stringify([flow, tenant]);
     if (!scopes.has(key)) scopes.set(key, { flow, tenant, newest: run });
   }
   return [...scopes.values()];
 }
+
+type FlowScope = Pick<RunEntry, 'flow' | 'tenant'> & { readonly newest: RunId };
 
 async function ownRule(store: Store, run: RunId): Promise<{ rule: Rule; folder: string | undefined } | null> {
   const stored = await store.journal.load(run);

@@ -3,7 +3,6 @@ import { auditShared } from '../../../runtime/journal/audit-checkpoints.ts';
 import type { Shared, OperatorAct, Store } from '../../../runtime/ports.ts';
 import { LIMITS, checkedQuota, takenOf, useAt, type Quota, type QuotaUse } from '../../../runtime/quotas/quota.ts';
 import { EVERY_TENANT, QUOTA_PREFIX, USE_PREFIX, setQuota, storedUse } from '../../../runtime/quotas/quotas.ts';
-import { SluiceError } from '../../../runtime/errors.ts';
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { openStore } from '../../../stores/open-store.ts';
 import { currentUser } from '../ask-person.ts';
@@ -12,7 +11,7 @@ import { FAILED, OK, usage, type Cli, type ExitStatus } from '../context.ts';
 import { noteError } from '../report-error.ts';
 import { readNumber, readWhole } from '../option-values.ts';
 import { closing } from '../../closing.ts';
-import { withStore } from '../store.ts';
+import { demandOperator, withStore } from '../store.ts';
 import { iso, oneLine, table } from '../text.ts';
 import { withCommandName } from '../command-name.ts';
 
@@ -74,12 +73,7 @@ export async function removeQuotaCommand(cli: Cli, tenant: string, options: Oper
 
 /** A tenant cannot change its own quota. */
 async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promise<void> {
-  if (cli.tenant !== undefined)
-    throw new SluiceError(
-      'wrong-tenant',
-      'a tenant cannot change quotas',
-      'Leave `--tenant` out: quotas are set by an operator.',
-    );
+  demandOperator(cli, 'a tenant cannot change quotas');
   await closing(openStore(cli.db), change);
 }
 

@@ -1,5 +1,5 @@
 /** `sluice run`: compiles a document, starts a run and follows it. */
-import { parseJson } from '../../../expr/parse-json.ts';
+import { checkedJson } from '../../../expr/parse-json.ts';
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { dirname, resolve } from 'node:path';
@@ -26,7 +26,7 @@ import { DiagnosticsError, renderAll, requireFlow } from '../diagnostics.ts';
 import { followToResult } from '../follow.ts';
 import { readInstant, readWhole } from '../option-values.ts';
 import { FROM_STDIN } from '../../../catalog/unnamed-scripts.ts';
-import { readScript } from '../script.ts';
+import { readScript } from '../../script.ts';
 import { withSession } from '../session.ts';
 import { oneLine, shellWord } from '../text.ts';
 import { defaultModel } from '../world.ts';
@@ -71,7 +71,7 @@ function refuseMissing(compiled: CompiledFile, missing: readonly Diagnostic[]): 
   throw new DiagnosticsError(report, (screen) => renderAll(missing, compiled.text, screen), USAGE);
 }
 
-/** With a script: the tools that it does not replace, and that its replies call. */
+/** The tools that the replies of a script call and the script does not replace. */
 function realCalls({ script: file }: Options<'run'>, flow: CompiledFlow): ScriptedCalls | undefined {
   const script = file === undefined ? null : readScript(readText(file), file, flow).script;
   if (script === null) return undefined;
@@ -138,30 +138,40 @@ function readInput(given: string | undefined, notation: string): Json {
 
 function parse(text: string, file: string): Json {
   try {
-    return parseJson(text);
+    return checkedJson(text);
   } catch (error) {
     if (!/^\s*(\{\s*["}]|\[)/.test(text)) return { message: text };
     throw notJson(text, file, error instanceof Error ? error.message : '');
   }
 }
 
-/** A script from standard input is recorded too: a command that continues the run must know that there was one. */
+/** A script from standard input is recorded too, because a command that continues the run must know it. */
 function recordedAs(script: string): string {
   return script === FROM_STDIN ? script : resolve(script);
 }
 
+/** The position of a comma before a closing bracket; null if there is none. The message of the parser does not always have it. */
+function commaTooMany(text: string): number | null {
+  const withoutTexts = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => ' '.repeat(quoted.length));
+  return /,(?=\s*[}\]])/.exec(withoutTexts)?.index ?? null;
+}
+
 /** Text that starts like a JSON object but is not valid is a mistake, not a message. */
 function notJson(text: string, file: string, message: string): DiagnosticsError {
-  const position = Number(/at position (\d+)/.exec(message)?.[1] ?? text.length);
+  const comma = commaTooMany(text);
+  const position = comma ?? Number(/at position (\d+)/.exec(message)?.[1] ?? text.length);
   const before = text.slice(0, position).split('\n');
   const diagnostic = {
     severity: 'error',
     code: 'bad-input',
-    message: `${file === '--input' ? '`--input`' : `\`${file}\``} is not valid JSON: ${message.split(' in JSON')[0] ?? ''}`,
+    message: `${file === '--input' ? '`--input`' : `\`${file}\``} is not valid JSON: ${comma === null ? (message.split(' in JSON')[0] ?? '') : 'a comma too many'}`,
     file,
     line: before.length,
     column: (before[before.length - 1]?.length ?? 0) + 1,
-    help: 'Quote the whole value for your shell. Write text that starts with a brace as {"message": "…"}.',
+    help:
+      comma !== null
+        ? 'Remove the comma.'
+        : `${file === '--input' ? 'Quote the whole value for your shell.' : 'Mend the file at this place.'} Write text that starts with a brace as {"message": "…"}.`,
   } as const;
   return new DiagnosticsError(
     { ok: false, diagnostics: [diagnostic] },

@@ -32,7 +32,7 @@ export async function runsCommand(cli: Cli, options: Options<'runs'>): Promise<v
 }
 
 interface CheckedEntry extends RunEntry {
-  /** Why the entry cannot be trusted; null if it is what the store wrote. */
+  /** The reason why the entry cannot be trusted; null for an unchanged entry. */
   readonly broken: string | null;
 }
 
@@ -53,22 +53,9 @@ function stateNamed(given: string): RunStatus {
 }
 
 function jsonOf(entry: CheckedEntry): object {
-  const { status, startedAt, updatedAt, run, flow, hash, notation, code, due, tenant, user, parent, broken } = entry;
-  return {
-    run,
-    flow,
-    hash,
-    notation,
-    tenant,
-    user,
-    parent,
-    state: status,
-    code,
-    startedAt: iso(startedAt),
-    updatedAt: iso(updatedAt),
-    due: due === null ? null : iso(due),
-    broken,
-  };
+  const { status, startedAt, updatedAt, due, owner: _, ...rest } = entry;
+  const times = { startedAt: iso(startedAt), updatedAt: iso(updatedAt), due: due === null ? null : iso(due) };
+  return { ...rest, state: status, ...times };
 }
 
 function rowOf({ run, flow, status, code, startedAt, broken }: CheckedEntry): string[] {

@@ -2,7 +2,7 @@
 import { present } from '../../../expr/present.ts';
 import { dirname } from 'node:path';
 import { isMemoryCheck, memoryPerformer } from '../../../effects/memory/memory.ts';
-import { createMemoryStore } from '../../../effects/memory/store.ts';
+import { createMemoryStore } from '../../../stores/sqlite/memory-store.ts';
 import { isPolicyCheck, policyPerformer } from '../../../effects/policy/performer.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import { createVirtualClock } from '../../../runtime/engine/clock.ts';

@@ -11,7 +11,6 @@ import type { ChainedEvent } from '../../../runtime/engine/types.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import { readRun, streamRun } from '../../../runtime/journal/read.ts';
 import type { Store } from '../../../runtime/ports.ts';
-import { createNarrator } from '../../../runtime/report/narrate.ts';
 import { createPublicEvents } from '../../../runtime/report/public-events.ts';
 import { reportOf } from '../../../runtime/report/report.ts';
 import type { RunEvent } from '../../../runtime/report/run-events.ts';
@@ -38,8 +37,8 @@ export async function logsCommand(cli: Cli, given: string | undefined, options: 
     if (options.follow === true) return watchRun(cli, store, run, after);
     const { program, events } = await streamRun(store.journal, run);
     const log = createLog(program, after);
-    if (cli.json) cli.printJson([...events].flatMap((event) => log.events(event)));
-    else for (const event of events) for (const line of log.lines(event)) cli.screen.print(line);
+    if (cli.json) cli.printJson([...events].flatMap(log));
+    else for (const event of events) for (const line of linesOf(log(event))) cli.screen.print(line);
     return OK;
   });
 }
@@ -78,13 +77,7 @@ async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Prom
   return statusOfRun(report);
 }
 
-interface LogReader {
-  /** Prints what is new. False if there was nothing. */
-  readNew(): Promise<boolean>;
-  status(): ReturnType<typeof statusOf>;
-}
-
-function createReader(cli: Cli, store: Store, run: RunId, after: number): LogReader {
+function createReader(cli: Cli, store: Store, run: RunId, after: number) {
   let log: Log | null = null;
   let state: RunState | null = null;
   let seen = 0;
@@ -98,7 +91,8 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
   };
   return {
     status: () => (state === null ? 'running' : statusOf(state)),
-    readNew: async () => {
+    /** Prints what is new. False if there was nothing. */
+    readNew: async (): Promise<boolean> => {
       if (seen > 0 && (await store.journal.page(run, seen, 1)).length === 0) {
         hintAtSilence();
         return false;
@@ -108,8 +102,8 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
       for (const event of events) {
         seen = event.seq;
         state = evolve(state, event);
-        if (cli.json) for (const each of log.events(event)) cli.screen.printData(JSON.stringify(each));
-        else for (const line of log.lines(event)) cli.screen.print(line);
+        if (cli.json) for (const each of log(event)) cli.screen.printData(JSON.stringify(each));
+        else for (const line of linesOf(log(event))) cli.screen.print(line);
       }
       movedAt = Date.now();
       isHinted = false;
@@ -118,25 +112,20 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number): LogRea
   };
 }
 
-interface Log {
-  /** The public events of a journal event. */
-  events(event: ChainedEvent): readonly RunEvent[];
-  /** The same as lines for people. Many events have no line. */
-  lines(event: ChainedEvent): readonly string[];
+/** The public events of a journal event. It takes every event, in order; events up to `after` are left out of the result. */
+type Log = (event: ChainedEvent) => readonly RunEvent[];
+
+function createLog(program: Program, after: number): Log {
+  const translate = createPublicEvents(program);
+  return (event) => translate(event).filter(({ seq }) => seq > after);
 }
 
-/** Both functions take every event of the journal, in order. Events up to `after` are left out of the result. */
-function createLog(program: Program, after: number): Log {
-  const narrate = createNarrator(program);
-  const translate = createPublicEvents(program);
-  return {
-    events: (event) => translate(event).filter(({ seq }) => seq > after),
-    lines: (event) =>
-      narrate(event).flatMap((each) => {
-        const notice = each.seq > after ? noticeOf(each) : null;
-        return notice === null ? [] : [`${timeOf(each.at)}  ${lineOf(notice)}`];
-      }),
-  };
+/** Public events as lines for people. Many events have no line. */
+function linesOf(events: readonly RunEvent[]): readonly string[] {
+  return events.flatMap((each) => {
+    const notice = noticeOf(each);
+    return notice === null ? [] : [`${timeOf(each.at)}  ${lineOf(notice)}`];
+  });
 }
 
 function timeOf(at: number): string {

@@ -4,13 +4,11 @@ import type { Event } from '../../../ir/events.ts';
 import type { Colors } from '../screen.ts';
 import { cut, oneLine, pad, seconds, widthOf, wrap } from '../text.ts';
 import type { Progress, Step, StepStatus } from './progress.ts';
-import type { Spending } from './spending.ts';
 
 export interface Scene {
   readonly run: string;
   readonly flow: CompiledFlow;
   readonly progress: Progress;
-  readonly spending: Spending;
   readonly elapsedMs: number;
   readonly tick: number;
   /** The final frame: it stays on the screen. */
@@ -24,10 +22,10 @@ export function frameOf(
   size: { readonly columns: number; readonly rows: number },
   colors: Colors,
 ): readonly string[] {
-  const { flow, run, progress, spending, elapsedMs, last } = scene;
+  const { flow, run, progress, elapsedMs, last } = scene;
   const width = Math.max(8, size.columns - 1);
   const head = titleLine(oneLine(flow.id), run, seconds(elapsedMs), width, colors);
-  const usage = spending.line();
+  const usage = progress.spending();
   const events = last ? [] : progress.latest.map((event) => eventLine(event, flow, width, colors));
   const foot = [...(usage === '' ? [] : [colors.dim(cut(`  ${usage}`, width))]), ...events];
   // The last frame may scroll; others must fit. Events are dropped first, then the usage line.

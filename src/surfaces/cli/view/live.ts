@@ -7,7 +7,6 @@ import type { Screen } from '../screen.ts';
 import { widthOf } from '../text.ts';
 import { frameOf } from './frame.ts';
 import { createProgress, type View } from './progress.ts';
-import { createSpending } from './spending.ts';
 import { readFileSync } from 'node:fs';
 
 const FRAME_MS = 100;
@@ -16,7 +15,6 @@ const SHOW = '\u001B[?25h';
 
 export function createLiveView(run: string, flow: CompiledFlow, screen: Screen): View {
   const progress = createProgress(flow);
-  const spending = createSpending(flow);
   const startedAt = Date.now();
   let drawn: readonly string[] = [];
   let timer: NodeJS.Timeout | null = null;
@@ -27,7 +25,7 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
   const draw = (last: boolean): void => {
     const size = { columns: screen.columns(), rows: process.stderr.rows || 24 };
     const lines = frameOf(
-      { run, flow, progress, spending, elapsedMs: Date.now() - startedAt, tick: tick++, last },
+      { run, flow, progress, elapsedMs: Date.now() - startedAt, tick: tick++, last },
       size,
       screen.colors,
     );
@@ -59,7 +57,6 @@ export function createLiveView(run: string, flow: CompiledFlow, screen: Screen):
     take: (event) => {
       if (ended) return;
       progress.take(event);
-      spending.take(event);
       begin();
     },
     hear: progress.hear,

@@ -1,6 +1,6 @@
 /** The line that a person sees for one public event. Many events have no line. */
 import { isRecord, type Json } from '../../../expr/json.ts';
-import type { StoryEvent } from '../../../runtime/report/run-events.ts';
+import { CLOSED_BECAUSE, type RunEvent, type StoryEvent } from '../../../runtime/report/run-events.ts';
 import { oneLine, plural, seconds } from '../text.ts';
 
 export interface Notice {
@@ -28,8 +28,9 @@ const LABELS = {
 } as const;
 
 export function lineOf({ kind, node, text, ms }: Notice): string {
-  const detail = text === '' ? '' : `  ${oneLine(text, 300)}`;
-  return `${LABELS[kind].padEnd(8)}${node === '' ? '' : ` ${oneLine(node)}`}${detail}${ms === undefined ? '' : `  ${seconds(ms)}`}`;
+  const time = ms === undefined ? '' : seconds(ms);
+  const parts = [oneLine(node), oneLine(text, 300), time].filter((part) => part !== '');
+  return `${LABELS[kind].padEnd(8)} ${parts.join('  ')}`;
 }
 
 type Of<Type extends StoryEvent['type']> = Extract<StoryEvent, { readonly type: Type }>;
@@ -59,7 +60,10 @@ const WORDS: Words = {
     kind: 'waiting',
     text: `no person answered in time; now ${to.join(', ')} may answer`,
   }),
-  'question.closed': ({ reason }) => ({ kind: 'stopped', text: `the question is closed: ${reason}` }),
+  'question.closed': ({ reason }) => ({
+    kind: 'stopped',
+    text: `the question is closed: ${CLOSED_BECAUSE[reason]}`,
+  }),
   'wait.started': ({ signal, until }) => ({ kind: 'waiting', text: waitText(signal, until) }),
   'wait.finished': ({ signal, by }) => ({
     kind: 'answered',
@@ -83,7 +87,7 @@ const WORDS: Words = {
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
 };
 
-/** A gate that lets nothing pass, or a check that does not support an answer. Other checks show their result in another way. */
+/** The text of a refusing gate, or of a check that does not support an answer. Other checks have other lines. */
 function objection(check: string, result: Json): Omit<Notice, 'node'> | null {
   if (!isRecord(result) || result['ok'] !== false) return null;
   const gate = /^(?:validator|contract):(.*)$/.exec(check)?.[1];
@@ -97,8 +101,10 @@ function text(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-export function noticeOf(event: StoryEvent): Notice | null {
-  const words = WORDS[event.type] as ((event: StoryEvent) => Omit<Notice, 'node'> | null) | undefined;
+export function noticeOf(event: StoryEvent | RunEvent): Notice | null {
+  const words = WORDS[event.type as StoryEvent['type']] as
+    | ((given: typeof event) => Omit<Notice, 'node'> | null)
+    | undefined;
   const notice = words?.(event) ?? null;
   return notice === null ? null : { node: 'node' in event ? event.node : '', ...notice };
 }

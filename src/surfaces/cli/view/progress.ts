@@ -1,13 +1,15 @@
-/** The steps of a run with their status, and notices for people. Computed from public events, for both views. */
+/** The steps of a run with their status, its usage against budgets, and notices for people. Computed from public events, for both views. */
 import { inherited } from '../../../ir/branches.ts';
-import type { CompiledFlow } from '../../../ir/nodes.ts';
-import type { EffectKey, Event, ThreadId } from '../../../ir/events.ts';
+import { BUDGET_ROWS, shownAmount, type Dimension } from '../../../ir/dimensions.ts';
+import { isCounted } from '../../../ir/meters.ts';
+import type { CompiledFlow, Meter } from '../../../ir/nodes.ts';
+import type { EffectKey, Event, RunState, ThreadId } from '../../../ir/events.ts';
 import { createProgram } from '../../../core/program.ts';
 import { pure } from '../../../runtime/engine/pure.ts';
-import { createNarrator } from '../../../runtime/report/narrate.ts';
+import { createNarrator, storyLog } from '../../../runtime/report/narrate.ts';
 import type { StoryEvent } from '../../../runtime/report/run-events.ts';
 import { harmless } from '../code-points.ts';
-import { oneLine } from '../text.ts';
+import { dollars, grouped, oneLine } from '../text.ts';
 import { argsText, noticeOf, type Notice } from './notices.ts';
 
 export type StepStatus = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
@@ -27,6 +29,8 @@ export interface Step {
 export interface Progress {
   readonly steps: readonly Step[];
   readonly latest: readonly Event[];
+  /** Usage against budgets, as one line. */
+  spending(): string;
   take(event: Event): readonly Notice[];
   /** Adds streamed text of a model call. The end of it is shown below its step. */
   hear(key: EffectKey, text: string): void;
@@ -43,13 +47,15 @@ export interface View {
 }
 
 const LATEST_MAX = 4;
-/** How much streamed text is kept for a step. */
+/** The length of the streamed text that is kept for a step. */
 const HEARD_MAX = 2000;
-/** How much of it is shown beside the step when it is complete. */
+/** The length of the part that is shown beside a complete step. */
 const BESIDE_MAX = 60;
 
 export function createProgress(flow: CompiledFlow): Progress {
-  const narrate = createNarrator(createProgram(flow, pure));
+  const program = createProgram(flow, pure);
+  const log = storyLog(program);
+  const narrate = createNarrator(program, log);
   const steps: Step[] = [];
   const latest: Event[] = [];
   const current = new Map<ThreadId, Step>();
@@ -67,6 +73,7 @@ export function createProgress(flow: CompiledFlow): Progress {
   return {
     steps,
     latest,
+    spending: () => (log.state === null ? '' : spendingLine(flow, log.state)),
     hear: (key, text) => {
       const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
       heard.set(key, tail);
@@ -131,4 +138,37 @@ function doingOf(event: StoryEvent): string | null {
     default:
       return null;
   }
+}
+
+/** `steps 3 of 100 · calls 2 · tokens 300 · $0.0012 of $0.50` */
+function spendingLine(flow: CompiledFlow, { spent, usage }: Pick<RunState, 'spent' | 'usage'>): string {
+  const limits = limitsOf(flow);
+  return SHOWN.flatMap(({ name, charged, live = '' }) => {
+    const amount = (charged === 'visit' ? spent : usage)[name] ?? 0;
+    const limit = limits.get(name);
+    if (amount === 0 && limit === undefined) return [];
+    const of = limit === undefined ? '' : ` of ${amountText(name, limit)}`;
+    return [`${live} ${amountText(name, amount)}${of}`.trimStart()];
+  }).join(' · ');
+}
+
+/** The meter that every entered node charges. */
+const STEPS = 'steps';
+
+const SHOWN = BUDGET_ROWS.filter(({ live }) => live !== undefined);
+
+function amountText(dimension: Dimension, amount: number): string {
+  return dimension === 'costMicros' ? dollars(shownAmount(dimension, amount)) : grouped(amount);
+}
+
+/** The run's budget of each dimension. */
+function limitsOf(flow: CompiledFlow): ReadonlyMap<Dimension, number> {
+  const limits = new Map<Dimension, number>();
+  const steps = flow.meters[STEPS]?.max ?? null;
+  if (steps !== null) limits.set('steps', steps);
+  for (const { unit, max, label } of Object.values<Meter>(flow.meters)) {
+    if (max === null || !isCounted(unit) || !label.startsWith('budgets.')) continue;
+    limits.set(unit, Math.min(max, limits.get(unit) ?? Infinity));
+  }
+  return limits;
 }

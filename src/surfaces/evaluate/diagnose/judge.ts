@@ -3,12 +3,11 @@
  * the step that decided the failure. A step that is not in the run is refused.
  */
 import type { Script } from '../../../effects/scripted/script.ts';
-import { isRecord, type Json } from '../../../expr/json.ts';
+import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { RunRecord } from '../journal/record.ts';
 import { oneLine } from '../../cli/text.ts';
-import { judgeFlow } from '../suite/judge.ts';
-import { runCase } from '../suite/run-case.ts';
+import { askJudge } from '../suite/judge.ts';
 
 export interface Judged {
   readonly agent: string | null;
@@ -31,8 +30,7 @@ const TEXT_MAX = 400;
 export async function judgeFailure(record: RunRecord, { model, script }: JudgeOptions): Promise<Judged> {
   const steps = stepsOf(record);
   const { report, read } = record;
-  const { report: judged } = await runCase({
-    flow: judgeFlow('diagnose', INSTRUCTIONS, ['task', 'code', 'error', 'steps'], VERDICT),
+  const verdict = await askJudge(INSTRUCTIONS, VERDICT, {
     input: {
       task: short(read.state.input),
       code: report.code,
@@ -44,14 +42,17 @@ export async function judgeFailure(record: RunRecord, { model, script }: JudgeOp
     documentDir: process.cwd(),
     ...(script !== undefined || model === undefined ? {} : { models: { model } }),
   });
-  const verdict = judged.output;
-  if (judged.state !== 'completed' || !isRecord(verdict))
+  if (typeof verdict === 'string')
     throw new SluiceError(
       'run-failed',
-      `the judge gave no verdict: ${judged.error?.message ?? judged.code ?? judged.state}`,
+      verdict,
       'The computed cause is under `failure`; leave out `--judge` to see it.',
     );
-  const { agent, seq, why } = verdict as { readonly agent: string | null; readonly seq: number; readonly why: string };
+  const { agent, seq, why } = verdict as unknown as {
+    readonly agent: string | null;
+    readonly seq: number;
+    readonly why: string;
+  };
   if (!steps.some((step) => step.seq === seq))
     throw new SluiceError('run-failed', `the judge names event ${seq}, which is not a step of the run`);
   if (agent !== null && !Object.hasOwn(read.program.flow.agents, agent))

@@ -2,14 +2,15 @@
  * A run as the detectors of pathologies see it: replies, tool calls, refusals, tripped limits, questions, plans, memory. It is
  * built from a journal; recorded agents of other systems can be brought into the same form.
  */
-import { authorOf } from '../../../core/failure.ts';
 import { isRecord, type Json } from '../../../expr/json.ts';
-import type { CompiledFlow, Node, ToolDef } from '../../../ir/nodes.ts';
+import type { Node, ToolDef } from '../../../ir/nodes.ts';
+import { nameAt } from '../../../runtime/report/authored.ts';
 import type { MadeDecision } from '../../../runtime/report/decisions.ts';
 import { flat } from '../../../effects/policy/sources.ts';
 import {
+  fieldsOf,
   isSupportedWrite,
-  type Attempt,
+  outcomeOf,
   type CallRecord,
   type PlanVersion,
   type RefusedCall,
@@ -110,7 +111,7 @@ export function trajectoryOf(record: RunRecord): Trajectory {
     ),
     missing: read.events.flatMap((event) =>
       event.type === 'value.missing'
-        ? [{ seq: event.seq, node: nameAt(flow.nodes, event.node), paths: event.paths.map((path) => path.join('.')) }]
+        ? [{ seq: event.seq, node: nameAt(flow, event.node), paths: event.paths.map((path) => path.join('.')) }]
         : [],
     ),
     failedChecks: calls.flatMap(failedCheck),
@@ -123,63 +124,37 @@ export function trajectoryOf(record: RunRecord): Trajectory {
 }
 
 function toolStep({ read, report }: RunRecord, call: CallRecord): ToolStep {
-  const { seq, at, agent, node, name: tool, input, print, proposed, attempts, verdict } = call;
-  const { args = null } = input;
-  const receipt = report.receipts.find((each) => each.seq === verdict?.seq);
+  const { tools, nodes } = read.program.flow;
+  const node = nodes[call.id];
+  const { effect = 'write', idempotent = false } = Object.hasOwn(tools, call.name) ? (tools[call.name] ?? {}) : {};
   return {
+    ...call,
     ...outcomeOf(call),
-    ...natureOf(read.program.flow, call),
-    seq,
-    at,
-    agent,
-    node,
-    tool,
-    args,
-    print,
-    proposed,
-    attempts: attempts.map((each) => ({ seq: each.seq, ok: each.ok })),
-    approvedBy: receipt === undefined ? null : receipt.approvedBy,
+    tool: call.name,
+    args: call.input['args'] ?? null,
+    effect,
+    idempotent,
+    paid: node?.op === 'do' && (node.effect.reserve.costMicros ?? 0) > 0,
+    approvedBy: report.receipts.find(({ seq }) => seq === call.verdict?.seq)?.approvedBy ?? null,
   };
 }
 
-function outcomeOf({ attempts, verdict, seq }: CallRecord): Pick<ToolStep, 'ok' | 'result' | 'error' | 'settled'> {
-  const last = attempts.at(-1);
-  if (last === undefined) return { ok: false, result: null, error: null, settled: seq };
-  const error = verdict === null ? last.error : (verdict.error ?? last.error);
-  const ok = last.ok && (verdict === null || verdict.accepted);
-  return { ok, result: last.value, error, settled: verdict === null ? last.seq : verdict.seq };
-}
-
-function natureOf(
-  { tools, nodes }: CompiledFlow,
-  { name, id }: CallRecord,
-): Pick<ToolStep, 'effect' | 'idempotent' | 'paid'> {
-  const node = nodes[id];
-  const paid = node?.op === 'do' && (node.effect.reserve.costMicros ?? 0) > 0;
-  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
-  return tool === undefined
-    ? { effect: 'write', idempotent: false, paid }
-    : { effect: tool.effect, idempotent: tool.idempotent, paid };
-}
-
 function replyStep({ read }: RunRecord, call: CallRecord): ReplyStep {
-  const { seq, at, name: agent, node, thread: branch, attempts, retries, verdict, id } = call;
-  const last = attempts.at(-1);
-  const { inputTokens = 0, outputTokens = 0 } = last === undefined ? {} : last.used;
-  const invalid = retries.flatMap((each) => (each.error.class === 'semantic' ? [each.seq] : []));
-  if (verdict !== null && verdict.error !== null && verdict.error.class === 'semantic') invalid.push(verdict.seq);
+  const { inputTokens = 0, outputTokens = 0 } = call.attempts.at(-1)?.used ?? {};
+  const { text = '', toolCalls = [] } = fieldsOf(call);
+  const proposed = Array.isArray(toolCalls) ? toolCalls.filter(isRecord) : [];
+  const refused = call.verdict === null || call.verdict.error === null ? [] : [call.verdict];
   return {
-    ...contentOf(last),
-    seq,
-    settled: verdict === null ? (last === undefined ? seq : last.seq) : verdict.seq,
-    at,
-    agent,
-    node,
-    branch,
+    ...call,
+    settled: outcomeOf(call).settled,
+    agent: call.name,
+    branch: call.thread,
+    text: typeof text === 'string' ? text : '',
+    proposes: proposed.map(({ name = '', args = null }) => ({ tool: String(name), args })),
     inputTokens,
     outputTokens,
-    reflection: isReflection(read.program.flow.nodes[id]),
-    invalid,
+    reflection: isReflection(read.program.flow.nodes[call.id]),
+    invalid: [...call.retries, ...refused].flatMap(({ seq, error }) => (error?.class === 'semantic' ? [seq] : [])),
   };
 }
 
@@ -187,27 +162,17 @@ function isReflection(node: Node | undefined): boolean {
   return node?.op === 'do' && (node.effect.reserve.reflections ?? 0) > 0;
 }
 
-function contentOf(attempt: Attempt | undefined): Pick<ReplyStep, 'text' | 'proposes'> {
-  const value = attempt !== undefined && isRecord(attempt.value) ? attempt.value : {};
-  const { text = '', toolCalls = [] } = value;
-  const calls = Array.isArray(toolCalls) ? toolCalls.filter(isRecord) : [];
-  return {
-    text: typeof text === 'string' ? text : '',
-    proposes: calls.map(({ name = '', args = null }) => ({ tool: String(name), args })),
-  };
-}
-
 function tripsIn({ read }: RunRecord) {
-  const { meters, nodes } = read.program.flow;
+  const { flow } = read.program;
   return read.events.flatMap((event) => {
     if (event.type !== 'meter.tripped') return [];
-    const meter = meters[event.meter];
+    const meter = flow.meters[event.meter];
     return [
       {
         seq: event.seq,
         unit: meter?.unit ?? ('visits' as const),
         label: meter?.label ?? event.meter,
-        node: nameAt(nodes, event.node),
+        node: nameAt(flow, event.node),
         why: event.why,
         noted: event.noted === true,
       },
@@ -215,46 +180,44 @@ function tripsIn({ read }: RunRecord) {
   });
 }
 
-function questionStep({ seq, at, node, name, attempts, dropped }: CallRecord) {
+function questionStep(call: CallRecord) {
+  const { seq, at, node, name: about, attempts, dropped } = call;
   const answer = attempts.at(-1);
+  const expired = fieldsOf(call)['expired'] === true;
   return {
     seq,
     at,
     node,
-    about: name,
+    about,
     answeredAt: answer?.at ?? null,
-    expired: isRecord(answer?.value) && answer.value['expired'] === true,
+    expired,
     open: answer === undefined && dropped === null,
   };
 }
 
 function memoryStep(call: CallRecord) {
-  const { kind, name, attempts, seq } = call;
+  const { kind, name, seq } = call;
   if (kind !== 'check' || (name !== 'memory.write' && name !== 'memory.read')) return [];
-  const value = isRecord(attempts.at(-1)?.value) ? (attempts.at(-1)?.value as { readonly [field: string]: Json }) : {};
+  const { ok, reason, entries } = fieldsOf(call);
   return [
     {
       seq,
       kind: name === 'memory.write' ? ('write' as const) : ('read' as const),
-      stored: value['ok'] === true,
+      stored: ok === true,
       supported: isSupportedWrite(call),
-      reason: String(value['reason'] ?? ''),
-      entries: Array.isArray(value['entries']) ? value['entries'] : [],
+      reason: String(reason ?? ''),
+      entries: Array.isArray(entries) ? entries : [],
     },
   ];
 }
 
-function failedCheck({ kind, name, attempts, seq, verdict, input }: CallRecord): Trajectory['failedChecks'] {
-  const value = attempts.at(-1)?.value;
-  if (kind !== 'check' || !isRecord(value) || value['ok'] !== false || name.startsWith('memory.')) return [];
+function failedCheck(call: CallRecord): Trajectory['failedChecks'] {
+  const { kind, name, input } = call;
+  const { ok, reason } = fieldsOf(call);
+  if (kind !== 'check' || ok !== false || name.startsWith('memory.')) return [];
   const grounding = name === 'policy:grounding';
   const isArguments = name === 'policy:arguments';
   if (name.startsWith('policy:') && !grounding && !isArguments) return [];
   const check = isArguments ? String(input['tool']) : name;
-  return [{ seq: verdict?.seq ?? seq, check, reason: String(value['reason'] ?? ''), grounding }];
-}
-
-function nameAt(nodes: CompiledFlow['nodes'], id: string): string {
-  const node = nodes[id];
-  return node === undefined ? id : authorOf(node);
+  return [{ seq: call.verdict?.seq ?? call.seq, check, reason: String(reason ?? ''), grounding }];
 }

@@ -262,7 +262,7 @@ export const observationParserDrift: Pathology = {
 };
 const PARSE = /\bpars(?:e|ing)|unexpected (?:token|end|field)|not valid json|invalid json|schema/i;
 
-/** The reason why a run that ended well is not complete, and the event that shows it. */
+/** The reason why a successful run is incomplete, and the event that shows it. */
 function unfinishedIn(run: Trajectory): { readonly seq: number; readonly reason: string } | null {
   const check = run.failedChecks.at(-1);
   if (check !== undefined && !run.replies.some(({ seq }) => seq > check.seq)) return check;

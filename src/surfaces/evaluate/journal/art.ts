@@ -10,7 +10,7 @@ import type { Event } from '../../../ir/events.ts';
 import { clockOf, isCounted } from '../../../ir/meters.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Report } from '../../../runtime/engine/types.ts';
-import type { CallRecord, RunRecord } from './record.ts';
+import { fieldsOf, outcomeOf, type CallRecord, type RunRecord } from './record.ts';
 
 /** The value of `tenant_id` and `user_scope` for a run that was started for no tenant or user. */
 const UNSCOPED = 'default';
@@ -51,8 +51,8 @@ function modelVersions({ read, calls }: RunRecord): { readonly [agent: string]: 
   const { agents, models } = read.program.flow;
   const declared = Object.values(agents).map(({ id, model }) => [id, versionOf(model, models)] as const);
   const served = calls.flatMap((call) => {
-    const value = call.kind === 'model' ? call.attempts.at(-1)?.value : undefined;
-    return isRecord(value) && typeof value['served'] === 'string' ? [[call.name, value['served']] as const] : [];
+    const { served } = call.kind === 'model' ? fieldsOf(call) : {};
+    return typeof served === 'string' ? [[call.name, served] as const] : [];
   });
   return Object.fromEntries([...declared, ...served]);
 }
@@ -87,7 +87,7 @@ function tracedCalls({ calls, refused }: RunRecord) {
         tool: call.name,
         arguments_hash: argumentsHash(call.input['args'] ?? null),
         request_id: call.key,
-        status: last === undefined ? 'pending' : last.ok && call.verdict?.accepted !== false ? 'ok' : 'failed',
+        status: last === undefined ? 'pending' : outcomeOf(call).ok ? 'ok' : 'failed',
         attempts: call.attempts.length,
         observation: last?.seq ?? null,
       },
@@ -139,9 +139,8 @@ function validationsOf(call: CallRecord) {
     reason: error.message,
   }));
   if (call.verdict === null) return retried;
-  const value = call.attempts.at(-1)?.value;
-  const refused =
-    call.kind === 'check' && isRecord(value) && value['ok'] === false ? String(value['reason'] ?? '') : null;
+  const { ok, reason: why = '' } = fieldsOf(call);
+  const refused = call.kind === 'check' && ok === false ? String(why ?? '') : null;
   const { seq, accepted, error } = call.verdict;
   const reason = error?.message ?? refused;
   return [...retried, { seq, kind, subject: call.node, passed: accepted && refused === null, reason: reason ?? null }];
@@ -155,10 +154,11 @@ function kindOf({ kind, name }: CallRecord): string | null {
   return name.startsWith('policy:') ? 'safety' : 'acceptance';
 }
 
-function escalationsOf({ question, seq, attempts, dropped }: CallRecord) {
+function escalationsOf(call: CallRecord) {
+  const { question, seq, attempts, dropped } = call;
   if (question === null) return [];
   const answer = attempts.at(-1);
-  const fields = isRecord(answer?.value) ? answer.value : {};
+  const { choice, by, expired } = fieldsOf(call);
   const outcome = answer === undefined ? (dropped === null ? 'open' : 'closed') : 'answered';
   return [
     {
@@ -167,10 +167,10 @@ function escalationsOf({ question, seq, attempts, dropped }: CallRecord) {
       about: question.about,
       code: question.code,
       requested_by: question.askedBy,
-      decision: typeof fields['choice'] === 'string' ? fields['choice'] : null,
-      decided_by: typeof fields['by'] === 'string' ? fields['by'] : null,
+      decision: typeof choice === 'string' ? choice : null,
+      decided_by: typeof by === 'string' ? by : null,
       decided_at_seq: answer?.seq ?? dropped,
-      outcome: fields['expired'] === true ? 'expired' : outcome,
+      outcome: expired === true ? 'expired' : outcome,
     },
   ];
 }

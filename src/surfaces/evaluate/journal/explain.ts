@@ -1,8 +1,8 @@
 /** A run in one sentence, as the specification asks: allowed, path, tools, budget, state, and the reason of its end. */
 import { BUDGET_ROWS, shownAmount } from '../../../ir/dimensions.ts';
 import { isCounted } from '../../../ir/meters.ts';
-import { createNarrator } from '../../../runtime/report/narrate.ts';
-import type { StoryEvent } from '../../../runtime/report/run-events.ts';
+import { storyOf } from '../../../runtime/report/narrate.ts';
+import { CLOSED_BECAUSE, type StoryEvent } from '../../../runtime/report/run-events.ts';
 import { agentRunTrace } from './art.ts';
 import type { RunRecord } from './record.ts';
 
@@ -99,9 +99,14 @@ function endOf(record: RunRecord): string {
   const at = node === undefined ? '' : ` at ${node}`;
   const why =
     report.error === null
-      ? (report.reason ?? `the terminal condition${at} was met`)
+      ? (report.reason ?? cancelIn(record) ?? `the terminal condition${at} was met`)
       : `${report.error.type}: ${report.error.message}`;
   return `terminated with ${report.code} because ${why}`;
+}
+
+function cancelIn({ read }: RunRecord): string | undefined {
+  const halted = read.events.find((event) => event.type === 'run.halted');
+  return halted?.type === 'run.halted' ? `${halted.by} cancelled it (${halted.why})` : undefined;
 }
 
 type Texts = {
@@ -118,7 +123,7 @@ const TEXTS: Texts = {
   'tool.refused': ({ tool, reason }) => `${tool} was refused: ${reason}`,
   'question.asked': ({ message }) => `asked a person: ${message}`,
   'question.answered': ({ by, choice }) => `${by} answered ${choice}`,
-  'question.closed': ({ reason }) => `the question was closed (${reason})`,
+  'question.closed': ({ reason }) => `the question was closed: ${CLOSED_BECAUSE[reason]}`,
   'budget.reached': ({ budget, left, needed }) => `reached ${budget}: ${left} left, ${needed} needed`,
   'budget.raised': ({ budget, by }) => `${budget} was raised by ${by}`,
   trouble: ({ message }) => message,
@@ -130,11 +135,8 @@ const TEXTS: Texts = {
 
 /** The notable events, in order. */
 function detailOf({ read }: RunRecord) {
-  const narrate = createNarrator(read.program);
-  return read.events.flatMap((event) =>
-    narrate(event).flatMap((each) => {
-      const words = TEXTS[each.type] as ((event: StoryEvent) => string) | undefined;
-      return words === undefined ? [] : [{ seq: each.seq, text: words(each) }];
-    }),
-  );
+  return storyOf(read).flatMap((each) => {
+    const words = TEXTS[each.type] as ((event: StoryEvent) => string) | undefined;
+    return words === undefined ? [] : [{ seq: each.seq, text: words(each) }];
+  });
 }

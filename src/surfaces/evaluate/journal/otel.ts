@@ -3,8 +3,8 @@
  * always gives the same spans. Prompts and replies are left out.
  */
 import { hash } from 'node:crypto';
-import { createNarrator } from '../../../runtime/report/narrate.ts';
-import type { CallRecord, RunRecord } from './record.ts';
+import { storyOf } from '../../../runtime/report/narrate.ts';
+import { outcomeOf, type CallRecord, type RunRecord } from './record.ts';
 
 type Value = string | number | boolean | null | undefined;
 interface Attribute {
@@ -70,22 +70,20 @@ function rootSpan({ read, report }: RunRecord): Span {
 
 /** One span for each visit of an authored node. */
 function nodeSpans({ read, report }: RunRecord): readonly Span[] {
-  const narrate = createNarrator(read.program);
-  const spans: Span[] = [];
-  for (const event of read.events)
-    for (const each of narrate(event)) {
-      if (each.type !== 'node.finished' && each.type !== 'node.failed' && each.type !== 'node.stopped') continue;
-      const failed = each.type === 'node.failed';
-      spans.push({
+  return storyOf(read).flatMap((each): Span[] => {
+    if (each.type !== 'node.finished' && each.type !== 'node.failed' && each.type !== 'node.stopped') return [];
+    const failed = each.type === 'node.failed';
+    return [
+      {
         ...ids(report.run, `node ${each.branch} ${each.seq} ${each.node}`, 'run'),
         name: each.node,
         kind: INTERNAL,
         ...times(each.at - each.durationMs, each.at),
         attributes: attributesOf({ 'sluice.node': each.node, 'sluice.branch': each.branch, 'sluice.seq': each.seq }),
         status: failed ? { code: ERROR, message: each.error?.message ?? '' } : { code: OK },
-      });
-    }
-  return spans;
+      },
+    ];
+  });
 }
 
 const OPERATIONS = {
@@ -100,7 +98,7 @@ const OPERATIONS = {
 function callSpan({ read, report }: RunRecord, call: CallRecord): Span {
   const last = call.attempts.at(-1);
   const operation = OPERATIONS[call.kind];
-  const error = call.verdict?.error ?? last?.error ?? null;
+  const { error } = outcomeOf(call);
   const { inputTokens, outputTokens } = last?.used ?? {};
   return {
     ...ids(report.run, `call ${call.key}`, 'run'),

@@ -152,7 +152,7 @@ function withReferences(runs: readonly RunSample[]): readonly RunSample[] {
   });
 }
 
-/** A journal that was changed is not replayed: no event of it can be trusted. */
+/** A changed journal is not replayed, because its events cannot be trusted. */
 async function differenceIn(journal: Journal, run: RunId): Promise<number | null> {
   try {
     return (await replay(journal, run)).difference?.seq ?? null;

@@ -8,7 +8,7 @@ import type { Node } from '../../../ir/nodes.ts';
 import type { Event } from '../../../ir/events.ts';
 import { agentRunTrace } from '../journal/art.ts';
 import { isRecord } from '../../../expr/json.ts';
-import { hasEnded, isSupportedWrite, type CallRecord, type Measured } from '../journal/record.ts';
+import { fieldsOf, hasEnded, isSupportedWrite, type CallRecord, type Measured } from '../journal/record.ts';
 import { isGood } from '../../../ir/codes.ts';
 
 export interface Sample {
@@ -331,25 +331,23 @@ function isWithinBudgets({ read, report }: Measured): boolean {
   });
 }
 
-function isStoredMemory({ kind, name, attempts }: CallRecord): boolean {
-  const value = attempts.at(-1)?.value;
-  if (kind !== 'check' || name !== 'memory.write' || !isRecord(value)) return false;
-  return value['ok'] === true || value['state'] === 'quarantined';
+function isStoredMemory(call: CallRecord): boolean {
+  const { ok, state } = fieldsOf(call);
+  return call.kind === 'check' && call.name === 'memory.write' && (ok === true || state === 'quarantined');
 }
 
 /** Expired questions were not answered. A request for information has nothing to approve. */
-function overrideOf({ question, attempts }: CallRecord): readonly boolean[] {
-  const value = attempts.at(-1)?.value;
-  if (question === null || !isRecord(value) || value['expired'] === true) return [];
+function overrideOf(call: CallRecord): readonly boolean[] {
+  const { question } = call;
+  const { choice, expired } = fieldsOf(call);
+  if (question === null || choice === undefined || expired === true) return [];
   const isApproval = question.choices.includes('approve') || question.code === 'CONFIRM_REQUIRED';
   if (!isApproval) return [];
   const yes = question.choices.includes('approve') ? 'approve' : question.choices[0];
-  return [value['choice'] !== yes];
+  return [choice !== yes];
 }
 
-function isCorrected({ question, attempts }: CallRecord): boolean {
-  const value = attempts.at(-1)?.value;
-  if (question === null || !isRecord(value) || value['expired'] === true) return false;
-  const { text, edit } = value;
-  return (typeof text === 'string' && text !== '') || (edit !== undefined && edit !== null);
+function isCorrected(call: CallRecord): boolean {
+  const { text, edit = null, expired } = fieldsOf(call);
+  return call.question !== null && expired !== true && ((typeof text === 'string' && text !== '') || edit !== null);
 }

@@ -1,4 +1,4 @@
-/** Which authored nodes and edges the runs reached. */
+/** The authored nodes and edges that the runs reached. */
 import { inherited } from '../../../ir/branches.ts';
 import type { Picture } from '../../../compile/picture/picture.ts';
 import type { Event, ThreadId } from '../../../ir/events.ts';
@@ -7,26 +7,19 @@ import { enteredBy } from '../../../runtime/report/report.ts';
 import type { Defect } from './defects.ts';
 
 export interface Covered {
-  /** How many were reached. */
+  /** The number of reached ones. */
   readonly reached: number;
   readonly never: readonly string[];
 }
-export interface Coverage {
-  /** True if the run reached a node or an edge for the first time. */
-  add(events: readonly Event[]): boolean;
-  nodes(): Covered;
-  edges(): Covered;
-  /** Nodes and routes that no run reached. */
-  defects(): readonly Defect[];
-}
 
-export function createCoverage(flow: CompiledFlow, picture: Picture | null): Coverage {
+export function createCoverage(flow: CompiledFlow, picture: Picture | null) {
   const authored = [...new Set(Object.values(flow.nodes).flatMap(({ label }) => label.enters ?? []))];
   const drawn = edgesIn(picture, new Set(authored));
   const nodes = new Set<string>();
   const edges = new Set<string>();
   return {
-    add: (events) => {
+    /** True if the run reached a node or an edge for the first time. */
+    add: (events: readonly Event[]): boolean => {
       const before = nodes.size + edges.size;
       for (const [from, to] of movesIn(flow, events)) {
         nodes.add(to);
@@ -36,7 +29,8 @@ export function createCoverage(flow: CompiledFlow, picture: Picture | null): Cov
     },
     nodes: () => covered(authored, nodes),
     edges: () => covered(drawn, edges),
-    defects: () => {
+    /** Nodes and routes that no run reached. */
+    defects: (): readonly Defect[] => {
       const lost = covered(authored, nodes).never;
       const unmatched = covered(drawn, edges).never.filter(
         (edge) => !lost.some((node) => edge.startsWith(`${node} `) || edge.endsWith(` ${node}`)),

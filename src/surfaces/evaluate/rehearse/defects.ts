@@ -1,4 +1,4 @@
-/** Faults of the flow itself that a run shows: a budget that is too small, an effect that nothing undoes, a run that is stuck. */
+/** Faults of the flow itself that a run shows: a too small budget, an effect without a compensation, a stuck run. */
 import type { Event } from '../../../ir/events.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
 import type { Driven } from './drive.ts';

@@ -1,6 +1,6 @@
 /**
- * Drives the pure core through one generated future. Nothing waits: time is a number. A crash throws the state away and folds
- * it again from the events, as after a restart; calls that were under way are then made again.
+ * Drives the pure core through one generated future. Time is a number, so no step waits. A crash throws the state away and
+ * folds it again from the events, as after a restart; calls that were under way are then made again.
  */
 import { evolve } from '../../../core/evolve.ts';
 import { outstanding } from '../../../core/outstanding.ts';

@@ -21,7 +21,7 @@ const DEPTH_MAX = 5;
 const ITEMS_MAX = 20;
 const TEXT_MAX = 2000;
 
-/** A value for a schema, and for what the flow asks of it. */
+/** A value that fits a schema and the conditions of the flow. */
 export function valueFor(given: Generator, schema: Json | undefined, wanted?: Wanted, depth = 0): Json {
   if (!isRecord(schema)) return freeValue(given, wanted, depth);
   if (schema['const'] !== undefined) return schema['const'];

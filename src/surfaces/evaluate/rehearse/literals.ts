@@ -76,7 +76,7 @@ function expressionsOf(node: Node): readonly string[] {
 
 type Locals = ReadonlyMap<string, Wanted>;
 
-/** Adds what an expression asks of the paths that it reads. */
+/** Adds the constants of comparisons to the paths that they are compared with. */
 function collect(ast: Ast, root: Wanted, locals: Locals): void {
   const macro = listMacroOf(ast);
   if (macro !== null) {
@@ -105,7 +105,7 @@ const LOGICAL = new Set(['&&', '||', '!_']);
 const CONVERSIONS = new Set(['double', 'int', 'uint', 'string', 'text', 'guard']);
 const SEARCHES = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
 
-/** Adds what one operation asks of its operands. */
+/** Adds the values that one operation compares with its operands. */
 function ask(ast: Ast, at: At): void {
   const [first, second] = childrenOf(ast);
   if (MIRRORED.has(ast.op) && first !== undefined && second !== undefined) {

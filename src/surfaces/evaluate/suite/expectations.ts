@@ -20,7 +20,7 @@ export function problemsIn(record: RunRecord, expect: Expectation = {}): readonl
 /** Expectations that a run without any step meets as well. */
 const NEGATIVE: ReadonlySet<string> = new Set(['never', 'atMost']);
 
-/** A case that only says what must not happen, or nothing at all, expects a good end: a run that fails at once would pass. */
+/** A case without a positive expectation expects a successful end. Otherwise a run that fails at once would pass. */
 function endProblems({ report }: RunRecord, expect: Expectation): readonly string[] {
   const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
   const says = Object.entries(expect).some(

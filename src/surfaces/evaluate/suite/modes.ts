@@ -10,7 +10,7 @@ import { isGood } from '../../../ir/codes.ts';
 import type { Labels, Measured } from '../journal/record.ts';
 import { problemsIn, resultProblems, safetyProblems } from './expectations.ts';
 import { faultName, withFaults } from './faults.ts';
-import type { ToolFunction } from '../../../effects/functions/performer.ts';
+import type { ToolFunction } from '../../../effects/functions.ts';
 import { runCase, type CaseRun } from './run-case.ts';
 import { FAULT_KINDS, type FaultPlan, type Mode, type SuiteCase } from './schema.ts';
 

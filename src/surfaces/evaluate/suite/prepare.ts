@@ -110,7 +110,7 @@ function preparedCases(
 ): readonly PreparedCase[] {
   const { label, seed, fault, model } = combination;
   const script = scriptOf(given.script ?? suite.script, dir, variant.flow);
-  const isReal = model !== undefined && !playsAll(script, variant.flow);
+  const isReal = model !== undefined && !isFullyScripted(script, variant.flow);
   const run = {
     flow: variant.flow,
     input: inputOf(given.input, variant.flow.notation),
@@ -137,7 +137,7 @@ function preparedCases(
 }
 
 /** True if the script replies for every agent. Otherwise the others run on the model, as with `sluice run --script --model`. */
-function playsAll(script: Script | undefined, flow: CompiledFlow): boolean {
+function isFullyScripted(script: Script | undefined, flow: CompiledFlow): boolean {
   return (
     script !== undefined && [...callsOf(flow)].every((call) => call.kind !== 'model' || isScripted(script, flow, call))
   );

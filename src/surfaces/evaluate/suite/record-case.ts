@@ -2,7 +2,8 @@
 import { stringify } from 'yaml';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import type { AnswerEntry, ModelEntry, ToolEntry } from '../../../effects/scripted/script.ts';
-import type { CallRecord, RunRecord } from '../journal/record.ts';
+import type { Attempt } from '../../../runtime/report/calls.ts';
+import { fieldsOf, type CallRecord, type RunRecord } from '../journal/record.ts';
 
 /**
  * The values are those of the journal: what the policy of the run replaced or removed there stays so in the case. Retried
@@ -54,7 +55,7 @@ export function suiteText(flow: string, cases: readonly object[]): string {
 function grouped<Entry>(
   calls: readonly CallRecord[],
   kinds: readonly CallRecord['kind'][],
-  entryOf: (attempt: CallRecord['attempts'][number]) => Entry,
+  entryOf: (attempt: Attempt) => Entry,
 ): { [name: string]: Entry[] } {
   const groups: { [name: string]: Entry[] } = {};
   for (const call of calls)
@@ -63,7 +64,7 @@ function grouped<Entry>(
   return groups;
 }
 
-function modelEntry({ ok, value, error, used }: CallRecord['attempts'][number]): ModelEntry {
+function modelEntry({ ok, value, error, used }: Attempt): ModelEntry {
   const usage = { usage: { input: used.inputTokens ?? 0, output: used.outputTokens ?? 0 } };
   if (!ok || !isRecord(value)) return { ...failure(error), ...usage };
   const calls = Array.isArray(value['toolCalls']) ? value['toolCalls'].filter(isRecord) : [];
@@ -71,34 +72,29 @@ function modelEntry({ ok, value, error, used }: CallRecord['attempts'][number]):
   return { text: String(value['text'] ?? ''), ...(tools.length === 0 ? {} : { tools }), ...usage };
 }
 
-function toolEntry({ ok, value, error }: CallRecord['attempts'][number]): ToolEntry {
+function toolEntry({ ok, value, error }: Attempt): ToolEntry {
   return ok ? { result: value } : failure(error);
 }
 
 const SCRIPTED = ['transient', 'timeout', 'rate_limit', 'refused', 'fatal'] as const;
 
-function failure(error: CallRecord['attempts'][number]['error']): Pick<ToolEntry, 'error' | 'message' | 'type'> {
+function failure(error: Attempt['error']): Pick<ToolEntry, 'error' | 'message' | 'type'> {
   const known = SCRIPTED.find((each) => each === error?.class) ?? 'fatal';
   return { error: known, message: error?.message ?? '', type: error?.type ?? 'FatalError' };
 }
 
 function answersOf(calls: readonly CallRecord[]): { [about: string]: AnswerEntry[] } {
   const answers: { [about: string]: AnswerEntry[] } = {};
-  for (const { question, name, attempts } of calls) {
-    const value = attempts.at(-1)?.value;
-    if (question === null || !isRecord(value)) continue;
-    if (value['expired'] === true) {
-      (answers[name] ??= []).push({ expires: true });
-      continue;
-    }
-    const { choice = '', text, edit, by } = value;
-    const entry = {
+  for (const call of calls) {
+    const { choice, text, edit, by, expired } = fieldsOf(call);
+    if (call.question === null || (choice === undefined && expired !== true)) continue;
+    const given = {
       choice: String(choice),
       ...(typeof text === 'string' ? { text } : {}),
       ...(edit === undefined ? {} : { edit }),
       ...(typeof by === 'string' ? { by } : {}),
     };
-    (answers[name] ??= []).push(entry);
+    (answers[call.name] ??= []).push(expired === true ? { expires: true } : given);
   }
   return answers;
 }
@@ -106,10 +102,9 @@ function answersOf(calls: readonly CallRecord[]): { [about: string]: AnswerEntry
 /** The data that ended each wait for a signal, in order. */
 function signalsOf(calls: readonly CallRecord[]): { [node: string]: Json[] } {
   const signals: { [node: string]: Json[] } = {};
-  for (const { kind, node, attempts } of calls) {
-    const value = attempts.at(-1)?.value;
-    if (kind !== 'wait' || !isRecord(value) || value['data'] === undefined) continue;
-    (signals[node] ??= []).push(value['data']);
+  for (const call of calls) {
+    const { data } = fieldsOf(call);
+    if (call.kind === 'wait' && data !== undefined) (signals[call.node] ??= []).push(data);
   }
   return signals;
 }

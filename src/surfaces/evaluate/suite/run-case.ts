@@ -1,11 +1,9 @@
 /** Runs one case in memory with the real engine, on a virtual clock that always starts at the same moment. */
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
-import { randomBytes } from 'node:crypto';
 import type { OpenVault } from '../../../effects/pii/pipeline.ts';
-import { createVault, LOOKALIKE, memoryPiiStore, TOKEN } from '../../../effects/pii/vault.ts';
-import type { ToolFunction } from '../../../effects/functions/performer.ts';
-import { createWorld } from '../../../effects/world.ts';
+import { LOOKALIKE, TOKEN } from '../../../effects/pii/vault.ts';
+import type { ToolFunction } from '../../../effects/functions.ts';
 import type { Script } from '../../../effects/scripted/script.ts';
 import type { ModelPerformerOptions } from '../../../effects/models/performer.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
@@ -13,6 +11,7 @@ import { createVirtualClock, realClock } from '../../../runtime/engine/clock.ts'
 import { createRuntime } from '../../../runtime/engine/engine.ts';
 import type { Performer, Store } from '../../../runtime/ports.ts';
 import { openMemory } from '../../../stores/memory/open.ts';
+import { vaultInProcess, worldBeside } from '../../world-beside.ts';
 import type { Measured } from '../journal/record.ts';
 import { measureRun } from '../metrics/measure.ts';
 
@@ -25,7 +24,7 @@ export interface CaseRun {
   /** The functions of tools, for a flow that is written in TypeScript. */
   readonly tools?: { readonly [name: string]: ToolFunction };
   readonly models?: ModelPerformerOptions;
-  /** The values come from a journal: a token in them stands for itself, because its value is not there. */
+  /** The values come from a journal. A token in them is plain text, because its value is not there. */
   readonly recorded?: boolean;
   /** Puts something between the engine and the world, such as faults. */
   readonly wrap?: (performer: Performer) => Performer;
@@ -38,7 +37,7 @@ const START = Date.UTC(2026, 0, 1);
 export async function runCase(given: CaseRun): Promise<Measured> {
   const { flow, script, documentDir, tools = {}, models, wrap = (performer) => performer } = given;
   const isReal = models !== undefined || script === undefined || script.clock === 'real';
-  const world = createWorld({
+  const { world, close } = worldBeside(undefined, {
     toolOptions: { documentDir },
     tools,
     clock: isReal ? realClock : createVirtualClock(START),
@@ -54,13 +53,13 @@ export async function runCase(given: CaseRun): Promise<Measured> {
     return await measureRun(store.journal, run);
   } finally {
     await engine.close();
-    await world.close();
+    await close();
   }
 }
 
 /** Tokens of another run stand for themselves. Other values get tokens as usual. */
 function recordedVault(): OpenVault {
-  const vault = createVault(memoryPiiStore(), randomBytes(32));
+  const vault = vaultInProcess()(undefined, undefined);
   const isToken = (text: string): boolean => text.replace(TOKEN, '') === '';
   return () => ({
     ...vault,

@@ -1,7 +1,7 @@
 /** The suite: a YAML file beside the flow. Read as strictly as a document; mistakes have a line, a column and the nearest name. */
 import * as z from 'zod';
 import type { Diagnostic, Report } from '../../../compile/diagnose/diagnostics.ts';
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import {
   bool,
   int,
@@ -14,6 +14,7 @@ import {
   record,
   text,
 } from '../../../compile/document/shape/fields.ts';
+import { refuseOtherKind } from '../../../compile/file-kind.ts';
 import { readShape, type Shaped } from '../../../compile/document/shape/shape.ts';
 import { checkExpression } from '../../../compile/expressions/expression.ts';
 import { reportProblems } from '../../../compile/expressions/problem.ts';
@@ -21,7 +22,7 @@ import { parseSource } from '../../../compile/source/source.ts';
 import { TERMINAL_CODES } from '../../../ir/codes.ts';
 import { DIMENSION_ROWS } from '../../../ir/dimensions.ts';
 import type { CompiledFlow } from '../../../ir/nodes.ts';
-import { scriptSchema } from '../../cli/script.ts';
+import { questionNames, scriptSchema } from '../../script.ts';
 import { isShare, METRICS } from '../metrics/table.ts';
 
 const MODES = ['golden', 'faults', 'budgets', 'escalations', 'replay', 'soak', 'policy'] as const;
@@ -105,7 +106,8 @@ const WHEN_NAMES = ['output', 'code', 'state', 'path', 'usage', 'receipts', 'app
 
 export function readSuite(source: string, file: string): ReadSuite {
   const { doc, report } = parseSource(source, file, SUITE);
-  const shaped = doc === null ? null : readShape(suiteSchema, doc, report, { what: SUITE.what });
+  const isSuite = doc !== null && !refuseOtherKind(doc, 'suite', report);
+  const shaped = isSuite ? readShape(suiteSchema, doc, report, { what: SUITE.what }) : null;
   if (shaped !== null) {
     checkConditions(shaped, report);
     checkKeys(shaped, report);
@@ -132,7 +134,9 @@ function checkConditions({ value, located }: Shaped<Suite>, report: Report): voi
     if (scalar?.kind !== 'scalar') continue;
     if (!checked.ok) reportProblems(report, scalar, checked.problems);
     else if (checked.constant !== undefined)
-      report.error('bad-suite', scalar, 'this condition reads nothing of the run, so it checks nothing');
+      report.error('bad-suite', scalar, 'this condition reads nothing of the run, so it checks nothing', {
+        help: 'Compare something of the run, such as `output == "paid"`.',
+      });
   }
 }
 
@@ -155,10 +159,15 @@ function checkKeys({ value, key, at }: Shaped<Suite>, report: Report): void {
   for (const [id, given] of Object.entries(value.thresholds ?? {})) checkThreshold(id, given, key, report);
   const names = new Set<string>();
   for (const [index, { name: given, expect }] of (value.cases ?? []).entries()) {
-    if (names.has(given)) report.error('bad-suite', at('cases', index, 'name'), `two cases are called \`${given}\``);
+    if (names.has(given))
+      report.error('bad-suite', at('cases', index, 'name'), `two cases are called \`${given}\``, {
+        help: 'Rename one of them.',
+      });
     names.add(given);
     if (expect?.exact === true && expect.output === undefined)
-      report.error('bad-suite', at('cases', index, 'expect', 'exact'), '`exact` needs an `output`');
+      report.error('bad-suite', at('cases', index, 'expect', 'exact'), '`exact` needs an `output`', {
+        help: 'Add `output: …` to `expect`.',
+      });
     for (const measure of Object.keys(expect?.atMost ?? {}))
       if (!MEASURES.includes(measure))
         unknown(
@@ -206,6 +215,8 @@ function checkFlowNames(shaped: Shaped<Suite>, flow: CompiledFlow, report: Repor
   // A task is listed under its stage, by an id that only the run knows: `workers/tea`.
   const dynamic = labels.flatMap(({ enters, entersBy }) => (entersBy === undefined ? [] : [`${enters ?? ''}/`]));
   const tools = Object.keys(flow.tools);
+  // A question about a call of an agent goes by the name of the agent too.
+  const questions = [...new Set([...questionNames(flow), ...nodes])];
   const refuse = (where: ReturnType<typeof at>, kind: string, given: string, known: readonly string[]): void =>
     unknown(report, where, `flow \`${flow.id}\` has no ${kind} \`${given}\``, given, known);
   const check = (
@@ -229,6 +240,7 @@ function checkFlowNames(shaped: Shaped<Suite>, flow: CompiledFlow, report: Repor
     check('node', nodes, expect.never?.nodes, ...path, 'never', 'nodes');
     check('tool', tools, expect.never?.tools, ...path, 'never', 'tools');
     check('tool', tools, expect.tools?.map(toolOf), ...path, 'tools');
+    check('question', questions, expect.asks, ...path, 'asks');
   }
   check('tool', tools, value.policy?.allowed, 'policy', 'allowed');
   checkMatrixNames(shaped, Object.keys(flow.agents), tools, refuse);
@@ -257,7 +269,6 @@ function unknown(
   given: string,
   known: readonly string[],
 ): void {
-  const near = nearest(given, known);
-  const help = near === undefined ? `Use one of ${known.slice(0, 30).join(', ')}.` : `Did you mean \`${near}\`?`;
+  const help = didYouMean(given, known, `Use one of ${known.slice(0, 30).join(', ')}.`);
   report.error('bad-suite', at, message, { help });
 }

@@ -26,7 +26,7 @@ export interface SuiteResult {
   readonly metrics: MetricValues;
   readonly figures: readonly Figure[];
   readonly samples: readonly RunSample[];
-  /** Thresholds that the suite sets and that are missed. */
+  /** Thresholds of the suite that were missed. */
   readonly missed: readonly string[];
   readonly comparisons: readonly Comparison[];
   /** Cases that are repeated: the share that passed, with its 95 % interval. */

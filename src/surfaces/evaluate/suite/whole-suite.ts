@@ -111,7 +111,7 @@ function sumOf(amounts: readonly number[]): number {
   return amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
-/** Garbage that nothing has collected yet is no growth, so it is collected first. */
+/** Collects garbage first, because uncollected garbage does not count as growth. */
 function heapMb(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed / 1_048_576;

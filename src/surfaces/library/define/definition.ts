@@ -1,7 +1,7 @@
 /** A definition of a run: a document with the functions that implement its tools, and with the types of input and output. */
 import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
-import type { ToolFunction } from '../../../effects/functions/performer.ts';
+import type { ToolFunction } from '../../../effects/functions.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { budgetsOf, type Budgets } from './budgets.ts';
@@ -73,7 +73,11 @@ export async function checkedInput({ id, input }: AnyDefinition, given: unknown)
   if (input === undefined) return given as Json;
   const result = await validate(input, given);
   if (result.problem === undefined) return result.value as Json;
-  throw new SluiceError('bad-start', `the input of \`${id}\` does not fit its schema: ${result.problem}`);
+  throw new SluiceError(
+    'bad-start',
+    `the input of \`${id}\` does not fit its schema: ${result.problem}`,
+    'Pass an input that fits the schema.',
+  );
 }
 
 /**

@@ -20,7 +20,7 @@ export interface Expression<out T> {
 /** A value, or an expression that becomes one. */
 export type Operand<T> = T | Expression<T>;
 
-/** Where a value is expected: the value, an expression, or a structure that contains expressions. */
+/** An expected value: the value, an expression, or a structure that contains expressions. */
 export type Given<T> =
   | T
   | Expression<Unchanged<T>>
@@ -33,14 +33,16 @@ export type Given<T> =
 /** Results of steps are never changed, so a result with lists that cannot be changed fits where such lists are not asked for. */
 type Unchanged<T> = T extends object ? { readonly [Key in keyof T]: Unchanged<T[Key]> } : T;
 
-/** The value that a structure with expressions becomes. */
-export type Resolved<T> =
+/** The value that a structure with expressions becomes. `Missing` stands for a value that the run does not have. */
+export type Resolved<T, Missing = undefined> =
   T extends Expression<infer Value>
-    ? Value
+    ? undefined extends Value
+      ? Exclude<Value, undefined> | Missing
+      : Value
     : T extends string | number | boolean | null | undefined
       ? T
       : T extends object
-        ? { readonly [Field in keyof T]: Resolved<T[Field]> }
+        ? { readonly [Field in keyof T]: Resolved<T[Field], Missing> }
         : T;
 
 /**
@@ -196,7 +198,7 @@ function hole(part: string | Recorded): string {
   return typeof part === 'string' ? literalText(part) : `{{${part.text}}}`;
 }
 
-/** Braces in plain text are no template. */
+/** Braces in plain text are not a template. */
 function literalText(given: string): string {
   return given.replaceAll('{{', '{{ "{{" }}');
 }

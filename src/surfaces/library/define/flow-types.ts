@@ -213,7 +213,7 @@ export interface Flow<
     this: FreeName<Name, Names>,
     name: Name,
     values: (scope: Scope<In, Results>) => Values,
-  ): Flow<In, With<Results, Name, Resolved<Values>>, Asked, Resolved<Values>, Ended, Names | Name>;
+  ): Flow<In, With<Results, Name, Resolved<Values>>, Asked, Resolved<Values, null>, Ended, Names | Name>;
 
   /**
    * Runs steps once for each item of a list, several at a time. The result is the list of outputs in the order of the items.
@@ -285,7 +285,7 @@ export interface Flow<
     options?: { readonly as?: Name | undefined },
   ): EndedFlow<
     In,
-    { state: Results; questions: Asked; last: never; ended: Ended | Resolved<Value>; names: Names | Name }
+    { state: Results; questions: Asked; last: never; ended: Ended | Resolved<Value, null>; names: Names | Name }
   >;
 
   /**

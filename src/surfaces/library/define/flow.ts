@@ -1,5 +1,5 @@
 /** `flow`: a graph of steps as a value. It becomes the document that YAML would have, with the same hash. */
-import { nearest } from '../../../compile/diagnose/nearest.ts';
+import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { present } from '../../../expr/present.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
@@ -245,12 +245,8 @@ class Builder {
         if (name === 'input') return reference('event.payload');
         const path = paths.get(name);
         if (path !== undefined) return reference(path);
-        const near = nearest(name, names);
-        throw new SluiceError(
-          'not-recorded',
-          `no earlier step is called \`${name}\``,
-          near === undefined ? `There are ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
-        );
+        const help = didYouMean(name, names, `There are ${names.join(', ')}.`);
+        throw new SluiceError('not-recorded', `no earlier step is called \`${name}\``, help);
       },
     });
   }

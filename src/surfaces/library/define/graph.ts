@@ -31,7 +31,7 @@ export const EMPTY: Graph = { drafts: [], entry: null, open: [], slots: 0, paths
 interface NewNode {
   readonly id: string;
   readonly fields: { readonly [field: string]: unknown };
-  /** Where its result is read. */
+  /** The path of its result. */
   readonly path?: string;
   /** Conditions of its routes. Default: one route that always matches. */
   readonly routes?: readonly { readonly when?: string | true; readonly ends?: boolean }[];

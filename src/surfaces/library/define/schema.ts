@@ -71,7 +71,12 @@ export function toJsonSchema(schema: StandardSchema, about: string): JsonSchema 
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const reason = reasonOf(error);
-    throw new SluiceError('unknown-schema', `the schema of ${about} has no JSON Schema: ${reason}`, undefined, error);
+    throw new SluiceError(
+      'unknown-schema',
+      `the schema of ${about} has no JSON Schema: ${reason}`,
+      'Use types that JSON has, or `jsonSchema(…)`.',
+      error,
+    );
   }
   const { $schema: _, ...rest } = converted;
   return JSON.parse(JSON.stringify(rest)) as JsonSchema;

@@ -3,7 +3,7 @@ import type { ApproversFields } from '../../../compile/notations/builder-types/s
 import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { EffectClass } from '../../../ir/effect-classes.ts';
-import type { ToolContext, ToolFunction } from '../../../effects/functions/performer.ts';
+import type { ToolContext, ToolFunction } from '../../../effects/functions.ts';
 import { fail } from '../../../runtime/failures.ts';
 import { toJsonSchema, validate, type InputOf, type OutputOf, type StandardSchema } from './schema.ts';
 
@@ -64,7 +64,7 @@ type Run<Args, Result> = (args: Args, context: ToolContext) => Result | Promise<
 type GivenTo<Input> = Input extends StandardSchema ? OutputOf<Input> : Readonly<Record<string, Json>>;
 
 interface ToolOptions<Input> extends ToolSettings {
-  /** How a call changes the world. Default `write`. */
+  /** The effect class of a call. Default `write`. */
   readonly effect?: Effect | undefined;
   /** The schema of the arguments. */
   readonly input?: Input | undefined;

@@ -30,8 +30,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'the same append again is stale and changes nothing': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     const append = chain.next({ blobs: [{ hash: 'b1', body: 'one' }] });
     deepEqual(await store.journal.commit('w1', [append, append]), ['committed', 'stale']);
     deepEqual(await store.journal.commit('w1', [append]), ['stale']);
@@ -41,8 +40,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'an append that leaves a gap is stale, with its blobs and its entry': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     chain.next();
     const gap = chain.next({
       blobs: [{ hash: 'b1', body: 'one' }],
@@ -56,14 +54,13 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'an append that starts in the middle of a stored one is stale': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     await store.journal.commit('w1', [chain.next({ count: 5 })]);
     deepEqual(await store.journal.commit('w1', [{ ...chain.next(), after: 3 }]), ['stale']);
   },
 
   'a second start of the same run is stale': async (store) => {
-    await started(store, 'w1', new Chain('r1'));
+    await started(store, 'w1', 'r1');
     deepEqual(await store.journal.commit('w1', [new Chain('r1').first()]), ['stale']);
     await store.roster.renew('w2', 0, 10_000);
     deepEqual(await store.journal.commit('w2', [new Chain('r1').first()]), ['stale']);
@@ -80,8 +77,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'a stale append does not affect the others of the commit': async (store) => {
-    const [one, two, three] = [new Chain('r1'), new Chain('r2'), new Chain('r3')];
-    await started(store, 'w1', one, two, three);
+    const [one, two, three] = await started(store, 'w1', 'r1', 'r2', 'r3');
     two.next();
     deepEqual(await store.journal.commit('w1', [one.next(), two.next(), three.next()]), [
       'committed',
@@ -91,9 +87,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'commits requested together are all stored, in order': async (store) => {
-    const chain = new Chain('r1');
-    const other = new Chain('r2');
-    await started(store, 'w1', chain, other);
+    const [chain, other] = await started(store, 'w1', 'r1', 'r2');
     const asked = [chain.next(), other.next(), chain.next(), chain.next()].map((append) =>
       store.journal.commit('w1', [append]),
     );
@@ -134,8 +128,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'an ended run has no owner and takes no append': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     deepEqual(await store.journal.commit('w1', [chain.next({ entry: ENDED }), chain.next()]), ['committed', 'stale']);
     equal((await store.roster.find('r1'))?.owner, null);
   },

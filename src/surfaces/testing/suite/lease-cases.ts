@@ -6,14 +6,13 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   'a worker without a lease stores nothing and claims nothing': async (store) => {
     deepEqual(await store.journal.commit('w1', [new Chain('r1').first()]), ['stale']);
     equal(await store.roster.find('r1'), null);
-    await started(store, 'w2', new Chain('r2'));
+    await started(store, 'w2', 'r2');
     await store.roster.release('w2', ['r2']);
     deepEqual(await store.roster.claim('w1', 0, { run: 'r2' }), []);
   },
 
   'a worker cannot write to the run of another': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     await store.roster.renew('w2', 0, 10_000);
     const append = chain.next();
     deepEqual(await store.journal.commit('w2', [append]), ['stale']);
@@ -21,7 +20,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   },
 
   'a run of a live worker cannot be claimed by another': async (store) => {
-    await started(store, 'w1', new Chain('r1'));
+    await started(store, 'w1', 'r1');
     await store.roster.renew('w2', 0, 10_000);
     deepEqual(await store.roster.claim('w2', 9_999, { run: 'r1' }), []);
     deepEqual(await store.roster.claim('w2', 9_999, { limit: 10 }), []);
@@ -29,8 +28,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   },
 
   'a run of a silent worker is taken over, and that worker is fenced': async (store) => {
-    const [one, two] = [new Chain('r1'), new Chain('r2')];
-    await started(store, 'w1', one, two);
+    const [one, two] = await started(store, 'w1', 'r1', 'r2');
     await store.roster.renew('w2', 10_000, 20_000);
     deepEqual(await store.roster.claim('w2', 10_000, { run: 'r1' }), ['r1']);
     deepEqual(await store.journal.commit('w1', [one.next(), two.next()]), ['stale', 'stale']);
@@ -43,8 +41,7 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   },
 
   'a worker that took over continues where the other stopped': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     await store.journal.commit('w1', [chain.next()]);
     await store.roster.renew('w2', 10_000, 20_000);
     await store.roster.claim('w2', 10_000, { run: 'r1' });
@@ -53,16 +50,14 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   },
 
   'a lease that ended can be renewed if no other worker took a run': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     deepEqual(await store.roster.claim('w1', 10_000, { run: 'r1' }), []);
     equal(await store.roster.renew('w1', 15_000, 25_000), true);
     deepEqual(await store.journal.commit('w1', [chain.next()]), ['committed']);
   },
 
   'a suspended run has no owner, and the append that wakes it claims it': async (store) => {
-    const [one, two] = [new Chain('r1'), new Chain('r2')];
-    await started(store, 'w1', one, two);
+    const [one, two] = await started(store, 'w1', 'r1', 'r2');
     await store.journal.commit('w1', [one.next({ entry: suspended(null) }), two.next({ entry: suspended(null) })]);
     equal((await store.roster.find('r1'))?.owner, null);
     deepEqual(await store.journal.commit('w1', [one.next({ entry: RUNNING })]), ['committed']);
@@ -74,15 +69,13 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   },
 
   'nothing is appended to a run that has ended': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     await store.journal.commit('w1', [chain.next({ entry: ENDED })]);
     deepEqual(await store.journal.commit('w1', [chain.next()]), ['stale']);
   },
 
   'a released run is free, and its former worker cannot write to it': async (store) => {
-    const [one, two] = [new Chain('r1'), new Chain('r2')];
-    await started(store, 'w1', one, two);
+    const [one, two] = await started(store, 'w1', 'r1', 'r2');
     await store.roster.release('w1', ['r1', 'unknown']);
     equal((await store.roster.find('r1'))?.owner, null);
     const append = one.next();
@@ -93,23 +86,21 @@ export const leaseCases: { readonly [promise: string]: Case } = {
   },
 
   'releasing the run of another does nothing': async (store) => {
-    await started(store, 'w1', new Chain('r1'));
+    await started(store, 'w1', 'r1');
     await store.roster.renew('w2', 0, 10_000);
     await store.roster.release('w2', ['r1']);
     equal((await store.roster.find('r1'))?.owner, 'w1');
   },
 
   'a commit requested before a release is stored before it': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     const committed = store.journal.commit('w1', [chain.next()]);
     await store.roster.release('w1', ['r1']);
     deepEqual(await committed, ['committed']);
   },
 
   'a worker that resigns leaves its runs free and may come back': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     await store.roster.resign('w1');
     equal((await store.roster.find('r1'))?.owner, null);
     deepEqual(await store.journal.commit('w1', [chain.next()]), ['stale']);

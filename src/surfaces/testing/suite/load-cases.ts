@@ -26,8 +26,7 @@ export const loadCases: { readonly [promise: string]: Case } = {
   },
 
   'the hash chain of a loaded run is valid': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     await store.journal.commit('w1', [chain.next({ count: 2 }), chain.next()]);
     let head = genesis('r1', chain.flow.hash);
     for (const { after, at, body, hash } of (await store.journal.load('r1'))?.appends ?? []) {
@@ -46,13 +45,12 @@ export const loadCases: { readonly [promise: string]: Case } = {
   },
 
   'a flow is stored once and read by all its runs': async (store) => {
-    await started(store, 'w1', new Chain('r1'), new Chain('r2'));
+    await started(store, 'w1', 'r1', 'r2');
     equal((await store.journal.load('r1'))?.flow, (await store.journal.load('r2'))?.flow);
   },
 
   'a blob is kept once per run and hash, in the order of arrival': async (store) => {
-    const [one, two] = [new Chain('r1'), new Chain('r2')];
-    await started(store, 'w1', one, two);
+    const [one, two] = await started(store, 'w1', 'r1', 'r2');
     const [b, a] = [
       { hash: 'b', body: 'x'.repeat(100_000) },
       { hash: 'a', body: 'small' },
@@ -64,8 +62,7 @@ export const loadCases: { readonly [promise: string]: Case } = {
   },
 
   'the latest snapshot is loaded with what came after it': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     for (const body of ['s1', 's2']) {
       const append = chain.next({ count: 2 });
       await store.journal.commit('w1', [{ ...append, snapshot: { seq: chain.seq, hash: chain.head, body } }]);
@@ -82,8 +79,7 @@ export const loadCases: { readonly [promise: string]: Case } = {
   },
 
   'without a snapshot everything is loaded': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain);
+    const [chain] = await started(store, 'w1', 'r1');
     const append = chain.next({ blobs: [{ hash: 'b1', body: 'one' }] });
     await store.journal.commit('w1', [{ ...append, snapshot: { seq: chain.seq, hash: chain.head, body: 's' } }]);
     const stored = await store.journal.load('r1', { snapshot: false });
@@ -97,8 +93,7 @@ export const loadCases: { readonly [promise: string]: Case } = {
   },
 
   'a page has the appends from an event on, up to the limit': async (store) => {
-    const chain = new Chain('r1');
-    await started(store, 'w1', chain, new Chain('r2'));
+    const [chain] = await started(store, 'w1', 'r1', 'r2');
     await store.journal.commit('w1', [chain.next(), chain.next(), chain.next()]);
     const all = (await store.journal.load('r1', { snapshot: false }))?.appends ?? [];
     deepEqual(await store.journal.page('r1', 0, 2), all.slice(0, 2));

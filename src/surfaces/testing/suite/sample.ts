@@ -62,11 +62,17 @@ export class Chain {
   }
 }
 
-/** A worker with a lease until 10,000, and its runs. */
-export async function started(store: Store, worker: string, ...chains: readonly Chain[]): Promise<void> {
+/** Starts runs for a worker with a lease until 10,000. Returns their chains. */
+export async function started<const Runs extends readonly (string | Chain)[]>(
+  store: Store,
+  worker: string,
+  ...runs: Runs
+): Promise<{ readonly [index in keyof Runs]: Chain }> {
+  const chains = runs.map((run) => (typeof run === 'string' ? new Chain(run) : run));
   await store.roster.renew(worker, 0, 10_000);
   await store.journal.commit(
     worker,
     chains.map((chain) => chain.first()),
   );
+  return chains as { readonly [index in keyof Runs]: Chain };
 }

@@ -1,7 +1,6 @@
 /**
- * A flow in TypeScript: the document that YAML would give, with its names checked while it is written. A route to a node that
- * is not there, an agent or a tool that is not declared, a template that reads what no node leaves, or a key that the
- * notation does not have is a type error.
+ * A flow in TypeScript. It becomes the document that YAML would give, and the compiler checks its names while it is written:
+ * nodes, agents, tools, templates and keys.
  */
 import type { CheckedNodes, IdsOf, NodeInput } from './types.ts';
 import type { NamedAgent, NamedServers, NamedTools, SharedSections } from '../../builder-types/sections.ts';

@@ -23,8 +23,8 @@ const schema = nodeSchema('approval', () => ({
   choices: list(name(), { min: 2 }).default(CHOICES).describe('The answers to choose from.'),
   timeout: number({ above: 0, max: SECONDS_MAX })
     .optional()
-    .describe('Seconds to wait for an answer; without it the run waits as long as it takes.'),
-  on_timeout: name().optional().describe('The choice that counts without an answer in time; `reject` unless given.'),
+    .describe('Seconds to wait for an answer. Default: no limit.'),
+  on_timeout: name().optional().describe('The choice that counts if no answer comes in time. Default: `reject`.'),
   approvers: approvers.optional(),
 }));
 type Value = z.output<typeof schema>;
@@ -61,6 +61,7 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
         'bad-value',
         node.at('choices', index),
         `the choice \`${choice}\` is listed twice on flow node '${node.id}'`,
+        { help: 'Remove one of the two.' },
       );
   }
   if (node.poisoned('choices') || node.poisoned('on_timeout')) return;
@@ -69,7 +70,7 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
     report.error(
       'unknown-choice',
       node.at('on_timeout'),
-      `\`on_timeout\` names \`${expiry}\`, which is no choice of flow node '${node.id}'`,
+      `\`on_timeout\` names \`${expiry}\`, which is not a choice of flow node '${node.id}'`,
       { help: didYouMean(expiry, choices, `Choices: ${listed(choices)}.`) },
     );
   } else if (timeout === undefined && !node.poisoned('timeout')) {
@@ -87,7 +88,7 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
     );
 }
 
-/** Silence counts as `reject`. Where that is no choice, the author must say what it counts as. */
+/** Silence counts as `reject`. If there is no such choice, the author must name the choice that counts. */
 function checkSilence(node: FlowNode<Value>, report: Checking['report']): void {
   const { choices, timeout } = node.value;
   if (timeout === undefined || choices.includes(REJECT)) return;

@@ -14,7 +14,7 @@ const CODES = TERMINAL_CODES.filter(
 
 const schema = nodeSchema('fail', () => ({
   code: oneOf(CODES).default('VALIDATION_FAIL').describe('The code that the run ends with.'),
-  message: name().default('the flow failed').describe('What went wrong. Templates work.'),
+  message: name().default('the flow failed').describe('The reason. Templates work.'),
 }));
 
 export const failNode = nodeType<typeof schema, Expr>({

@@ -15,15 +15,15 @@ import type * as z from 'zod';
 const schema = nodeSchema('flow', () => ({
   flow: name()
     .refine((value) => value !== POISON)
-    .describe('An id of `flows`, or a file whose path starts at the folder of the document.'),
+    .describe('An id of `flows`, or the path of a file, relative to the document.'),
   input: jsonMap()
     .optional()
-    .describe('What the sub-flow reads as `event.payload`. Without it, the input of the run. Templates work.'),
-  budget: budgets.optional().describe('What the sub-flow may use, of the budgets of the run.'),
+    .describe('The `event.payload` of the sub-flow. Templates work. Default: the input of the run.'),
+  budget: budgets.optional().describe('The most that the sub-flow may use.'),
 }));
 type Value = z.output<typeof schema>;
 
-/** The input. Null: the sub-flow gets that of the flow that calls it. */
+/** The input. Null: the sub-flow gets the input of the flow around it. */
 type Parts = Expr | null;
 
 export const flowNode = nodeType<typeof schema, Parts>({
@@ -41,7 +41,7 @@ export const flowNode = nodeType<typeof schema, Parts>({
   subFlow: ({ flow }) => flow,
 });
 
-/** The sub-flow runs in a thread of its own, so that its slots and those of the outer flow do not meet. */
+/** The sub-flow runs in its own thread, so its slots and those of the outer flow stay apart. */
 function lowerFlowNode(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { retry } = prepared.node.value;
   if (retry === undefined) {

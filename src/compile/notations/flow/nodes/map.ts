@@ -2,7 +2,7 @@
 import type { Expr, NodeId } from '../../../../ir/nodes.ts';
 import { int, json, name, oneOf } from '../../../document/shape/fields.ts';
 import { POISON, isPoison } from '../../../document/shape/poison.ts';
-import { isIdentifier, path } from '../../../expressions/cel-text.ts';
+import { isIdentifier, path, quote } from '../../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
 import { set, setField, type Step } from '../../../lower/kit.ts';
 import { END, nodeSchema, type FlowNode, type Items } from '../model.ts';
@@ -115,7 +115,7 @@ function addItems(
   const part = (hint: string): Step => lowering.part(prepared, hint);
   const tooMany = kit.fail(part('too many'), {
     type: 'ItemsError',
-    message: `"max_items of ${lowering.name(node.id)} is ${given}"`,
+    message: quote(`max_items of ${lowering.name(node.id)} is ${given}`),
   });
   const meterId = `items:${lowering.name(node.id)}`;
   const meter = kit.visits(meterId, most, tooMany, `max_items of ${lowering.name(node.id)}`);

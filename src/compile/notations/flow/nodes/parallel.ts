@@ -16,9 +16,13 @@ import type * as z from 'zod';
 const JOIN_TIMEOUT_SECONDS = 60;
 
 const join = record(() => ({
-  type: oneOf(['all', 'any', 'first', 'count']).default('all').describe('What the join waits for.'),
-  count: int({ min: 0 }).default(0).describe('How many branches must succeed, where `type` is `count`.'),
-  timeout: number({ above: 0, max: SECONDS_MAX }).default(JOIN_TIMEOUT_SECONDS).describe('Seconds.'),
+  type: oneOf(['all', 'any', 'first', 'count'])
+    .default('all')
+    .describe('The successes that the join needs: all, one (`any`, `first`), or `count` of them.'),
+  count: int({ min: 0 }).default(0).describe('With `type: count`: how many branches must succeed.'),
+  timeout: number({ above: 0, max: SECONDS_MAX })
+    .default(JOIN_TIMEOUT_SECONDS)
+    .describe('Seconds until the join fails.'),
 }));
 const schema = nodeSchema('parallel', () => ({
   branches: list(route, {
@@ -28,8 +32,8 @@ const schema = nodeSchema('parallel', () => ({
       '`branches` must have at least two branches',
       'Add a branch, or lead there with a route.',
     ),
-  }).describe('Each leads to the first node of a branch.'),
-  join: join.optional(),
+  }).describe('Routes to the first node of each branch. They run at the same time.'),
+  join: join.optional().describe('When the branches are done. Default: all must succeed within 60 seconds.'),
 }));
 type Value = z.output<typeof schema>;
 
@@ -101,6 +105,7 @@ function checkParallel(node: FlowNode<Value>, { report }: Checking): void {
       'count-above-branches',
       node.at('join', 'count'),
       `flow node '${node.id}' waits for ${count} branches, but has only ${branches.length}`,
+      { help: `Lower \`count\` to at most ${branches.length}, or add branches.` },
     );
   }
   if (type !== 'count' && count > 0 && !node.poisoned('join', 'type')) {

@@ -8,7 +8,7 @@ import { nodeType } from '../node-type.ts';
 import { guardedRoutes } from '../routes.ts';
 
 const schema = nodeSchema('terminal', () => ({
-  output: json().optional().describe('What the path returns. Templates work.'),
+  output: json().optional().describe('The result of the path. Templates work. Default: `{}`.'),
 }));
 
 export const terminalNode = nodeType<typeof schema, Expr>({

@@ -1,4 +1,4 @@
-/** The arguments of a tool node against what the tool takes: each is known, none is missing, and every type fits. */
+/** Checks the arguments of a tool node against the schema of the tool: each is known, none is missing, and every type fits. */
 import { isRecord, type Json } from '../../../../expr/json.ts';
 import { misspelt } from '../../../../expr/misspelt.ts';
 import { argumentProblems, typePhrase } from '../../../document/shape/argument-check.ts';
@@ -68,9 +68,9 @@ function reportMissing(node: FlowNode, tool: string, key: string, others: readon
   const whole = node.at(node.located('params') === undefined ? 'tool' : 'params');
   report.error(
     'missing-field',
-    slip === undefined ? whole : node.at('params', slip),
+    slip === undefined ? whole : node.key('params', slip),
     `\`params\` of flow node '${node.id}' lacks \`${key}\`, which the tool \`${tool}\` needs`,
-    { help: slip === undefined ? undefined : `Did you mean \`${key}\`, not \`${slip}\`?` },
+    { help: slip === undefined ? `Add \`${key}\` to \`params\`.` : `Did you mean \`${key}\`, not \`${slip}\`?` },
   );
 }
 
@@ -107,11 +107,14 @@ function checkLiteral(checking: Checking, value: Json, schema: Json, path: Path)
   for (const { code, path: inner, says, wanted } of argumentProblems(value, schema, root)) {
     const place = [...path, ...inner];
     if (code === 'type-mismatch') tell(checking, place, says, wanted);
-    else report.error(code, node.at('params', ...place), `${subject(checking, place)} ${says}`);
+    else
+      report.error(code, node.at('params', ...place), `${subject(checking, place)} ${says}`, {
+        help: `Correct the value, or the \`input\` schema of \`${checking.tool}\`.`,
+      });
   }
 }
 
-/** A value that is one template keeps the type of what it reads; any other is text. */
+/** A value that is exactly one template has the type of its expression. Any other template is text. */
 function checkTemplate(checking: Checking, value: string, schema: Json, path: Path): void {
   const { node, expressions, report } = checking;
   const { parts } = parseTemplate(value);
@@ -124,7 +127,7 @@ function checkTemplate(checking: Checking, value: string, schema: Json, path: Pa
     'type-mismatch',
     node.at('params', ...path),
     `${subject(checking, path)} must be ${typePhrase([WORDS[kind] ?? kind])}, but \`${value}\` is ${typePhrase([WORDS[given]])}`,
-    { help: kind === 'string' ? 'Turn it into text: `{{text(…)}}`.' : undefined },
+    { help: kind === 'string' ? 'Turn it into text: `{{text(…)}}`.' : 'Read a value of the right type.' },
   );
 }
 
@@ -134,7 +137,7 @@ function tell(checking: Checking, path: Path, says: string, wanted: string | und
   const found = located === undefined ? '' : `, but is ${describe(located)}`;
   const quoted = wanted === 'string' && located?.kind === 'scalar' && located.value !== null;
   report.error('type-mismatch', node.at('params', ...path), `${subject(checking, path)} ${says}${found}`, {
-    help: quoted ? `Put it in quotes: "${String(located.value)}".` : undefined,
+    help: quoted ? `Put it in quotes: "${String(located.value)}".` : 'Write a value of the right type.',
   });
 }
 
@@ -142,7 +145,7 @@ function subject({ tool }: Checking, path: Path): string {
   return `\`${path.join('.')}\` of the tool \`${tool}\``;
 }
 
-/** Kinds of values by their names in JSON Schema; what is not here is not known well enough. */
+/** Kinds of values by their names in JSON Schema. Other kinds are not checked. */
 const WORDS: { readonly [kind: string]: string } = {
   string: 'string',
   number: 'number',

@@ -97,7 +97,7 @@ interface LookupWays {
   readonly again: NodeId;
 }
 
-/** The tool that finds out gets the arguments that it takes. What it finds is the result of the node. */
+/** The lookup tool gets the arguments that it takes. Its finding is the result of the node. */
 function addLookup(lowering: Lowering, given: Repeatable, lookup: string, ways: LookupWays): NodeId {
   const { kit } = lowering;
   const { prepared, tool, args, call } = given;

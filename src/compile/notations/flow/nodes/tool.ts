@@ -23,8 +23,8 @@ import { addRiskyCall } from './tool-unknown.ts';
 import type * as z from 'zod';
 
 const schema = nodeSchema('tool', () => ({
-  tool: name().describe('The full name, such as `http.get`.'),
-  params: jsonMap().default({}).describe('Arguments. Templates work.'),
+  tool: name().describe('A tool of `tools`, a built-in tool such as `http.get`, or `server.tool` of an MCP server.'),
+  params: jsonMap().default({}).describe('The arguments. Templates work.'),
 }));
 type Value = z.output<typeof schema>;
 

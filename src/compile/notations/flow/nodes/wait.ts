@@ -85,12 +85,12 @@ function lowerWait(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
     retry: lowering.retry(prepared),
     writes: [setField(lowering.slots.of(id), ['data'], data), ...lowering.out(data, 'set')],
     next: lowering.routes(prepared),
-    ...waysOut(lowering, prepared),
+    ...timeoutRoutes(lowering, prepared),
   });
 }
 
 /** A signal that does not come in time leads to `on_timeout`; every other failure to the error routes. */
-function waysOut(lowering: Lowering, prepared: Prepared<Value, Parts>): ErrorWays {
+function timeoutRoutes(lowering: Lowering, prepared: Prepared<Value, Parts>): ErrorWays {
   const { failed, fail } = lowering.errors(prepared);
   const { on_timeout: late, signal } = prepared.node.value;
   if (late === undefined || signal === undefined) return { failed, fail };

@@ -30,7 +30,7 @@ export interface FanOut {
   readonly collected?: (next: NodeId, recovery: Recovery) => NodeId;
   /** The summaries of this fork, as writes; by default they replace the earlier ones. */
   readonly summaries?: readonly Write[];
-  /** Where the run goes with all summaries. */
+  /** The node after all summaries. */
   readonly next: NodeId;
 }
 

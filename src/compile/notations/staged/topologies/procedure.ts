@@ -1,6 +1,7 @@
 /**
- * A standard operating procedure: steps in a fixed order. Each step is a stage with its own gates and its own recovery. A step
- * sees the results of the steps before it. What a step did is undone if the run is aborted later, or before the step is repeated.
+ * A standard operating procedure: steps in a fixed order. Each step is a stage with its own gates and its own recovery, and
+ * sees the results of the steps before it. The effects of a step are undone if the run is aborted later, or before the step
+ * is repeated.
  */
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { quote } from '../../../expressions/cel-text.ts';

@@ -1,7 +1,6 @@
 /**
- * A swarm: members that may start further members. They run level by level. A member below the deepest level may not start
- * others, no member is started beyond the limit, and none with the id of another one; a refused start is a decision, and its
- * member has no result.
+ * A swarm: members can start further members, level by level. A start is refused below the deepest level, above the limit of
+ * members, or with an id that exists. A refused start is a decision, and its member has no result.
  */
 import type { Expr, NodeId, Write } from '../../../../ir/nodes.ts';
 import { decisionOf } from '../../../../catalog/failures.ts';

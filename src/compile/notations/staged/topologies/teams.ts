@@ -4,7 +4,7 @@ import { quote } from '../../../expressions/cel-text.ts';
 import { set } from '../../../lower/kit.ts';
 import { nameOf, stepOf, within, type Lowering } from '../lowering.ts';
 import type { Team, Work } from '../model.ts';
-import { OUTPUT, TASK, TASKS } from '../slots.ts';
+import { OUTPUT, PLACE, TASK, TASKS } from '../slots.ts';
 import { addFanOut } from './fan-out.ts';
 import { workerRuns } from './workers.ts';
 
@@ -56,5 +56,7 @@ function addTeam(l: Lowering, { id, staged }: Team, addStages: AddStages): NodeI
   const prefix = `${nameOf(l, name)}/`;
   const team = { ...l, staged, prefix, startsMax: workerRuns(l), request: `${OUTER}.brief`, finished: done };
   const first = within(l, null, () => addStages(team));
-  return l.kit.set({ ...stepOf(l, name, 'start'), enters: nameOf(l, name) }, [], first);
+  const outer = l.prefix === '' ? '' : `${PLACE}, `;
+  const place = set(PLACE, `text(${outer}${quote(`${name}/`)}, ${OUTER}.id, "/")`);
+  return l.kit.set({ ...stepOf(l, name, 'start'), enters: nameOf(l, name) }, [place], first);
 }

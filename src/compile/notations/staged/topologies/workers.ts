@@ -20,7 +20,7 @@ export function addWorkers(l: Lowering, work: Extract<Work, { is: 'workers' }>, 
   return addFanOut(l, { each: TASKS, widthMax: work.widthMax, head: () => addWorker(l, work.agents), next });
 }
 
-/** How often workers can run in one run. */
+/** The number of times that workers can run in one run. */
 export function workerRuns(l: Lowering): number {
   return l.visits.work * l.startsMax * (spawnMax(l.staged) ?? TASKS_MAX);
 }
@@ -50,7 +50,7 @@ function addWorker(l: Lowering, agents: readonly string[]): NodeId {
       prompt: workerPrompt(),
       schema: working.output,
       result: SUMMARY,
-      turn: `text(${quote(`${nameOf(l, working.id)}/`)}, ${TASK_ID})`,
+      turn: `text(${quote(`${working.id}/`)}, ${TASK_ID})`,
       runs: { of: working.id, max: turnsMax, label: `runs of the ${working.id}` },
       over: failed,
       next: checked,
@@ -71,7 +71,7 @@ function addWorker(l: Lowering, agents: readonly string[]): NodeId {
   );
 }
 
-/** Where the table answers a schema failure with a retry, the worker tries again by itself. */
+/** If the table answers a schema failure with a retry, the worker tries again by itself. */
 function addTriedAgain(l: Lowering, begin: NodeId, failed: NodeId): NodeId {
   const { working } = l.staged;
   const max = retriesOf(l);

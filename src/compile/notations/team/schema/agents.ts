@@ -3,24 +3,47 @@ import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../../../../catalog/attachment-kinds.ts';
 import { spelt } from '../spelling.ts';
 import { plainText } from './conditions.ts';
-import { bool, duration, headers, int, json, list, map, name, number, oneOf, phrase, record, some, text } from '../../../document/shape/fields.ts';
+import { routeFields } from './gates.ts';
+import { ANSWER_NAMES, seed, temperature, topP } from '../../../document/schema/agents.ts';
+import { quoted } from '../../../diagnose/nearest.ts';
+import {
+  bool,
+  duration,
+  headers,
+  int,
+  json,
+  list,
+  map,
+  name,
+  number,
+  oneOf,
+  record,
+  text,
+} from '../../../document/shape/fields.ts';
+
+/** The description of keys of the source system that are read without effect. `sluice check` says what to write instead. */
+export const NO_EFFECT = 'It has no effect here. `sluice check` says what to write instead.';
 
 const modelFields = record(() => ({
   ModelId: name().describe("The provider's name of the model, or an alias."),
-  Provider: name().optional(),
-  Endpoint: name().optional().describe('Another address of the same protocol.'),
+  Provider: name().optional().describe('The provider. Default: that of `provider/model`, otherwise `openai`.'),
+  Endpoint: name().optional().describe('The address of another server with the same protocol.'),
   ApiKeyEnv: name().optional().describe('The environment variable that holds the key.'),
   ApiKeyEnvVar: name().optional().describe('The same as ApiKeyEnv.'),
   ReasoningEffort: spelt('ReasoningEffort').optional().describe('How much the model thinks before it replies.'),
-  Temperature: number({ min: 0, max: 2 }).optional(),
-  TopP: number({ min: 0, max: 1 }).optional(),
-  Seed: int().optional(),
+  Temperature: temperature(),
+  TopP: topP(),
+  Seed: seed(),
   Stop: list(name()).optional().describe('Texts at which the model stops.'),
   ParallelToolCalls: bool().optional().describe('False: the model calls at most one tool in a reply.'),
   Headers: headers(plainText()).optional().describe('Headers of every request.'),
   Organization: name().optional().describe('The OpenAI organization.'),
-  TimeoutSeconds: number({ min: 0.001, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 120.'),
-  Retries: int({ min: 0 }).optional().describe('How often a request is repeated that did not get through. Default: 2.'),
+  TimeoutSeconds: number({ min: 0.001, max: 86_400 })
+    .optional()
+    .describe('Seconds that one call may take. Default: 120.'),
+  Retries: int({ min: 0 })
+    .optional()
+    .describe('How often a request is repeated after a connection error, 429 or 5xx. Default: 2.'),
   MaxTokens: int({ min: 1 }).optional().describe('The most tokens of a reply.'),
   Accepts: list(oneOf(ATTACHMENT_KINDS)).optional().describe('The attachments that the model takes.'),
   Options: map(json()).optional().describe('Passed to the provider as it is.'),
@@ -36,9 +59,11 @@ const contextWindow = record(() => ({
   MaxTurnAge: int({ min: 0 }).optional().describe('Only messages of this many turns back; 0 for any age.'),
   MaxTailMessages: int({ min: 0 }).optional().describe('Only this many of the latest messages; 0 for all.'),
   MaxMessages: int({ min: 0 }).optional().describe('The same as MaxTailMessages.'),
-  ContextCapFraction: number({ min: 0, max: 1 }).optional(),
-  MaxToolResultChars: int({ min: 0 }).optional(),
-  ToolResultCharOverrides: map(int({ min: 0 })).optional(),
+  ContextCapFraction: number({ min: 0, max: 1 }).optional().describe(NO_EFFECT),
+  MaxToolResultChars: int({ min: 0 }).optional().describe('The most characters of a tool result; 0 for no limit.'),
+  ToolResultCharOverrides: map(int({ min: 0 }))
+    .optional()
+    .describe('MaxToolResultChars of single tools, by name.'),
   MaxReplayChars: int({ min: 0 }).optional().describe('Characters of a tool result of an earlier turn; 0 means 2,000.'),
 }));
 
@@ -46,39 +71,39 @@ export const contextSource = record(() => ({
   Source: name().describe(
     'session_context, changes_recent[:N], brief_field:FIELD, file:PATH; for an agent also own_history[:N].',
   ),
-  MaxChars: int({ min: 1 }).optional(),
-  Label: name().optional(),
+  MaxChars: int({ min: 1 }).optional().describe('The most characters of the source. Default: 4000.'),
+  Label: name().optional().describe('The heading above the text. Default: the source.'),
 }));
 
 const memory = record(() => ({
-  Recall: int({ min: 0, max: 50 }).optional().describe('Entries that a run reads at most; default 5.'),
-  Expires: duration().optional().describe('How long an entry lasts at most; default `90d`.'),
+  Recall: int({ min: 0, max: 50 }).optional().describe('The most entries that a run reads. Default: 5.'),
+  Expires: duration().optional().describe('The longest time that an entry is kept. Default: `90d`.'),
   Quarantine: oneOf(['untrusted', 'all', 'off']).optional().describe('Entries that an operator must release first.'),
-  Validate: list(record({ When: name(), Reason: text({ min: 1 }) }))
+  Validate: list(
+    record({
+      When: name().describe(`An expression over ${quoted(ANSWER_NAMES)}.`),
+      Reason: text({ min: 1 }).describe('The problem, as a sentence.'),
+    }),
+  )
     .optional()
-    .describe('Conditions over `answer`, `goal` and `observations` on an answer that is remembered.'),
+    .describe('Conditions on an answer that is remembered.'),
   Share: z
-    .union([name(), record({ Name: name(), Users: oneOf(['own', 'all']).optional() })])
+    .union([
+      name(),
+      record({
+        Name: name().describe('The name of the shared memory.'),
+        Users: oneOf(['own', 'all'])
+          .optional()
+          .describe('`own`: entries of the same user. `all`: of all. Default: own.'),
+      }),
+    ])
     .optional()
     .describe('The name of a memory that agents of the tenant share.'),
 })).describe('How the agent remembers answers between runs.');
 
-const agentRoute = record(() => ({
-  Keyword: phrase(),
-  Agent: name(),
-  Validator: name().optional(),
-  Validators: some(name()),
-  Contract: name().optional(),
-  Contracts: some(name()),
-  RequiredCommandPattern: name().optional(),
-  ShellFallbackPattern: name().optional(),
-  RequireHumanApproval: bool().default(false),
-  RecoveryAgent: name().optional(),
-}));
-
 const agent = record(() => ({
-  Name: name(),
-  Instructions: text().default(''),
+  Name: name().describe('The name of the agent.'),
+  Instructions: text().default('').describe('The system prompt.'),
   Description: text().optional().describe('A sentence for models that choose among the agents.'),
   Model: model.optional(),
   Plugins: list(name())
@@ -86,38 +111,42 @@ const agent = record(() => ({
     .describe('Plugins such as FileSystem, Shell and Handoff, or tools of the document.'),
   Capabilities: map(list(name()))
     .optional()
-    .describe('Limits a plugin to some of its tools: `read`, `write`, `delete`, `execute`, `network`, or names of tools.'),
+    .describe(
+      'Limits a plugin to some of its tools: `read`, `write`, `delete`, `execute`, `network`, or names of tools.',
+    ),
   Isolation: spelt('Isolation')
     .optional()
     .describe('Fresh: the agent sees the task, its handoff and its Context, and not the shared history.'),
-  Routes: list(agentRoute).optional().describe('With `keyword`: routes that only this agent may take.'),
-  FunctionChoice: spelt('FunctionChoice').default('auto'),
+  Routes: list(record(routeFields)).optional().describe('With `keyword`: routes that only this agent may take.'),
+  FunctionChoice: spelt('FunctionChoice')
+    .default('auto')
+    .describe('`required`: the turn starts with a tool call. `none`: the agent has no tools.'),
   MaxToolCallsPerTurn: int({ min: 0 }).default(0).describe('The most tool calls of one turn; 0 for no limit.'),
-  ToolWidth: int({ min: 1, max: 64 }).optional().describe('How many tool calls of one reply run at once. Default 8.'),
-  MaxInTurnContextTokens: int({ min: 0 }).optional(),
-  MaxInTurnToolPairs: int({ min: 0 }).optional(),
+  ToolWidth: int({ min: 1, max: 64 }).optional().describe('How many tool calls of one reply run at once. Default: 8.'),
+  MaxInTurnContextTokens: int({ min: 0 }).optional().describe(NO_EFFECT),
+  MaxInTurnToolPairs: int({ min: 0 }).optional().describe(NO_EFFECT),
   TrustScore: number({ min: 0, max: 1 })
     .default(0.7)
     .describe('Below 0.6 the agent gets no tool that writes or uses the network.'),
-  ContextWindow: contextWindow.optional(),
+  ContextWindow: contextWindow.optional().describe('The part of the shared history that the agent sees.'),
   Context: list(contextSource).optional().describe('Sources that replace the shared history.'),
   EnableMemory: bool().optional().describe('True: the agent remembers answers between runs, with the rules of Memory.'),
   Memory: memory.optional(),
-  SubAgentModel: json().optional(),
-  SubAgentPlugins: json().optional(),
-  SubAgentMaxToolCalls: json().optional(),
+  SubAgentModel: json().optional().describe(NO_EFFECT),
+  SubAgentPlugins: json().optional().describe(NO_EFFECT),
+  SubAgentMaxToolCalls: json().optional().describe(NO_EFFECT),
   AgentFile: name().optional().describe('A file with the fields of the agent, or Markdown with its instructions.'),
   RemoteAgent: record(() => ({
     Url: name().describe('The address of the agent. Its card is at `/.well-known/agent-card.json` below it.'),
     TimeoutSeconds: number({ above: 0 }).optional().describe('Seconds that one turn may take. Default: 120.'),
   }))
     .optional()
-    .describe('The agent runs elsewhere and speaks A2A. What it says is shown to the others as data.'),
+    .describe('The agent runs on another server and speaks A2A. The other agents see its messages as data.'),
 }));
 
 /** An agent file can give the name, so editors ask for one of the two. */
 const NAMED = { required: [], anyOf: [{ required: ['Name'] }, { required: ['AgentFile'] }] };
-export const agents = list(agent.meta(NAMED));
+export const agents = list(agent.meta(NAMED)).describe('The agents of the team.');
 
 export type RawModel = z.output<typeof model>;
 export type RawAgent = z.output<typeof agent>;

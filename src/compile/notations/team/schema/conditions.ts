@@ -9,9 +9,9 @@ export function plainText() {
 
 export const condition = record(() => ({
   Field: name().describe('A field of the reply; dots lead into objects.'),
-  Is: plainText().optional(),
-  IsNot: plainText().optional(),
-  Contains: plainText().optional(),
-  Exists: bool().optional(),
+  Is: plainText().optional().describe('Holds if the field equals this text. Letter case does not matter.'),
+  IsNot: plainText().optional().describe('Holds if the field is another text, or is missing.'),
+  Contains: plainText().optional().describe('Holds if the field contains this text. Letter case does not matter.'),
+  Exists: bool().optional().describe('True: holds if the field is there and not null. False: holds if it is not.'),
 }));
 export type RawCondition = z.output<typeof condition>;

@@ -3,19 +3,24 @@ import type * as z from 'zod';
 import { record } from '../../../document/shape/fields.ts';
 import { speltAs } from '../spelling.ts';
 import { STRATEGIES } from '../strategies/registry.ts';
-import { sectionFields } from './sections.ts';
+import { TERMINATIONS, sectionFields } from './sections.ts';
 
 export const STRATEGY_NAMES: readonly string[] = STRATEGIES.map(({ type }) => type);
 
 const [firstName = '', ...otherNames] = STRATEGY_NAMES;
+/** The names that the key `Type` takes, in `Selection` and in `Termination`. */
+export const TYPE_NAMES = [...TERMINATIONS, ...STRATEGY_NAMES] as const;
 const strategyFields = (): z.ZodRawShape =>
   Object.assign({}, ...STRATEGIES.map((each) => each.fields())) as z.ZodRawShape;
 
 const selection = record(() => ({
-  Type: speltAs('Type', [firstName, ...otherNames])
+  Type: speltAs([firstName, ...otherNames])
     .default(firstName)
-    .describe('How the agent of the next turn is chosen.'),
+    .describe('The strategy: how the next agent is chosen.'),
   ...strategyFields(),
 }));
 
-export const teamSchema = record(() => ({ ...sectionFields(), Selection: selection.prefault({}) }));
+export const teamSchema = record(() => ({
+  ...sectionFields(),
+  Selection: selection.prefault({}).describe('The strategy that chooses the next agent. Default: `sequential`.'),
+})).describe('Agents that take turns.');

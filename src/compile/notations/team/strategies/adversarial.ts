@@ -20,10 +20,17 @@ import { lacking, strategy } from './strategy.ts';
 const ARTIFACT = 'artifact';
 const NOTES = 'notes';
 
-const stage = record(() => ({ Generator: agentName(), Critic: agentName(), Label: name().optional() }));
+const stage = record(() => ({
+  Generator: agentName().describe('The agent that makes the artifact.'),
+  Critic: agentName().describe('The agent that judges it.'),
+  Label: name().optional().describe('The name of the stage.'),
+}));
 const schema = record(() => ({
-  Stages: list(stage, { min: 1, few: fault('bad-value', 'an adversarial team needs at least one stage') }),
-  Rounds: int({ min: 1 }).default(3).describe('The most critiques of each artifact.'),
+  Stages: list(stage, {
+    min: 1,
+    few: fault('bad-value', 'an adversarial team needs at least one stage', 'Add one to `Stages`.'),
+  }).describe('The stages, in order.'),
+  Rounds: int({ min: 1 }).default(3).describe('How often an artifact is judged at most. Default: 3.'),
   PassKeyword: phrase().default('APPROVED').describe('The critic writes it alone on a line to approve the artifact.'),
 }));
 type Stage = z.output<typeof stage>;
@@ -31,7 +38,7 @@ type RawAdversarial = z.output<typeof schema>;
 
 export const adversarial = strategy({
   type: 'adversarial',
-  fields: () => ({ Adversarial: schema.optional() }),
+  fields: () => ({ Adversarial: schema.optional().describe('Of `adversarial`: its stages and rounds.') }),
   endsItself: true,
   read({ Adversarial: raw }, reading) {
     if (raw === undefined) return lacking(reading, 'adversarial', 'Adversarial');

@@ -12,13 +12,10 @@ import type { Reading, Team } from '../model.ts';
 import type { RawModel } from '../schema/agents.ts';
 
 /** The agents as a list for a prompt. */
-export function roster(team: Team): string {
-  return team.names.map((name) => `- ${name}${describe(team, name)}`).join('\n');
-}
-
-function describe(team: Team, name: string): string {
-  const text = team.members.get(name)?.description ?? '';
-  return text === '' ? '' : `: ${text}`;
+export function roster({ members }: Team): string {
+  return [...members.values()]
+    .map(({ name, description }) => (description === '' ? `- ${name}` : `- ${name}: ${description}`))
+    .join('\n');
 }
 
 /** True if another name differs only in letter case: then only the exact name matches. */

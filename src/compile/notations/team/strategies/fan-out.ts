@@ -72,17 +72,17 @@ export function branchOf(l: Lowering, place: Place): Lowering {
 /** After the join: ends the session if a branch matched a termination. The other branches finish their turns first. */
 function addEnding(l: Lowering, place: Place, next: NodeId): NodeId {
   if (openRules(l).length === 0) return next;
-  const end = l.kit.set(part(place, 'over'), [set(SAID, lastSaid())], success(l));
+  const end = l.kit.set(part(place, 'over'), [set(SAID, lastMessage())], success(l));
   return l.kit.when(part(place, 'ended'), `${ENDED} == true`, end, next);
 }
 
 /** The last message in the order of the branches, without branches that the cap stopped. */
-export function lastSaid(): Expr {
+export function lastMessage(): Expr {
   return `cel.bind(had, ${BRANCHES}.filter(b, b.code != "BUDGET_EXHAUSTED"), size(had) == 0 ? ${SAID} : had[size(had) - 1].output)`;
 }
 
 export const mergeSchema = record(() => ({
-  Strategy: spelt('Strategy').default('union'),
+  Strategy: spelt('Strategy').default('union').describe('How the outputs of the branches become one.'),
   Agent: name().optional().describe('The agent that merges; needed for ranked and semantic_diff.'),
   ConflictResolution: list(spelt('Strategy'))
     .default([])

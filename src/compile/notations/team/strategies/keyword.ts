@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { agentName, list, name, once, phrase, record, some } from '../../../document/shape/fields.ts';
+import { agentName, list, once, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
@@ -15,7 +15,7 @@ import { agentShapes, guarded, type Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
 import { gateOf, member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
-import { gateFields } from '../schema/sections.ts';
+import { routeFields, sourceAgents } from '../schema/gates.ts';
 import { set } from '../../../lower/kit.ts';
 import { HEARD, clean } from '../slots.ts';
 import { APPROVED, addTermination, demandTermination } from '../termination.ts';
@@ -26,16 +26,12 @@ import { lackingEntries, strategy } from './strategy.ts';
 export const defaultAgent = once(() =>
   agentName()
     .optional()
-    .describe('The agent of the first turn, and of the turn after one without a route; the first agent when absent.'),
+    .describe('The agent of the first turn, and of the turn after one without a route. Default: the first agent.'),
 );
 
 const route = record(() => ({
-  Keyword: phrase().describe('Alone on a line, or at the start of one; letter case does not matter.'),
-  Agent: agentName().describe('The agent of the next turn. If it is one of the SourceAgents, the session ends.'),
-  SourceAgents: some(agentName()).describe('Only these agents may take the route.'),
-  Contract: name().optional().describe('A contract that must hold.'),
-  Contracts: some(name()).describe('Contracts that must all hold.'),
-  ...gateFields(),
+  ...routeFields(),
+  SourceAgents: sourceAgents(),
 }));
 type RawRoute = z.output<typeof route>;
 
@@ -55,7 +51,10 @@ interface Model {
 
 export const keyword = strategy({
   type: 'keyword',
-  fields: () => ({ DefaultAgent: defaultAgent(), Routes: list(route).optional() }),
+  fields: () => ({
+    DefaultAgent: defaultAgent(),
+    Routes: list(route).optional().describe('Of `keyword`: the routes.'),
+  }),
   read({ DefaultAgent, Routes = [] }, reading, team): Model | null {
     const shared = Routes.map((raw, index): Written => ({ raw, path: ['Selection', 'Routes', index] }));
     const routes = readRoutes([...shared, ...agentRoutes(reading)], reading);
@@ -151,6 +150,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
   const passed = new Set([...checks.map(checkKey), ...(raw.RequireHumanApproval ? [APPROVED] : [])]);
+  const follows = isTerminal(raw) ? 'the session would end' : `${raw.Agent} would go on`;
   const onward = isTerminal(raw) ? success(l) : addTermination(l, site, l.builder.idOf(raw.Agent), passed);
   return addGate(l, {
     site,
@@ -158,7 +158,7 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
     what: `\`${raw.Keyword}\``,
     checks,
     approval: raw.RequireHumanApproval
-      ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${raw.Agent} would go on.` }
+      ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${follows}.` }
       : null,
     recovery: raw.RecoveryAgent ?? null,
     pass: l.kit.set(part(site, `fire:${raw.Keyword}`), clean(), onward),

@@ -33,8 +33,10 @@ Who should go on? Answer with the name of one agent and nothing else.`;
 export const llm = strategy({
   type: 'llm',
   fields: () => ({
-    Model: model.optional().describe('Of the strategy llm: the model that chooses.'),
-    Prompt: text().optional().describe('Of the strategy llm; `{{$agents}}` and `{{$history}}` are filled in.'),
+    Model: model.optional().describe('Of `llm`: the model that chooses.'),
+    Prompt: text()
+      .optional()
+      .describe('Of `llm`: the prompt. `{{$agents}}` and `{{$history}}` are filled in. Default: a built-in prompt.'),
   }),
   read({ Model, Prompt }, reading, team) {
     if (Model === undefined) return lacking(reading, 'llm', 'Model');

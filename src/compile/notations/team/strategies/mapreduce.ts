@@ -14,7 +14,7 @@ import type { Reading } from '../model.ts';
 import { errorOf, set } from '../../../lower/kit.ts';
 import { BRANCHES, OUTPUT, SAID, reject, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
-import { addFork, lastSaid } from './fan-out.ts';
+import { addFork, lastMessage } from './fan-out.ts';
 import { addPhaseTurn, type Phases } from './scattergather.ts';
 import { lacking, strategy } from './strategy.ts';
 import { fieldIn, nestedAt } from '../conditions.ts';
@@ -25,18 +25,18 @@ const TRIES = 'tries';
 const ITEMS_MAX = 10_000;
 
 export const mapReduceSchema = record(() => ({
-  Splitter: agentName(),
-  Mapper: agentName(),
-  Reducer: agentName(),
+  Splitter: agentName().describe('The agent that makes the list.'),
+  Mapper: agentName().describe('The agent that works on each item.'),
+  Reducer: agentName().describe('The agent that combines the results.'),
   ItemsJsonPath: name().default('items').describe("Where the list is in the splitter's JSON; dots lead into objects."),
   MaxConcurrency: int({ min: 0 }).default(0).describe('How many items are worked on at once; 0 for all.'),
-  MaxSplitterRetries: int({ min: 1 }).default(3),
+  MaxSplitterRetries: int({ min: 1 }).default(3).describe('How often the splitter is asked again if it gives no list.'),
 }));
 export type RawMapReduce = z.output<typeof mapReduceSchema>;
 
 export const mapReduce = strategy({
   type: 'mapreduce',
-  fields: () => ({ MapReduce: mapReduceSchema.optional() }),
+  fields: () => ({ MapReduce: mapReduceSchema.optional().describe('Of `mapreduce`: its three agents.') }),
   endsItself: true,
   read({ MapReduce: raw }, reading) {
     if (raw === undefined) return lacking(reading, 'mapreduce', 'MapReduce');
@@ -118,7 +118,7 @@ function addMapped(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
   const { Reducer } = raw;
   const reduce = addPhaseTurn(l, Reducer, `${phases.hint}.reduce`, phases.next);
   const outputs = tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') });
-  const mapped = l.kit.set(part(phases, 'mapped'), [outputs, set(SAID, lastSaid())], reduce);
+  const mapped = l.kit.set(part(phases, 'mapped'), [outputs, set(SAID, lastMessage())], reduce);
   const nothing = tell(quote('The list of items is empty: nothing was mapped.'), Reducer);
   const none = l.kit.set(part(phases, 'none'), [nothing], reduce);
   const map = addMap(l, raw, phases, mapped);

@@ -76,8 +76,8 @@ export function warnOfShadows(words: readonly (readonly [string, Path])[], { rep
       report.warning(
         'shadowed-keyword',
         at(...path),
-        `\`${short}\` begins \`${long}\`, so that a line may seem to say both`,
-        { help: 'The longer one wins on its line. Better, choose words that do not begin alike.' },
+        `\`${short}\` is the beginning of \`${long}\`, so a line can be misread`,
+        { help: 'The longer keyword wins on its line. Choose keywords that do not begin alike.' },
       );
     }
   }

@@ -11,17 +11,20 @@ import type { Reading } from '../model.ts';
 import { set } from '../../../lower/kit.ts';
 import { BRANCHES, SAID, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
-import { addFork, lastSaid } from './fan-out.ts';
+import { addFork, lastMessage } from './fan-out.ts';
 import { lacking, strategy } from './strategy.ts';
 
 export const scatterGatherSchema = record(() => ({
-  Participants: list(agentName(), { min: 1, few: fault('bad-value', 'a scatter needs at least one participant') }),
-  Synthesizer: agentName(),
+  Participants: list(agentName(), {
+    min: 1,
+    few: fault('bad-value', 'a scatter needs at least one participant', 'Add one to `Participants`.'),
+  }).describe('The agents that get the task.'),
+  Synthesizer: agentName().describe('The agent that answers from their outputs.'),
   MaxConcurrency: int({ min: 0 }).default(0).describe('How many run at once; 0 for all.'),
 }));
 export type RawScatterGather = z.output<typeof scatterGatherSchema>;
 
-/** Where phases run: at the top, or inside a node of a graph. */
+/** The place of the phases: at the top, or inside a node of a graph. */
 export interface Phases extends Place {
   /** The node after the last phase, whose message is in `said`. */
   readonly next: NodeId;
@@ -29,7 +32,7 @@ export interface Phases extends Place {
 
 export const scatterGather = strategy({
   type: 'scattergather',
-  fields: () => ({ ScatterGather: scatterGatherSchema.optional() }),
+  fields: () => ({ ScatterGather: scatterGatherSchema.optional().describe('Of `scattergather`: its agents.') }),
   endsItself: true,
   read({ ScatterGather: raw }, reading) {
     if (raw === undefined) return lacking(reading, 'scattergather', 'ScatterGather');
@@ -69,7 +72,7 @@ export function lowerScatterGather(l: Lowering, raw: RawScatterGather, phases: P
   }));
   const gather = addPhaseTurn(l, Synthesizer, `${hint}.gather`, next);
   const outputs = tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') });
-  const gathered = l.kit.set(part(phases, 'gathered'), [outputs, set(SAID, lastSaid())], gather);
+  const gathered = l.kit.set(part(phases, 'gathered'), [outputs, set(SAID, lastMessage())], gather);
   return addFork(l, { hint: `${hint}.scatter`, origin }, { heads }, MaxConcurrency, gathered);
 }
 

@@ -18,7 +18,7 @@ export interface StrategyParts<Type extends string, Fields extends z.ZodRawShape
   read(selection: z.output<z.ZodObject<Fields>>, reading: Reading, team: Team): Model | null;
   /** The most turns each place can have. Absent if `MaxIterations` caps the turns. */
   turnsMax?(model: Model): number;
-  /** Models that the strategy asks beside the team, and the tools by which they answer. */
+  /** Models that the strategy itself asks, such as a selector, and the tools of their replies. */
   asks?(model: Model, team: Team): Asked;
   /** The keywords that lead through a gate. A termination that matches one passes the same gate. */
   gates?(model: Model): readonly Gated[];
@@ -74,12 +74,16 @@ export function strategy<const Type extends string, const Fields extends z.ZodRa
 
 /** Reports a section that the strategy needs and the document lacks. A faulty section is already reported. */
 export function lacking({ body, report }: Reading, type: string, key: string): null {
-  if (body.sound) report.error('missing-field', body.at('Selection'), `the strategy \`${type}\` needs \`${key}\``);
+  if (body.sound)
+    report.error('missing-field', body.at('Selection'), `the strategy \`${type}\` needs \`${key}\``, {
+      help: `Add \`${key}: …\` to \`Selection\`.`,
+    });
   return null;
 }
 
 /** The same for a list that is empty or absent. */
 export function lackingEntries({ body, report }: Reading, type: string, key: string): void {
   const message = `${type} selection needs at least one entry in \`${key}\``;
-  if (body.sound) report.error('missing-field', body.at('Selection'), message);
+  const help = `Add an entry to \`${key}\` of \`Selection\`.`;
+  if (body.sound) report.error('missing-field', body.at('Selection'), message, { help });
 }

@@ -1,7 +1,7 @@
 /** `structured`: fields of the JSON in an agent's reply decide who is next. */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
-import { agentName, list, record, some } from '../../../document/shape/fields.ts';
+import { agentName, list, record } from '../../../document/shape/fields.ts';
 import { quote } from '../../../expressions/cel-text.ts';
 import { checkCondition, conditionOf, replyFor, wordsOf } from '../conditions.ts';
 import { condition } from '../schema/conditions.ts';
@@ -14,17 +14,25 @@ import type { Reading } from '../model.ts';
 import { BAD, SAID, clean } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
+import { sourceAgents } from '../schema/gates.ts';
 import { defaultAgent } from './keyword.ts';
 import { firstOf, mayTake, speakersFrom, warnOfSilent } from './routing.ts';
 import { lackingEntries, strategy } from './strategy.ts';
 
-const route = record(() => ({ Agent: agentName(), Condition: condition, SourceAgents: some(agentName()) }));
+const route = record(() => ({
+  Agent: agentName().describe('The agent of the next turn.'),
+  Condition: condition.describe('The condition on the JSON in the reply.'),
+  SourceAgents: sourceAgents(),
+}));
 
 type RawRoute = z.output<typeof route>;
 
 export const structured = strategy({
   type: 'structured',
-  fields: () => ({ DefaultAgent: defaultAgent(), StructuredRoutes: list(route).optional() }),
+  fields: () => ({
+    DefaultAgent: defaultAgent(),
+    StructuredRoutes: list(route).optional().describe('Of `structured`: the routes.'),
+  }),
   read({ DefaultAgent, StructuredRoutes: routes = [] }, reading, team) {
     checkRoutes(routes, reading);
     const first = firstOf(reading, team, DefaultAgent);

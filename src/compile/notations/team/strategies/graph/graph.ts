@@ -16,7 +16,7 @@ import { readGraph } from './read.ts';
 
 export const graph = strategy({
   type: 'graph',
-  fields: () => ({ Graph: graphSchema.optional() }),
+  fields: () => ({ Graph: graphSchema.optional().describe('Of `graph`: its nodes and edges.') }),
   read({ Graph: raw }, reading, team) {
     if (raw === undefined) return lacking(reading, 'graph', 'Graph');
     const read = readGraph(raw, ['Selection', 'Graph'], reading);

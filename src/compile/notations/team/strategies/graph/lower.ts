@@ -191,7 +191,7 @@ function addBranch(l: Lowering, graph: Graph, node: GraphNode, hint: string): No
 }
 
 const OUTCOME = 'inner';
-/** The slots that a sub-graph hands back beside its message. */
+/** The slots that a sub-graph returns besides its message. */
 const RETURNED: ForkNode['gather'] = [
   { slot: OBSERVATIONS, mode: 'concat' },
   { slot: TURNS, mode: 'concat' },

@@ -1,27 +1,40 @@
 /** A graph as authors write it, and as it is after reading: nodes with their edges, each edge forward or back. */
 import * as z from 'zod';
-import { bool, fault, int, list, map, name, phrase, record, ruled, some } from '../../../../document/shape/fields.ts';
+import {
+  bool,
+  fault,
+  int,
+  list,
+  map,
+  name,
+  oneOfKeys,
+  phrase,
+  record,
+  ruled,
+  some,
+} from '../../../../document/shape/fields.ts';
 import type { Path } from '../../../../source/located.ts';
+import { reachableFrom } from '../../../../verify/components.ts';
 import type { Check } from '../../model.ts';
-import { gateFields } from '../../schema/sections.ts';
+import { gateFields, sourceAgents } from '../../schema/gates.ts';
 import { mapReduceSchema, type RawMapReduce } from '../mapreduce.ts';
 import { mayTake, sameTrigger } from '../routing.ts';
 import { scatterGatherSchema, type RawScatterGather } from '../scattergather.ts';
 
 const node = record(() => ({
-  Id: name(),
-  Agent: name().optional(),
+  Id: name().describe('The id of the node.'),
+  Agent: name().optional().describe('The agent of the node.'),
   SubGraphId: name().optional().describe('A sub-graph that runs instead of an agent.'),
-  Terminal: bool().default(false),
+  Terminal: bool().default(false).describe('True: the session ends after the turn of this node.'),
   Parallel: bool().default(false).describe('Runs at the same time as the other parallel nodes of the same keyword.'),
   Validators: some(name()).describe('Of a terminal node: must pass before the session ends.'),
 }));
 
 const edge = record(() => ({
-  From: name(),
-  To: name(),
+  From: name().describe('The node that the edge leaves.'),
+  To: name().describe('The next node.'),
   Keyword: phrase().optional().describe('Alone on a line; without it, every turn takes the edge.'),
-  SourceAgents: some(name()),
+  SourceAgents: sourceAgents(),
   ...gateFields(),
 }));
 
@@ -39,28 +52,30 @@ export interface RawSubGraph {
 }
 
 const subGraphFields: z.ZodType<RawSubGraph> = record(() => ({
-  Graph: z.lazy(() => graphSchema).optional(),
-  MapReduce: mapReduceSchema.optional(),
-  ScatterGather: scatterGatherSchema.optional(),
+  Graph: z
+    .lazy(() => graphSchema)
+    .optional()
+    .describe('A graph of its own.'),
+  MapReduce: mapReduceSchema.optional().describe('One agent splits, one maps, one reduces.'),
+  ScatterGather: scatterGatherSchema.optional().describe('All participants at once, then the synthesizer.'),
 }));
-const subGraph = ruled(subGraphFields, (value, context) => {
-  const given = Object.keys(value);
-  if (given.length === 1) return;
-  const keys = '`Graph`, `MapReduce` and `ScatterGather`';
-  const message =
-    given.length === 0
-      ? `a sub-graph is one of ${keys}, but none is given`
-      : `a sub-graph is only one of ${keys}, but ${given.length} are given`;
-  context.addIssue({ code: 'custom', message: fault('bad-value', message) });
-});
+const subGraph = ruled(subGraphFields, (value) =>
+  oneOfKeys(value, 'a sub-graph', '`Graph`, `MapReduce` and `ScatterGather`'),
+);
 
 const ownFields = () => ({
-  EntryNode: name().optional().describe('The first node to run; the first of the list when absent.'),
-  Nodes: list(node, { min: 1, few: fault('bad-value', 'a graph needs at least one node') }),
-  Edges: list(edge),
-  MaxRetries: int({ min: 0 }).optional().describe('Corrections in a row before the session is stuck; 4 when absent.'),
+  EntryNode: name().optional().describe('The first node to run. Default: the first of the list.'),
+  Nodes: list(node, {
+    min: 1,
+    few: fault('bad-value', 'a graph needs at least one node', 'Add one to `Nodes`.'),
+  }).describe('The nodes.'),
+  Edges: list(edge).describe('The edges. The first that fits the turn is taken.'),
+  MaxRetries: int({ min: 0 }).optional().describe('Corrections in a row before the session fails. Default: 4.'),
 });
-const graphFields = () => ({ ...ownFields(), SubGraphs: map(subGraph).default({}) });
+const graphFields = () => ({
+  ...ownFields(),
+  SubGraphs: map(subGraph).default({}).describe('Pipelines that run inside nodes, by id.'),
+});
 export const graphSchema: z.ZodType<RawGraph> = record(graphFields);
 export const graphKeys = (): readonly string[] => Object.keys(graphFields());
 
@@ -105,21 +120,15 @@ export interface Layers {
 
 /** The layer of a node is its shortest distance from the entry over all edges. */
 export function layersOf(entry: string, edges: readonly RawEdge[]): Layers {
+  const next = (id: string): readonly string[] => edges.flatMap(({ From, To }) => (From === id ? [To] : []));
   const layers = new Map([[entry, 0]]);
-  for (const [id, layer] of layers)
-    for (const { From, To } of edges) if (From === id && !layers.has(To)) layers.set(To, layer + 1);
+  for (const [id, layer] of layers) for (const to of next(id)) if (!layers.has(to)) layers.set(to, layer + 1);
   const layer = (id: string): number => layers.get(id) ?? Infinity;
   const isBack = ({ From, To }: RawEdge): boolean => layer(To) <= layer(From);
   return {
     isBack,
-    isCross: (edge) => isBack(edge) && layer(edge.From) < Infinity && !reaches(edge.To, edge.From, edges),
+    isCross: (edge) => isBack(edge) && layer(edge.From) < Infinity && !reachableFrom([edge.To], next).has(edge.From),
   };
-}
-
-function reaches(from: string, to: string, edges: readonly RawEdge[]): boolean {
-  const found = new Set([from]);
-  for (const id of found) for (const { From, To } of edges) if (From === id) found.add(To);
-  return found.has(to);
 }
 
 /** True if the session can go on after the node, or end there. */

@@ -202,7 +202,7 @@ function checkEdges(node: GraphNode, graph: Graph, reading: Reading): void {
   for (const edge of edges) warnOfCovered(node, graph, edges, edge, reading);
 }
 
-/** True if an edge that could not be read, or that starts nowhere, may leave the node. */
+/** True if an unreadable edge, or an edge without a start, may leave the node. */
 function mayLeadOn({ path }: GraphNode, { raw, nodes }: Graph, { body }: Reading): boolean {
   return (
     body.damaged(...path) ||

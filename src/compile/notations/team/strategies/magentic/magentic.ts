@@ -9,7 +9,7 @@ import { MAGENTIC_TOOLS, MANAGER_INSTRUCTIONS, magenticSchema } from './tools.ts
 
 export const magentic = strategy({
   type: 'magentic',
-  fields: () => ({ Magentic: magenticSchema.optional() }),
+  fields: () => ({ Magentic: magenticSchema.optional().describe('Of `magentic`: the manager and its limits.') }),
   endsItself: true,
   read({ Magentic: raw }, reading, team) {
     if (raw === undefined) return lacking(reading, 'magentic', 'Magentic');

@@ -7,11 +7,11 @@ import type { Json } from '../../../../../expr/json.ts';
 
 export const magenticSchema = record(() => ({
   Model: model,
-  Instructions: text().optional(),
-  MaxRoundCount: int({ min: 1 }).default(20),
-  MaxStallCount: int({ min: 1 }).default(3),
-  MaxResetCount: int({ min: 0 }).default(2),
-  EnablePlanReview: bool().default(false),
+  Instructions: text().optional().describe('The system prompt of the manager. Default: a built-in prompt.'),
+  MaxRoundCount: int({ min: 1 }).default(20).describe('The most rounds of a plan.'),
+  MaxStallCount: int({ min: 1 }).default(3).describe('Rounds in a row without progress before a new plan is made.'),
+  MaxResetCount: int({ min: 0 }).default(2).describe('The most new plans.'),
+  EnablePlanReview: bool().default(false).describe('True: a person reviews the first plan.'),
 }));
 export type RawMagentic = z.output<typeof magenticSchema>;
 

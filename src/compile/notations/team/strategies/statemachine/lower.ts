@@ -99,7 +99,7 @@ function addTransition(
   const index = machine.transitions(name).indexOf(transition);
   const hint = `${name}.${index}`;
   const state = (target: string): RawState => machine.raw.States[target] as RawState;
-  // `own_history` belongs to the `Context` of an agent.
+  // `own_history` is a field of the `Context` of an agent.
   const sources = (raw.HandoffContext ?? []).filter(({ Source }) => !Source.startsWith('own_history')).map(sourceOf);
   const onward = audit.arrive(raw.To);
   const handed =

@@ -8,19 +8,20 @@ import { gateOf } from '../../lowering.ts';
 import { demandEnding, demandTermination } from '../../termination.ts';
 import { lacking, strategy } from '../strategy.ts';
 import { lowerMachine } from './lower.ts';
-import { isTerminal, machineSchema, type Machine, type RawMachine } from './model.ts';
+import { isTerminal, machineSchema, type Machine } from './model.ts';
 import { readMachine } from './read.ts';
 
 export const stateMachine = strategy({
   type: 'statemachine',
-  fields: () => ({ StateMachine: machineSchema.optional() }),
+  fields: () => ({ StateMachine: machineSchema.optional().describe('Of `statemachine`: its states.') }),
   read({ StateMachine: raw }, reading, team) {
     if (raw === undefined) return lacking(reading, 'statemachine', 'StateMachine');
     const machine = readMachine(raw, ['Selection', 'StateMachine'], reading);
     const terminal = [...machine.entered].filter((name) => isTerminal(raw.States[name]));
     for (const name of terminal)
       demandEnding(reading, team, raw.States[name]?.Agent ?? '', machine.path(name), `the terminal state \`${name}\``);
-    if (terminal.length === 0) demandTermination(reading, team, agentsIn(raw));
+    const agents = Object.values(raw.States).map(({ Agent }) => Agent);
+    if (terminal.length === 0) demandTermination(reading, team, agents);
     return machine;
   },
   gates: ({ raw, entered, transitions }) =>
@@ -32,10 +33,6 @@ export const stateMachine = strategy({
   lower: lowerMachine,
   draw,
 });
-
-function agentsIn({ States }: RawMachine): readonly string[] {
-  return Object.values(States).map(({ Agent }) => Agent);
-}
 
 function draw({ raw, transitions }: Machine): Drawing {
   const names = Object.keys(raw.States);
