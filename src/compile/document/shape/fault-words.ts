@@ -56,11 +56,15 @@ const PLACES: { readonly [key: string]: string } = {
     'Leave it out. An agent of `structured` routes whose reply is not JSON gets a correction, and the run stops after three bad turns in a row.',
 };
 
+/** Keys of an agent that authors write at the node or step that calls it. */
+const KEYS_OF_AGENTS = new Set(['instructions', 'model', 'output', 'temperature', 'tools']);
+
 /** The help for an unknown key: its place, the name that was meant, or the names that are known. */
 export function unknownKeyHelp(key: string, near: string | undefined, known: readonly string[]): string | undefined {
   const place = [key, key.toLowerCase()].find((word) => Object.hasOwn(PLACES, word));
   if (place !== undefined) return PLACES[place];
   if (near !== undefined) return `Did you mean \`${near}\`?`;
+  if (KEYS_OF_AGENTS.has(key)) return `It is a key of an agent: write \`agents: [{ id: …, ${key}: … }]\`.`;
   return known.length === 0 ? undefined : `Known keys: ${listed(known)}.`;
 }
 

@@ -1,4 +1,4 @@
-/** `memory` in the wrong place gets a message that names the right one. */
+/** A key of an agent in the wrong place gets a message that names the right one. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
 
@@ -21,6 +21,16 @@ test.each([
       help: expect.stringContaining('`agents: [{ id: …, memory: true }]`'),
     }),
   );
+});
+
+test.each([
+  ['output', `flow: { id: f, entry: n, nodes: [{ id: n, type: agent, agent: a, output: { type: object } }] }`],
+  ['model', `flow: { id: f, entry: n, nodes: [{ id: n, type: agent, agent: a, model: openai/gpt-5-mini }] }`],
+  ['tools', `workflow: { id: w, steps: [{ name: s, agent: a, prompt: x, tools: [t] }] }`],
+])('`%s` at a node or a step: the help names the agent', (key, text) => {
+  expect(compile(AGENTS + text).diagnostics).toMatchObject([
+    { code: 'unknown-key', help: expect.stringContaining(`\`agents: [{ id: …, ${key}: … }]\``) as string },
+  ]);
 });
 
 test('`Memory` of a whole team: a warning, because documents of other systems have it', () => {
