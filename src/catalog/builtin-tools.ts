@@ -256,7 +256,7 @@ export const BUILTIN_TOOLS = {
           type: 'integer',
           minimum: 1,
           maximum: 100,
-          description: 'How many of the latest entries; 10 unless said.',
+          description: 'How many of the latest entries; default 10.',
         },
       },
       [],
@@ -300,7 +300,7 @@ export const BUILTIN_TOOLS = {
     description: 'Puts something before people for review, and goes on.',
     input: record(
       {
-        queue: text('Which queue; `review` unless said.'),
+        queue: text('Which queue; default `review`.'),
         reason: { type: 'string', minLength: 1 },
         severity: { enum: ['low', 'medium', 'high', 'critical'] },
         evidence: { type: 'array', items: STRING, description: 'Ids of observations.' },

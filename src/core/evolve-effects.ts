@@ -1,4 +1,4 @@
-/** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from held to spent here (L4). */
+/** Folds the life of an effect: requested, settled, judged, dropped. Reservations move from reserved to spent here (L4). */
 import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts';
 import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
@@ -163,7 +163,7 @@ function repairing(pending: Pending, event: Extract<EventOf<'effect.judged'>, { 
 
 /** The call was not made: it costs nothing, and does not count. */
 function refundUnsent(state: RunState, pending: Pending): void {
-  for (const { meter, amount } of pending.holds) state.held[meter] = (state.held[meter] ?? 0) - amount;
+  for (const { meter, amount } of pending.holds) state.reserved[meter] = (state.reserved[meter] ?? 0) - amount;
   const charged = CHARGED_BY.get(pending.kind);
   if (pending.uncounted === true || charged === undefined) return;
   for (const { name } of charged) use(state, name, -1);
@@ -254,7 +254,7 @@ function use(state: RunState, dimension: Dimension, amount: number): void {
 
 function hold(state: RunState, holds: readonly Hold[] | undefined): void {
   if (holds === undefined) return;
-  for (const { meter, amount } of holds) state.held[meter] = (state.held[meter] ?? 0) + amount;
+  for (const { meter, amount } of holds) state.reserved[meter] = (state.reserved[meter] ?? 0) + amount;
 }
 
 /** Unknown amounts count as spent. */
@@ -264,7 +264,7 @@ function isUnmeasured(result: Settled): boolean {
 
 function release(state: RunState, holds: readonly Hold[], used: Amounts, unknown: boolean): void {
   for (const { meter, dimension, amount, perMs } of holds) {
-    state.held[meter] = (state.held[meter] ?? 0) - amount;
+    state.reserved[meter] = (state.reserved[meter] ?? 0) - amount;
     const spent = !isMeasured(dimension) || unknown ? amount : measuredAmount(used, dimension);
     if (perMs === undefined) state.spent[meter] = (state.spent[meter] ?? 0) + spent;
     else roll(state, meter, spent, perMs);

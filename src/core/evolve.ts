@@ -145,7 +145,7 @@ function begin(event: EventOf<'run.started'>): RunState {
     queue: new Set(['0']),
     pending: new Map(),
     spent: {},
-    held: {},
+    reserved: {},
     usage: {},
     calls: {},
     recent: {},

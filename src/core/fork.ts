@@ -92,8 +92,8 @@ function isFree(
   if (wanted === undefined) return true;
   return items.slice(0, index).every((item, before) => {
     if (!runs(before)) return true;
-    const held = claimOf(item);
-    return held?.resource !== wanted.resource || (held.shared && wanted.shared);
+    const claimed = claimOf(item);
+    return claimed?.resource !== wanted.resource || (claimed.shared && wanted.shared);
   });
 }
 
@@ -132,7 +132,7 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
     outcome === null || outcome.state === 'completed' ? [] : [{ outcome, name: branchName(fork, index) }],
   );
   const first = failures[0]?.outcome;
-  const said = failures.map(
+  const reasons = failures.map(
     ({ outcome, name }) =>
       `${name}: ${outcome.error?.type ?? outcome.code}: ${outcome.error?.message ?? 'ended without success'}`,
   );
@@ -141,11 +141,12 @@ function joinError(node: ForkNode, fork: ForkState, late: boolean): ErrorRecord 
     const reason = isOne
       ? `\`${node.label.name}\` did not finish in time`
       : `the join of \`${node.label.name}\` was late`;
-    const message = [reason, ...said].join('; ');
+    const message = [reason, ...reasons].join('; ');
     const code = codeOfFailure('timeout', 1);
     return { class: 'timeout', type: 'TimeoutError', message, node: authorOf(node), code };
   }
-  const message = said.length > 0 ? said.join('; ') : `\`${node.label.name}\` needed more branches than it started`;
+  const message =
+    reasons.length > 0 ? reasons.join('; ') : `\`${node.label.name}\` needed more branches than it started`;
   return {
     class: first?.error?.class ?? 'semantic',
     type: first?.error?.type ?? 'JoinError',

@@ -84,7 +84,7 @@ export function reserve(visit: Visit, { reserved }: Charges, amounts: Amounts): 
 function remaining(state: RunState, id: MeterId, meter: Meter): number {
   const limit = limitOf(state, id, meter);
   if (isVelocity(meter)) return limit - rolled(state, id, meter);
-  return limit - (state.spent[id] ?? 0) - (state.held[id] ?? 0);
+  return limit - (state.spent[id] ?? 0) - (state.reserved[id] ?? 0);
 }
 
 /** The amount of the latest stretch of time. */

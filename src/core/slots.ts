@@ -54,10 +54,10 @@ export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Js
   for (const { slot, path, mode, from } of writes) {
     const value = resolve(from, slots, it);
     const before = next ?? slots;
-    const held = Object.hasOwn(before, slot) ? (before[slot] as Json) : null;
-    const stored = mode === 'append' ? append(readPath(held, path ?? HERE), value) : READ[mode](value);
+    const current = Object.hasOwn(before, slot) ? (before[slot] as Json) : null;
+    const stored = mode === 'append' ? append(readPath(current, path ?? HERE), value) : READ[mode](value);
     next ??= { ...slots };
-    assign(next, slot, path === undefined ? stored : setPath(held, path, 0, stored, own));
+    assign(next, slot, path === undefined ? stored : setPath(current, path, 0, stored, own));
   }
   return next ?? slots;
 }

@@ -58,7 +58,7 @@ function without(text: string, forms: readonly Form[]): string {
 /** Removes secrets from streamed text. The end of a piece that could be the start of a secret is held back. */
 export class StreamRedactor<Part extends string> {
   readonly #forms: readonly Form[];
-  readonly #held = new Map<Part, string>();
+  readonly #kept = new Map<Part, string>();
 
   constructor(secrets: Secrets) {
     this.#forms = formsOfAll(secrets);
@@ -66,17 +66,17 @@ export class StreamRedactor<Part extends string> {
 
   /** The text that can be shown now. */
   push(delta: string, part: Part): string {
-    const text = without((this.#held.get(part) ?? '') + delta, this.#forms);
+    const text = without((this.#kept.get(part) ?? '') + delta, this.#forms);
     const starts = this.#forms.map((form) => form.startIn(text)).filter((at) => at >= 0);
     const from = Math.min(text.length, ...starts);
-    this.#held.set(part, text.slice(from));
+    this.#kept.set(part, text.slice(from));
     return text.slice(0, from);
   }
 
   /** The text that was held back. */
   end(): readonly (readonly [text: string, part: Part])[] {
-    const rest = [...this.#held].map(([part, text]) => [text, part] as const).filter(([text]) => text !== '');
-    this.#held.clear();
+    const rest = [...this.#kept].map(([part, text]) => [text, part] as const).filter(([text]) => text !== '');
+    this.#kept.clear();
     return rest;
   }
 }

@@ -335,7 +335,7 @@ export interface RunState {
   queue: Set<ThreadId>;
   pending: Map<EffectKey, Pending>;
   spent: { [meter: MeterId]: number };
-  held: { [meter: MeterId]: number };
+  reserved: { [meter: MeterId]: number };
   /** Amounts that people granted beyond the limits of the flow. */
   raised?: { [meter: MeterId]: number };
   /** Start times of calls, by the rate limit that counts them. */

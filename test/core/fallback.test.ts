@@ -171,6 +171,6 @@ describe('fallback targets', () => {
     expect(new Life(flowWith(fallbackTo(['second']), money(50))).fails(DOWN).owed).toMatchObject({ target: 'second' });
     expect(new Life(flowWith(fallbackTo(['second']), money(49))).fails(DOWN).owed).toBeUndefined();
     const held = new Life(flowWith(fallbackTo(['second']), money(50))).fails(DOWN);
-    expect(held.state?.held).toEqual({ money: 50 });
+    expect(held.state?.reserved).toEqual({ money: 50 });
   });
 });

@@ -37,7 +37,7 @@ export function compare(
   const counted = meaning.dropped.length === 0;
   expect(meaning.illegal).toEqual([]);
   expect(agrees).toBe(true);
-  expect(Object.values(state.held).filter((amount) => amount !== 0)).toEqual([]);
+  expect(Object.values(state.reserved).filter((amount) => amount !== 0)).toEqual([]);
   expect({
     ...plain({ ...state.outcome, slots: state.threads.get('0')?.slots }),
     ...(counted ? plain({ spent: state.spent, raised: state.raised ?? {}, usage: state.usage }) : {}),

@@ -50,8 +50,9 @@ describe('reservations', () => {
             ),
           );
           const check = (): void => {
-            const { spent = {}, held = {} } = core.state ?? {};
-            for (const unit of UNITS) expect((spent[unit] ?? 0) + (held[unit] ?? 0)).toBeLessThanOrEqual(caps[unit]);
+            const { spent = {}, reserved = {} } = core.state ?? {};
+            for (const unit of UNITS)
+              expect((spent[unit] ?? 0) + (reserved[unit] ?? 0)).toBeLessThanOrEqual(caps[unit]);
           };
           check();
           for (const choice of [...order, ...order]) {
@@ -73,7 +74,7 @@ describe('reservations', () => {
           seen.tripped += core.types().filter((type) => type === 'meter.tripped').length;
           seen.requested += core.types().filter((type) => type === 'effect.requested').length;
           expect(core.state?.outcome).not.toBeNull();
-          expect(Object.values(core.state?.held ?? {}).filter((amount) => amount !== 0)).toEqual([]);
+          expect(Object.values(core.state?.reserved ?? {}).filter((amount) => amount !== 0)).toEqual([]);
         },
       ),
       { seed, numRuns: 150 },
@@ -115,17 +116,17 @@ describe('reservations', () => {
     };
     const measured = measure('outputTokens');
     measured.answer('0#0', { ok: true, value: 1, used: { outputTokens: 3 } });
-    expect(measured.state).toMatchObject({ spent: { m: 3 }, held: { m: 0 } });
+    expect(measured.state).toMatchObject({ spent: { m: 3 }, reserved: { m: 0 } });
     const late = measure('outputTokens');
     late.fail('0#0', 'timeout');
-    expect(late.state).toMatchObject({ spent: { m: 10 }, held: { m: 0 } });
+    expect(late.state).toMatchObject({ spent: { m: 10 }, reserved: { m: 0 } });
     const lost = measure('outputTokens');
     lost.answer('0#0', {
       ok: false,
       error: { class: 'transient', type: 'TransientError', message: 'cut', unmeasured: true },
       used: { outputTokens: 3 },
     });
-    expect(lost.state).toMatchObject({ spent: { m: 10 }, held: { m: 0 }, usage: { outputTokens: 3 } });
+    expect(lost.state).toMatchObject({ spent: { m: 10 }, reserved: { m: 0 }, usage: { outputTokens: 3 } });
     const counted = measure('sideEffects');
     counted.fail('0#0', 'fatal');
     expect(counted.state).toMatchObject({ spent: { m: 10 } });

@@ -142,7 +142,7 @@ describe('a run that fits', () => {
     });
     await (await engine.run(version(), {}, { id: 'one' })).waiting();
     await engine.migrate('one', POLISHED, { run: 'two' });
-    expect(await journal.shared.get('quota.use:acme')).toMatchObject({ runs: 1, held: { two: {} } });
+    expect(await journal.shared.get('quota.use:acme')).toMatchObject({ runs: 1, reservations: { two: {} } });
     await engine.close();
   });
 

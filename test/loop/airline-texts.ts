@@ -43,7 +43,7 @@ export function judge(text: string, evidence: Evidence): Required<Detected> {
 export function textsOf({ messages }: Trajectory, without = -1): readonly Spoken[] {
   const tools = toolsOf();
   const given = [readFileSync(new URL('airline_policy.md', AIRLINE), 'utf8')];
-  const [observations, told, confirmed]: [Observation[], string[], string[]] = [[], [], []];
+  const [observations, userTexts, confirmed]: [Observation[], string[], string[]] = [[], [], []];
   const waiting: { readonly name: string; readonly args: string }[] = [];
   const spoken: Spoken[] = [];
   let since: number | null = null;
@@ -54,12 +54,12 @@ export function textsOf({ messages }: Trajectory, without = -1): readonly Spoken
       const { name = '', args = '{}' } = waiting.shift() ?? {};
       if (turn !== without) observations.push(observationOf(turn, name, args, text));
     } else if (role === 'user') {
-      told.push(text);
+      userTexts.push(text);
       since = turn;
     } else if (text.trim() !== '' && calls.length === 0) {
       const evidence = evidenceOf({
         observations: [...observations],
-        told: [...told],
+        userTexts: [...userTexts],
         given,
         since,
         confirmed: [...confirmed],

@@ -41,7 +41,7 @@ export function judgeTrace(trace: Trace): { readonly claims: boolean; readonly v
   const tools = split === 'GAIA' ? TOOLS : { python: toolOf('Runs code in the repository.') };
   const material = evidenceOf({
     observations,
-    told: [events.find(({ kind }) => kind === 'AGENT')?.in ?? ''],
+    userTexts: [events.find(({ kind }) => kind === 'AGENT')?.in ?? ''],
     given: [],
     since: 0,
     confirmed: [],

@@ -69,7 +69,7 @@ function isMarked({ tools, calls, input }: Transcript, text: string): boolean {
       const what = { id: `o${at}`, turn: at + 1, tool, args, ok: error === undefined && code === 0 };
       return error === undefined ? { ...what, result: result ?? null } : { ...what, error };
     }),
-    told: [input],
+    userTexts: [input],
     given: [],
     since: null,
     confirmed: [],

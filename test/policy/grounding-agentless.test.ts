@@ -45,10 +45,13 @@ const refunded = { tool: 'payments.refund', args: { order: 'A-7', amount: '49.5'
 interface Case {
   readonly tools?: { readonly [name: string]: ToolDef };
   readonly observations?: readonly Partial<Observation>[];
-  readonly told?: readonly string[];
+  readonly userTexts?: readonly string[];
 }
 
-function problemsIn(text: string, { tools = SHOP, observations = [DELIVERED], told = ['A-7 is broken.'] }: Case = {}) {
+function problemsIn(
+  text: string,
+  { tools = SHOP, observations = [DELIVERED], userTexts = ['A-7 is broken.'] }: Case = {},
+) {
   const material = evidenceOf({
     observations: observations.map((each, at) => ({
       id: `bot.${at}`,
@@ -58,7 +61,7 @@ function problemsIn(text: string, { tools = SHOP, observations = [DELIVERED], to
       ok: true,
       ...each,
     })),
-    told,
+    userTexts,
     given: ['Find the order. Refund what is owed.'],
     since: null,
     confirmed: [],
@@ -198,14 +201,14 @@ describe('what was read or heard may be said', () => {
 
   test.each(['I cancelled order A-7 myself.', 'My order was cancelled. Why?', 'Cancelled order A-7 for Ann.'])(
     'after somebody has said: %s',
-    (each) => expect(problemsIn('Order A-7 was cancelled.', { told: [each] })).toEqual([]),
+    (each) => expect(problemsIn('Order A-7 was cancelled.', { userTexts: [each] })).toEqual([]),
   );
 });
 
 test('a lookup without an actor is a lookup too', () => {
   const said = { fields: {}, answer: '', cite: false, claims: true, values: 'off' } as const;
   const tools = [wordsOf('metrics.get_dashboard', tool('read', 'Gets a dashboard.'))];
-  const material = evidenceOf({ observations: [], told: [], given: [], since: null, confirmed: [], tools });
+  const material = evidenceOf({ observations: [], userTexts: [], given: [], since: null, confirmed: [], tools });
   const kinds = (text: string) => judgeUtterance({ ...said, text }, material).findings.map(({ kind }) => kind);
   expect(kinds('Checked the dashboard; all is well.')).toEqual(['lookup']);
   expect(kinds('Read the dashboard first.')).toEqual([]);

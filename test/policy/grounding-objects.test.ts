@@ -14,13 +14,13 @@ interface Seen {
 }
 interface Setting {
   readonly seen: readonly Seen[];
-  readonly told?: readonly string[];
+  readonly userTexts?: readonly string[];
   readonly given?: readonly string[];
   readonly tools?: { readonly [name: string]: 'read' | 'write' };
 }
 const TOOLS = { 'flights.search': 'read', 'flights.book': 'write' } as const;
 
-function kindsIn(text: string, { seen, told = [], given = [], tools = TOOLS }: Setting): readonly string[] {
+function kindsIn(text: string, { seen, userTexts = [], given = [], tools = TOOLS }: Setting): readonly string[] {
   const evidence = evidenceOf({
     observations: seen.map(({ tool = 'flights.search', args = {}, error, result = null, refused }, at) => ({
       id: `o${at}`,
@@ -31,7 +31,7 @@ function kindsIn(text: string, { seen, told = [], given = [], tools = TOOLS }: S
       ...(error === undefined ? { result } : { error }),
       ...(refused === undefined ? {} : { refused }),
     })),
-    told,
+    userTexts,
     given,
     since: null,
     confirmed: [],
@@ -62,7 +62,7 @@ describe('the amount of another thing', () => {
     'HA110 costs $005.',
   ])('but not %s', (text) => expect(kindsIn(text, flights)).toEqual(['value']));
   test('a person may name it, and it may be a sum', () => {
-    expect(kindsIn('HA110 is above your limit of $102.', { ...flights, told: ['At most $102.'] })).toEqual([]);
+    expect(kindsIn('HA110 is above your limit of $102.', { ...flights, userTexts: ['At most $102.'] })).toEqual([]);
     expect(kindsIn('The fare of HA110 and HA172 is $207.', flights)).toEqual([]);
     expect(kindsIn('The fare of HA110 and HA172 is $208.', flights)).toEqual(['value']);
   });
@@ -104,14 +104,14 @@ test.each([
 ])('a calculation that is written out: %s', (text, kinds) => expect(kindsIn(text, flights)).toEqual(kinds));
 
 describe('a failure that the answer does not mention', () => {
-  const told = ['Book HA110.'];
+  const userTexts = ['Book HA110.'];
   const seen = [{ tool: 'flights.book', args: { flight: 'HA110' }, error: 'no seats left' }];
   test.each([
     'HA110 is all yours, see you then.',
     'HA110 gehört Ihnen.',
     'HA110 on nyt sinun.',
     'HA110 航班是您的了，祝您旅途愉快。',
-  ])('%s', (text) => expect(kindsIn(text, { seen, told })).toEqual(['action']));
+  ])('%s', (text) => expect(kindsIn(text, { seen, userTexts })).toEqual(['action']));
   test.each([
     'HA110 has no seats left.',
     'HA110 konnte ich leider nicht buchen.',
@@ -119,13 +119,13 @@ describe('a failure that the answer does not mention', () => {
     'HA110: 좌석이 없습니다.',
     'HA110 is full. Shall I try another one?',
     'The seats of HA110 are gone.',
-  ])('but not %s', (text) => expect(kindsIn(text, { seen, told })).toEqual([]));
+  ])('but not %s', (text) => expect(kindsIn(text, { seen, userTexts })).toEqual([]));
   test('a question, a refused call and another change need no mention', () => {
-    expect(kindsIn('HA110 flies every day.', { seen, told: ['When does HA110 fly?'] })).toEqual([]);
+    expect(kindsIn('HA110 flies every day.', { seen, userTexts: ['When does HA110 fly?'] })).toEqual([]);
     const refused = [{ ...seen[0], refused: 'approval' }];
-    expect(kindsIn('HA110 flies every day.', { seen: refused, told })).toEqual([]);
+    expect(kindsIn('HA110 flies every day.', { seen: refused, userTexts })).toEqual([]);
     const changed = [{ tool: 'flights.book', args: { flight: 'HA172' }, result: 'ok' }, ...seen];
-    expect(kindsIn('You fly with HA172.', { seen: changed, told })).toEqual([]);
+    expect(kindsIn('You fly with HA172.', { seen: changed, userTexts })).toEqual([]);
   });
 });
 
@@ -157,14 +157,14 @@ describe('dates that a person half named, or for which nothing was found', () =>
   const today = ['Today is 2026-05-01.'];
 
   test('`the 6th` is that day of a known month', () => {
-    const setting = { seen: [], told: ['My flight is on the 5th. Please move it to the 6th.'], given: today };
+    const setting = { seen: [], userTexts: ['My flight is on the 5th. Please move it to the 6th.'], given: today };
     expect(kindsIn('I will look for flights on May 6th.', setting)).toEqual([]);
     expect(kindsIn('I will look for flights on May 7th.', setting)).toEqual(['value']);
     expect(kindsIn('I will look for flights on June 6th.', setting)).toEqual(['value']);
   });
 
   test('nothing was found for a date: it was asked for', () => {
-    const other = { ...asked, seen: [...asked.seen, { result: FLIGHTS }], told: ['Move it to May 6.'] };
+    const other = { ...asked, seen: [...asked.seen, { result: FLIGHTS }], userTexts: ['Move it to May 6.'] };
     expect(kindsIn('There are no flights from JFK on May 6.', other)).toEqual([]);
     expect(kindsIn('There are no flights from JFK on May 25.', other)).toEqual(['value']);
     expect(kindsIn('I could not find one on May 6, but HA172 flies on May 25.', other)).toEqual([]);

@@ -21,10 +21,10 @@ const TOOLS: { readonly [name: string]: EffectClass } = {
 function kindsIn(...args: Parameters<typeof findingsIn>): readonly string[] {
   return findingsIn(...args).map(({ kind }) => kind);
 }
-function findingsIn(text: string, seen: readonly Seen[], told: readonly string[] = [], tools = TOOLS) {
+function findingsIn(text: string, seen: readonly Seen[], userTexts: readonly string[] = [], tools = TOOLS) {
   const evidence = evidenceOf({
     observations: seen.map((each, at) => ({ id: `o${at}`, turn: at + 1, args: {}, ok: true, ...each })),
-    told,
+    userTexts,
     given: [],
     since: null,
     confirmed: [],
@@ -266,7 +266,7 @@ describe('a result that is too long to be read as a whole', () => {
   test('an answer of unknown words is marked', () => {
     const evidence = evidenceOf({
       observations: [{ id: 'o0', turn: 1, tool: 'logs.search', args: {}, ok: true, result: `${LONG}the pump leaks` }],
-      told: [],
+      userTexts: [],
       given: [],
       since: null,
       confirmed: [],

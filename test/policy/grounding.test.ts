@@ -38,13 +38,16 @@ const TOOLS = {
 
 interface Case {
   readonly observations?: readonly Partial<Observation>[];
-  readonly told?: readonly string[];
+  readonly userTexts?: readonly string[];
   readonly since?: number;
   readonly confirmed?: readonly string[];
   readonly values?: 'names' | 'all';
 }
 
-function kindsIn(text: string, { observations = [], told = [], since, confirmed = [], values = 'names' }: Case = {}) {
+function kindsIn(
+  text: string,
+  { observations = [], userTexts = [], since, confirmed = [], values = 'names' }: Case = {},
+) {
   const evidence = evidenceOf({
     observations: observations.map((each, at) => ({
       id: `bot.${at}`,
@@ -55,7 +58,7 @@ function kindsIn(text: string, { observations = [], told = [], since, confirmed 
       result: 'found',
       ...each,
     })),
-    told,
+    userTexts,
     given: ['You run the shop. A restart takes 40 seconds.'],
     since: since ?? null,
     confirmed,
@@ -76,7 +79,7 @@ test('citations name observations by id or by number', () => {
   });
   const evidence = evidenceOf({
     observations: [observation('bot.1.1.0', 17), observation('bot.1.2.0', 23)],
-    told: [],
+    userTexts: [],
     given: [],
     since: null,
     confirmed: [],
@@ -152,9 +155,9 @@ describe('claims that something was done', () => {
 
   test('is not a claim of the agent if the user or a reading tool said so', () => {
     const text = 'The service has been restarted.';
-    expect(kindsIn(text, { told: ['It was restarted by Ann last night.'] })).toEqual([]);
+    expect(kindsIn(text, { userTexts: ['It was restarted by Ann last night.'] })).toEqual([]);
     expect(kindsIn(text, { observations: [{ result: 'web-1 restarted 03:00' }] })).toEqual([]);
-    expect(kindsIn(text, { told: ['I want it restarted.'] })).toEqual(['action']);
+    expect(kindsIn(text, { userTexts: ['I want it restarted.'] })).toEqual(['action']);
   });
 });
 
@@ -206,7 +209,7 @@ describe('values', () => {
   });
 
   test('what the user, the author and failures say is known', () => {
-    expect(kindsIn('It is web-9.', { told: ['What about web-9?'] })).toEqual([]);
+    expect(kindsIn('It is web-9.', { userTexts: ['What about web-9?'] })).toEqual([]);
     expect(kindsIn('It costs $40.')).toEqual([]);
     expect(kindsIn('It is web-9.', { observations: [{ ok: false, error: 'web-9 is unknown' }] })).toEqual([]);
   });

@@ -65,7 +65,7 @@ describe('the ledger', () => {
             };
             use = reserve(current, quota, request, now).use;
           } else {
-            const held = current.held[id];
+            const held = current.reservations[id];
             const spent = Math.floor((held?.tokens ?? 0) * part);
             use = release(current, id, what === 'undo' ? null : { tokens: spent, costMicros: spent });
           }
@@ -156,7 +156,7 @@ describe('an engine', () => {
     await (await engine.run(TALK, {})).result();
     await expect
       .poll(() => journal.shared.get(`${USE_PREFIX}acme`))
-      .toMatchObject({ runs: 2, tokens: 240, costMicros: 280, refused: 1, held: {} });
+      .toMatchObject({ runs: 2, tokens: 240, costMicros: 280, refused: 1, reservations: {} });
     await engine.close();
   });
 
@@ -217,7 +217,8 @@ describe('an engine', () => {
       await setQuota(journal.shared, 'acme', quotas.acme, { at: Date.now(), by: 'ann', why: '' });
       const start = paused.start(ASK, { run: 'paused', input: 'x', origin: { tenant: 'acme' } });
       start.catch(() => undefined);
-      const held = async () => Object.keys(storedUse(await journal.shared.get(`${USE_PREFIX}acme`))?.held ?? {});
+      const held = async () =>
+        Object.keys(storedUse(await journal.shared.get(`${USE_PREFIX}acme`))?.reservations ?? {});
       await until(async () => (await held()).includes('paused'));
       vi.advanceTimersByTime(11_000);
       return { start, held, other, journal, resume: () => gate.resolve() };

@@ -147,7 +147,7 @@ async function itemsOf(evidence: Evidence, source: string, field: string): Promi
     const text = await evidence.readText(source);
     if (text === null) return { ok: false, why: `\`${source}\` does not exist` };
     const boxes = [...text.matchAll(/^\s*[-*+]\s+\[([ xX])\]\s*(.*)$/gm)];
-    return { ok: true, value: boxes.map(([, mark, said = '']) => ({ text: said.trim(), done: mark !== ' ' })) };
+    return { ok: true, value: boxes.map(([, mark, label = '']) => ({ text: label.trim(), done: mark !== ' ' })) };
   }
   const listed = await valueIn(evidence, source, field);
   if (!listed.ok) return listed;

@@ -26,7 +26,7 @@ export function checkAnswer(call: Call): Json {
   const { command, flow } = call;
   const { input } = command;
   const tools = toolWords(input['tools'], flow);
-  const observations = observationsIn(input['observations'], tools, input['said'] ?? null);
+  const observations = observationsIn(input['observations'], tools, input['reply'] ?? null);
   const claim = claimIn(call, observations);
   if (claim !== null) return { ok: false, verdict: claim };
   const problem =
@@ -41,8 +41,8 @@ export function checkAnswer(call: Call): Json {
 }
 
 /** The verdict on a reply that gives a result although every call has failed. Members of a team without a task only talk. */
-function failedThroughout({ said = null, task }: Input, observations: readonly Observation[]): Verdict {
-  const last = task === false ? null : unmentionedFailure(flat(structured(said)), observations);
+function failedThroughout({ reply = null, task }: Input, observations: readonly Observation[]): Verdict {
+  const last = task === false ? null : unmentionedFailure(flat(structured(reply)), observations);
   if (last === null) return NONE;
   const message = `no tool call succeeded, and the answer does not say so; the last one, ${last.tool}, failed: ${flat(last.error ?? null)}`;
   return { kind: 'calls', text: '', message };
@@ -67,12 +67,12 @@ function openGoal(
 ): string | null {
   const isChanged = observations.some(({ ok, tool }) => ok && !onlyReads(flow.tools[tool]?.effect));
   const [goal = null] = listOf(input['given']) as readonly Json[];
-  return isChanged ? null : openTask({ said: input['said'] ?? null, prompt: goal }, tools, observations);
+  return isChanged ? null : openTask({ reply: input['reply'] ?? null, prompt: goal }, tools, observations);
 }
 
 /** The reply announces, asks or apologises and nothing was changed, or the turn has not done what its prompt asks for. */
 function openTask(
-  { said = null, prompt = null }: Input,
+  { reply = null, prompt = null }: Input,
   tools: readonly ToolWords[],
   observations: readonly Observation[],
 ): string | null {
@@ -80,12 +80,12 @@ function openTask(
   if (changing.size === 0) return null;
   const isUndone = !observations.some(({ ok, tool }) => ok && changing.has(tool));
   // A bare confirmation (`done`) is judged below, by the calls that the prompt asks for.
-  const { ok, reason = '' } = judgeResult(structured(said));
+  const { ok, reason = '' } = judgeResult(structured(reply));
   if (!ok && isUndone) return reason;
   return judgeDeeds({
     asked: askedIn({ goal: prompt }),
     criteria: [],
-    answer: said,
+    answer: reply,
     observations,
     tools,
     lenient: true,

@@ -13,7 +13,7 @@ const SHOWN_MAX = 5;
 const SMALL_MAX = 12;
 
 export function checkBound({ command }: Call): Json {
-  const { text: given, observations, bound, told = null } = command.input;
+  const { text: given, observations, bound, userTexts = null } = command.input;
   const text = typeof given === 'string' ? given : flat(given ?? null);
   const seen = listOf(observations) as readonly { readonly result?: Json }[];
   const missing: string[] = [];
@@ -31,7 +31,7 @@ export function checkBound({ command }: Call): Json {
       reason: `the answer refers to ${names}, and there is no such field among ${seen.length} observations`,
     };
   }
-  const stray = bound === true ? strayIn(text.replace(REFERENCE, ' '), seen, flat(told)) : [];
+  const stray = bound === true ? strayIn(text.replace(REFERENCE, ' '), seen, flat(userTexts)) : [];
   if (stray.length === 0) return { ok: true, text: filled };
   const names = stray.slice(0, SHOWN_MAX).join(', ');
   return { ok: false, text, reason: `the answer states ${names} literally: write {{obs.N.field}} instead` };
@@ -70,15 +70,15 @@ function fieldOf(result: Json | undefined, path: readonly string[]): Json | unde
 }
 
 /** Values and texts of observations that the answer states literally, and that no person gave. */
-function strayIn(text: string, seen: readonly { readonly result?: Json }[], told: string): readonly string[] {
-  const given = new Set(valuesIn(told).map(({ kind, key }) => `${kind} ${key}`));
+function strayIn(text: string, seen: readonly { readonly result?: Json }[], userTexts: string): readonly string[] {
+  const given = new Set(valuesIn(userTexts).map(({ kind, key }) => `${kind} ${key}`));
   const values = valuesIn(text).filter(
     ({ kind, key }) => !given.has(`${kind} ${key}`) && !(kind === 'number' && Number(key) <= SMALL_MAX),
   );
   const plain = ` ${even(text)} `;
   const names = seen
     .flatMap(({ result = null }) => flat(structured(result)).split('\n'))
-    .filter((each) => NAME.test(each) && plain.includes(` ${even(each)}`) && !even(told).includes(even(each)));
+    .filter((each) => NAME.test(each) && plain.includes(` ${even(each)}`) && !even(userTexts).includes(even(each)));
   return [...new Set([...values.map((each) => each.text), ...names])];
 }
 

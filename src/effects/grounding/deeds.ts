@@ -14,7 +14,7 @@ import { isChange, requestsIn, type Request } from './requests.ts';
 import { speaksOf, toolWords, type ToolWords } from './tool-words.ts';
 import { isCommon, isSame } from './words.ts';
 
-/** A text by the person who set the task. `turn` is the turn after which it was said. */
+/** A text by the person who set the task. `turn` is the turn after which it was written. */
 interface Asked {
   readonly turn: number;
   readonly text: string;
@@ -85,10 +85,17 @@ function performing({ verb, thing }: Request, changing: readonly ToolWords[], le
 
 /** A criterion in words that states an action without an observation of it. */
 function undoneCriterion({ criteria, observations, tools }: Task): string | null {
-  const evidence = evidenceOf({ observations, tools, told: [], given: [], since: null, confirmed: [] });
+  const evidence = evidenceOf({ observations, tools, userTexts: [], given: [], since: null, confirmed: [] });
   for (const criterion of criteria) {
-    const said = { fields: {}, text: criterion, answer: criterion, cite: false, claims: true, values: 'off' as const };
-    const [first] = actions(said, evidence).findings;
+    const utterance = {
+      fields: {},
+      text: criterion,
+      answer: criterion,
+      cite: false,
+      claims: true,
+      values: 'off' as const,
+    };
+    const [first] = actions(utterance, evidence).findings;
     if (first !== undefined) return `no observation shows what a criterion states: ${quoted(criterion)}`;
   }
   return null;
@@ -147,13 +154,13 @@ function pairsOf(word: string): readonly string[] {
 }
 
 /** The goal. A goal that asks for nothing in particular refers to the input. */
-export function askedIn({ goal = null, input = null, heard = null }: Call['command']['input']): readonly Asked[] {
+export function askedIn({ goal = null, input = null, userAnswers = null }: Call['command']['input']): readonly Asked[] {
   const task = isData(goal) ? requestOf(structured(goal)) : flat(goal);
   const { actions: asked, reads } = requestsIn(task);
   const texts = asked.length > 0 || reads || isData(goal) ? [task] : [task, requestOf(structured(input))];
   return [
     ...texts.map((text) => ({ turn: -1, text })),
-    ...(listOf(heard) as readonly Asked[]).map(({ turn, text }) => ({ turn, text: flat(text) })),
+    ...(listOf(userAnswers) as readonly Asked[]).map(({ turn, text }) => ({ turn, text: flat(text) })),
   ];
 }
 

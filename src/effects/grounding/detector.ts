@@ -84,7 +84,7 @@ export interface Line {
 export interface Evidence {
   readonly observations: readonly Observation[];
   /** Texts by people in this run, and the input. */
-  readonly told: readonly string[];
+  readonly userTexts: readonly string[];
   /** Texts by the author: instructions. */
   readonly given: readonly string[];
   /** The turn of the last message of a person; null if there is none. */

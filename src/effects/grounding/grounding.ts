@@ -23,28 +23,28 @@ export function judgeUtterance(utterance: Utterance, evidence: Evidence): Requir
   const detected = DETECTORS.map((detect) => detect(utterance, evidence));
   const findings = detected.flatMap((each) => each.findings);
   // A false claim about the failed call says it already.
-  const isSaid = findings.some(({ kind }) => kind === 'action');
+  const isReported = findings.some(({ kind }) => kind === 'action');
   return {
-    findings: isSaid ? findings : [...findings, ...failures(utterance, evidence).findings],
+    findings: isReported ? findings : [...findings, ...failures(utterance, evidence).findings],
     confirmed: detected.flatMap(({ confirmed = [] }) => confirmed),
   };
 }
 
 export function evidenceOf(from: Omit<Evidence, 'known'>): Evidence {
-  return { ...from, known: knownFrom({ ...from, told: [...from.told, ...from.confirmed] }) };
+  return { ...from, known: knownFrom({ ...from, userTexts: [...from.userTexts, ...from.confirmed] }) };
 }
 
 export function checkGrounding({ command, flow }: Call): Json {
   const { input } = command;
   const tools = toolWords(input['tools'], flow);
-  const heard = listOf(input['heard']) as readonly { readonly turn: number; readonly text: Json }[];
+  const userAnswers = listOf(input['userAnswers']) as readonly { readonly turn: number; readonly text: Json }[];
   const { findings, confirmed } = judgeUtterance(
     utteranceOf(input),
     evidenceOf({
-      observations: observationsIn(input['observations'], tools, input['said'] ?? null),
-      told: [...(listOf(input['given']) as readonly Json[]), ...heard.map((each) => each.text)].map(flat),
+      observations: observationsIn(input['observations'], tools, input['reply'] ?? null),
+      userTexts: [...(listOf(input['given']) as readonly Json[]), ...userAnswers.map((each) => each.text)].map(flat),
       given: Object.values(flow.agents).map(({ instructions }) => instructions),
-      since: heard.at(-1)?.turn ?? null,
+      since: userAnswers.at(-1)?.turn ?? null,
       confirmed: listOf(input['claimed']).map(String),
       tools,
       elsewhere: changesElsewhere(flow, tools),
@@ -75,8 +75,8 @@ function changesElsewhere({ nodes, tools }: Call['flow'], own: readonly ToolWord
 /** A reply that asks, or that gives up, needs no citation. */
 const UNCITED: ReadonlySet<string> = new Set(['missing_info', 'ambiguous', 'impossible', 'conflict']);
 
-function utteranceOf({ said = null, cite, claims, values: strictness }: Call['command']['input']): Utterance {
-  const reply = structured(said);
+function utteranceOf({ reply: given = null, cite, claims, values: strictness }: Call['command']['input']): Utterance {
+  const reply = structured(given);
   const fields = isRecord(reply) ? reply : {};
   const text = sentencesIn(reply);
   return {

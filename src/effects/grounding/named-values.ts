@@ -11,7 +11,7 @@ import { TOTAL } from './sums.ts';
 import { isKnown, isNextDay, keysIn, keysKnownFrom, type Keys } from './value-keys.ts';
 import { stemsIn } from './words.ts';
 
-interface Sources extends Pick<Evidence, 'given' | 'told' | 'observations'> {
+interface Sources extends Pick<Evidence, 'given' | 'userTexts' | 'observations'> {
   /** An observation shows that something arrives on the next day. */
   readonly nights: boolean;
   /** Keys of the results of calculators. */
@@ -31,12 +31,12 @@ interface Sorted extends Sources {
 }
 
 export function linesFrom(sources: Sources): Pick<Known, 'subjectsIn' | 'isOdd' | 'isMultiple' | 'isFare'> {
-  const { given, told, observations } = sources;
+  const { given, userTexts, observations } = sources;
   const records = recordsIn(observations, keysKnownFrom);
   const sorted: Sorted = {
     ...sources,
     records,
-    byPeople: new Set([...told.flatMap(keysIn), ...sources.days]),
+    byPeople: new Set([...userTexts.flatMap(keysIn), ...sources.days]),
     asked: new Set(observations.flatMap(({ args }) => keysIn(flat(args)))),
     byAuthor: new Set(given.flatMap(keysIn)),
     observed: new Set(observations.flatMap(({ args, result = null }) => keysIn(`${flat(args)}\n${flat(result)}`))),

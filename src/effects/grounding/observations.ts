@@ -15,11 +15,11 @@ interface Called {
   readonly args: readonly string[];
 }
 
-/** `said` is the reply that is checked. */
+/** `reply` is the reply that is checked. */
 export function observationsIn(
   listed: Json | undefined,
   tools: readonly ToolWords[],
-  said: Json,
+  reply: Json,
 ): readonly Observation[] {
   const changing = new Map(tools.flatMap((tool) => (tool.changes ? [[tool.name, tool] as const] : [])));
   return (listOf(listed) as readonly Observation[]).map((each) => {
@@ -28,7 +28,7 @@ export function observationsIn(
     if (!each.ok || tool === undefined) return each;
     // A job that failed has run, and an answer may say both. The rows of a query are data.
     const isRun = tool.verbs.some((verb) => RUNNING.has(verb));
-    if (isRun && (Array.isArray(structured(result)) || mentionsFailure(said))) return each;
+    if (isRun && (Array.isArray(structured(result)) || mentionsFailure(reply))) return each;
     const isFailed = reportsFailure(structured(result), { tool, args: flat(each.args).toLowerCase().split('\n') });
     return isFailed ? { ...each, ok: false, error: result } : each;
   });

@@ -93,11 +93,11 @@ function validation({ invalid, doubt = null }: Call['command']['input']): string
 
 /** The first value or statement of the answer that neither the cited observations nor people show. */
 function unshown({ command, flow }: Call, cited: readonly Observation[]): string | null {
-  const { goal = null, asked = goal, answer = null, heard } = command.input;
+  const { goal = null, asked = goal, answer = null, userAnswers } = command.input;
   const text = textOf(answer);
   const evidence = evidenceOf({
     observations: cited,
-    told: [textOf(asked), ...(listOf(heard) as readonly Json[]).map(textOf)],
+    userTexts: [textOf(asked), ...(listOf(userAnswers) as readonly Json[]).map(textOf)],
     // The description of the tool and the names of fields count as known words.
     given: cited.flatMap(({ tool, result = null }) => [
       flow.tools[tool]?.description ?? '',

@@ -126,15 +126,15 @@ async function settled(
     await sleep(POLL_MS, undefined, call.abortSignal === undefined ? {} : { signal: call.abortSignal });
     result = await request(options, address, 'tasks/get', { id: result.id }, call);
   }
-  const said = textOf(result.status?.message?.parts);
+  const statusText = textOf(result.status?.message?.parts);
   const { state } = result.status ?? {};
   if (ENDED_BADLY.has(state)) {
-    const reason = said === '' ? '' : `: ${said}`;
+    const reason = statusText === '' ? '' : `: ${statusText}`;
     const kind = state === 'rejected' ? 'refused' : 'fatal';
     throw fail(kind, 'RemoteAgentError', `the task of the remote agent is ${String(state)}${reason}`);
   }
   const artifacts = (result.artifacts ?? []).map(({ parts }) => textOf(parts)).filter((text) => text !== '');
-  return textOf(result.parts) || artifacts.join('\n\n') || said;
+  return textOf(result.parts) || artifacts.join('\n\n') || statusText;
 }
 
 function textOf(parts: readonly Part[] | undefined): string {

@@ -109,13 +109,13 @@ function shapeOf(schema: Json | undefined): Shape {
 
 /** The answer may be data, or JSON text with or without a fence; `value` is the data that fits the schema. */
 export function checkOutput({ command }: Call): Json {
-  const { schema = true, answer = null, said = null } = command.input;
+  const { schema = true, answer = null, reply = null } = command.input;
   const data = parsedJson(typeof answer === 'string' ? unfenced(answer) : answer);
   const object = oneObject(answer);
   const candidates = [
     answer,
     ...(data === null ? [] : [data]),
-    ...(isRecord(said) ? [said] : []),
+    ...(isRecord(reply) ? [reply] : []),
     ...(object === answer ? [] : [object]),
   ];
   for (const value of candidates) if (pure.validate(schema, value) === null) return { ok: true, value };

@@ -84,8 +84,8 @@ function ownView(given: readonly Item[], rest: readonly Item[], view: View, read
   const isOwn = (item: Item): boolean => item.role === 'assistant' && item.author === reader.id;
   const last = rest.findLastIndex(isOwn);
   const pending = rest.slice(last + 1).filter((item) => item.role === 'user' && item.to === reader.id);
-  const said = rest.filter(isOwn).map((item) => textOf(item.content));
-  const own = bounded(said.slice(-(view.ownTurns ?? said.length)), view.ownChars ?? Infinity);
+  const texts = rest.filter(isOwn).map((item) => textOf(item.content));
+  const own = bounded(texts.slice(-(view.ownTurns ?? texts.length)), view.ownChars ?? Infinity);
   return [
     ...given.flatMap((item) => messagesOf(item, view, reader)),
     ...own.map((content): Message => ({ role: 'assistant', content })),

@@ -41,7 +41,7 @@ export interface QuotaUse extends Amount {
   /** The start of the period that the counts are for. */
   readonly since: Instant;
   readonly runs: number;
-  readonly held: { readonly [run: RunId]: Reservation };
+  readonly reservations: { readonly [run: RunId]: Reservation };
   /** Starts that were refused, of all time. */
   readonly refused: number;
 }
@@ -66,9 +66,9 @@ const MICROS = 1_000_000;
 /** The use in the period of `now`. Reservations stay: their runs can still spend. */
 export function useAt(stored: QuotaUse | null, per: Period = 'day', now: Instant): QuotaUse {
   const since = periodStart(per, now);
-  const { held = {}, refused = 0 } = stored ?? {};
+  const { reservations = {}, refused = 0 } = stored ?? {};
   if (stored !== null && stored.since >= since) return stored;
-  return { since, runs: 0, tokens: 0, costMicros: 0, held, refused };
+  return { since, runs: 0, tokens: 0, costMicros: 0, reservations, refused };
 }
 
 function periodStart(per: Period, now: Instant): Instant {
@@ -90,21 +90,25 @@ export interface Request {
 export interface Reserved {
   readonly use: QuotaUse;
   readonly excess: readonly Excess[];
-  /** False if the run held a reservation already. */
+  /** False if the run already had a reservation. */
   readonly isNew: boolean;
 }
 
 /** Adds a reservation, or lists the limits that it does not fit. A run that holds one keeps it, from now on. */
 export function reserve(use: QuotaUse, quota: Quota, { run, starts, worst, spent }: Request, now: Instant): Reserved {
-  const own = Object.hasOwn(use.held, run) ? use.held[run] : undefined;
+  const own = Object.hasOwn(use.reservations, run) ? use.reservations[run] : undefined;
   if (own !== undefined)
-    return { use: { ...use, held: { ...use.held, [run]: { ...own, at: now } } }, excess: [], isNew: false };
+    return {
+      use: { ...use, reservations: { ...use.reservations, [run]: { ...own, at: now } } },
+      excess: [],
+      isNew: false,
+    };
   const left = { tokens: leftOf(worst.tokens, spent.tokens), costMicros: leftOf(worst.costMicros, spent.costMicros) };
   const excess = excessOf(use, quota, left, starts ? 1 : 0);
   if (excess.length > 0) return { use, excess, isNew: false };
-  const held = { at: now, tokens: left.tokens ?? 0, costMicros: left.costMicros ?? 0, counted: spent };
+  const reservation = { at: now, tokens: left.tokens ?? 0, costMicros: left.costMicros ?? 0, counted: spent };
   const runs = use.runs + (starts ? 1 : 0);
-  return { use: { ...use, runs, held: { ...use.held, [run]: held } }, excess: [], isNew: true };
+  return { use: { ...use, runs, reservations: { ...use.reservations, [run]: reservation } }, excess: [], isNew: true };
 }
 
 function leftOf(most: number | null, spent: number): number | null {
@@ -125,8 +129,8 @@ function excessOf(use: QuotaUse, quota: Quota, left: WorstCase, starts: number):
 }
 
 /** Use and reservations together. Dollars in millionths. */
-export function takenOf({ runs, tokens, costMicros, held }: QuotaUse): Record<(typeof LIMITS)[number], number> {
-  const all = Object.values(held);
+export function takenOf({ runs, tokens, costMicros, reservations }: QuotaUse): Record<(typeof LIMITS)[number], number> {
+  const all = Object.values(reservations);
   const sum = (of: (each: Reservation) => number): number => all.reduce((total, each) => total + of(each), 0);
   return {
     runs,
@@ -138,13 +142,13 @@ export function takenOf({ runs, tokens, costMicros, held }: QuotaUse): Record<(t
 
 /** Ends a reservation. `spent` is the whole use of the run; null if the run was never stored. */
 export function release(use: QuotaUse, run: RunId, spent: Amount | null): QuotaUse {
-  const own = Object.hasOwn(use.held, run) ? use.held[run] : undefined;
+  const own = Object.hasOwn(use.reservations, run) ? use.reservations[run] : undefined;
   if (own === undefined) return use;
-  const { [run]: _, ...held } = use.held;
-  if (spent === null) return { ...use, held, runs: Math.max(0, use.runs - 1) };
+  const { [run]: _, ...reservations } = use.reservations;
+  if (spent === null) return { ...use, reservations, runs: Math.max(0, use.runs - 1) };
   return {
     ...use,
-    held,
+    reservations,
     tokens: use.tokens + Math.max(0, spent.tokens - own.counted.tokens),
     costMicros: use.costMicros + Math.max(0, spent.costMicros - own.counted.costMicros),
   };

@@ -151,7 +151,8 @@ export class Quotas {
     const { store } = this.#options;
     const use = storedUse(await store.shared.get(`${USE_PREFIX}${tenant}`));
     let found = false;
-    for (const [run, { at }] of Object.entries(use?.held ?? {})) found = (await this.#check(tenant, run, at)) || found;
+    for (const [run, { at }] of Object.entries(use?.reservations ?? {}))
+      found = (await this.#check(tenant, run, at)) || found;
     return found;
   }
 
@@ -177,7 +178,7 @@ export class Quotas {
     const { shared } = this.#options.store;
     const key = `${USE_PREFIX}${tenant}`;
     const known = storedUse(await shared.get(key));
-    if (known === null || !Object.hasOwn(known.held, run)) return;
+    if (known === null || !Object.hasOwn(known.reservations, run)) return;
     const { per } = (await quotaFor(shared, tenant)) ?? {};
     const now = this.#options.now();
     await shared.update(key, (value) => [

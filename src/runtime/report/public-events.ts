@@ -27,14 +27,14 @@ export function createPublicEvents(program: Program): (event: Event | Delta) => 
     }
     last = { seq: event.seq, at: event.at };
     streamed = 0;
-    const told: Draft[] = narrate(event).flatMap((each): Draft[] =>
+    const drafts: Draft[] = narrate(event).flatMap((each): Draft[] =>
       each.type === 'tool.started' ? [{ ...each, type: 'tool.allowed' } as const, each] : [each],
     );
     const used = event.type === 'effect.settled' ? changedBy(event, totals) : null;
     const call = 'key' in event ? log.calls.get(event.key) : undefined;
     if (used !== null && call !== undefined && call.kind !== 'undo')
-      told.push({ type: 'budget.changed', ...last, node: call.node, branch: call.thread, used });
-    return told.map((each, index) => ({ ...each, id: `${event.seq}.${index}` }));
+      drafts.push({ type: 'budget.changed', ...last, node: call.node, branch: call.thread, used });
+    return drafts.map((each, index) => ({ ...each, id: `${event.seq}.${index}` }));
   };
 }
 

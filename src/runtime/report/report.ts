@@ -100,22 +100,22 @@ function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonl
 
 const REFUSALS: ReadonlySet<string> = new Set(['SchemaError', 'GroundingError']);
 
-/** The authored nodes in the order in which they were entered. A turn that the deadlock monitor held back was not made. */
+/** The authored nodes in the order in which they were entered. A turn that the deadlock monitor stopped was not made. */
 export function pathOf(program: Program, events: readonly Event[]): string[] {
   const path: { readonly name: string; readonly thread: string | null }[] = [];
-  const heldBack = new Map<string, (typeof path)[number]>();
+  const stopped = new Map<string, (typeof path)[number]>();
   for (const event of events) {
     const entered = enteredBy(program.flow, event);
     const thread = 'thread' in event ? event.thread : null;
     if (entered !== undefined) path.push({ name: entered, thread });
     if (event.type === 'effect.requested') {
-      const resumed = heldBack.get(event.node);
-      if (resumed !== undefined && heldBack.delete(event.node)) path.push(resumed);
+      const resumed = stopped.get(event.node);
+      if (resumed !== undefined && stopped.delete(event.node)) path.push(resumed);
     }
     if (event.type !== 'meter.tripped' || event.stuck === undefined) continue;
     const last = path.findLastIndex((each) => each.thread === thread);
     const [turn] = path[last]?.name === nameAt(program.flow, event.node) ? path.splice(last, 1) : [];
-    if (turn !== undefined) heldBack.set(event.node, turn);
+    if (turn !== undefined) stopped.set(event.node, turn);
   }
   return path.map(({ name }) => name);
 }

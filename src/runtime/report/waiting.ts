@@ -92,7 +92,7 @@ interface Shown {
 /** A question about a call has these facts in its payload. For any other, they follow from the graph. */
 function packetOf(flow: CompiledFlow, state: RunState, pending: Pending, { text, payload }: Shown): Packet {
   const { tool, args = null, touches, rollback = null } = payload;
-  const evidence = payload['observations'] ?? payload['said'] ?? payload['result'] ?? readBy(flow, state, pending);
+  const evidence = payload['observations'] ?? payload['reply'] ?? payload['result'] ?? readBy(flow, state, pending);
   if (typeof tool === 'string')
     return { action: `call ${tool}`, parameters: args, blastRadius: touches ?? null, rollback, evidence };
   const tools = toolsAfter(flow, pending.node);

@@ -13,7 +13,7 @@ import type { Performed } from './simulate-types.ts';
 export function stateViolations(flow: CompiledFlow, state: RunState): string[] {
   const found: string[] = [];
   for (const [id, { max }] of Object.entries(flow.meters)) {
-    const taken = (state.spent[id] ?? 0) + (state.held[id] ?? 0);
+    const taken = (state.spent[id] ?? 0) + (state.reserved[id] ?? 0);
     const allowed = max === null ? Infinity : max + (state.raised?.[id] ?? 0);
     if (taken > allowed) found.push(`L4: ${taken} of meter \`${id}\` are spent or reserved, and it allows ${allowed}`);
   }
@@ -57,7 +57,7 @@ export async function journalViolations(
       ];
 }
 
-function endViolations({ outcome, pending, held }: RunState, events: readonly Event[]): string[] {
+function endViolations({ outcome, pending, reserved }: RunState, events: readonly Event[]): string[] {
   const found: string[] = [];
   const ends = events.filter(({ type }) => type === 'run.ended');
   if (ends.length !== 1 || events.at(-1)?.type !== 'run.ended')
@@ -65,7 +65,7 @@ function endViolations({ outcome, pending, held }: RunState, events: readonly Ev
   if (outcome === null || !TERMINAL_CODES.includes(outcome.code))
     found.push(`L6: ended without a code: ${JSON.stringify(outcome)}`);
   if (pending.size > 0) found.push(`L6: ended although ${[...pending.keys()].join(', ')} were pending`);
-  if (Object.values(held).some((amount) => amount !== 0)) found.push('L4: ended with something still reserved');
+  if (Object.values(reserved).some((amount) => amount !== 0)) found.push('L4: ended with something still reserved');
   return found;
 }
 

@@ -31,11 +31,11 @@ export interface Uttered {
   /** The subject of the reason: "the answer …". */
   readonly what: string;
   readonly tools: readonly string[];
-  readonly said: Expr;
+  readonly reply: Expr;
   /** Texts that the agent may rely on. */
   readonly given: readonly Expr[];
   /** Texts by people: `[{ turn, text }]`. */
-  readonly heard: Expr;
+  readonly userAnswers: Expr;
   /** Earlier sentences whose claims were supported. */
   readonly claimed: Expr;
 }
@@ -50,10 +50,10 @@ export function groundingInput(uttered: Uttered, { cite, claims, values }: Groun
   return {
     what: quote(uttered.what),
     tools: literal([...uttered.tools]),
-    said: uttered.said,
+    reply: uttered.reply,
     observations: OBSERVATIONS,
     given: `[${uttered.given.join(', ')}]`,
-    heard: uttered.heard,
+    userAnswers: uttered.userAnswers,
     claimed: uttered.claimed,
     cite: String(cite),
     claims: String(claims),
@@ -117,9 +117,9 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
   const uttered = {
     what: 'the answer',
     tools,
-    said: `${REPLY}.text`,
+    reply: `${REPLY}.text`,
     given: turn.input['prompt'] === undefined ? ['input'] : ['input', turn.input['prompt']],
-    heard: '[]',
+    userAnswers: '[]',
     claimed: '[]',
   };
   return kit.check(
@@ -141,9 +141,9 @@ function addMark(kit: Kit, turn: StartedTurn): NodeId {
   const uttered = {
     what: 'the answer',
     tools,
-    said: `${REPLY}.text`,
+    reply: `${REPLY}.text`,
     given: ['input', prompt],
-    heard: '[]',
+    userAnswers: '[]',
     claimed: '[]',
   };
   return kit.check(

@@ -68,8 +68,8 @@ export function addLoopDetector(kit: Kit, turn: AgentTurn, boundary: BoundaryDef
   ];
   if (!rephrased || window < 2 || !turn.tools.some((tool) => onlyReads(kit.builder.toolDef(tool)?.effect ?? 'write')))
     return meters;
-  const held = blocked(quote(`[BLOCKED] ${REPHRASED}`), 'rephrased', REPHRASED);
-  return [...meters, kit.builder.meter(`words:${hint}`, { ...shared, max: 1, words: true, over: held, label })];
+  const refused = blocked(quote(`[BLOCKED] ${REPHRASED}`), 'rephrased', REPHRASED);
+  return [...meters, kit.builder.meter(`words:${hint}`, { ...shared, max: 1, words: true, over: refused, label })];
 }
 
 interface LoopQuestion {
@@ -82,7 +82,7 @@ interface LoopQuestion {
 /** A person answers a loop: the words go to the agent, or the turn ends. */
 function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question: LoopQuestion): NodeId {
   const { failure, end, blocked, step } = question;
-  const told = blocked(`text("[ANSWER] ", ${ANSWER}.text)`, 'answered');
+  const answered = blocked(`text("[ANSWER] ", ${ANSWER}.text)`, 'answered');
   return kit.ask(
     { ...step, authored: callerOf(turn) },
     {
@@ -97,7 +97,12 @@ function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question:
       payload: { tool: `${CALL}.name`, args: `${CALL}.args` },
       into: ANSWER,
       timeoutMs: boundary.approvalTimeoutMs,
-      next: kit.when({ hint: `${turn.hint}.loop.decided`, origin: turn.origin }, chose(ANSWER, 'respond'), told, end),
+      next: kit.when(
+        { hint: `${turn.hint}.loop.decided`, origin: turn.origin },
+        chose(ANSWER, 'respond'),
+        answered,
+        end,
+      ),
       fail: end,
     },
   );

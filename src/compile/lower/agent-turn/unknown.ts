@@ -33,9 +33,9 @@ export function addUnknownOutcome(gate: Gate): readonly Case[] {
   const { kit, tool } = gate;
   const def = kit.builder.toolDef(tool);
   if (onlyReads(def?.effect ?? 'write')) return [];
-  const untold = addUnknownMessage(gate);
+  const unknown = addUnknownMessage(gate);
   const lookup = kit.builder.definitions.toolLookups[tool];
-  return [{ when: 'error.class == "timeout"', to: lookup === undefined ? untold : addLookup(gate, lookup, untold) }];
+  return [{ when: 'error.class == "timeout"', to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
 }
 
 /** The agent gets the message that the outcome is not known. */
@@ -65,7 +65,7 @@ export function lookupOf(
   };
 }
 
-function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
+function addLookup(gate: Gate, lookup: string, unknown: NodeId): NodeId {
   const { kit, turn, tool, done } = gate;
   const arg = (field: string): Expr => `${CALL}.args.${field}`;
   const say = (hint: string, content: Expr, outcome: Input): NodeId =>
@@ -85,7 +85,7 @@ function addLookup(gate: Gate, lookup: string, untold: NodeId): NodeId {
     {
       ...lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) }),
       next: kit.when({ hint: nameOf(gate, 'lookup.found'), origin: turn.origin }, ABSENT, missed, happened),
-      fail: untold,
+      fail: unknown,
     },
   );
 }

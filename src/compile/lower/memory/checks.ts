@@ -51,7 +51,7 @@ export interface Remembered {
     readonly citations: Expr;
     readonly observations: Expr;
     /** Texts by people. */
-    readonly heard: Expr;
+    readonly userAnswers: Expr;
     /** Entries that the run has read: untrusted ones, and all. */
     readonly recalled: Expr;
     readonly known: Expr;

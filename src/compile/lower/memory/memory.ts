@@ -241,7 +241,7 @@ function remembered(agent: string, doubt: Expr, definitions: Definitions): Param
       answer: `${LAST}.answer`,
       citations: `${observations}.filter(o, o.ok).map(o, o.id)`,
       observations,
-      heard: '[]',
+      userAnswers: '[]',
       recalled: `(${untrusted})`,
       known: allEntries(path(RECALLED, agent)),
       doubt,

@@ -14,16 +14,16 @@ import { addRepair } from './plan.ts';
 import {
   ANSWER,
   GOAL,
-  HEARD,
+  DECISION,
   KIND,
   PLAN_PROBLEM,
   PROBLEM,
   REPAIRS,
   REVIEWED,
-  SAID,
+  PARSED_REPLY,
   SCORE,
   STATUS,
-  TOLD,
+  USER_ANSWERS,
   TRIGGER,
   TURN,
   UNFOUNDED,
@@ -120,7 +120,7 @@ function addReview(l: Lowering, review: Review): NodeId {
   const approved = l.kit.set(
     part('escalation_check', `${about}.approved`),
     [
-      set(REVIEWED, `${HEARD}.by`),
+      set(REVIEWED, `${DECISION}.by`),
       set(STATUS, `${STATUS} == "conflict" && ${ANSWER} != null ? "complete" : ${STATUS}`),
       ...CLEARED,
     ],
@@ -206,7 +206,7 @@ function addSaferAnswer(l: Lowering, person: NodeId): NodeId {
     person,
     'escalation.safer',
   );
-  const writes = [set(SAID, 'safer'), set(STATUS, SAFER_STATUS), set(ANSWER, 'safer.answer'), ...CLEARED];
+  const writes = [set(PARSED_REPLY, 'safer'), set(STATUS, SAFER_STATUS), set(ANSWER, 'safer.answer'), ...CLEARED];
   return l.kit.set(
     { hint: 'safer.answers', origin: 'escalation_check', charges: [meter] },
     writes,
@@ -250,7 +250,12 @@ function addUser(l: Lowering, row: EscalationId, about: string, code: TerminalCo
     about,
     choices: [inWords('respond'), 'reject'],
     message: question,
-    payload: { goal: GOAL, options: `${SAID}.options`, readings: `${SAID}.options`, fields: `${SAID}.fields` },
+    payload: {
+      goal: GOAL,
+      options: `${PARSED_REPLY}.options`,
+      readings: `${PARSED_REPLY}.options`,
+      fields: `${PARSED_REPLY}.fields`,
+    },
     ways: { respond: addRemark(l, about) },
     otherwise: stopped,
   });
@@ -264,15 +269,15 @@ function withheld(l: Lowering, code: TerminalCode, what: Expr): NodeId {
 
 /** The words of a person become a message to the agent, and the loop goes on. */
 function addRemark(l: Lowering, about: string): NodeId {
-  const words = `text(${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`;
-  const said = append(TALK, {
+  const words = `text(${DECISION}.text == null ? ${DECISION}.edit : ${DECISION}.text)`;
+  const message = append(TALK, {
     role: quote('user'),
     content: words,
   });
-  const heard = append(TOLD, { turn: TURN, text: words });
+  const answer = append(USER_ANSWERS, { turn: TURN, text: words });
   return l.kit.set(
-    part('ask_user', `${about}.told`),
-    [said, heard, set(REPAIRS, '0'), ...CLEARED],
+    part('ask_user', `${about}.answered`),
+    [message, answer, set(REPAIRS, '0'), ...CLEARED],
     idOf(l, 'tool_eligibility'),
   );
 }
@@ -280,7 +285,7 @@ function addRemark(l: Lowering, about: string): NodeId {
 /** The first of these fields of the reply that is not null. */
 function firstOf(fields: readonly string[]): Expr {
   const given = fields.reduceRight<Expr>(
-    (rest, field) => `${SAID}.${field} != null ? ${SAID}.${field} : (${rest})`,
+    (rest, field) => `${PARSED_REPLY}.${field} != null ? ${PARSED_REPLY}.${field} : (${rest})`,
     '""',
   );
   return `text(${given})`;

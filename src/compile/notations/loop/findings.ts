@@ -15,7 +15,7 @@ import {
   NO_RESULT,
   PLAN,
   PROBLEM,
-  SAID,
+  PARSED_REPLY,
   SINCE,
   STATUS,
   STEP,
@@ -82,7 +82,7 @@ export function contested(loop: Loop): readonly (Finding & { readonly early: Exp
     {
       when: `${STATUS} == "conflict"`,
       kind: 'conflict',
-      words: `text("sources contradict each other: ", ${SAID}.reason)`,
+      words: `text("sources contradict each other: ", ${PARSED_REPLY}.reason)`,
       early: uncrossed,
     },
     ...(loop.conflict === null
@@ -118,19 +118,19 @@ export const STATUSES = ['complete', 'partial', 'impossible', 'missing_info', 'a
 const FIELDS = ['answer', 'confidence', 'citations', 'claims', 'question', 'options', 'reason'] as const;
 
 const NAMES = literal([...STATUSES]);
-const NAMED = `type(${SAID}) == map && type(${SAID}.status) == string`;
-export const SPELT = `lower(trim(${SAID}.status))`;
+const NAMED = `type(${PARSED_REPLY}) == map && type(${PARSED_REPLY}.status) == string`;
+export const SPELT = `lower(trim(${PARSED_REPLY}.status))`;
 
 /** The reply is an object in the loop's form. */
-export const STATED: Expr = `type(${SAID}) == map && ${SAID}.status in ${NAMES}`;
+export const STATED: Expr = `type(${PARSED_REPLY}) == map && ${PARSED_REPLY}.status in ${NAMES}`;
 /** The status differs from a known one only by case or spaces. */
-export const MISSPELT: Expr = `${NAMED} && !(${SAID}.status in ${NAMES}) && ${SPELT} in ${NAMES}`;
+export const MISSPELT: Expr = `${NAMED} && !(${PARSED_REPLY}.status in ${NAMES}) && ${SPELT} in ${NAMES}`;
 /** The reply has the loop's form and an unknown status. */
-const STRANGE: Expr = `${NAMED} && !(${SPELT} in ${NAMES}) && ${literal([...FIELDS])}.exists(f, f in ${SAID})`;
-const STRANGE_WORDS: Expr = `text("there is no status \\"", ${SAID}.status, ${quote(`"; it is one of ${STATUSES.join(', ')}`)})`;
+const STRANGE: Expr = `${NAMED} && !(${SPELT} in ${NAMES}) && ${literal([...FIELDS])}.exists(f, f in ${PARSED_REPLY})`;
+const STRANGE_WORDS: Expr = `text("there is no status \\"", ${PARSED_REPLY}.status, ${quote(`"; it is one of ${STATUSES.join(', ')}`)})`;
 
 /** The answer of an object in the loop's form. A finished one without `answer`, but with other fields, is itself the answer. */
-export const STATED_ANSWER: Expr = `${SAID}.answer == null && ${SAID}.status in ["complete", "partial"] && ${SAID}.exists(f, !(f in ${literal(['status', ...FIELDS])})) ? ${SAID} : ${SAID}.answer`;
+export const STATED_ANSWER: Expr = `${PARSED_REPLY}.answer == null && ${PARSED_REPLY}.status in ["complete", "partial"] && ${PARSED_REPLY}.exists(f, !(f in ${literal(['status', ...FIELDS])})) ? ${PARSED_REPLY} : ${PARSED_REPLY}.answer`;
 
 export const GIVEN = `${STATUS} in ["complete", "partial"]`;
 
@@ -159,7 +159,7 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
   );
   const check = l.kit.check(part('validation_check', 'output'), {
     check: 'policy:output',
-    input: { schema: literal(schema), answer: ANSWER, said: SAID },
+    input: { schema: literal(schema), answer: ANSWER, reply: PARSED_REPLY },
     writes: [
       set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
       set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),

@@ -20,10 +20,10 @@ import {
   RECALLED,
   REPAIRS,
   RESULTS,
-  SAID,
+  PARSED_REPLY,
   STATUS,
   TASK,
-  TOLD,
+  USER_ANSWERS,
   TURN,
   UNBOUND,
   UNDONE,
@@ -39,7 +39,7 @@ const ACTED = `size(${REPLY}.toolCalls) > 0`;
 export function addGrounding(l: Lowering): void {
   const validate = idOf(l, 'validation_check');
   const structured = l.kit.set(part('state_update', 'answer.structured'), [set(ANSWER, STATED_ANSWER)], validate);
-  const plain = l.kit.set(part('state_update', 'answer.plain'), [set(ANSWER, SAID)], validate);
+  const plain = l.kit.set(part('state_update', 'answer.plain'), [set(ANSWER, PARSED_REPLY)], validate);
   const stored = l.kit.pick(
     part('state_update', 'answer'),
     [
@@ -48,7 +48,7 @@ export function addGrounding(l: Lowering): void {
     ],
     plain,
   );
-  const status = `${ACTED} ? "acting" : ${STATED} ? ${SAID}.status : "complete"`;
+  const status = `${ACTED} ? "acting" : ${STATED} ? ${PARSED_REPLY}.status : "complete"`;
   const update = [
     set(TASK, `{"version": ${TASK}.version + 1, "finished": size(${FINISHED})}`),
     set(STATUS, status),
@@ -59,7 +59,7 @@ export function addGrounding(l: Lowering): void {
     hint: 'grounding.judge',
     origin: 'observation_grounding',
     what: 'the answer',
-    said: SAID,
+    reply: PARSED_REPLY,
     given: [],
     into: VIOLATION,
     marks: true,
@@ -67,8 +67,8 @@ export function addGrounding(l: Lowering): void {
   });
   const result = addResultCheck(l, judged);
   const respelt = l.kit.set(
-    part('observation_grounding', 'said.respelt'),
-    [{ ...set(SAID, SPELT), path: ['status'] }],
+    part('observation_grounding', 'reply.respelt'),
+    [{ ...set(PARSED_REPLY, SPELT), path: ['status'] }],
     result,
   );
   const look = l.kit.pick(
@@ -83,7 +83,7 @@ export function addGrounding(l: Lowering): void {
   const ground = l.kit.set(
     part('observation_grounding', 'grounding.reply'),
     [
-      { slot: SAID, mode: 'reply', value: `${REPLY}.text` },
+      { slot: PARSED_REPLY, mode: 'reply', value: `${REPLY}.text` },
       set(MISSED, missed),
       set(VIOLATION, 'null'),
       set(NO_RESULT, 'null'),
@@ -103,7 +103,7 @@ function addBinding(l: Lowering, next: NodeId): void {
       text: `${REPLY}.text`,
       observations: OBSERVATIONS,
       bound: String(values === 'bound'),
-      told: `[${GOAL}, input, ${TOLD}]`,
+      userTexts: `[${GOAL}, input, ${USER_ANSWERS}]`,
     },
     writes: [setField(REPLY, ['text'], 'it.text'), set(UNBOUND, 'it.ok == true ? null : it.reason')],
     next,
@@ -118,19 +118,19 @@ function addBinding(l: Lowering, next: NodeId): void {
 function addResultCheck(l: Lowering, next: NodeId): NodeId {
   const asked = l.kit.set(
     part('observation_grounding', 'result.asked'),
-    [set(SAID, `{"status": "missing_info", "question": ${SAID}}`), set(NO_RESULT, 'null')],
+    [set(PARSED_REPLY, `{"status": "missing_info", "question": ${PARSED_REPLY}}`), set(NO_RESULT, 'null')],
     next,
   );
   const look = l.kit.when(
     part('observation_grounding', 'result.look'),
-    `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${SAID}) == string`,
+    `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${PARSED_REPLY}) == string`,
     asked,
     next,
   );
   return l.kit.check(part('observation_grounding', 'result'), {
     check: 'policy:result',
     input: {
-      answer: `type(${SAID}) == string ? ${SAID} : ${STATED} && ${SAID}.status == "complete" ? ${SAID}.answer : null`,
+      answer: `type(${PARSED_REPLY}) == string ? ${PARSED_REPLY} : ${STATED} && ${PARSED_REPLY}.status == "complete" ? ${PARSED_REPLY}.answer : null`,
       ...(l.loop.planner !== null || changingTools(l.loop).length === 0
         ? {}
         : { undone: `!${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...changingTools(l.loop)])})` }),
@@ -152,7 +152,7 @@ export function addDeedsCheck(l: Lowering, next: NodeId): NodeId {
       tools: literal([...toolsOf(loop)]),
       goal: GOAL,
       input: 'input',
-      heard: TOLD,
+      userAnswers: USER_ANSWERS,
       criteria: literal([...loop.criteria]),
       answer: `[${RESULTS}.map(r, r.answer), ${ANSWER}]`,
       observations: OBSERVATIONS,
@@ -172,7 +172,7 @@ export interface Checked {
   readonly hint: string;
   readonly origin: string;
   readonly what: string;
-  readonly said: Expr;
+  readonly reply: Expr;
   /** Texts that it may rely on, besides the goal and the results so far. */
   readonly given: readonly Expr[];
   /** The slot that holds the violation afterwards, or null. */
@@ -185,7 +185,7 @@ export interface Checked {
 /** A check that cannot be performed counts as a violation. */
 export function addGroundingCheck(
   l: Lowering,
-  { hint, origin, what, said, given, into, marks, next }: Checked,
+  { hint, origin, what, reply, given, into, marks, next }: Checked,
 ): NodeId {
   const { loop } = l;
   const broken = l.kit.set(
@@ -196,7 +196,7 @@ export function addGroundingCheck(
   const uttered = {
     what,
     tools: toolsOf(loop),
-    said,
+    reply,
     given: [
       GOAL,
       'input',
@@ -205,7 +205,7 @@ export function addGroundingCheck(
       ...(loop.memory === null ? [] : [allEntries(RECALLED)]),
       ...given,
     ],
-    heard: TOLD,
+    userAnswers: USER_ANSWERS,
     claimed: CLAIMED,
   };
   return l.kit.check(
@@ -230,7 +230,7 @@ export function addVerdictCheck(l: Lowering, slot: string, next: NodeId): NodeId
     hint: `${slot}.grounding`,
     origin: 'validation_check',
     what: 'the verdict',
-    said: slot,
+    reply: slot,
     given: [ANSWER],
     into: UNFOUNDED,
     next,

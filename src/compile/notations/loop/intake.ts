@@ -7,7 +7,7 @@ import { strictExpr, withInputFields } from '../../expressions/reads.ts';
 import { OPEN, templateToExpr } from '../../expressions/template.ts';
 import { addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
 import type { Loop } from './settle.ts';
-import { BUDGET, GOAL, HEARD, INTENT, LACKING, RECALLED, SCOPE, initialState } from './state.ts';
+import { BUDGET, GOAL, DECISION, INTENT, LACKING, RECALLED, SCOPE, initialState } from './state.ts';
 import { set } from '../../lower/kit.ts';
 import { readInput } from '../../lower/memory/checks.ts';
 
@@ -90,11 +90,14 @@ function addRequired(l: Lowering, next: NodeId): NodeId {
   const missing = `text("Missing: ", join(${LACKING}, ", "))`;
   const stopped = stop(l, 'MISSING_INFO', 'MissingInput', missing);
   const whole = builder.fresh('goal.whole');
-  const said = `(type(${HEARD}.edit) == map ? ${HEARD}.edit : ${HEARD}.text == null ? null : jsonIn(${HEARD}.text))`;
-  const left = `cel.bind(given, ${said}, given == null ? [] : ${LACKING}.filter(r, given[r] == null))`;
-  const told = l.kit.set(
-    part('goal_intake', 'goal.told'),
-    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`), set(LACKING, left)],
+  const fields = `(type(${DECISION}.edit) == map ? ${DECISION}.edit : ${DECISION}.text == null ? null : jsonIn(${DECISION}.text))`;
+  const left = `cel.bind(given, ${fields}, given == null ? [] : ${LACKING}.filter(r, given[r] == null))`;
+  const answered = l.kit.set(
+    part('goal_intake', 'goal.answered'),
+    [
+      set(GOAL, `text(${GOAL}, "\\n", ${DECISION}.text == null ? ${DECISION}.edit : ${DECISION}.text)`),
+      set(LACKING, left),
+    ],
     whole,
   );
   // Bounded like every other question: by the rounds of the loop.
@@ -108,7 +111,7 @@ function addRequired(l: Lowering, next: NodeId): NodeId {
         message: missing,
         payload: { fields: LACKING },
         charges: [meter],
-        ways: { respond: told },
+        ways: { respond: answered },
         otherwise: stopped,
       })
     : stopped;

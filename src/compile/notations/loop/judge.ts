@@ -21,7 +21,7 @@ import {
   REPAIRS,
   RESULTS,
   REVIEWED,
-  SAID,
+  PARSED_REPLY,
   SCORE,
   SCRATCH,
   SINCE,
@@ -71,7 +71,7 @@ export function addJudgement(l: Lowering): void {
       PROBLEM,
       choose(({ words }) => words),
     ),
-    set(SCORE, `type(${SAID}) == map ? ${confidenceIn(`${SAID}.confidence`)} : null`),
+    set(SCORE, `type(${PARSED_REPLY}) == map ? ${confidenceIn(`${PARSED_REPLY}.confidence`)} : null`),
   ];
   const next = staged ? addOutputCheck(l, offered(l.loop), verified) : reflect;
   l.kit.set(phase(l, 'validation_check'), writes, next);
@@ -81,8 +81,8 @@ export function addJudgement(l: Lowering): void {
 function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
   const unfounded = l.loop.grounding.onViolation === 'mark' ? 'false' : `${UNFOUNDED} != null`;
-  const heard = l.kit.set(
-    part('validation_check', 'verifier.heard'),
+  const judged = l.kit.set(
+    part('validation_check', 'verifier.judged'),
     [
       set(KIND, `${unfounded} ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
       set(
@@ -97,7 +97,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const checked = addVerdictCheck(
     l,
     VERDICT,
-    l.loop.grounding.onViolation === 'repair' ? addSecondLook(l, id, heard) : heard,
+    l.loop.grounding.onViolation === 'repair' ? addSecondLook(l, id, judged) : judged,
   );
   addModel(l, {
     id,
@@ -113,7 +113,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
         set(VERDICT, `{"ok": false, "problem": text("the verdict cannot be read: ", error.message)}`),
         set('error', 'null'),
       ],
-      heard,
+      judged,
     ),
     fail: l.kit.set(part('validation_check', 'verifier.failed'), [], failedTrace(l)),
   });
@@ -121,11 +121,11 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
 }
 
 /** An unsupported verdict is repeated, as often as an agent may repair its answer. */
-function addSecondLook(l: Lowering, verifier: NodeId, heard: NodeId): NodeId {
+function addSecondLook(l: Lowering, verifier: NodeId, judged: NodeId): NodeId {
   const { loop } = l;
-  const meter = l.kit.visits('verdict.repairs', loop.reflection.repairs, heard, 'reflection.repairs');
+  const meter = l.kit.visits('verdict.repairs', loop.reflection.repairs, judged, 'reflection.repairs');
   const again = l.kit.set({ hint: 'verifier.again', origin: 'validation_check', charges: [meter] }, [], verifier);
-  return l.kit.when(part('validation_check', 'verifier.sound'), `${UNFOUNDED} != null`, again, heard);
+  return l.kit.when(part('validation_check', 'verifier.sound'), `${UNFOUNDED} != null`, again, judged);
 }
 
 function confidenceKind({ confidence }: Loop): Expr {
@@ -153,13 +153,13 @@ function addReflection(l: Lowering): NodeId {
   const triggered = l.kit.set(part('reflection_trigger', 'triggered'), [set(TRIGGER, KIND)], on);
   const passed = l.kit.set(part('reflection_trigger', 'sound'), [set(KIND, 'null'), set(PROBLEM, 'null')], on);
   const again = l.kit.set(part('reflection_trigger', 'repair.tool'), [set(REPAIRS, ONE_MORE_REPAIR)], on);
-  const told = append(TALK, {
+  const correction = append(TALK, {
     role: quote('user'),
     content: `text("This is not acceptable: ", ${PROBLEM}, ". Correct it.")`,
   });
   const mend = l.kit.set(
     part('reflection_trigger', 'repair.answer'),
-    [set(REPAIRS, ONE_MORE_REPAIR), set(STATUS, '"repair"'), told],
+    [set(REPAIRS, ONE_MORE_REPAIR), set(STATUS, '"repair"'), correction],
     on,
   );
   const room = `${REPAIRS} < ${reflection.repairs}`;

@@ -34,10 +34,10 @@ import {
   REJECTED,
   REPAIRS,
   REVIEWED,
-  SAID,
+  PARSED_REPLY,
   STATUS,
   STORES,
-  TOLD,
+  USER_ANSWERS,
   UNDONE,
   VIOLATIONS,
 } from './state.ts';
@@ -128,7 +128,7 @@ function pricing(l: Lowering): (id: NodeId, node: Node) => Node {
 }
 
 /** The cited observations; without citations, all successful ones. */
-const CITED: Expr = `type(${SAID}) == map && type(${SAID}.citations) == list ? ${SAID}.citations : ${OBSERVATIONS}.filter(o, o.ok).map(o, o.id)`;
+const CITED: Expr = `type(${PARSED_REPLY}) == map && type(${PARSED_REPLY}.citations) == list ? ${PARSED_REPLY}.citations : ${OBSERVATIONS}.filter(o, o.ok).map(o, o.id)`;
 
 /** Phases 16 to 18: the answer with its citations, memory, and the end of the run under its code. */
 function addFinish(l: Lowering): void {
@@ -179,8 +179,8 @@ function partialReason({ criteria, planner, verifier, validate, grounding }: Loo
   const isProven = planner !== null || verifier !== null || validate.length > 0;
   const failed = isProven || !grounding.claims ? '' : `${NO_CALL_SUCCEEDED} ? ${NO_CALL_REASON} : `;
   const open = `size(${marks}) > 0 ? (${marks})[0].message : ${UNDONE} != null ? ${UNDONE} : ${failed}${unchecked}`;
-  const told = `type(${SAID}) == map && ${SAID}.reason != null ? text(${SAID}.reason) : "the agent reported a partial result"`;
-  return `${STATUS} == "partial" ? (${told}) : ${REVIEWED} != null ? null : (${open})`;
+  const stated = `type(${PARSED_REPLY}) == map && ${PARSED_REPLY}.reason != null ? text(${PARSED_REPLY}.reason) : "the agent reported a partial result"`;
+  return `${STATUS} == "partial" ? (${stated}) : ${REVIEWED} != null ? null : (${open})`;
 }
 
 function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
@@ -198,7 +198,7 @@ function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
       answer: ANSWER,
       citations: `${FINAL}.citations`,
       observations: OBSERVATIONS,
-      heard: `${TOLD}.map(t, t.text)`,
+      userAnswers: `${USER_ANSWERS}.map(t, t.text)`,
       recalled: untrustedEntries(RECALLED),
       known: allEntries(RECALLED),
       doubt: REASON,

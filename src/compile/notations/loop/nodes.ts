@@ -9,7 +9,7 @@ import type { Builder } from '../../lower/builder-types.ts';
 import { errorOf, set } from '../../lower/kit.ts';
 import type { Call, Failure, Kit, Question as AskedQuestion, Step } from '../../lower/kit.ts';
 import type { Loop } from './settle.ts';
-import { ENDING, HEARD, type Phase } from './state.ts';
+import { ENDING, DECISION, type Phase } from './state.ts';
 
 export interface Lowering {
   readonly kit: Kit;
@@ -67,11 +67,11 @@ export function inWords(name: string): Choice {
   return { name, edit: true, needs: 'either' };
 }
 
-/** Asks a person, and goes where the answer leads. The answer is in `heard`. */
+/** Asks a person, and goes where the answer leads. The answer is in `decision`. */
 export function addQuestion({ kit, loop }: Lowering, question: Question): NodeId {
   const { hint, charges, ways, otherwise, ...asked } = question;
   const { about, row } = asked;
-  const decided = kit.decide(part(about, `${about}.decided`), HEARD, ways, otherwise);
+  const decided = kit.decide(part(about, `${about}.decided`), DECISION, ways, otherwise);
   return kit.ask(
     { hint, origin: about, charges },
     {
@@ -80,7 +80,7 @@ export function addQuestion({ kit, loop }: Lowering, question: Question): NodeId
       onExpiry: 'reject',
       code: asked.code ?? ESCALATIONS[row].code,
       purpose: PURPOSES[about] ?? 'escalation',
-      into: HEARD,
+      into: DECISION,
       timeoutMs: loop.escalation.timeoutMs,
       next: decided,
       fail: decided,

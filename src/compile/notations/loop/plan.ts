@@ -15,7 +15,7 @@ import {
   DRAFTS,
   FINISHED,
   GOAL,
-  HEARD,
+  DECISION,
   PLAN,
   PLAN_PROBLEM,
   REPAIRS,
@@ -106,7 +106,7 @@ function addWordsCheck(l: Lowering, next: NodeId): NodeId {
     hint: 'plan.grounding',
     origin: 'plan_validation',
     what: 'the planner',
-    said: DRAFT,
+    reply: DRAFT,
     given: [],
     into: VIOLATION,
     next,
@@ -163,7 +163,7 @@ function addEdited(l: Lowering, next: NodeId): NodeId {
     [set(STUCK, stuck(l.loop.plan.stepsMax))],
     checked,
   );
-  return l.kit.set(part('plan_validation', 'plan.edited'), [set(DRAFT, `${HEARD}.edit`)], ordered);
+  return l.kit.set(part('plan_validation', 'plan.edited'), [set(DRAFT, `${DECISION}.edit`)], ordered);
 }
 
 /** A plan as a person may write it. */
@@ -180,9 +180,9 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
   const stopped = stop(l, 'MISSING_INFO', 'PlanAbandoned', `text("The planner asks: ", ${DRAFT}.question)`);
   const { escalation, definitions, planner } = l.loop;
   if (!escalation.people || !mayAsk(definitions, planner ?? l.loop.executor)) return stopped;
-  const told = l.kit.set(
-    part('ask_user', 'plan.told'),
-    [set(GOAL, `text(${GOAL}, "\\n", ${HEARD}.text == null ? ${HEARD}.edit : ${HEARD}.text)`)],
+  const answered = l.kit.set(
+    part('ask_user', 'plan.answered'),
+    [set(GOAL, `text(${GOAL}, "\\n", ${DECISION}.text == null ? ${DECISION}.edit : ${DECISION}.text)`)],
     again,
   );
   return addQuestion(l, {
@@ -192,7 +192,7 @@ function addClarification(l: Lowering, again: NodeId): NodeId {
     choices: [inWords('respond'), 'reject'],
     message: `text(${DRAFT}.question)`,
     payload: { goal: GOAL, fields: `${DRAFT}.fields` },
-    ways: { respond: told },
+    ways: { respond: answered },
     otherwise: stopped,
   });
 }

@@ -23,7 +23,7 @@ import {
   RECALLED,
   REPAIRS,
   RESULTS,
-  SAID,
+  PARSED_REPLY,
   STEP,
   UNFOUNDED,
 } from './state.ts';
@@ -54,7 +54,7 @@ const LATEST_MAX = 20;
 
 /** The content of the observations as messages that are marked as data: the cited ones first, then the latest. */
 export function evidenceMessages(): Expr {
-  const cited = `type(${SAID}) == map && type(${SAID}.citations) == list ? ${OBSERVATIONS}.filter(o, o.id in ${SAID}.citations) : []`;
+  const cited = `type(${PARSED_REPLY}) == map && type(${PARSED_REPLY}.citations) == list ? ${OBSERVATIONS}.filter(o, o.id in ${PARSED_REPLY}.citations) : []`;
   return asMessages(
     `cel.bind(cited, ${cited}, cited + tail(${OBSERVATIONS}.filter(o, !(o.id in cited.map(c, c.id))), ${LATEST_MAX}))`,
   );

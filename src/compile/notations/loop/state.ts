@@ -25,7 +25,7 @@ export const RESULTS = 'results';
 export const TASK = 'task';
 export const TURN = 'turn';
 /** The last reply: an object if it is a JSON object, otherwise text. */
-export const SAID = 'said';
+export const PARSED_REPLY = 'parsed_reply';
 export const STATUS = 'status';
 /** The reason why the reply is not a result, or null. */
 export const NO_RESULT = 'no_result';
@@ -43,7 +43,7 @@ export const UNDONE = 'undone';
 /** The unsupported statement of the last verdict, or null. */
 export const UNFOUNDED = 'unfounded';
 /** The answers of people in this run: `[{ turn, text }]`. */
-export const TOLD = 'told';
+export const USER_ANSWERS = 'user_answers';
 /** Sentences whose claims were supported. */
 export const CLAIMED = 'claimed';
 /** The problem of this round: its kind, and a sentence. */
@@ -64,7 +64,8 @@ export const COMPRESSED = 'compressed';
 /** The id of the last observation before the talk was dropped. */
 export const LAST_DROPPED = 'last_dropped';
 export const REVIEWED = 'reviewed';
-export const HEARD = 'heard';
+/** The last answer of a person to a question of the loop. */
+export const DECISION = 'decision';
 export const FINAL = 'final';
 /** Memory of earlier runs. */
 export const RECALLED = 'recalled';
@@ -75,7 +76,7 @@ export const REASON = 'reason';
 
 /** The state of a task as it begins. */
 export function initialState(): readonly Write[] {
-  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, TOLD, CLAIMED, MARKS, VIOLATIONS];
+  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, USER_ANSWERS, CLAIMED, MARKS, VIOLATIONS];
   const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED];
   const ofRound = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED];
   const ofAnswer = [FINAL, VIOLATION, UNFOUNDED, LAST_DROPPED, ANSWER, NO_RESULT, REJECTED, REASON, UNDONE];
@@ -90,8 +91,11 @@ export function initialState(): readonly Write[] {
 
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES: NonNullable<View['stores']> = {
-  ...kept('scratchpad', 'talk reply said draft scratch verdict safer'),
-  ...kept('task', 'goal plan step finished results task answer final budget doubts told claimed violations rejected'),
+  ...kept('scratchpad', 'talk reply parsed_reply draft scratch verdict safer'),
+  ...kept(
+    'task',
+    'goal plan step finished results task answer final budget doubts user_answers claimed violations rejected',
+  ),
   ...kept('observations', 'observations'),
 };
 

@@ -19,7 +19,7 @@ export function addVerdicts(
   next: NodeId,
 ): { readonly kept: NodeId; readonly broken: NodeId } {
   if (l.staged.definitions.protections.breaker === null) return { kept: next, broken: refused };
-  const told = (what: string, ok: boolean, to: NodeId): NodeId =>
+  const recorded = (what: string, ok: boolean, to: NodeId): NodeId =>
     l.kit.check(stepOf(l, stage, `invariants.${what}`), {
       check: VERDICT_CHECK,
       input: { agent: quote(agent), ok: String(ok) },
@@ -27,7 +27,7 @@ export function addVerdicts(
       next: to,
       fail: to,
     });
-  return { kept: told('kept', true, next), broken: told('broken', false, refused) };
+  return { kept: recorded('kept', true, next), broken: recorded('broken', false, refused) };
 }
 
 /** Calls a tool. The result holds if it returns true, or an object with `ok: true`. */

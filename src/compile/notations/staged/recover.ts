@@ -20,7 +20,7 @@ import {
   AGGREGATE,
   CRITIQUE,
   FEEDBACK,
-  HEARD,
+  DECISION,
   LOST,
   OUTPUT,
   PARTIAL,
@@ -241,9 +241,9 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
   );
   // A person decided about the plan, so the critic's verdict on the old one does not count.
   const judged = stage.id === 'plan' && l.staged.plan.critic !== null ? [set(CRITIQUE, 'null')] : [];
-  const edited = l.kit.set(step('edited'), [set(result, `${HEARD}.edit`), ...judged, clear], r.again);
-  const told = addReplan(l, stage, `text(${HEARD}.text)`, `${what}.respond`);
-  const ways = { approve: agreed, edit: edited, respond: told };
+  const edited = l.kit.set(step('edited'), [set(result, `${DECISION}.edit`), ...judged, clear], r.again);
+  const replanned = addReplan(l, stage, `text(${DECISION}.text)`, `${what}.respond`);
+  const ways = { approve: agreed, edit: edited, respond: replanned };
   return l.kit.ask(
     { hint: step('ask').hint, origin: nameOf(l, 'escalation') },
     {
@@ -265,9 +265,9 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
         observations: 'observations',
       },
       grant: grantsOf(l, stage),
-      into: HEARD,
+      into: DECISION,
       timeoutMs: approvalTimeoutMs(l.staged.definitions.boundary),
-      next: l.kit.decide(step('decided'), HEARD, ways, abortOf(l)),
+      next: l.kit.decide(step('decided'), DECISION, ways, abortOf(l)),
       fail: abortOf(l),
     },
   );

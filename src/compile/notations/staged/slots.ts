@@ -33,7 +33,7 @@ export const PARTIAL = 'partial';
 /** The last result of a gate: `{ stage, gate, check, ok, reason }`. */
 export const VALIDATION = 'validation';
 /** The answer of a person to an escalation. */
-export const HEARD = 'heard';
+export const DECISION = 'decision';
 /** The refused result of a failed run. */
 export const REJECTED = 'rejected';
 /** Outcomes of the branch of a stage, and of the workers. */

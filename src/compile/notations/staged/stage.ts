@@ -170,7 +170,7 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
   const schemas = [def?.output ?? null, turn.schema ?? null] as const;
   const schema = bothOf(...schemas);
   const mode = schemas.some(isObjectSchema) ? 'object' : 'reply';
-  const step: Step = { hint: `${hint}.said`, origin: nameOf(l, stage.id) };
+  const step: Step = { hint: `${hint}.replied`, origin: nameOf(l, stage.id) };
   return addTurn(l.builder, {
     agent,
     hint,

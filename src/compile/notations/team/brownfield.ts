@@ -26,14 +26,14 @@ export function withBrownfield<Raw extends RawTeam>(
     );
   const { Security: security = { AllowShellExecution: true, AllowPrivateHosts: false }, Agents } = body.value;
   const envelope = { ...security, ChangeEnvelope: [...(security.ChangeEnvelope ?? []), ...files] };
-  const told = (instructions: string): string =>
+  const withConventions = (instructions: string): string =>
     `${instructions}\n\nConventions of this project:\n${conventions?.trim()}`;
   const value = {
     ...body.value,
     ...(files.length === 0 ? {} : { Security: envelope }),
     ...(conventions === null
       ? {}
-      : { Agents: Agents.map((agent) => ({ ...agent, Instructions: told(agent.Instructions) })) }),
+      : { Agents: Agents.map((agent) => ({ ...agent, Instructions: withConventions(agent.Instructions) })) }),
   };
   return { ...body, value };
 }

@@ -5,7 +5,7 @@ import { quote } from '../../expressions/cel-text.ts';
 import type { Path } from '../../source/located.ts';
 import type { Reading } from './model.ts';
 import type { RawCondition } from './schema/conditions.ts';
-import { SAID } from './slots.ts';
+import { MESSAGE } from './slots.ts';
 
 const OPERATORS = ['Is', 'IsNot', 'Contains', 'Exists'] as const;
 
@@ -23,13 +23,13 @@ export function checkCondition(raw: RawCondition, path: Path, { body, report }: 
 
 /** The first operator that is set decides, in the documented order. Numbers are compared as written. */
 export function conditionOf({ Field, Is, IsNot, Contains, Exists }: RawCondition): Expr {
-  const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`exactIn(${SAID})`, Field)}, ${test})`;
+  const is = (test: Expr): Expr => `cel.bind(v, ${fieldIn(`exactIn(${MESSAGE})`, Field)}, ${test})`;
   if (Is !== undefined) return is(`v != null && lower(text(v)) == lower(${quote(Is)})`);
   // A reply without an object matches no condition, not even a negative one.
   if (IsNot !== undefined)
-    return `jsonIn(${SAID}) != null && ${is(`v == null || lower(text(v)) != lower(${quote(IsNot)})`)}`;
+    return `jsonIn(${MESSAGE}) != null && ${is(`v == null || lower(text(v)) != lower(${quote(IsNot)})`)}`;
   if (Contains !== undefined) return is(`v != null && containsIgnoreCase(text(v), ${quote(Contains)})`);
-  return Exists === false ? `jsonIn(${SAID}) != null && ${is('v == null')}` : is('v != null');
+  return Exists === false ? `jsonIn(${MESSAGE}) != null && ${is('v == null')}` : is('v != null');
 }
 
 /** A field of an expression's value; dots lead into objects. */

@@ -8,7 +8,7 @@ import { literal, quote } from '../../expressions/cel-text.ts';
 import type { Correction } from './bad-turn.ts';
 import type { Member } from './model.ts';
 import { set } from '../../lower/kit.ts';
-import { BROKEN, HEARD, IDLE, SAID, SIGNAL, TURN } from './slots.ts';
+import { BROKEN, MATCHED, IDLE, MESSAGE, SIGNAL, TURN } from './slots.ts';
 
 export interface Silence {
   readonly measures?: readonly Write[];
@@ -56,7 +56,7 @@ function evidenced(choice: string): readonly Correction[] {
     ),
     say(
       'code_block',
-      `${SAID}.contains("\`\`\`") && !${wrote(false)}`,
+      `${MESSAGE}.contains("\`\`\`") && !${wrote(false)}`,
       quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
     ),
     say(
@@ -106,7 +106,7 @@ function ran(pattern: string): Expr {
 }
 
 function claims(): Expr {
-  return `re(${SAID}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
+  return `re(${MESSAGE}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
 }
 
 function written(): Expr {
@@ -131,7 +131,7 @@ export function severalOf(what: 'keyword' | 'signal', choice: string): Correctio
   const end = quote(`. Say exactly one. ${choice}`);
   return {
     type: `multi_${what}`,
-    text: `text("MULTI-${what.toUpperCase()}: you said ", join(${HEARD}, " and "), ${end})`,
+    text: `text("MULTI-${what.toUpperCase()}: you said ", join(${MATCHED}, " and "), ${end})`,
   };
 }
 
@@ -139,10 +139,10 @@ export function severalOf(what: 'keyword' | 'signal', choice: string): Correctio
  * The phrases in a turn: from the handoff call if there is one, otherwise from the text. If the last message has no phrase,
  * the two messages before it in the same turn are read, the newer one first.
  */
-export function heard(phrases: readonly string[], strict: boolean): Expr {
+export function matchedPhrases(phrases: readonly string[], strict: boolean): Expr {
   const words = literal([...phrases]);
   const marks = (text: Expr): Expr => `${strict ? 'alone' : 'leading'}(${text}, ${words})`;
   const before = `tail(${TALK}.filter(m, m.role == "assistant"), 3).map(m, ${marks('m.content')}).filter(x, size(x) > 0)`;
-  const said = `cel.bind(h, ${marks(SAID)}, size(h) > 0 || size(${TALK}) < 2 ? h : cel.bind(t, ${before}, size(t) == 0 ? [] : t[size(t) - 1]))`;
-  return `${SIGNAL} != null ? ${words}.filter(w, lower(w) == lower(${SIGNAL})) : ${said}`;
+  const inText = `cel.bind(h, ${marks(MESSAGE)}, size(h) > 0 || size(${TALK}) < 2 ? h : cel.bind(t, ${before}, size(t) == 0 ? [] : t[size(t) - 1]))`;
+  return `${SIGNAL} != null ? ${words}.filter(w, lower(w) == lower(${SIGNAL})) : ${inText}`;
 }

@@ -6,7 +6,7 @@ import type { Path } from '../../source/located.ts';
 import type { Range } from '../../source/range.ts';
 import type { Share } from '../../verify/graph.ts';
 import type { Check, Member, Team } from './model.ts';
-import { OUTPUT, PARTIAL, SAID } from './slots.ts';
+import { OUTPUT, PARTIAL, MESSAGE } from './slots.ts';
 
 /** Agent turns of a session that sets no `MaxIterations`. */
 export const TURNS_DEFAULT = 100;
@@ -79,9 +79,9 @@ export function member({ team }: Lowering, name: string): Member {
 
 /** The end of a session that succeeded, or succeeded in part. */
 export function success(l: Lowering): NodeId {
-  const whole = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const whole = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   if (l.capped !== true) return whole;
-  const partial = l.builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: SAID });
+  const partial = l.builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: MESSAGE });
   const step = { hint: 'session.end', origin: l.team.id };
   return l.kit.when(step, `${PARTIAL} == true`, partial, whole);
 }

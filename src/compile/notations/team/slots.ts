@@ -1,6 +1,6 @@
 /**
  * The slots of a session. `history` holds the messages that all agents share and is only appended to; `turns` lists the
- * agent of each turn; `said` is the last message and `signal` the keyword of its handoff call; `bad` counts bad turns in a
+ * agent of each turn; `message` is the last message and `signal` the keyword of its handoff call; `bad` counts bad turns in a
  * row; `fails` counts refusals in a row for each route; `rejected` holds the last message if it was refused.
  */
 import { append, set } from '../../lower/kit.ts';
@@ -11,13 +11,13 @@ import { isIdentifier, quote } from '../../expressions/cel-text.ts';
 export const HISTORY = 'history';
 export const TURNS = 'turns';
 export const TURN = 'turn';
-export const SAID = 'said';
+export const MESSAGE = 'message';
 /** The last message with the reasons, if it was refused; else null. */
 export const REJECTED = 'rejected';
 /** The output of a session that does not succeed. A refused message is never the output. */
-export const OUTPUT = `${REJECTED} == null ? ${SAID} : null`;
+export const OUTPUT = `${REJECTED} == null ? ${MESSAGE} : null`;
 export const SIGNAL = 'signal';
-export const HEARD = 'heard';
+export const MATCHED = 'matched';
 export const BAD = 'bad';
 /** The value of `bad` after one more bad turn. */
 export const ONE_MORE_BAD = `${BAD} + 1`;
@@ -74,7 +74,7 @@ export function count(slot: string, key: string): Expr {
 
 /** Marks the last message as refused. */
 export function reject(reason: Expr): Write {
-  return set(REJECTED, { text: `text(${SAID})`, reasons: `[${reason}]` });
+  return set(REJECTED, { text: `text(${MESSAGE})`, reasons: `[${reason}]` });
 }
 
 /** The text of a person's answer as a further sentence, or nothing. */

@@ -15,7 +15,7 @@ import { part, success, type Gated, type Lowering } from './lowering.ts';
 import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
-import { SAID, SIGNAL, TURNS } from './slots.ts';
+import { MESSAGE, SIGNAL, TURNS } from './slots.ts';
 
 export function readTermination(reading: Reading): Termination {
   const raw = reading.body.value.Termination;
@@ -210,7 +210,7 @@ function containsKeyword(pattern: string, keyword: string): boolean {
 
 function matches(l: Lowering, { pattern, condition, agents }: Rule, speakers: readonly string[]): Expr {
   const handsOff = speakers.some((agent) => l.team.members.get(agent)?.mayHandOff === true);
-  const inText = `re(${SAID}, ${quote(pattern)})`;
+  const inText = `re(${MESSAGE}, ${quote(pattern)})`;
   const byText = handsOff ? `(${inText} || (${SIGNAL} != null && re(${SIGNAL}, ${quote(pattern)})))` : inText;
   const found = condition === undefined ? byText : `(${condition.holds})`;
   if (agents === null || speakers.every((agent) => agents.includes(agent))) return found;

@@ -20,7 +20,7 @@ import {
   HISTORY,
   OUTPUT,
   REJECTED,
-  SAID,
+  MESSAGE,
   SIGNAL,
   STATE,
   TURN,
@@ -63,7 +63,7 @@ export function addTurnOf(
   return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, next, ...more });
 }
 
-/** Afterwards `said` holds the message and `signal` the keyword of its handoff call, or null. */
+/** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
   const { hint, origin, enters, begin, at, opening = [], counts = true } = turn;
@@ -137,7 +137,7 @@ function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
     };
     const writes: Write[] = [
       ...(shared ? [append(HISTORY, item)] : []),
-      set(SAID, content),
+      set(MESSAGE, content),
       set(REJECTED, 'null'),
       set(SIGNAL, withSteps ? handed : 'null'),
       ...(isHandedOn
@@ -151,7 +151,7 @@ function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
     part(turn, 'commit'),
     [
       // A single reply without parts of its own is its text. Steps would only repeat it.
-      { when: `size(${TALK}) == 1 && ${REPLY}.parts == null`, to: store('said', `${REPLY}.text`, false) },
+      { when: `size(${TALK}) == 1 && ${REPLY}.parts == null`, to: store('replied', `${REPLY}.text`, false) },
       { when: `${REPLY}.text != ""`, to: store('done', `${REPLY}.text`, true) },
     ],
     store('mute', spoken, true),

@@ -188,7 +188,7 @@ function addStepTurn(
       { slot: OBSERVATIONS, mode: 'concat' },
     ],
     body,
-    next: kit.set(place(step, 'said'), writes, way.next),
+    next: kit.set(place(step, 'replied'), writes, way.next),
     fail: kit.pick(place(step, 'refused'), failed, fail),
   });
 }

@@ -23,8 +23,8 @@ export function boxOf(node: PictureNode): Box {
   if (node.kind === 'start') return { node, label: [], detail: [], tools: [], width: 16, height: 16 };
   if (node.kind === 'end') return { node, label: [], detail: [], tools: [], width: 22, height: 22 };
   const label = node.kind === 'join' ? [] : wrap(node.label, LABEL_SIZE, 200, 2);
-  const said = node.kind === 'join' ? joinText(node) : (node.detail ?? '');
-  const detail = said === '' ? [] : wrap(said, DETAIL_SIZE, 210, node.kind === 'decision' ? 1 : 2);
+  const text = node.kind === 'join' ? joinText(node) : (node.detail ?? '');
+  const detail = text === '' ? [] : wrap(text, DETAIL_SIZE, 210, node.kind === 'decision' ? 1 : 2);
   const used = toolsLine(node);
   const tools = used === null ? [] : wrap(used, DETAIL_SIZE, 210, 2);
   const textWidth = Math.max(

@@ -72,9 +72,11 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
 }
 
 /** The clause says that a requested action in the world was done: the verb of the request is its verb or its noun. */
-function isRequested({ verb, form }: Clause, words: readonly string[], { told }: Evidence): boolean {
+function isRequested({ verb, form }: Clause, words: readonly string[], { userTexts }: Evidence): boolean {
   if (form === 'state') return false;
-  const asked = told.flatMap((each) => requestsIn(each).actions).filter((request) => BEYOND_TEXT.has(request.verb));
+  const asked = userTexts
+    .flatMap((each) => requestsIn(each).actions)
+    .filter((request) => BEYOND_TEXT.has(request.verb));
   // `Your request to refund it was received` does not claim a refund.
   const isOther = LOOKING.has(verb) && !LIGHT.has(verb);
   return asked.some(
@@ -83,9 +85,9 @@ function isRequested({ verb, form }: Clause, words: readonly string[], { told }:
 }
 
 /** `✅ Send mails to everyone` praises a feature or gives advice, unless it was asked for or names one particular thing. */
-function isFeature({ text, verb, word }: Clause, { told }: Evidence): boolean {
+function isFeature({ text, verb, word }: Clause, { userTexts }: Evidence): boolean {
   if (!/^[✅✔✓]/u.test(text) || isParticiple(word) || /\d/.test(text)) return false;
-  return !told.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)));
+  return !userTexts.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)));
 }
 
 /** The tools succeeded, but perhaps for another thing, with another option, or before the request. */
@@ -189,10 +191,10 @@ function isAgentlessAction(clause: Clause, { tools, verb: own }: Fit, evidence: 
 }
 
 /** True if the tools work on the thing, or the request names it. */
-function isToolsThing({ what }: Clause, { told, observations, tools }: Evidence): boolean {
+function isToolsThing({ what }: Clause, { userTexts, observations, tools }: Evidence): boolean {
   if (/\d/.test(what) || /^(?:it|they|this|that|these|those|both|you|all|everything)$/i.test(what)) return true;
   const words = stemsIn(what);
-  const known = [...told, ...observations.map(({ args }) => flat(args)), ...tools.map(({ name }) => name)];
+  const known = [...userTexts, ...observations.map(({ args }) => flat(args)), ...tools.map(({ name }) => name)];
   return (
     tools.some((tool) => speaksOf(tool, words)) ||
     stemsIn(known.join('\n')).some((each) => words.some((word) => isSameStem(each, word)))
@@ -262,10 +264,10 @@ function isRepeated(text: string, before: string): boolean {
 function isReported(clause: Clause, fit: Fit, evidence: Evidence): boolean {
   const { word, form } = clause;
   if (form === 'noun' || form === 'self') return false;
-  const { observations, tools, told } = evidence;
+  const { observations, tools, userTexts } = evidence;
   const reading = observations.filter((o) => !tools.some(({ name, changes }) => changes && name === o.tool));
   const state = new RegExp(`\\b(?:was|were|been|got)\\s+${word}\\b`, 'i');
-  if (told.some((each) => state.test(each))) return true;
+  if (userTexts.some((each) => state.test(each))) return true;
   if (isAgentless(clause)) return isOnRecord(clause, fit, reading, evidence);
   const alone = new RegExp(`\\b${word}\\b`, 'i');
   return reading.some((o) => alone.test(flat(o.result ?? null)));
@@ -292,11 +294,11 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
 }
 
 /** The task is to write an example, or to read a text that says it: `{ "mail": "sent" }` from `mail sent, invoice open`. */
-function isExtracted({ verb, word }: Clause, { told, given }: Evidence): boolean {
-  if (told.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)))) return false;
-  if (told.some((each) => EXAMPLE.test(each))) return true;
+function isExtracted({ verb, word }: Clause, { userTexts, given }: Evidence): boolean {
+  if (userTexts.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)))) return false;
+  if (userTexts.some((each) => EXAMPLE.test(each))) return true;
   const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
-  return [...told, ...given].some((each) => READING.test(each)) && told.some((each) => past.test(each));
+  return [...userTexts, ...given].some((each) => READING.test(each)) && userTexts.some((each) => past.test(each));
 }
 
 const EXAMPLE =
@@ -321,7 +323,8 @@ function isTicked(value: Json, task: string): boolean {
 /** The verbs of the claims that people made; cached, because every claim asks for them. */
 function claimedVerbs(evidence: Evidence): ReadonlySet<string> {
   const known =
-    CLAIMED_VERBS.get(evidence) ?? new Set(evidence.told.flatMap((each) => clausesOf(each)).map(({ verb }) => verb));
+    CLAIMED_VERBS.get(evidence) ??
+    new Set(evidence.userTexts.flatMap((each) => clausesOf(each)).map(({ verb }) => verb));
   CLAIMED_VERBS.set(evidence, known);
   return known;
 }

@@ -53,11 +53,11 @@ function failedClaims(fields: Utterance['fields'], { observations }: Evidence): 
 function uncitedValues(
   cited: readonly string[],
   text: string,
-  { observations, tools, given, told }: Evidence,
+  { observations, tools, given, userTexts }: Evidence,
 ): readonly Finding[] {
-  const observed = knownFrom({ given: [], told: [], observations, tools });
+  const observed = knownFrom({ given: [], userTexts: [], observations, tools });
   const shown = observations.filter(({ id }) => cited.includes(id));
-  const allowed = knownFrom({ given, told, observations: shown, tools });
+  const allowed = knownFrom({ given, userTexts, observations: shown, tools });
   const stated = valuesIn(text.replace(INLINE, ' ')).filter(({ kind }) => kind !== 'number');
   const value = stated.find((each) => observed.has(each) && !allowed.has(each));
   if (value === undefined) return [];

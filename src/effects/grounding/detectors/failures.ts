@@ -16,7 +16,7 @@ export const failures: Detector = ({ answer, fields, claims }, evidence) => {
   if (!claims || last === undefined || isChanged || !isFresh(last, evidence) || fields['status'] !== undefined)
     return { findings: [] };
   // An exit code of a command is a result that an answer may report in any words.
-  if (last.ok || last.error === undefined || last.refused !== undefined || isOnlyAsked(evidence.told))
+  if (last.ok || last.error === undefined || last.refused !== undefined || isOnlyAsked(evidence.userTexts))
     return { findings: [] };
   if (!isReadable(answer) || admits(answer, last)) return { findings: [] };
   const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error))}`;
@@ -36,8 +36,8 @@ export function unmentionedFailure(answer: string, observations: readonly Observ
 }
 
 /** People asked for information only: a call that failed beside it need not be mentioned. */
-function isOnlyAsked(told: readonly string[]): boolean {
-  const requests = told.map(requestsIn);
+function isOnlyAsked(userTexts: readonly string[]): boolean {
+  const requests = userTexts.map(requestsIn);
   return requests.some(({ reads }) => reads) && requests.every(({ actions }) => actions.length === 0);
 }
 
@@ -59,8 +59,8 @@ function admits(answer: string, { error = null }: Observation): boolean {
 }
 
 /** The reply says that something failed, in a word or a field and not only by a denial. */
-export function mentionsFailure(said: Json): boolean {
-  const text = typeof said === 'string' ? said : JSON.stringify(said);
+export function mentionsFailure(reply: Json): boolean {
+  const text = typeof reply === 'string' ? reply : JSON.stringify(reply);
   const plain = text
     .replace(/"[^"]*"\s*:\s*(?:null|false|0|""|\[\])/g, ' ')
     .replace(/\b(?:0|no|zero|without(?: any)?) \p{L}+/giu, ' ');

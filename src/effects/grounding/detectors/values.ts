@@ -133,12 +133,12 @@ function unsupported(
 /** The material of a run: texts by the author and by people, and observations. */
 interface Material {
   readonly given: readonly string[];
-  readonly told: readonly string[];
+  readonly userTexts: readonly string[];
   readonly observations: readonly Observation[];
   readonly tools: readonly ToolWords[];
 }
 
-export function knownFrom({ given, told, observations, tools }: Material): Known {
+export function knownFrom({ given, userTexts, observations, tools }: Material): Known {
   const keys = new Set<string>();
   const numbers = new Set<number>();
   const totals = new Set<number>();
@@ -164,7 +164,7 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
   const nights = observations.some(({ result = null }) => NEXT_DAY.test(flat(result)));
   const isOperand = (stated: Stated): boolean => knows(stated) || isSmall(stated) || totals.has(Number(stated.key));
   const isNumber = (value: number): boolean => keys.has(`number ${value}`) || totals.has(value);
-  [...given, ...told].forEach(read);
+  [...given, ...userTexts].forEach(read);
   for (const { name } of tools) learn(name);
   for (const { tool, args, ok, result = null, error = null } of observations) {
     if (tools.some((each) => each.name === tool && each.neutral)) {
@@ -180,7 +180,7 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
     // A successful answer confirms that the things named in the arguments exist.
     if (ok && !isEmpty(result)) read(flat(args));
   }
-  const days = daysWithoutMonth(told, keys);
+  const days = daysWithoutMonth(userTexts, keys);
   for (const key of days) keys.add(key);
   return {
     has: knows,
@@ -188,7 +188,7 @@ export function knownFrom({ given, told, observations, tools }: Material): Known
     isTotal: (value) => totals.has(value),
     hasWord: (word) => seen.has(word),
     isComplete: long.size === 0,
-    ...linesFrom({ given, told, observations, nights, calculated, days }),
+    ...linesFrom({ given, userTexts, observations, nights, calculated, days }),
   };
 }
 
@@ -198,8 +198,8 @@ function isWrittenIn({ text, key }: Stated, long: ReadonlySet<string>): boolean 
 }
 
 /** `the 6th` in a text of a person means that day of each month that the run knows. */
-function daysWithoutMonth(told: readonly string[], known: ReadonlySet<string>): ReadonlySet<string> {
-  const days = told.flatMap((text) => [...text.matchAll(DAY_ALONE)].map(({ groups }) => Number(groups?.['d'])));
+function daysWithoutMonth(userTexts: readonly string[], known: ReadonlySet<string>): ReadonlySet<string> {
+  const days = userTexts.flatMap((text) => [...text.matchAll(DAY_ALONE)].map(({ groups }) => Number(groups?.['d'])));
   const months = new Set([...known].flatMap((key) => /^date (\d{1,2})\/\d/.exec(key)?.[1] ?? []));
   return new Set(days.flatMap((day) => [...months].map((month) => `date ${month}/${day}`)));
 }

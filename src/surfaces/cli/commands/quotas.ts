@@ -138,7 +138,7 @@ function jsonOf({ tenant, quota, use }: TenantUse): object {
     since: iso(use.since),
     ...(Object.fromEntries(limits) as object),
     refused: use.refused,
-    runsHeld: Object.keys(use.held),
+    runsHeld: Object.keys(use.reservations),
   };
 }
 

@@ -48,7 +48,7 @@ export interface View {
 
 const LATEST_MAX = 4;
 /** The length of the streamed text that is kept for a step. */
-const HEARD_MAX = 2000;
+const TAIL_MAX = 2000;
 /** The length of the part that is shown beside a complete step. */
 const BESIDE_MAX = 60;
 
@@ -60,12 +60,12 @@ export function createProgress(flow: CompiledFlow): Progress {
   const latest: Event[] = [];
   const current = new Map<ThreadId, Step>();
   const threads = new Map<EffectKey, ThreadId>();
-  const heard = new Map<EffectKey, string>();
+  const tails = new Map<EffectKey, string>();
   /** The end of a finished text stays beside its step. */
   const settleText = (key: EffectKey): void => {
-    const text = heard.get(key);
+    const text = tails.get(key);
     const step = inherited(current, threads.get(key) ?? '');
-    heard.delete(key);
+    tails.delete(key);
     if (text === undefined || step === undefined) return;
     step.text = '';
     step.doing = oneLine(text.slice(-BESIDE_MAX));
@@ -75,8 +75,8 @@ export function createProgress(flow: CompiledFlow): Progress {
     latest,
     spending: () => (log.state === null ? '' : spendingLine(flow, log.state)),
     hear: (key, text) => {
-      const tail = ((heard.get(key) ?? '') + text).slice(-HEARD_MAX);
-      heard.set(key, tail);
+      const tail = ((tails.get(key) ?? '') + text).slice(-TAIL_MAX);
+      tails.set(key, tail);
       const step = inherited(current, threads.get(key) ?? '');
       if (step?.status === 'running') step.text = harmless(tail);
     },

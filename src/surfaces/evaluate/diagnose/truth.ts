@@ -294,7 +294,7 @@ function unsupportedIn(run: Trajectory) {
         ok,
         result,
       })),
-      told: [run.goal],
+      userTexts: [run.goal],
       given: run.instructions,
       since: null,
       confirmed: [],

@@ -93,7 +93,7 @@ function tracedCalls({ calls, refused }: RunRecord) {
       },
     ];
   });
-  const held = refused.map(({ seq, tool, args }) => ({
+  const notMade = refused.map(({ seq, tool, args }) => ({
     seq,
     tool,
     arguments_hash: argumentsHash(args),
@@ -102,7 +102,7 @@ function tracedCalls({ calls, refused }: RunRecord) {
     attempts: 0,
     observation: seq,
   }));
-  return [...made, ...held].sort((a, b) => a.seq - b.seq);
+  return [...made, ...notMade].sort((a, b) => a.seq - b.seq);
 }
 
 function argumentsHash(args: Json): string {

@@ -135,7 +135,7 @@ function addAgentTurn(
 ): NodeId {
   const { kit } = lowering;
   const { id, enters, expects = [], charges = [], at } = step;
-  const done = lowering.part({ ...prepared, node, parts }, 'said');
+  const done = lowering.part({ ...prepared, node, parts }, 'replied');
   return addTurn(kit.builder, {
     agent: lowering.agent(node.value.agent),
     hint: lowering.name(node.id),

@@ -13,7 +13,7 @@ import { COMMON_GATHER, addStage, addStageTurn, addRoundTurn } from '../stage.ts
 
 type Debate = Extract<Work, { is: 'debate' }>;
 /** `[{ id, round, summary }]` of all rounds, and the number of the round. */
-const SAID = 'statements';
+const STATEMENTS = 'statements';
 const ROUND_NUMBER = 'debate_round';
 const OUTCOME = '_debate';
 
@@ -36,7 +36,7 @@ function addRounds(l: Lowering, debate: Debate, done: NodeId, fail: NodeId): Nod
   const fork = l.builder.fresh(`${nameOf(l, working.id)}.round`);
   const starts = l.visits.work * l.startsMax;
   const rounds = l.kit.visits(`rounds:${nameOf(l, working.id)}`, debate.rounds * starts, fail, 'rounds of the debate');
-  const latest = `${SAID}.filter(s, s.round == ${ROUND_NUMBER})`;
+  const latest = `${STATEMENTS}.filter(s, s.round == ${ROUND_NUMBER})`;
   const closing = l.kit.set(
     step('closing'),
     [set(SUMMARIES, `${latest}.map(s, {"id": s.id, "summary": s.summary})`)],
@@ -44,12 +44,12 @@ function addRounds(l: Lowering, debate: Debate, done: NodeId, fail: NodeId): Nod
   );
   const again = l.kit.set(step('next'), [set(ROUND_NUMBER, `${ROUND_NUMBER} + 1`)], fork);
   const judged = l.kit.when(step('more'), `${ROUND_NUMBER} < ${debate.rounds}`, again, closing);
-  const said = l.kit.set(
-    step('said'),
+  const stored = l.kit.set(
+    step('stored'),
     [
       set(
-        SAID,
-        `${SAID} + ${OUTCOME}.map(b, {"id": b.output.id, "round": ${ROUND_NUMBER}, "summary": b.output.summary})`,
+        STATEMENTS,
+        `${STATEMENTS} + ${OUTCOME}.map(b, {"id": b.output.id, "round": ${ROUND_NUMBER}, "summary": b.output.summary})`,
       ),
     ],
     judged,
@@ -61,16 +61,16 @@ function addRounds(l: Lowering, debate: Debate, done: NodeId, fail: NodeId): Nod
       eager: true,
       into: OUTCOME,
       gather: COMMON_GATHER,
-      next: said,
+      next: stored,
       fail: l.kit.branchError(step('round.failed'), OUTCOME, fail),
     },
   );
-  return l.kit.set(step('opening'), [set(SAID, '[]'), set(ROUND_NUMBER, '1')], fork);
+  return l.kit.set(step('opening'), [set(STATEMENTS, '[]'), set(ROUND_NUMBER, '1')], fork);
 }
 
 function addSpeaker(l: Lowering, { rounds }: Debate, agent: string): NodeId {
-  const others = `${SAID}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id != ${quote(agent)})`;
-  const own = `${SAID}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id == ${quote(agent)})`;
+  const others = `${STATEMENTS}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id != ${quote(agent)})`;
+  const own = `${STATEMENTS}.filter(s, s.round == ${ROUND_NUMBER} - 1 && s.id == ${quote(agent)})`;
   const shown = (list: string): string => `join(${list}.map(s, text("[", s.id, "]\\n", s.summary)), "\\n\\n")`;
   const before = `${ROUND_NUMBER} == 1 ? "" : text(${part('You said', shown(own))}, ${part('The others said', shown(others))})`;
   return addRoundTurn(l, {
@@ -90,7 +90,7 @@ function addSpeaker(l: Lowering, { rounds }: Debate, agent: string): NodeId {
 
 function addJudge(l: Lowering, judge: string, done: NodeId, fail: NodeId): NodeId {
   const { working } = l.staged;
-  const all = `join(${SAID}.map(s, text("[", s.id, ", round ", s.round, "]\\n", s.summary)), "\\n\\n")`;
+  const all = `join(${STATEMENTS}.map(s, text("[", s.id, ", round ", s.round, "]\\n", s.summary)), "\\n\\n")`;
   return addStageTurn(l, {
     stage: working,
     agent: judge,

@@ -13,7 +13,7 @@ import { agentShape, type Drawing } from '../drawing.ts';
 import { part, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { append, set } from '../../../lower/kit.ts';
-import { HISTORY, PARTIAL, SAID, TURN } from '../slots.ts';
+import { HISTORY, PARTIAL, MESSAGE, TURN } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { lacking, strategy } from './strategy.ts';
 
@@ -80,7 +80,7 @@ function addStage(l: Lowering, raw: RawAdversarial, stage: Stage, index: number,
   const promote = l.kit.set(part(place, 'promote'), [append(HISTORY, item), set(NOTES, '[]')], next);
   const timeout = l.kit.set(part(place, 'exhausted'), [set(PARTIAL, 'true')], promote);
   const over = Rounds === 1 ? timeout : addRevision(l, place, stage, Rounds, generate, timeout);
-  const passed = { when: `size(alone(${SAID}, [${quote(PassKeyword)}])) > 0`, to: promote };
+  const passed = { when: `size(alone(${MESSAGE}, [${quote(PassKeyword)}])) > 0`, to: promote };
   const judged = l.kit.pick(part(place, 'judged'), [passed], over);
   // The context firewall: the critic gets only the artifact.
   const critique = addTeamTurn(l, {
@@ -93,7 +93,7 @@ function addStage(l: Lowering, raw: RawAdversarial, stage: Stage, index: number,
     visitsMax: Rounds,
     next: judged,
   });
-  const made = l.kit.set(part(place, 'made'), [set(ARTIFACT, SAID)], critique);
+  const made = l.kit.set(part(place, 'made'), [set(ARTIFACT, MESSAGE)], critique);
   addTeamTurn(l, {
     agent: Generator,
     hint: `${hint}.generate`,
@@ -123,7 +123,7 @@ function addRevision(
 ): NodeId {
   const meter = l.kit.visits(`revisions:${place.hint}`, rounds - 1, over, `Rounds of ${place.origin}`);
   const label = quote('[Critique] Address every point, and give the whole artifact again.');
-  const critique = { author: quote(Critic), role: quote('user'), content: SAID, label };
+  const critique = { author: quote(Critic), role: quote('user'), content: MESSAGE, label };
   const notes = [set(NOTES, '[]'), append(NOTES, artifactOf(Generator)), append(NOTES, critique)];
   return l.kit.set({ ...part(place, 'revise'), charges: [meter] }, notes, generate);
 }

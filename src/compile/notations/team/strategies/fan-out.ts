@@ -8,7 +8,7 @@ import { OBSERVATIONS } from '../../../lower/agent-turn/turn.ts';
 import { badTurns } from '../bad-turn.ts';
 import { exhausted, part, success, type Lowering, type Place } from '../lowering.ts';
 import { set } from '../../../lower/kit.ts';
-import { BRANCHES, ENDED, OUTPUT, REJECTED, SAID, TURNS, tell } from '../slots.ts';
+import { BRANCHES, ENDED, OUTPUT, REJECTED, MESSAGE, TURNS, tell } from '../slots.ts';
 import { addTermination, openRules } from '../termination.ts';
 import { addTeamTurn } from '../turn.ts';
 import { list, name, record } from '../../../document/shape/fields.ts';
@@ -18,7 +18,7 @@ import { spelt } from '../spelling.ts';
 
 export function addFanOut(l: Lowering, fanOut: Merge): NodeId {
   const { hint, origin, branches } = fanOut;
-  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   const inside = branchOf(l, fanOut);
   const heads = branches.map(({ name, agent, at }, index) => {
     const place = `${hint}.${name}.${index}`;
@@ -65,20 +65,20 @@ export function addFork(l: Lowering, place: Place, over: ForkNode['over'], width
 /** Lowering inside a branch: a matched termination ends the branch and is remembered. */
 export function branchOf(l: Lowering, place: Place): Lowering {
   if (openRules(l).length === 0) return l;
-  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   return { ...l, ended: l.kit.set(part(place, 'matched'), [set(ENDED, 'true')], done) };
 }
 
 /** After the join: ends the session if a branch matched a termination. The other branches finish their turns first. */
 function addEnding(l: Lowering, place: Place, next: NodeId): NodeId {
   if (openRules(l).length === 0) return next;
-  const end = l.kit.set(part(place, 'over'), [set(SAID, lastMessage())], success(l));
+  const end = l.kit.set(part(place, 'over'), [set(MESSAGE, lastMessage())], success(l));
   return l.kit.when(part(place, 'ended'), `${ENDED} == true`, end, next);
 }
 
 /** The last message in the order of the branches, without branches that the cap stopped. */
 export function lastMessage(): Expr {
-  return `cel.bind(had, ${BRANCHES}.filter(b, b.code != "BUDGET_EXHAUSTED"), size(had) == 0 ? ${SAID} : had[size(had) - 1].output)`;
+  return `cel.bind(had, ${BRANCHES}.filter(b, b.code != "BUDGET_EXHAUSTED"), size(had) == 0 ? ${MESSAGE} : had[size(had) - 1].output)`;
 }
 
 export const mergeSchema = record(() => ({
@@ -112,7 +112,7 @@ function addMerge(l: Lowering, { hint, origin, branches, merge, next }: Merge): 
   const inject = (how: string): NodeId =>
     l.kit.set(
       { hint: `${hint}.merged:${how}`, origin: `merge:${how}` },
-      [tell(`text(${quote(`[parallel merge — ${how}]\n`)}, ${MERGED})`, null), set(SAID, MERGED)],
+      [tell(`text(${quote(`[parallel merge — ${how}]\n`)}, ${MERGED})`, null), set(MESSAGE, MERGED)],
       next,
     );
   const all = set(MERGED, names.length === 1 ? `${BRANCHES}[0].output` : blocks(names));
@@ -183,8 +183,8 @@ const ASKED = {
 function addJudge(l: Lowering, strategy: keyof typeof ASKED, attempt: Attempt): NodeId {
   const { place, names, agent, inject, otherwise } = attempt;
   const own = part(place, strategy);
-  const take = l.kit.set(own, [set(MERGED, SAID)], inject(strategy));
-  const judged = l.kit.when(part(own, 'judged'), `trim(${SAID}) != ""`, take, otherwise);
+  const take = l.kit.set(own, [set(MERGED, MESSAGE)], inject(strategy));
+  const judged = l.kit.when(part(own, 'judged'), `trim(${MESSAGE}) != ""`, take, otherwise);
   const prompt = `text(${quote(`${ASKED[strategy]}\n\nThe task:\n`)}, input, "\\n\\n", ${blocks(names)})`;
   const fail = l.kit.set(part(own, 'undecided'), [set('error', 'null')], otherwise);
   return addTeamTurn(l, {

@@ -9,7 +9,7 @@ import { quote } from '../../../expressions/cel-text.ts';
 import type { Path } from '../../../source/located.ts';
 import { addBadTurn, silentSite, siteOf, type Site } from '../bad-turn.ts';
 import { checkKey, readChecks, readContracts } from '../checks.ts';
-import { choiceOf, heard, severalOf, silenceOf } from '../corrections.ts';
+import { choiceOf, matchedPhrases, severalOf, silenceOf } from '../corrections.ts';
 import { END, START, edgeShape } from '../../../picture/picture.ts';
 import { agentShapes, guarded, type Drawing } from '../drawing.ts';
 import { addGate } from '../gate.ts';
@@ -17,7 +17,7 @@ import { gateOf, member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
 import { routeFields, sourceAgents } from '../schema/gates.ts';
 import { set } from '../../../lower/kit.ts';
-import { HEARD, clean } from '../slots.ts';
+import { MATCHED, clean } from '../slots.ts';
 import { APPROVED, addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf, messagesWith } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
@@ -132,7 +132,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
   const cases = own.map((word) => {
     const found = routes.find(({ raw }) => same(raw.Keyword, word) && mayTake(raw, agent)) as Route;
     const spelt = words.find((each) => same(each, word)) ?? word;
-    return { when: `${HEARD}[0] == ${quote(spelt)}`, to: addRoute(l, site, found, routes.indexOf(found)) };
+    return { when: `${MATCHED}[0] == ${quote(spelt)}`, to: addRoute(l, site, found, routes.indexOf(found)) };
   });
   const none = addTermination(l, site, addSilence(l, site, routes, fallback));
   const many = addBadTurn(l, site, {
@@ -141,10 +141,10 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
   });
   const routed = l.kit.pick(
     part(site, 'route'),
-    [{ when: `size(${HEARD}) == 0`, to: none }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
+    [{ when: `size(${MATCHED}) == 0`, to: none }, { when: `size(${MATCHED}) > 1`, to: many }, ...cases],
     addForeign(l, site, choice),
   );
-  const listen = l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, false))], routed);
+  const listen = l.kit.set(part(site, 'listen'), [set(MATCHED, matchedPhrases(words, false))], routed);
   addTurnOf(l, agent, listen, { samples: messagesWith(own) });
 }
 
@@ -172,7 +172,7 @@ function addForeign(l: Lowering, site: Site, choice: string): NodeId {
     corrections: [
       {
         type: 'wrong_keyword',
-        text: `text("WRONG KEYWORD: \`", ${HEARD}[0], ${quote(`\` is not yours to say. ${choice}`)})`,
+        text: `text("WRONG KEYWORD: \`", ${MATCHED}[0], ${quote(`\` is not yours to say. ${choice}`)})`,
       },
     ],
   });

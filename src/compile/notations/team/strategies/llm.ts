@@ -13,7 +13,7 @@ import { exhausted, part, type Lowering } from '../lowering.ts';
 import { model } from '../schema/agents.ts';
 import { set } from '../../../lower/kit.ts';
 import type { Team } from '../model.ts';
-import { BAD, HEARD, HISTORY, NOTE, OUTPUT, TURNS, fenced } from '../slots.ts';
+import { BAD, MATCHED, HISTORY, NOTE, OUTPUT, TURNS, fenced } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { addAsk, chooserDef, hasTwin, reserve, roster } from './chooser.ts';
@@ -70,7 +70,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
     shared: false,
   });
   const cases = team.names.map((name) => ({
-    when: `size(${HEARD}) == 1 && ${HEARD}[0] == ${quote(name)}`,
+    when: `size(${MATCHED}) == 1 && ${MATCHED}[0] == ${quote(name)}`,
     to: addSpeaker(l, name, ask),
   }));
   const judged = l.kit.pick(part(site, 'judged'), cases, wrong);
@@ -79,8 +79,8 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const plain = `${REPLY}.text.replace("\\"", "").replace("\`", "").replace("'", "")`;
   const bare = `cel.bind(t, trim(${plain}), t.endsWith(".") ? t.substring(0, size(t) - 1) : t)`;
   const exact = `${literal(twins)}.filter(n, lines(t).exists(line, trim(line) == n))`;
-  const heard = `cel.bind(t, ${bare}, alone(t, ${names})${twins.length === 0 ? '' : ` + ${exact}`})`;
-  const listen = l.kit.set(part(site, 'listen'), [set(HEARD, heard)], judged);
+  const matched = `cel.bind(t, ${bare}, alone(t, ${names})${twins.length === 0 ? '' : ` + ${exact}`})`;
+  const listen = l.kit.set(part(site, 'listen'), [set(MATCHED, matched)], judged);
   const meter = l.kit.visits('selections', l.turnsMax * badTurns(l), builder.failedEnd(OUTPUT), 'selections');
   const asked = filled(prompt ?? DEFAULT_PROMPT, team);
   const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;

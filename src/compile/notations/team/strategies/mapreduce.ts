@@ -12,7 +12,7 @@ import { agentShape } from '../drawing.ts';
 import { part, success, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { errorOf, set } from '../../../lower/kit.ts';
-import { BRANCHES, OUTPUT, SAID, reject, tell } from '../slots.ts';
+import { BRANCHES, OUTPUT, MESSAGE, reject, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addFork, lastMessage } from './fan-out.ts';
 import { addPhaseTurn, type Phases } from './scattergather.ts';
@@ -73,7 +73,7 @@ export function lowerMapReduce(l: Lowering, raw: RawMapReduce, phases: Phases): 
   const { hint } = phases;
   const again = l.builder.fresh(`${hint}.split`);
   const mapped = addMapped(l, raw, phases);
-  const found = fieldIn(`jsonIn(${SAID})`, ItemsJsonPath);
+  const found = fieldIn(`jsonIn(${MESSAGE})`, ItemsJsonPath);
   const take = l.kit.set(part(phases, 'items'), [set(ITEMS, found)], mapped);
   const { spawn } = l.builder.definitions.protections;
   const correction = `text("SPLIT ERROR (", ${TRIES}, ${quote(`/${MaxSplitterRetries}): answer with a JSON object that has a list${mostOf(spawn)} at \`${ItemsJsonPath}\`.`)})`;
@@ -118,7 +118,7 @@ function addMapped(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
   const { Reducer } = raw;
   const reduce = addPhaseTurn(l, Reducer, `${phases.hint}.reduce`, phases.next);
   const outputs = tell('null', Reducer, { outputs: BRANCHES, label: quote('[Item {n}]:') });
-  const mapped = l.kit.set(part(phases, 'mapped'), [outputs, set(SAID, lastMessage())], reduce);
+  const mapped = l.kit.set(part(phases, 'mapped'), [outputs, set(MESSAGE, lastMessage())], reduce);
   const nothing = tell(quote('The list of items is empty: nothing was mapped.'), Reducer);
   const none = l.kit.set(part(phases, 'none'), [nothing], reduce);
   const map = addMap(l, raw, phases, mapped);
@@ -128,7 +128,7 @@ function addMapped(l: Lowering, raw: RawMapReduce, phases: Phases): NodeId {
 /** Each item is a task of its own, without the history and without the other items. */
 function addMap(l: Lowering, { Mapper, MaxConcurrency }: RawMapReduce, place: Place, next: NodeId): NodeId {
   const { spawn } = l.builder.definitions.protections;
-  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   const head = addTeamTurn(l, {
     agent: Mapper,
     hint: `${place.hint}.map`,

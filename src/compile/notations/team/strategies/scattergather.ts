@@ -9,7 +9,7 @@ import { agentShape } from '../drawing.ts';
 import { part, success, type Lowering, type Place } from '../lowering.ts';
 import type { Reading } from '../model.ts';
 import { set } from '../../../lower/kit.ts';
-import { BRANCHES, SAID, tell } from '../slots.ts';
+import { BRANCHES, MESSAGE, tell } from '../slots.ts';
 import { addTeamTurn } from '../turn.ts';
 import { addFork, lastMessage } from './fan-out.ts';
 import { lacking, strategy } from './strategy.ts';
@@ -26,7 +26,7 @@ export type RawScatterGather = z.output<typeof scatterGatherSchema>;
 
 /** The place of the phases: at the top, or inside a node of a graph. */
 export interface Phases extends Place {
-  /** The node after the last phase, whose message is in `said`. */
+  /** The node after the last phase, whose message is in `message`. */
   readonly next: NodeId;
 }
 
@@ -65,14 +65,14 @@ export function checkScatterGather(raw: RawScatterGather, path: Path, reading: R
 export function lowerScatterGather(l: Lowering, raw: RawScatterGather, phases: Phases): NodeId {
   const { Participants, Synthesizer, MaxConcurrency } = raw;
   const { hint, origin, next } = phases;
-  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   const heads = Participants.map((agent, index) => ({
     name: agent,
     to: addPhaseTurn(l, agent, `${hint}.${index}`, done),
   }));
   const gather = addPhaseTurn(l, Synthesizer, `${hint}.gather`, next);
   const outputs = tell('null', Synthesizer, { outputs: BRANCHES, label: quote('[Participant: {name}]') });
-  const gathered = l.kit.set(part(phases, 'gathered'), [outputs, set(SAID, lastMessage())], gather);
+  const gathered = l.kit.set(part(phases, 'gathered'), [outputs, set(MESSAGE, lastMessage())], gather);
   return addFork(l, { hint: `${hint}.scatter`, origin }, { heads }, MaxConcurrency, gathered);
 }
 

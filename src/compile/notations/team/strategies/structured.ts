@@ -11,7 +11,7 @@ import { START, edgeShape } from '../../../picture/picture.ts';
 import { agentShapes } from '../drawing.ts';
 import { part, type Lowering } from '../lowering.ts';
 import type { Reading } from '../model.ts';
-import { BAD, SAID, clean } from '../slots.ts';
+import { BAD, MESSAGE, clean } from '../slots.ts';
 import { addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf } from '../turn.ts';
 import { sourceAgents } from '../schema/gates.ts';
@@ -94,7 +94,7 @@ function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeI
     corrections: [
       {
         type: 'structured_not_json',
-        when: `jsonIn(${SAID}) == null`,
+        when: `jsonIn(${MESSAGE}) == null`,
         text: `text(${head}, ${quote(`the answer is not a JSON object. ${needs}`)})`,
       },
       { type: 'structured_no_match', text: `text(${head}, ${quote(`no condition holds. ${needs}`)})` },

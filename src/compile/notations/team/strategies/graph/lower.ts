@@ -3,11 +3,23 @@ import type { Case, ForkNode, NodeId } from '../../../../../ir/nodes.ts';
 import { quote } from '../../../../expressions/cel-text.ts';
 import { addBadTurn, silentSite, type Correction, type Site } from '../../bad-turn.ts';
 import { checkKey, distinctChecks } from '../../checks.ts';
-import { choiceOf, heard, silenceOf } from '../../corrections.ts';
+import { choiceOf, matchedPhrases, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
 import { exhausted, member, part, type Lowering } from '../../lowering.ts';
 import { append, set } from '../../../../lower/kit.ts';
-import { BRANCHES, HEARD, HISTORY, OUTPUT, REJECTED, SAID, SIGNAL, TURN, TURNS, clean, tell } from '../../slots.ts';
+import {
+  BRANCHES,
+  MATCHED,
+  HISTORY,
+  OUTPUT,
+  REJECTED,
+  MESSAGE,
+  SIGNAL,
+  TURN,
+  TURNS,
+  clean,
+  tell,
+} from '../../slots.ts';
 import { APPROVED, addTermination } from '../../termination.ts';
 import { addTeamTurn, messagesWith } from '../../turn.ts';
 import { addBranches, branchOf } from '../fan-out.ts';
@@ -21,7 +33,7 @@ const PHASE = 'phase';
 /** Corrections in a row of a graph that sets no `MaxRetries`. */
 const RETRIES = 4;
 
-/** `done` follows a terminal node, whose message is in `said`. */
+/** `done` follows a terminal node, whose message is in `message`. */
 export function lowerGraph(l: Lowering, graph: Graph, done: NodeId): NodeId {
   for (const node of graph.nodes.values()) if (!node.raw.Parallel) addNode(l, graph, node, done);
   return l.kit.set({ hint: `${l.prefix}phase`, origin: graph.entry }, [set(PHASE, '1')], idOf(l, graph.entry));
@@ -97,7 +109,7 @@ function addEdges(
     // The other edges of a group are taken with its first.
     const first = open.find(({ raw }) => sameTrigger(raw.Keyword, Keyword));
     if (first !== edge && mergeOf(graph, node, Keyword) !== null) continue;
-    cases.push({ when: word === undefined ? 'true' : `${quote(word)} in ${HEARD}`, to: take(edge) });
+    cases.push({ when: word === undefined ? 'true' : `${quote(word)} in ${MATCHED}`, to: take(edge) });
     if (word === undefined) break;
   }
   const last = cases.at(-1);
@@ -105,7 +117,7 @@ function addEdges(
   const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
   if (words.length === 0) return otherwise;
   const routed = l.kit.pick(part(site, 'route'), automatic === null ? cases : cases.slice(0, -1), otherwise);
-  return l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, true))], routed);
+  return l.kit.set(part(site, 'listen'), [set(MATCHED, matchedPhrases(words, true))], routed);
 }
 
 function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {
@@ -173,14 +185,14 @@ function addGroup(l: Lowering, graph: Graph, node: GraphNode, edge: Edge, next: 
     to: addBranch(branch, graph, each, `${hint}.${each.id}`),
   }));
   const results = tell('null', null, { outputs: BRANCHES, label: quote('[parallel result from {name}]') });
-  const last = set(SAID, `${BRANCHES}["${members.length - 1}"].output`);
+  const last = set(MESSAGE, `${BRANCHES}["${members.length - 1}"].output`);
   const joined = l.kit.set(part(place, 'joined'), [...clean(), results, last], next);
   return addBranches(l, place, heads, joined);
 }
 
 /** A branch ends when it takes a forward edge, or after one turn if it has none. */
 function addBranch(l: Lowering, graph: Graph, node: GraphNode, hint: string): NodeId {
-  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const done = l.builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   const begin = l.builder.fresh(hint);
   const site = siteOf(l, graph, node, begin, hint);
   const forward = node.edges.filter(({ back }) => !back);
@@ -208,7 +220,7 @@ function addInner(l: Lowering, node: GraphNode, inner: Inner, begin: NodeId, nex
   const { builder } = l;
   const origin = `${l.prefix}${node.id}`;
   const place = { hint: origin, origin };
-  const done = builder.end({ state: 'completed', code: 'SUCCESS', output: SAID });
+  const done = builder.end({ state: 'completed', code: 'SUCCESS', output: MESSAGE });
   const below: Lowering = { ...l, prefix: `${origin}/` };
   const phases = { hint: `${origin}/`, origin, next: done };
   const entry =
@@ -219,10 +231,10 @@ function addInner(l: Lowering, node: GraphNode, inner: Inner, begin: NodeId, nex
         : lowerScatterGather(below, inner.raw, phases);
   const output = `${OUTCOME}["0"].output`;
   const item = { author: quote(node.id), role: quote('assistant'), content: output, turn: TURN };
-  const take = l.kit.set(part(place, 'output'), [append(HISTORY, item), set(SAID, output)], next);
+  const take = l.kit.set(part(place, 'output'), [append(HISTORY, item), set(MESSAGE, output)], next);
   // A session that ends inside the sub-graph returns the message from inside.
-  const inside = `cel.bind(o, ${OUTCOME}[0].output, o == null && ${REJECTED} == null ? ${SAID} : o)`;
-  const over = (end: NodeId): NodeId => l.kit.set(part(place, 'over'), [set(SAID, inside)], end);
+  const inside = `cel.bind(o, ${OUTCOME}[0].output, o == null && ${REJECTED} == null ? ${MESSAGE} : o)`;
+  const over = (end: NodeId): NodeId => l.kit.set(part(place, 'over'), [set(MESSAGE, inside)], end);
   const spent = { when: `${OUTCOME}[0].code == "BUDGET_EXHAUSTED"`, to: over(exhausted(l)) };
   const joined = l.kit.pick(part(place, 'ended'), [spent], take);
   const fork = l.kit.fork(part(place, 'run'), {

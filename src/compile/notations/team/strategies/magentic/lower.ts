@@ -8,7 +8,7 @@ import { recent } from '../llm.ts';
 import { exhausted, part, success, type Lowering, type Place } from '../../lowering.ts';
 import { LEDGER, ORIENTATION, SPEAKER, type RawMagentic } from './tools.ts';
 import { set, setField } from '../../../../lower/kit.ts';
-import { ANSWER, BAD, NOTE, OUTPUT, SAID, lined, remark, tell } from '../../slots.ts';
+import { ANSWER, BAD, NOTE, OUTPUT, MESSAGE, lined, remark, tell } from '../../slots.ts';
 import { addTurnOf } from '../../turn.ts';
 import type { Json } from '../../../../../expr/json.ts';
 
@@ -39,7 +39,7 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
   });
   const complete = l.kit.set(
     manager('complete'),
-    [set(SAID, `${SAID} == null ? ${PLAN}.task_summary : ${SAID}`)],
+    [set(MESSAGE, `${MESSAGE} == null ? ${PLAN}.task_summary : ${MESSAGE}`)],
     success(l),
   );
   const judged = l.kit.pick(
@@ -116,7 +116,7 @@ function addLedger(l: Lowering, raw: RawMagentic, orient: NodeId, select: NodeId
   );
   const finish = l.kit.set(
     manager('finish'),
-    [set(SAID, `trim(text(${UPDATE}.final_answer)) == "" ? ${SAID} : ${UPDATE}.final_answer`)],
+    [set(MESSAGE, `trim(text(${UPDATE}.final_answer)) == "" ? ${MESSAGE} : ${UPDATE}.final_answer`)],
     success(l),
   );
   return l.kit.when(manager('ledger'), `${UPDATE}.task_complete == true`, finish, counted);

@@ -4,11 +4,11 @@ import { quote } from '../../../../expressions/cel-text.ts';
 import { addBadTurn, badTurns, silentSite, type Site } from '../../bad-turn.ts';
 import { checkKey } from '../../checks.ts';
 import { injectContext, readSources, sourceOf } from '../../context.ts';
-import { choiceOf, heard, severalOf, silenceOf } from '../../corrections.ts';
+import { choiceOf, matchedPhrases, severalOf, silenceOf } from '../../corrections.ts';
 import { addGate } from '../../gate.ts';
 import { member, part, type Lowering } from '../../lowering.ts';
 import { set } from '../../../../lower/kit.ts';
-import { BAD, CONTEXT, HEARD, PARTIAL, SAID, STATE, TURNS, clean, tell } from '../../slots.ts';
+import { BAD, CONTEXT, MATCHED, PARTIAL, MESSAGE, STATE, TURNS, clean, tell } from '../../slots.ts';
 import { addTermination } from '../../termination.ts';
 import { addTeamTurn, messagesWith } from '../../turn.ts';
 import { addFanOut } from '../fan-out.ts';
@@ -59,7 +59,7 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
     const word = transition.raw.Signal;
     if (word === undefined) return [];
     const to = addTransition(l, machine, name, site, transition, audit);
-    return [{ when: `${HEARD}[0] == ${quote(word)}`, to }];
+    return [{ when: `${MATCHED}[0] == ${quote(word)}`, to }];
   });
   const silent =
     automatic === undefined
@@ -72,10 +72,10 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
   });
   const routed = l.kit.pick(
     part(site, 'route'),
-    [{ when: `size(${HEARD}) == 0`, to: silent }, { when: `size(${HEARD}) > 1`, to: many }, ...cases],
+    [{ when: `size(${MATCHED}) == 0`, to: silent }, { when: `size(${MATCHED}) > 1`, to: many }, ...cases],
     silent,
   );
-  return l.kit.set(part(site, 'listen'), [set(HEARD, heard(words, false))], routed);
+  return l.kit.set(part(site, 'listen'), [set(MATCHED, matchedPhrases(words, false))], routed);
 }
 
 function addNudge(l: Lowering, site: Site, choice: string): NodeId {
@@ -155,14 +155,14 @@ function addEscalated(l: Lowering, site: Site, raw: RawTransition, hint: string)
     file === undefined
       ? quote(`${head} ${advice}`)
       : `text(${quote(`${head} Outstanding objections:\n`)}, ${objections}, ${quote(`\n${advice}`)})`;
-  const told = addBadTurn(l, site, {
+  const corrected = addBadTurn(l, site, {
     what: `the way to ${raw.To} is closed`,
     corrections: [{ type: 'back_edge_escalation', text }],
     writes: [set(PARTIAL, 'true')],
   });
-  if (file === undefined) return told;
+  if (file === undefined) return corrected;
   const source = { source: `file:${file}`, label: file, maxChars: REVIEW_CHARS };
-  return readSources(l, [source], { hint: `${hint}.objections`, origin: site.origin }, site.agent, told);
+  return readSources(l, [source], { hint: `${hint}.objections`, origin: site.origin }, site.agent, corrected);
 }
 
 /** The verifier: an agent that gets a turn when evidence is doubtful, or every N turns. The state does not change. */
@@ -184,10 +184,10 @@ function auditor(l: Lowering, states: readonly (readonly [name: string, begin: N
   const back = l.kit.pick(part(place, 'back'), inState, states.at(-1)?.[1] ?? '');
   const finding = l.kit.set(
     { hint: 'verifier.finding', origin: 'verification:finding' },
-    [tell(`text(${quote(`VERIFICATION FINDING [${AgentName}]: `)}, ${SAID})`, null)],
+    [tell(`text(${quote(`VERIFICATION FINDING [${AgentName}]: `)}, ${MESSAGE})`, null)],
     back,
   );
-  const isFound = `size(leading(${SAID}, [${quote(FindingsKeyword)}])) > 0`;
+  const isFound = `size(leading(${MESSAGE}, [${quote(FindingsKeyword)}])) > 0`;
   const judged = l.kit.when(part(place, 'judged'), isFound, finding, back);
   const audit = addTeamTurn(l, { ...place, agent: AgentName, next: judged });
   const due = `size(${TURNS}) > 0 && size(${TURNS}) % ${EveryNTurns} == 0 && ${TURNS}[size(${TURNS}) - 1] != ${quote(AgentName)}`;
