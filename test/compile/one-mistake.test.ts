@@ -157,6 +157,32 @@ describe('the key that was meant', () => {
   });
 });
 
+describe('a name with a hyphen', () => {
+  const helpOf = (expression: string): readonly (string | undefined)[] =>
+    compileText(`agents: [{ id: a }]
+flow:
+  id: f
+  entry: get-data
+  nodes: [{ id: get-data, type: agent, agent: a, routes: [{ when: "${expression}", to: end }] }]`)
+      .diagnostics.filter(({ severity }) => severity === 'error')
+      .map(({ help }) => help);
+
+  test.each([
+    ["due-date == 'x'", "Write a field as `output['due-date']` or `event.payload['due-date']`."],
+    ['get-dta.output.x == 1', 'Did you mean `get-data`?'],
+    ["get-data == 'x'", 'Write a value of the node, such as `get-data.output`.'],
+  ])('gets the right help: %s', (expression, first) => {
+    expect(helpOf(expression)).toEqual([`${first} To subtract, put blanks around \`-\`.`]);
+  });
+
+  test.each(['get-data.output.x == 1', "get-data['output'].x == 1", "output['due-date'] == 'get-dta'"])(
+    'is read as one name: %s',
+    (expression) => {
+      expect(helpOf(expression)).toEqual([]);
+    },
+  );
+});
+
 describe('a field whose name needs brackets', () => {
   const reads = (expression: string, output = ''): readonly string[] =>
     errors(`agents: [{ id: a${output} }]
@@ -170,11 +196,17 @@ ${flow(`{ id: s, type: agent, agent: a, routes: [{ when: "${expression}", to: en
     ['of a reply with a schema', "s.output.due-date == 'x'", typed, [at]],
     ['of the input', "event.payload.order-id == 'x'", '', [at]],
     ['with two hyphens', "event.payload.date-of-birth == 'x'", '', [at]],
+    ['with a field of its own', "event.payload.bill-to.name == 'x'", '', [at]],
+    ['of the latest reply, by its name alone', "due-date == 'x'", '', [at]],
+    ['of the latest reply with a schema', "due-date == 'x'", typed, [at]],
     ['with an accent', "event.payload.größe == 'x'", '', ['bad-expression 2:98']],
     ['in brackets', "s.output['due-date'] == event.payload['größe']", typed, []],
     ['a subtraction with blanks', 's.output.due - date > 1', '', []],
     ['a subtraction of fields that exist', 's.output.total-fee > 1', typed, []],
     ['a subtraction of a number or a path', 's.output.total-1 > s.output.total-s.output.fee', '', []],
+    ['a subtraction of the input', 's.output.total-event.payload.fee > 1', '', []],
+    ['a subtraction of names that exist', 'total-fee > 1', typed, []],
+    ['a subtraction of a call', 'total-size(items) > 1', '', []],
   ])('%s', (_, expression, output, expected) => {
     expect(reads(expression, output)).toEqual(expected);
   });

@@ -8,12 +8,15 @@ import { checkArithmetic, checkEquality, checkMembership, checkOrder, inferCall 
 import { inBrackets, problem, type Problem } from './problem.ts';
 import { isTypeName } from './reads.ts';
 import { ANY, BOOL, NUMBER, STRING, literalType, unify, type Type } from './type.ts';
-import { didYouMean, quoted } from '../diagnose/nearest.ts';
+import { didYouMean, quoted, suggestion } from '../diagnose/nearest.ts';
+import { misspelt } from '../../expr/misspelt.ts';
 
 export interface Known {
   /** The variables in scope. Undefined means that any name may be a variable. */
   readonly names: ReadonlySet<string> | undefined;
   readonly types: ReadonlyMap<string, Type>;
+  /** Nodes whose names have hyphens or other signs. */
+  readonly nodes?: readonly string[] | undefined;
 }
 
 export function infer(ast: Ast, known: Known, problems: Problem[]): Type {
@@ -108,22 +111,50 @@ class Inference {
     }
   }
 
-  /** `order.due-date` reads `order.due` and subtracts `date`. An author who wrote no blanks means one field, unless both exist. */
+  /**
+   * `due-date` reads `due` and subtracts `date`; `order.bill-to.name` reads `order.bill` and subtracts `to.name`. An author who
+   * wrote no blanks means one name, unless both parts exist.
+   */
   #hyphened(node: Ast, locals: Locals): Problem | null {
+    const { first, names } = this.#minus(node, locals);
+    const field = first.op === '.' ? fieldOf(first) : null;
+    const key = first.op === 'id' ? first.args : field?.key;
+    if (key === undefined || names.length === 0) return null;
+    const owner = field === null ? null : new Inference(this.#known, []).of(field.of, locals);
+    const isKnown = owner === null ? this.#exists(key, locals) : owner.fields?.has(key) === true;
+    if (isKnown && names.every((each) => this.#exists(each, locals))) return null;
+    const [name = ''] = HYPHENED.exec(node.input.slice(first.end - key.length)) ?? [];
+    const dot = field === null ? '' : '.';
+    const message = `\`${dot}${name}\` is read as \`${dot}${key}\` minus \`${name.slice(key.length + 1)}\``;
+    const help = field === null ? this.#named(name) : `${inBrackets(name)}.`;
+    return problem('syntax', node, message, `${help} To subtract, put blanks around \`-\`.`);
+  }
+
+  /** The first operand of subtractions without blanks, and the names that begin the others. A path from a known name is no part of a name. */
+  #minus(node: Ast, locals: Locals): { readonly first: Ast; readonly names: readonly string[] } {
     const names: string[] = [];
-    let left = node;
-    while (left.op === '-' && left.args[1].op === 'id' && isAdjacent(left)) {
-      names.unshift(left.args[1].args);
-      left = left.args[0];
+    let first = node;
+    while (first.op === '-' && isAdjacent(first)) {
+      const [left, right] = first.args;
+      const root = rootOf(right);
+      if (root === undefined) break;
+      if (right.op === 'id' || !this.#exists(root, locals)) names.push(root);
+      first = left;
     }
-    const field = left.op === '.' ? fieldOf(left) : null;
-    if (field === null || names.length === 0) return null;
-    const owner = new Inference(this.#known, []).of(field.of, locals);
-    const exists = (name: string): boolean => locals.has(name) || this.#known.types.has(name);
-    if (owner.fields?.has(field.key) === true && names.every(exists)) return null;
-    const name = [field.key, ...names].join('-');
-    const message = `\`.${name}\` is read as \`.${field.key}\` minus \`${names.join('-')}\``;
-    return problem('syntax', node, message, `${inBrackets(name)}. To subtract, put blanks around \`-\`.`);
+    return { first, names };
+  }
+
+  #exists(name: string, locals: Locals): boolean {
+    return locals.has(name) || this.#known.types.has(name) || this.#known.names?.has(name) === true;
+  }
+
+  /** How to write a name with a hyphen, or the name that was probably meant. */
+  #named(name: string): string {
+    const { names, nodes = [] } = this.#known;
+    if (names !== undefined) return `Readable here: ${quoted([...names])}.`;
+    if (nodes.includes(name)) return `Write a value of the node, such as \`${name}.output\`.`;
+    const field = `Write a field as \`output['${name}']\` or \`event.payload['${name}']\`.`;
+    return suggestion(misspelt(name, nodes), field);
   }
 
   /** A name alone may be a type, as in `type(x) == list`. A name whose field is read is a variable. */
@@ -228,6 +259,13 @@ class Inference {
 function isAdjacent({ args: [left, right], input }: Ast & { args: [Ast, Ast] }): boolean {
   return input.slice(left.end, right.start) === '-';
 }
+
+/** The name that an operand begins with, unless it is a call. */
+function rootOf({ input, start }: Ast): string | undefined {
+  return /^[A-Za-z_]\w*(?!\w|\s*\()/.exec(input.slice(start))?.[0];
+}
+
+const HYPHENED = /^\w+(?:-[A-Za-z_]\w*)*/;
 
 function isGoogleType(node: Ast): boolean {
   return /^google\.protobuf\.(Timestamp|Duration)$/.test(node.input.slice(node.start, node.end));

@@ -141,7 +141,7 @@ function check(
   const text = slots.readable(written);
   const recent = leaving ? recents.after(node) : recents.before(node);
   const found = meaningsOf(checker, node, text, recent, guard);
-  const result = checkExpression(text, { types: typesOf(checker, found, recent) });
+  const result = checkExpression(text, { types: typesOf(checker, found, recent), nodes: slots.odd });
   const misread = result.ok ? [] : result.problems.filter(({ code }) => code === 'syntax');
   for (const { read, meaning } of found) {
     if (misread.some(({ start, end }) => start <= read.start && read.end <= end)) continue;
@@ -195,7 +195,8 @@ function typesOf({ names }: Parts, found: readonly Found[], recent: Recent): { [
   const types: { [name: string]: Json } = {};
   for (const { read, meaning } of found) {
     const [root = ''] = read.path;
-    const schema = names.schema(read, meaning, recent) ?? (TYPE_NAMES.has(root) ? true : undefined);
+    const isKnown = TYPE_NAMES.has(root) || meaning.is === 'context' || meaning.is === 'item';
+    const schema = names.schema(read, meaning, recent) ?? (isKnown ? true : undefined);
     if (schema !== undefined) types[root] = merged(types[root], schema);
   }
   // A name that is a node in one read and a field in another has no single type.
@@ -232,8 +233,7 @@ function rewritten(checker: Checker, node: string, expr: string): Expr {
 
 /** The whole output of an agent. */
 function isReply(expr: string, agents: Parts['agents']): boolean {
-  const [, id = ''] = /^\s*([A-Za-z_]\w*)\.output\s*$/.exec(expr) ?? [];
-  return agents.has(id);
+  return expr.endsWith('.output') && agents.has(expr.slice(0, -'.output'.length));
 }
 
 /** In a text, an output `{ "reply": "…" }` stands for its reply. `| json` writes the whole object. */

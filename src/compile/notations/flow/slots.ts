@@ -39,6 +39,8 @@ const TAKEN: ReadonlySet<string> = new Set([
 
 export interface Slots {
   of(id: string): string;
+  /** Nodes whose ids are not names of the expression language. */
+  readonly odd: readonly string[];
   /** The name of a node in the text that `readable` gives. */
   named(id: string): string;
   /** The expression's text with every node that cannot be named in it replaced by its slot; no offset moves. */
@@ -62,16 +64,18 @@ export function slotsOf(ids: Iterable<string>, prefix = ''): Slots {
     slots.set(id, slot);
     odd.push(id);
   }
-  const patterns = odd.map((id) => ({
-    pattern: new RegExp(`(?<![\\w.])${escaped(id)}(?=\\.[A-Za-z_])`, 'g'),
-    slot: slots.get(id) ?? id,
-  }));
+  const longestFirst = odd.toSorted((a, b) => b.length - a.length).map(escaped);
+  const named = new RegExp(`(?<![\\w.-])(?:${longestFirst.join('|')})(?=\\s*[.[])|${STRING}`, 'g');
   return {
+    odd,
     of: (id) => `${prefix}${slots.get(id) ?? id}`,
     named: (id) => slots.get(id) ?? id,
-    readable: (source) => patterns.reduce((text, { pattern, slot }) => text.replaceAll(pattern, slot), source),
+    readable: (source) => (odd.length === 0 ? source : source.replaceAll(named, (text) => slots.get(text) ?? text)),
   };
 }
+
+/** A text in quotes, which stays as it is. */
+const STRING = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 
 /** The slot of the items of a map, and of their number with `_index` after it. */
 export function itemSlot(as: string): string {
