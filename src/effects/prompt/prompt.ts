@@ -18,6 +18,8 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   messages.push(...viewHistory(itemsOf(history), (view ?? {}) as View, reader));
   messages.push(...viewHistory(itemsOf(notes), {}, { ...reader, context: null, recap: null }));
   if (prompt !== undefined && prompt !== null) messages.push({ role: 'user', content: textOf(prompt) });
+  // Providers refuse a prompt that ends with a message of the model, or take that message as the start of its reply.
+  if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: YOUR_TURN });
   messages.push(
     ...viewTurn(turnOf(turn), (view ?? {}) as View),
     ...repairMessages(command.input['repair']),
@@ -26,6 +28,7 @@ export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'in
   return messages;
 }
 
+const YOUR_TURN = 'It is your turn again.';
 const CONTINUE = 'Your reply was cut off. Continue exactly where it stopped, and repeat nothing.';
 
 /** The reply that broke off. The model is asked to continue it, unless the provider only paused it. */
