@@ -202,9 +202,13 @@ function usageOf({ flow, command }: Call, request: Request, { usage, ...reply }:
   return { used: { ...tokens, costMicros } };
 }
 
-/** A function in JavaScript can report anything. An amount below zero would raise the budget. */
 function amountOf(given: number | undefined): number | undefined {
-  return typeof given === 'number' && given >= 0 && given < Number.MAX_SAFE_INTEGER ? given : undefined;
+  return isAmount(given) ? given : undefined;
+}
+
+/** A function in JavaScript can report anything. An amount below zero would raise the budget. */
+export function isAmount(given: unknown): given is number {
+  return typeof given === 'number' && given >= 0 && given <= Number.MAX_SAFE_INTEGER;
 }
 
 function noText(agent: string): Error {

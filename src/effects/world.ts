@@ -4,17 +4,18 @@
  */
 import { join, resolve } from 'node:path';
 import { isBuiltinTool } from '../catalog/builtin-tools.ts';
-import type { Pins, RunId, Settled } from '../ir/events.ts';
+import { present } from '../expr/present.ts';
+import type { Failure, Pins, RunId, Settled } from '../ir/events.ts';
 import type { CompiledFlow, EffectKind, Node } from '../ir/nodes.ts';
 import { createVirtualClock, realClock } from '../runtime/engine/clock.ts';
 import { toolResult } from '../runtime/engine/plain-json.ts';
 import { SluiceError } from '../runtime/errors.ts';
-import { fail } from '../runtime/failures.ts';
+import { fail, failureOf, requireFailure } from '../runtime/failures.ts';
 import type { AttachmentStore, Call, Clock, Performer, StoredAttachment } from '../runtime/ports.ts';
 import { attachForTools, readAttachment } from './attachments/attachments.ts';
 import { attachInput, mayHoldAttachments, requireTaken, type AttachInputOptions } from './attachments/input.ts';
 import { evidencePerformer } from './evidence/performer.ts';
-import { functionPerformer, type FlowTools, type ModelFunction, type ToolFunction } from './functions.ts';
+import { functionPerformer, isAmount, type FlowTools, type ModelFunction, type ToolFunction } from './functions.ts';
 import { isMemoryCheck, memoryPerformer } from './memory/memory.ts';
 import type { Embedder, MemoryStore } from '../runtime/memory.ts';
 import { modelPerformer, notConfigured, type ModelPerformerOptions } from './models/performer.ts';
@@ -246,22 +247,37 @@ function usesRealModels({ script, models, model }: WorldOptions): boolean {
   return script === undefined || models !== undefined || model !== undefined;
 }
 
-/** A custom performer replaces everything except policy checks. Its results must be values that a journal can hold. */
+/** A custom performer replaces everything except policy checks. The journal must be able to hold its results. */
 function withPolicy(custom: Performer): Performer {
   const policy = policyPerformer();
   return {
     ...custom,
-    perform: async (call) => {
-      if (isPolicyCheck(call.command)) return policy.perform(call);
-      const result = await custom.perform(call);
-      if (!result.ok) return result;
-      try {
-        return { ...result, value: toolResult(call.command.name, result.value) };
-      } catch (error) {
-        throw call.command.kind === 'tool' ? refusedResult(call, error) : error;
-      }
-    },
+    perform: async (call) =>
+      isPolicyCheck(call.command) ? policy.perform(call) : recordable(call, await custom.perform(call)),
   };
+}
+
+/** A performer in JavaScript can return anything. An amount below zero would raise the budget. */
+function recordable(call: Call, given: Settled): Settled {
+  const { kind, name } = call.command;
+  const refused = (error: unknown): Failure => failureOf(kind === 'tool' ? refusedResult(call, error) : error);
+  if (typeof given?.ok !== 'boolean') {
+    const message = `the performer returned neither \`ok: true\` nor \`ok: false\` for \`${name}\``;
+    return { ok: false, error: refused(fail('fatal', 'ResultError', message)) };
+  }
+  if (!given.ok) requireFailure(given.error);
+  const wrong = Object.entries(given.used ?? {}).find(([, amount]) => !isAmount(amount));
+  if (wrong !== undefined) {
+    const message = `the performer reported \`${wrong[0]}: ${String(wrong[1])}\` for \`${name}\`, but amounts are numbers from 0`;
+    const error = given.ok ? refused(fail('fatal', 'ResultError', message)) : given.error;
+    // The reserved amounts count as spent.
+    return { ok: false, error: { ...error, unmeasured: true } };
+  }
+  try {
+    return given.ok ? { ...given, value: toolResult(name, given.value) } : given;
+  } catch (error) {
+    return { ...present({ used: given.used }), ok: false, error: refused(error) };
+  }
 }
 
 function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall): void {
