@@ -38,6 +38,22 @@ test('a cancelled fork undoes nothing of its parent, and the parent still can', 
   expect(calls.map((call) => call.split(' ')[0])).toEqual(['pay.do', 'pay.undo']);
 });
 
+test('a fork shows the effects before it as inherited: its parent can still undo them', async () => {
+  await using engine = engineOn(openMemory(), []);
+  const parent = await engine.run(SAGA, {});
+  await parent.waiting();
+  const asked = (await eventsOf(engine, parent.id)).at(-1)?.seq ?? 0;
+  const fork = await engine.fork(parent.id, { at: asked, by: 'ann', answers: { gate: { choice: 'yes' } } });
+  await engine.settled(fork.id);
+  await parent.cancel({ by: 'ann' });
+  const { receipts: own } = await engine.settled(parent.id);
+  expect(own).toMatchObject([{ tool: 'pay.do', status: 'compensated' }]);
+  expect(own[0]).not.toHaveProperty('inherited');
+  const { receipts } = await fork.report();
+  expect(receipts).toMatchObject([{ tool: 'pay.do', status: 'committed', inherited: true }, { tool: 'mail.send' }]);
+  expect(receipts[1]).not.toHaveProperty('inherited');
+});
+
 test('a run that undoes work before it repeats it is not forked there', async () => {
   const flow = compiled({
     tools: { 'pay.do': { effect: 'financial', compensate: 'pay.undo' }, 'pay.undo': { effect: 'financial' } },

@@ -330,6 +330,8 @@ export interface Receipt {
   readonly approvedBy: string | null;
   /** Everybody who approved the call, if several people had to agree. */
   readonly approvers?: readonly string[];
+  /** In a fork: the call was made before the fork. Only the run that made it undoes it. `status` is that at the fork. */
+  readonly inherited?: true;
 }
 /**
  * The result of one step of a workflow.

@@ -40,10 +40,16 @@ export function receiptsOf(program: Program, events: readonly Event[]): readonly
     next: new Map(),
   };
   for (const event of events) {
+    if (event.type === 'run.forked' && event.moved !== true) inherit(ledger);
     const call = log.take(event);
     if (call !== undefined) enter(ledger, call, event);
   }
   return [...ledger.receipts.values()];
+}
+
+/** The effects before a fork belong to the run that made them. A moved run takes its effects with it. */
+function inherit({ receipts }: Ledger): void {
+  for (const [key, receipt] of receipts) receipts.set(key, { ...receipt, inherited: true });
 }
 
 type Settled = Extract<Event, { readonly type: 'effect.settled' }>;

@@ -131,8 +131,9 @@ function waitRows({ waiting, waits }: Report): string[][] {
 }
 
 /** One effect that the engine committed: the tool, its arguments, its result, and who approved it. */
-function receiptLine({ tool, args, result, status, approvedBy }: Report['receipts'][number]): string {
-  const state = status === 'committed' ? '' : ` (${status})`;
+function receiptLine({ tool, args, result, status, approvedBy, inherited }: Report['receipts'][number]): string {
+  const notes = [...(status === 'committed' ? [] : [status]), ...(inherited === true ? ['before the fork'] : [])];
+  const state = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   const approval = approvedBy === null ? '' : `, approved by ${oneLine(approvedBy)}`;
   const returned = result === null ? '' : ` -> ${oneLine(shown(result), 160)}`;
   return `${oneLine(tool)} ${oneLine(shown(args), 160)}${returned}${state}${approval}`;
