@@ -156,8 +156,21 @@ flow:
   expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('another value of `sort.output`')]);
   const other = await fork('--at', '1', '--set', 'input={"message": "other"}');
   const all = await sluice(['eval', 'from-runs', '--flow', 'one.flow.yaml', '--out', 'one.suite.yaml'], { cwd });
-  expect([all.status, all.stderr]).toEqual([0, expect.stringContaining('1 fork with edited values left out')]);
+  expect([all.status, all.stderr]).toEqual([0, expect.stringContaining('1 run left out that a script cannot repeat')]);
   const { stdout } = await sluice(['eval', 'one.suite.yaml', '--json'], { cwd });
   expect(JSON.parse(stdout)).toMatchObject({ passed: 2, failed: 0 });
   expect(stdout).toContain(other);
+});
+
+test('a cancelled run is no case, because a script cannot cancel', async () => {
+  const flow = 'flow: { id: ask, entry: gate, nodes: [{ id: gate, type: approval, message: "Go?" }] }\n';
+  const cwd = await recorded(flow, 'approvals: { gate: approve }');
+  writeFileSync(join(cwd, 'open.script.yaml'), 'agents: {}\n');
+  await sluice(['run', 'one.flow.yaml', '--script', 'open.script.yaml', '--run', 'r_2'], { cwd });
+  await sluice(['cancel', 'r_2'], { cwd });
+  const refused = await sluice(['eval', 'record', 'r_2'], { cwd });
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('run `r_2` was cancelled')]);
+  const all = await sluice(['eval', 'from-runs', '--flow', 'one.flow.yaml', '--out', 'one.suite.yaml'], { cwd });
+  expect([all.status, all.stderr]).toEqual([0, expect.stringContaining('1 run left out that a script cannot repeat')]);
+  expect(await evaluated(cwd)).toEqual([]);
 });

@@ -13,7 +13,7 @@ import { failedCases, suiteHtml, suiteJUnit, suiteMarkdown, suiteSummary } from 
 import { judgeOutput } from '../../evaluate/suite/judge.ts';
 import { prepareSuite } from '../../evaluate/suite/prepare.ts';
 import type { PreparedCase } from '../../evaluate/suite/modes.ts';
-import { caseOf, editedSlots, suiteText } from '../../evaluate/suite/record-case.ts';
+import { caseOf, suiteText, unrepeatable } from '../../evaluate/suite/record-case.ts';
 import type { CaseRun } from '../../evaluate/suite/run-case.ts';
 import { readSuite, type Suite } from '../../evaluate/suite/schema.ts';
 import { runSuite, type SuiteResult } from '../../evaluate/suite/suite.ts';
@@ -154,12 +154,8 @@ export async function recordCommand(cli: Cli, given: string, options: Options<'e
         `run \`${run}\` is of flow \`${record.report.flow}\`, but \`--flow\` names \`${wanted}\``,
         'Name the document of the run.',
       );
-    const [edited] = editedSlots(record);
-    if (edited !== undefined)
-      throw usage(
-        `run \`${run}\` is a fork with another value of \`${edited}\`, which a script cannot give`,
-        'Record the run that it was forked from.',
-      );
+    const reason = unrepeatable(record);
+    if (reason !== null) throw usage(`run \`${run}\` ${reason}`, 'Record another run.');
     const text = suiteText(flowPath(options), [caseOf(record, options.name)]);
     const { out } = options;
     const changes = out === undefined || !existsSync(out) ? [] : lineDiff(readText(out), text);
@@ -179,7 +175,7 @@ export async function fromRunsCommand(cli: Cli, options: Options<'eval from-runs
   return withStore(cli, async (store): Promise<ExitStatus> => {
     const records: RunRecord[] = [];
     let others = 0;
-    let forks = 0;
+    let unrepeated = 0;
     for (const { run, startedAt, flow } of await store.roster.list()) {
       if (startedAt < since) continue;
       if (only !== null && flow !== only) {
@@ -188,11 +184,14 @@ export async function fromRunsCommand(cli: Cli, options: Options<'eval from-runs
       }
       const record = recordOf(await readRun(store.journal, run));
       if (where !== null && !where(record.report as unknown as { [name: string]: Json })) continue;
-      if (editedSlots(record).length > 0) forks += 1;
-      else records.push(record);
+      if (unrepeatable(record) === null) records.push(record);
+      else unrepeated += 1;
     }
     if (others > 0) cli.hint(`${plural(others, 'run')} of other flows left out`);
-    if (forks > 0) cli.hint(`${plural(forks, 'fork')} with edited values left out: a script cannot give them`);
+    if (unrepeated > 0)
+      cli.hint(
+        `${plural(unrepeated, 'run')} left out that a script cannot repeat: cancelled runs and forks with edited values`,
+      );
     if (records.length === 0) {
       cli.hint(`no case was written: no stored run ${where === null ? 'of this time' : 'for which `--where` holds'}`);
       return FAILED;

@@ -39,13 +39,14 @@ export function caseOf(record: RunRecord, name: string = record.report.run): obj
   };
 }
 
-/** The slots that a fork of the run edited. A script cannot set them, so a case would not do what the run did. */
-export function editedSlots({ read: { events } }: RunRecord): readonly string[] {
-  return events.flatMap((event) =>
-    event.type === 'run.forked'
-      ? event.edits.flatMap(({ slot, path }) => (slot === 'input' ? [] : [[slot, ...path].join('.')]))
-      : [],
+/** The reason why a script cannot repeat the run; null if it can. */
+export function unrepeatable({ read: { events }, report: { state } }: RunRecord): string | null {
+  if (state === 'cancelled') return 'was cancelled, and a script cannot cancel';
+  const [edited] = events.flatMap((event) =>
+    event.type === 'run.forked' ? event.edits.filter(({ slot }) => slot !== 'input') : [],
   );
+  if (edited === undefined) return null;
+  return `is a fork with another value of \`${[edited.slot, ...edited.path].join('.')}\`, which a script cannot give`;
 }
 
 export function suiteText(flow: string, cases: readonly object[]): string {
