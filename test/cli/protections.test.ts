@@ -52,6 +52,8 @@ describe('breakers', () => {
       breakers: [{ state: 'closed', by: null }],
       acts: [{ by: 'anna', what: 'breaker.closed', breaker: ID, why: 'provider is up' }],
     });
+    const { stdout: acts } = await sluice(['audit', 'acts'], { cwd });
+    expect(acts).toMatch(/ anna +breaker\.closed +breaker\.scripted:bot@openai\/big +provider is up$/m);
   });
 
   test('opened by hand in advance: no call is made until a person closes it, and the run says who', async () => {

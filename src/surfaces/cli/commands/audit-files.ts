@@ -126,7 +126,7 @@ export async function auditActsCommand(cli: Cli): Promise<void> {
   demandOperator(cli, 'a tenant cannot read the acts of operators');
   const acts = await withStore(cli, ({ shared }) => shared.acts());
   if (cli.json) cli.printJson(acts.map(jsonOf));
-  else cli.printTable(['AT', 'BY', 'WHAT', 'WHY'], acts.map(rowOf), 'nothing has been recorded yet');
+  else cli.printTable(['AT', 'BY', 'WHAT', 'ON', 'WHY'], acts.map(rowOf), 'nothing has been recorded yet');
 }
 
 function jsonOf({ at, by, what, key, why }: OperatorAct): object {
@@ -134,5 +134,5 @@ function jsonOf({ at, by, what, key, why }: OperatorAct): object {
 }
 
 function rowOf({ at, by, what, key, why }: OperatorAct): string[] {
-  return [iso(at), oneLine(by, 24) || '-', what, oneLine(why === '' ? key : why, 80)];
+  return [iso(at), oneLine(by, 24) || '-', what, oneLine(key, 60), oneLine(why, 80) || '-'];
 }

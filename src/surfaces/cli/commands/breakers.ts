@@ -44,7 +44,10 @@ export function closeBreakerCommand(cli: Cli, id: string, options: OperatorOptio
 async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: OperatorOptions): Promise<void> {
   demandOperator(cli, 'a tenant cannot change breakers, which all tenants share');
   if (!id.includes('@'))
-    throw usage(`\`${id}\` is not a breaker`, 'A breaker is named `AGENT@MODEL`; list them with `sluice breakers`.');
+    throw usage(
+      `\`${id}\` is not a breaker`,
+      'A breaker is named `AGENT@PROVIDER/MODEL`; list them with `sluice breakers`.',
+    );
   await closing(openStore(cli.db), async (store) => {
     const known = await listed(store.shared);
     if (to === 'closed' && !known.some((each) => each.id === id)) throw unknown(id, known);
