@@ -41,6 +41,7 @@ test.each([
   [['simulate', 'x.yaml', '--html', 'none/page.html'], '`none/page.html` cannot be written: there is no folder `none`'],
   [['eval', 'x.yaml', '--report', 'none/a.json'], '`none/a.json` cannot be written: there is no folder `none`'],
   [['answer', 'a_x', 'approve', '--edit', '{'], '`--edit` takes JSON'],
+  [['eval', 'record', 'r', '--tag', 'x'], '`eval record` has no option `--tag`'],
   [['runs', '--state', 'complete'], 'Did you mean `completed`?'],
 ])('%j is wrong usage', async (args, words) => {
   const ran = await sluice(args, { cwd: folder() });
@@ -72,6 +73,12 @@ test('a cancelled run without a reason says so, and is explained by the cancella
   expect(cancelled.stderr).toContain('trouble  cancelled by kim: no reason given\n');
   const { stdout } = await sluice(['explain', 'r'], { cwd });
   expect(stdout).toContain('terminated with USER_CANCEL because kim cancelled it (no reason given).');
+});
+
+test('the help of a command lists no options of its group', async () => {
+  const { stdout } = await sluice(['eval', 'record', '--help'], { cwd: folder() });
+  expect(stdout).toContain('--tenant');
+  expect(stdout).not.toContain('--baseline');
 });
 
 test('without a command the help is shown, and the status says that something is missing', async () => {

@@ -245,12 +245,12 @@ export const COMMANDS = {
   breakers: { about: 'list the circuit breakers of the database' },
   'breakers open': {
     about: 'open a breaker by hand; the database records who did it',
-    '<breaker>': 'AGENT@MODEL',
+    '<breaker>': 'AGENT@PROVIDER/MODEL',
     ...OPERATOR,
   },
   'breakers close': {
     about: 'close a breaker by hand; the database records who did it',
-    '<breaker>': 'AGENT@MODEL',
+    '<breaker>': 'AGENT@PROVIDER/MODEL',
     ...OPERATOR,
   },
   budget: { about: 'print the retry budget that all runs share, and how fast the latest runs spend' },

@@ -4,7 +4,7 @@
 import { Argument, Command, Option } from 'commander';
 import { withCommandName } from './command-name.ts';
 import { COMMANDS, type Described, type Path, type Spec } from './command-table.ts';
-import { DEFAULT_DB, createCli, type Cli, type ExitStatus, type GlobalOptions } from './context.ts';
+import { DEFAULT_DB, createCli, usage, type Cli, type ExitStatus, type GlobalOptions } from './context.ts';
 import { readDatabase, readHosts, readShellLimits, readWorkDir } from './option-values.ts';
 import type { Screen } from './screen.ts';
 import type { WorldOptions } from './world.ts';
@@ -15,12 +15,12 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
   const program = new Command('sluice')
     .description('Run teams of AI agents inside bounds: durable, budgeted, auditable flows.')
     .version(VERSION, '-V, --version', 'print the version')
-    .option('--json', 'print exactly one JSON document on standard output')
+    .option('--json', 'print one JSON document on standard output and nothing else')
     .option('--db <path>', 'the database of runs', readDatabase, DEFAULT_DB)
-    .option('--tenant <name>', 'work for this tenant; runs of other tenants are not visible')
+    .option('--tenant <name>', 'the tenant of the runs; runs of other tenants are not visible')
     .option('-q, --quiet', 'no progress on standard error')
     .option('--debug', 'show stack traces')
-    .configureHelp({ showGlobalOptions: true, sortOptions: false })
+    .configureHelp({ showGlobalOptions: true, sortOptions: false, visibleGlobalOptions: (of) => globalOptions(of) })
     .configureOutput({
       writeOut: answer,
       writeErr: (text) => screen.note(text.trimEnd()),
@@ -45,12 +45,20 @@ function addCommand(program: Command, path: Path, spec: Spec, screen: Screen): v
   if (!(path in HANDLERS)) return;
   // Commander passes the arguments, the options and the command; a handler gets the context first.
   command.action(async (...args: unknown[]) => {
+    for (const option of parent === program ? [] : parent.options)
+      if (parent.getOptionValueSource(option.attributeName()) === 'cli')
+        throw usage(`\`${path}\` has no option \`${option.long}\``, `It is an option of \`sluice ${parent.name()}\`.`);
     const handler = await HANDLERS[path as keyof typeof HANDLERS]();
     const dbNamed = program.getOptionValueSource('db') === 'cli';
     const cli = createCli({ ...program.opts<Partial<GlobalOptions>>(), dbNamed }, screen);
     const status = await (handler as Handler)(cli, ...args);
     if (status !== undefined) process.exitCode = status;
   });
+}
+
+/** The options of every command. Commander would add the options of the group, such as those of `eval` for `eval record`. */
+function globalOptions(of: Command): Option[] {
+  return of.parent === null ? [] : of.parent.parent === null ? [...of.parent.options] : globalOptions(of.parent);
 }
 
 type Handler = (cli: Cli, ...args: unknown[]) => Promise<ExitStatus | void>;
@@ -141,4 +149,4 @@ Examples:
   $ sluice approvals
   $ sluice answer APPROVAL approve --as anna --script support.script.yaml
 
-Exit status: 0 the run succeeded or the check holds, 1 it did not, 2 wrong usage, 3 the run waits for a person.`;
+Exit status: 0 the run succeeded or the check passed, 1 it did not, 2 wrong usage, 3 the run waits for a person or a signal.`;
