@@ -45,7 +45,7 @@ export function freshDir(): string {
 export function tools(options: Partial<ToolOptions> = {}): {
   readonly dir: string;
   readonly ask: Ask;
-  readonly performer: Performer;
+  readonly performer: ReturnType<typeof toolPerformer>;
 } {
   const dir = typeof options.workDir === 'string' ? options.workDir : freshDir();
   const performer = toolPerformer({ workDir: dir, ...options });

@@ -50,7 +50,7 @@ if (mode === 'dies-at-once') {
 }
 if (mode !== 'silent')
   createInterface({ input: process.stdin }).on('line', (line) => handle(JSON.parse(line) as Message));
-else setInterval(() => undefined, 60_000);
+if (mode === 'silent' || mode === 'stays') setInterval(() => undefined, 60_000);
 
 interface Message {
   readonly id?: number;

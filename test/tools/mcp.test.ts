@@ -1,5 +1,6 @@
 /** MCP servers: those that work, over both transports, and those that die, hang or lie. */
 import { hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { createMcpHandler } from '@modelcontextprotocol/server';
@@ -198,6 +199,17 @@ describe('a server that does not', () => {
     const outcome = ask('s.hangs', {}, { ...of(bad, 'hangs'), signal: controller.signal });
     controller.abort();
     expect(await outcome).toMatchObject({ ok: false, class: 'timeout' });
+  });
+
+  test('stays when its input ends, behind another program such as npx: it is ended', async () => {
+    const { ask, performer } = tools();
+    const { command, args, env } = mcpProgram('mcp-bad-server.ts', ['stays']);
+    const behind = { command: 'sh', args: ['-c', '"$@"; true', 'sh', command, ...args], env };
+    const { value } = (await ask('s.ok', {}, of(behind, 'ok'))) as { value: string };
+    const commandLine = `/proc/${value.replace('pid ', '')}/cmdline`;
+    expect(readFileSync(commandLine, 'latin1')).toContain('stays');
+    await performer.close();
+    await expect.poll(() => existsSync(commandLine) && readFileSync(commandLine, 'latin1')).toBeFalsy();
   });
 
   test('never says a word, or is not there', async () => {

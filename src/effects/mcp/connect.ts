@@ -1,4 +1,5 @@
 /** Connects to one MCP server, over standard input and output or over HTTP, and lists its tools. */
+import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -18,6 +19,7 @@ import type { Json } from '../../expr/json.ts';
 import { parseJson } from '../../expr/parse-json.ts';
 import { limitSize } from '../limit-size.ts';
 import { Output } from '../tools/output.ts';
+import { endDescendants } from '../tools/process.ts';
 import { expandText, secretsFor } from '../tools/template.ts';
 import { redactValue } from '../redact.ts';
 import type { McpServer, ToolOptions } from '../tools/tool.ts';
@@ -130,7 +132,24 @@ function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, st
   });
   transport.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
   gatherLines(transport);
+  closeWhole(transport);
   return transport;
+}
+
+/**
+ * Ends the programs that the server started too, such as the server behind `npx`. One that stays keeps its end of the pipes,
+ * which must not keep this process alive.
+ */
+function closeWhole(transport: StdioClientTransport): void {
+  const close = transport.close.bind(transport);
+  transport.close = async () => {
+    const { _process: child } = transport as unknown as { readonly _process?: ChildProcess };
+    const endRest = endDescendants(transport.pid);
+    await close();
+    endRest();
+    child?.stdout?.destroy();
+    child?.stderr?.destroy();
+  };
 }
 
 /**

@@ -133,7 +133,7 @@ function kibibytes(text: string, name: string): number | null {
   return amount === undefined ? null : Number(amount) * 1024;
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   return entriesOf(`/proc/${pid}/task`).flatMap((task) =>
     readProc(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
   );

@@ -6,7 +6,7 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { entriesOf, readProc, watch, type Limits } from './limits.ts';
+import { childrenOf, entriesOf, readProc, watch, type Limits } from './limits.ts';
 import { Output } from './output.ts';
 import { fail } from '../../runtime/failures.ts';
 
@@ -115,12 +115,26 @@ function collect(
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   const children = readProc(`/proc/${pid}/task/${pid}/children`).split(' ').map(Number);
-  for (const target of [-pid, ...children.filter((child) => child > 0)])
-    try {
-      process.kill(target, 'SIGKILL');
-    } catch {
-      // It has already ended.
-    }
+  for (const target of [-pid, ...children.filter((child) => child > 0)]) kill(target, 'SIGKILL');
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended, or belongs to another user.
+  }
+}
+
+/** Notes the programs that a process has started. The function that it returns ends those that still run. */
+export function endDescendants(pid: number | null): () => void {
+  const found = pid === null ? [] : childrenOf(pid);
+  for (const each of found) found.push(...childrenOf(each));
+  const started = found.map((each) => [each, startTimeOf(String(each))] as const);
+  return () => {
+    for (const [each, since] of started)
+      if (since !== undefined && startTimeOf(String(each)) === since) kill(each, 'SIGTERM');
+  };
 }
 
 /** The first process of the sandbox, as bubblewrap reports it. */
@@ -151,12 +165,7 @@ function endLeftovers(): void {
   for (const pid of entriesOf('/proc').filter((name) => /^\d+$/.test(name))) {
     const [, owner, startedAt] = new RegExp(`^${MARK}:(\\d+):(\\d+)\0`).exec(readProc(`/proc/${pid}/cmdline`)) ?? [];
     if (owner === undefined || startTimeOf(owner) === startedAt) continue;
-    for (const target of [-Number(pid), Number(pid)])
-      try {
-        process.kill(target, 'SIGKILL');
-      } catch {
-        // It has ended, or belongs to another user.
-      }
+    for (const target of [-Number(pid), Number(pid)]) kill(target, 'SIGKILL');
   }
 }
 
