@@ -6,7 +6,7 @@
 import type { ToolDef } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 
-/** The rows of the tool table: what kind of thing a tool is, which is what approval and verification defaults go by. */
+/** The kinds of tools. The defaults of approval and verification depend on the kind. */
 export const TOOL_CATEGORIES = [
   'lookup',
   'retrieval',

@@ -1,6 +1,6 @@
 /**
- * The escalation table: who takes over when a run may not continue alone. A question names its row, which tells the person the
- * severity, the owner and the state of the run meanwhile. For a run that ended, the code gives the row.
+ * The escalation table: the person who takes over if a run may not continue alone. A question shows the severity, the owner and
+ * the state of the run from its row. For a run that ended, the code gives the row.
  */
 import type { TerminalCode } from '../ir/codes.ts';
 

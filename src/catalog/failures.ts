@@ -15,7 +15,7 @@ export interface Cell {
   readonly blocks?: true;
   readonly tries: readonly { readonly action: TriedAction; readonly max: number }[];
   readonly last: LastAction;
-  /** The hooks of `notify` tell an operator of the last action. */
+  /** The hooks of `notify` announce the last action to an operator. */
   readonly notice?: Notice;
 }
 

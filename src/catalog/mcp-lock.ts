@@ -34,7 +34,7 @@ export function lockFileOf(document: string): string {
 }
 
 /**
- * Throws with a sentence if the text is not a lock.
+ * Reads a lock. Throws if the text is not one.
  * @example
  * const lock = readMcpLock('{"version": 1, "servers": {}}');
  * const { flow: compiled } = compile('steps: [{ name: one, agent: writer }]', { mcpLock: lock });

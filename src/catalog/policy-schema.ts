@@ -29,11 +29,11 @@ export type PolicyChecker = (
   schema: Json,
 ) => { readonly problems: readonly PolicyProblem[]; readonly permits: boolean };
 
-/** The actions of a stage: to begin, and to hand on its result. */
+/** The actions of a stage: to begin, and to pass on its result. */
 const STAGE_ACTIONS = { before: 'stage.enter', after: 'stage.leave' } as const;
 export type StageAction = (typeof STAGE_ACTIONS)['before' | 'after'];
 
-/** The actions of stages that policies name. Only these are asked about. A policy about a stage without an action means both. */
+/** The actions of stages that policies name. Only these are checked. A policy about a stage without an action means both. */
 export function stagesIn(policies: { readonly [id: string]: string }): readonly StageAction[] {
   const texts = Object.values(policies);
   const isAboutBoth = (text: string): boolean => /\bStage::"/.test(text) && !/\bAction::"stage\./.test(text);

@@ -1,7 +1,7 @@
 /**
  * Conditions under which the rows of the profiles fail closed. They read the proposed call, the input of the run and the
- * observations. A tool reports as a signal what only it can know; the rest is read from ordinary fields. Each condition can
- * be evaluated over any values, because one that cannot would end the run.
+ * observations. A tool reports other facts as signals. Each condition can be evaluated over any values, because one that cannot
+ * would end the run.
  */
 import type { Expr } from '../ir/nodes.ts';
 

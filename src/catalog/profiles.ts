@@ -1,9 +1,8 @@
 /**
- * The five risk profiles as data: what an agent of each kind may do by itself, what it must ask for, and what ends its run.
- * A row names what it is about in words and by what a compiler can match: classes of effects, categories, names, signals.
- * A name or a category may free a plain write at most; money, messages and infrastructure need approval under any
- * name. Reads happen by themselves, so that a row that asks by name is about what changes something, unless it is about
- * reading itself.
+ * The five risk profiles as data: the actions that an agent may do alone, those that need approval, and those that end the run.
+ * A row describes its actions in words, and in terms that the compiler can match: classes of effects, categories, names, signals.
+ * A name or a category can allow only a plain write. Money, messages and infrastructure always need approval. Reads need none,
+ * so a row that needs approval by name applies to tools that change something, unless the row is about reading itself.
  */
 import type { TerminalCode } from '../ir/codes.ts';
 import type { Consequence, Expr, ToolDef } from '../ir/nodes.ts';
@@ -31,7 +30,7 @@ export interface Row {
   readonly what: string;
   readonly effects?: readonly Effect[];
   readonly categories?: readonly string[];
-  /** Words that a tool's name has, as `speaksOf` reads them. */
+  /** Words in the name of a tool. */
   readonly words?: readonly string[];
   /** Calls that cost money. */
   readonly paid?: true;

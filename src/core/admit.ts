@@ -112,7 +112,7 @@ function dueOf(pending: Pending, at: Instant): readonly EventBody[] {
   return [{ type: 'question.escalated', key, to: allowedPeople({ question, escalated: true }) }];
 }
 
-/** True if the run has used up its own time. It stands still while the run only waits for people. */
+/** True if the run has used up its own time, which stands still while the run only waits for people. */
 export function isOver({ deadline, waitsSince, now }: RunState, at: Instant = now): boolean {
   return deadline !== null && (waitsSince ?? at) >= deadline;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides whether a person may answer a question, and whether enough people have agreed (L1). The runtime has verified the
- * identity before; here it is data. A refused answer becomes an event, and the question stays open.
+ * Decides if a person may answer a question, and if enough people have agreed (L1). The runtime has already verified the
+ * identity. A refused answer becomes an event, and the question stays open.
  */
 import { sortedText } from '../expr/json.ts';
 import type { Answer, EventBody, Pending, Question, Refusal, RunState } from '../ir/events.ts';
@@ -21,10 +21,7 @@ export function refusalOf(
   given: Answer,
 ): AnswerObjection | null {
   const { question } = pending;
-  const { scripted, pins } = state.origin;
-  // Earlier versions recorded `scripted` only if the flow declares people.
-  const isRehearsal = scripted === true || (people === undefined && pins?.script !== undefined);
-  if (given.proof?.via === 'script' && !isRehearsal)
+  if (given.proof?.via === 'script' && state.origin.scripted !== true)
     return {
       refused: 'identity-unproven',
       message: `a script cannot answer \`${question?.id ?? ''}\`: the run started without one`,
@@ -33,7 +30,7 @@ export function refusalOf(
   return objection(people ?? {}, state, pending, { question, approvers: question.approvers, given });
 }
 
-/** Data is recorded only where the refusal depends on it, because a replay refuses the answer again. */
+/** Records the data only if the refusal depends on it: a replay must refuse the answer again. */
 export function recorded({ key }: Pending, given: Answer, { refused, message }: AnswerObjection): Refusal {
   const { edit, text: _, ...rest } = given;
   const isKept = edit !== undefined && (refused === 'already-answered' || refused === 'bad-answer');
@@ -64,7 +61,7 @@ export function allowedPeople({ question, escalated }: Pick<Pending, 'question' 
   return escalated === true ? [...new Set([...people, ...(escalation?.people ?? [])])] : people;
 }
 
-/** The run's user must not approve, also not under the name of the operating system. */
+/** The user of the run must not approve, also not under the user name of the operating system. */
 export function isUser({ origin }: RunState, people: PeopleDef, id: string): boolean {
   return origin.user !== undefined && (origin.user === id || people[id]?.osUser === origin.user);
 }

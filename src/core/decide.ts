@@ -1,6 +1,6 @@
 /**
- * The next move of a run, as events, from its state and its graph alone. Called until nothing moves. The first thread in
- * the queue that can move does; the order is part of the state, so the same journal always decides the same.
+ * Returns the next events of a run, from its state and its graph alone. It is called until it returns none. The first thread
+ * in the queue that can move moves. The order is part of the state, so the same journal always leads to the same decision.
  */
 import { codeOfFailure } from '../ir/codes.ts';
 import { judge } from './judge.ts';
@@ -118,7 +118,7 @@ function guarded(
     return attempt();
   } catch (cause) {
     const error = expressionError(node, cause);
-    // It counts as a visit all the same: a way round that fails every time must not be free (L5).
+    // A failed visit is charged too. Otherwise a cycle that always fails would never end (L5).
     return [
       {
         type: 'expression.failed',

@@ -16,7 +16,7 @@ export interface Declared extends Charges {
   readonly writes: readonly WriteRecord[] | null;
   /** Of an end: its output, unless it is computed. */
   readonly output: Recorded | null;
-  /** Of a fork: its branches, where all of them are taken. */
+  /** Of a fork: its branches, if none has a guard. */
   readonly branches: Branches | null;
   /** The fingerprint of an input that reads nothing from the run. */
   readonly fingerprint: string | null;

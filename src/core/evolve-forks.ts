@@ -1,4 +1,4 @@
-/** Folds forks: branches begin with a copy of their parent's slots and hand back only what the join declares (L12). */
+/** Folds forks: a branch begins with a copy of its parent's slots and returns only the slots that the join declares (L12). */
 import type { GatherMode } from '../ir/nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { EventOf, ForkState, Outcome, RunState, Slots, Thread, UndoEntry } from '../ir/events.ts';
@@ -92,7 +92,7 @@ function gatheredSlots(slots: Slots, before: Slots, gather: ForkState['gather'])
 }
 const NOTHING: Slots = {};
 
-/** By content: a state that came back from a snapshot shares no objects any more. */
+/** Compares by content, because a state from a snapshot shares no objects. */
 function isSame(a: Json, b: Json | undefined): boolean {
   if (a === b) return true;
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
@@ -118,7 +118,7 @@ export function joined(state: RunState, event: EventOf<'fork.joined'>): void {
   enqueue(state, parent.id);
 }
 
-/** Branches that did not make it are dropped; one that had done something to the world stays until it is undone. */
+/** Drops the branches that still run. The completed effects of a dropped branch are undone in a separate thread. */
 function dropBranches(state: RunState, parent: Thread): void {
   const left = [...state.threads.values()].filter((thread) => isBelow(thread.id, parent));
   const undo = new Map<string, UndoEntry[]>();

@@ -1,6 +1,6 @@
 /**
- * Folds one event into the state (L2). Total, and it never reads the flow: decisions are recorded, not derived again, so
- * an old journal means the same under a later engine. The state is changed in place; the values inside it are not.
+ * Folds one event into the state (L2). It never reads the flow, because events record decisions. So an old
+ * journal has the same meaning for a newer engine. The state is changed in place; the values inside it are not.
  */
 import { isForkDue, isOver } from './admit.ts';
 import { counted, dropped, escalated, judged, requested, settled, undoRequested } from './evolve-effects.ts';

@@ -1,4 +1,4 @@
-/** Failures as records that flows can route on. A broken invariant is never handled: it is thrown. */
+/** Failures as records that flows can route on. A broken invariant is thrown instead. */
 import type { Json } from '../expr/json.ts';
 import { codeOfFailure } from '../ir/codes.ts';
 import type { ErrorRecord, Failure } from '../ir/events.ts';
@@ -16,7 +16,7 @@ export function route(
     try {
       if (program.evaluate(when, slots) === true) return to;
     } catch {
-      // Guards over errors are checked when the flow is compiled. One that still cannot be evaluated does not hold.
+      // A guard that cannot be evaluated does not hold.
     }
   }
   return fail;

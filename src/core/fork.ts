@@ -20,7 +20,7 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
   const events: EventBody[] = [];
   const branches = all ?? branchesOf(program, thread, node, events);
   const total = 'heads' in branches ? branches.heads.length : branches.count;
-  // Too few to begin with: none of them is worth its cost.
+  // There are too few branches for the join, so none is started.
   const hopeless = node.eager && node.need !== 'all' && total < node.need;
   return [
     ...events,

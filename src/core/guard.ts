@@ -1,4 +1,4 @@
-/** Guards that the author wrote. One that cannot be evaluated does not hold (decision 58); the journal says so. */
+/** Guards of the author. A guard that cannot be evaluated does not hold (decision 58), and that is an event. */
 import type { EventBody, Thread } from '../ir/events.ts';
 import type { Expr } from '../ir/nodes.ts';
 import { messageOf } from './failure.ts';

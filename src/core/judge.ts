@@ -62,7 +62,7 @@ function granted({ program, state, thread }: Visit, grant: NonNullable<DoNode['g
   return grants.flatMap(([meter, source]) => {
     const by = program.evaluate(source, thread.slots, it);
     if (typeof by !== 'number' || !Number.isFinite(by) || by <= 0) return [];
-    // More time is granted from now on: the time since the deadline is not taken off it.
+    // Granted time begins now: the time since the deadline does not reduce it.
     const isLate = meter === program.flow.clock && state.late === true;
     return [{ meter, by: by + (isLate ? state.now - (state.deadline ?? state.now) : 0) }];
   });
@@ -111,7 +111,7 @@ function unfit({ pure }: Program, { schema, fit, effect }: DoNode, value: Json):
   return object === text ? (ambiguity(text) ?? first) : pure.validate(schema, object);
 }
 
-/** A model call that was cut off because a time meter ran out goes where that meter leads: it changed nothing yet. */
+/** If a time meter cuts off a model call, the thread takes the route of the meter, because the call changed nothing. */
 function cutOff(visit: Visit<DoNode>, key: EffectKey, error: ErrorRecord): readonly EventBody[] | null {
   const { node } = visit;
   if (node.onBudget === undefined || error.class !== 'timeout' || node.effect.kind !== 'model') return null;

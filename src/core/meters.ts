@@ -34,7 +34,7 @@ export interface Charges {
   readonly repeats: readonly MeterId[] | undefined;
   /** They compare the replies of agents. */
   readonly turns: readonly MeterId[] | undefined;
-  /** They go by the clock. */
+  /** They measure time. */
   readonly clocks: readonly MeterId[] | undefined;
   /** A visit charges them, and they have a limit. */
   readonly limited: readonly NamedMeter[] | undefined;
@@ -87,7 +87,7 @@ function remaining(state: RunState, id: MeterId, meter: Meter): number {
   return limit - (state.spent[id] ?? 0) - (state.reserved[id] ?? 0);
 }
 
-/** The amount of the latest stretch of time. */
+/** The amount of the last `perMs`. */
 function rolled({ rolling, now }: RunState, id: MeterId, { perMs = 0 }: Meter): number {
   return (rolling?.[id] ?? []).reduce((sum, { at, amount }) => (at > now - perMs ? sum + amount : sum), 0);
 }
@@ -111,7 +111,7 @@ export function meterAt(program: Program, id: MeterId): Meter {
   return meter;
 }
 
-/** Progressive interval estimation: the rest of the budget is smaller than the least that any path to a terminal needs. */
+/** Trips if the rest of a budget is smaller than the least that any path to a terminal needs. */
 function foreseen(visit: Visit, meters: readonly NamedMeter[]): Tripped | null {
   const { program, state, thread, node } = visit;
   const least = node.needs ?? program.flow.least[thread.at];

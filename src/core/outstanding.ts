@@ -1,6 +1,6 @@
 /**
- * The open calls of a run, and when to wake it. Derived from the state alone, so recovery is not a separate code path: after a
- * crash the runtime loads, folds, and performs the open calls, as always (L8).
+ * The open calls of a run, and the time to wake it. Both follow from the state alone, so recovery has no code of its own: after
+ * a crash the runtime loads the journal, folds its events and performs the open calls, as always (L8).
  */
 import { earliest } from './admit.ts';
 import type { DoNode } from '../ir/nodes.ts';
@@ -18,12 +18,12 @@ export function outstanding(program: Program, state: RunState): Outbox {
   return { commands, wake: state.outcome === null ? earliest(state, -Infinity) : null };
 }
 
-/** Performers owe calls. Questions, signals and the passing of time come from elsewhere. */
+/** True for a call that a performer makes. Answers, signals and the end of a timer arrive as facts. */
 export function isOpenCall(pending: Pending): boolean {
   return pending.observed === null && pending.kind !== 'ask' && pending.kind !== 'wait';
 }
 
-/** Waits for a person or for a signal. */
+/** True if it waits for a person or for a signal. */
 export function isAwaited({ kind, signal }: Pending): boolean {
   return kind === 'ask' || signal !== undefined;
 }
@@ -50,7 +50,7 @@ function targetOf(program: Program, { kind, node }: Pending): string | undefined
   return found?.op === 'do' && found.effect.kind === 'model' ? found.effect.target : undefined;
 }
 
-/** The thread has not moved since it asked, so its slots still give the input that the journal holds the fingerprint of. */
+/** The journal holds only a fingerprint of the input. The thread has not moved since the request, so its slots give the same input. */
 export function inputOf(program: Program, state: RunState, pending: Pending): Command['input'] {
   const thread = threadOf(state, pending.thread);
   if (pending.undoes !== null) {
@@ -68,7 +68,7 @@ export function startOf({ repair, partial }: Pick<Pending, 'repair' | 'partial'>
   return { ...(repair === undefined ? {} : { repair }), ...(partial === undefined ? {} : { partial }) };
 }
 
-/** Only time, people or signals can move the run on. */
+/** True if the run waits only for time, people or signals. */
 export function isPaused(state: RunState): boolean {
   if (state.outcome !== null || state.pending.size === 0) return false;
   for (const { kind } of state.pending.values()) if (kind !== 'ask' && kind !== 'wait') return false;

@@ -1,6 +1,6 @@
 /**
- * A compiled flow made ready to run: expressions parsed once, schemas compiled once. Pure functions that the core cannot
- * have without a platform (SHA-256, JSON Schema) are handed in.
+ * A compiled flow made ready to run: expressions parsed once, schemas compiled once. The runtime supplies the pure functions
+ * that need a platform: SHA-256 and JSON Schema.
  */
 import { compileExpr, literalOf, pathOf } from '../expr/evaluate.ts';
 import { sortedKeys } from '../expr/sorted-keys.ts';
@@ -12,7 +12,7 @@ import { readPath } from './slots.ts';
 export interface Pure {
   /** SHA-256 of a text, as short printable text. */
   hash(text: string): string;
-  /** Null when the value satisfies the schema, otherwise one sentence that says why not. */
+  /** Null if the value satisfies the schema, otherwise the reason as a sentence. */
   validate(schema: Json, value: Json): string | null;
   /** The highest number of input tokens that a text can have. */
   countTokens(text: string): number;
@@ -25,7 +25,7 @@ export interface Program {
   readonly derived: Map<Node, unknown>;
   /** `notes` receives a sentence for each text that a guard compared as a number. */
   evaluate(source: Expr, slots: Slots, it?: Json, notes?: string[]): Json;
-  /** As `evaluate`, but a mere path is recorded as a reference, so that the journal does not repeat the value. */
+  /** As `evaluate`, but an expression that is only a path is recorded as a reference, so the journal does not repeat the value. */
   record(source: Recordable, slots: Slots, it?: Json, notes?: string[]): Recorded;
   /** The result of `record` if it does not depend on the slots: a reference or a literal. Null otherwise. */
   fixed(source: Recordable): Recorded | null;

@@ -35,7 +35,7 @@ import type { Timing } from './timing.ts';
 
 export function request(visit: Visit<DoNode>): readonly EventBody[] {
   const { program, state, node } = visit;
-  // A run whose time is zero is over at its first call.
+  // A run without any time ends at its first call.
   if ((isOver(state) && stopsAtDeadline(program.flow)) || isPast(state)) return outOfTime(state);
   const prepared = prepare(visit);
   if ('class' in prepared) return failUnrequested(visit, prepared);
@@ -43,7 +43,7 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   const prints = printsOf(program, declared, node, prepared.input);
   const repeated = tripOnSame(visit, prints);
   if (repeated !== null) return [repeated];
-  // After a suspicion the monitor has forgotten, and the next decision makes the call.
+  // This event resets the monitor, so the next decision makes the call.
   const stuck = declared.turns === undefined ? null : stuckBefore(visit, declared.turns);
   if (stuck !== null) return [stuck];
   const timing = timingOf(visit, declared);
@@ -135,7 +135,7 @@ interface Prepared {
   readonly undo: Undo | undefined;
 }
 
-/** The input, and the compensation with its arguments; or the error that keeps the effect from being requested. */
+/** The input, and the compensation with its arguments; or the error that prevents the request. */
 function prepare({ program, thread, node }: Visit<DoNode>): Prepared | ErrorRecord {
   try {
     const input = evaluateInput(program, node.effect.input, thread.slots);
@@ -194,7 +194,7 @@ interface Wait {
   readonly signal?: string | undefined;
 }
 
-/** Reads from its input what ends a wait; an error if the input names nothing that can end it. */
+/** The end of a wait, from its input; an error if the input has none. */
 function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait | ErrorRecord {
   if (node.effect.kind !== 'wait') return NO_WAIT;
   const { for: seconds, until, signal } = input;

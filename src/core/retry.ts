@@ -58,7 +58,7 @@ export function retry(
 
 const NO_TIME = 'no time is left';
 
-/** The instant of a timer has passed when its result is rejected, so the next attempt ends when it starts. */
+/** If the result of a timer is rejected, its instant has passed, so the next attempt ends at once. */
 function timerOf({ until }: Pending, start: Instant): Instant | null {
   return until === undefined ? null : Math.max(until, start);
 }
@@ -134,7 +134,7 @@ const TRANSPORT: Delay = { baseMs: 500, capMs: 30_000 };
 const REPAIR: Delay = { baseMs: 0, capMs: 0 };
 const CONTINUATION: Delay = { baseMs: 0, capMs: 0 };
 
-/** Full jitter, but never earlier than the callee asked for. */
+/** Full jitter, but never earlier than the server asked for. */
 function delayed({ seed, now }: RunState, policy: Delay, pending: Pending, retryAfterMs: number): Instant {
   const { baseMs, capMs, factor = 2 } = policy;
   const most = Math.min(capMs, baseMs * factor ** pending.attempt);

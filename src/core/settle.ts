@@ -8,19 +8,19 @@ import type { Event, EventBody, Fact, Instant, Refusal, RunState } from '../ir/e
 export interface Turn {
   readonly state: RunState | null;
   readonly events: readonly Event[];
-  /** By position in the given facts: why one was not admitted. */
+  /** The reasons why facts were not admitted, by position. */
   readonly refusals: ReadonlyMap<number, Refusal>;
 }
 
 export function settle(program: Program, before: RunState | null, facts: readonly Fact[], at: Instant): Turn {
-  // A clock that was set back must not make history run backwards.
+  // If the clock was set back, the times of events must not go back.
   const now = before === null ? at : Math.max(at, before.now);
   const events: Event[] = [];
   let refusals: Map<number, Refusal> | null = null;
   let state = before;
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as Fact;
-    // The clock of a fork stood still until now, so nothing is due before it goes on.
+    // The time before a fork does not count for it, so nothing is due before the fork starts.
     if (state !== null && fact.type !== 'fork') {
       const due = expire(program, state, now);
       if (due.length > 0) {
@@ -51,7 +51,7 @@ function advance(program: Program, before: RunState, now: Instant, events: Event
 function take(before: RunState | null, bodies: readonly EventBody[], at: Instant, events: Event[]): RunState {
   let state = before;
   for (const body of bodies) {
-    // Bodies are made for this call alone, so that they can become the events themselves.
+    // Nothing else refers to the bodies, so they become the events without a copy.
     const event = body as Mutable<Event>;
     event.seq = (state?.seq ?? 0) + 1;
     event.at = at;

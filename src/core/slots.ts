@@ -4,7 +4,7 @@ import { objectText, oneObject, reply } from '../expr/reply.ts';
 import type { Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
-/** A missing step anywhere on the way reads as null. */
+/** Null if a step of the path is missing. */
 export function readPath(root: Json | Slots, path: readonly string[], from = 0): Json {
   let value: Json = root;
   for (let index = from; index < path.length; index++) {
@@ -48,7 +48,7 @@ export function resolve(recorded: Recorded, slots: Slots, it: Json): Json {
  * before the first.
  */
 export function applyWrites(slots: Slots, writes: readonly WriteRecord[], it: Json, isAlone = false): Slots {
-  // Remembering which copies are our own costs more than a second copy, where there are few.
+  // For a few writes, a second copy costs less than a set of the copies already made.
   const own = writes.length > FEW ? new Set<object>() : null;
   let next: { [slot: string]: Json } | null = isAlone && writes.length === 1 ? slots : null;
   for (const { slot, path, mode, from } of writes) {
@@ -89,7 +89,7 @@ function setPath(target: Json, path: readonly string[], depth: number, value: Js
   return next;
 }
 
-/** Assigning to this one name would change the object's prototype instead of giving it a property. */
+/** Assigning to `__proto__` would change the prototype of the object instead of adding a property. */
 function assign(target: { [key: string]: Json }, key: string, value: Json): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });

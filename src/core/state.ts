@@ -1,4 +1,4 @@
-/** The few ways in which the fold touches a run's state; shared by every event. */
+/** Changes of a run's state that several events share. */
 import type { MeterId, NodeId } from '../ir/nodes.ts';
 import type { ErrorRecord, ForkState, Instant, RunState, Thread } from '../ir/events.ts';
 
@@ -22,7 +22,7 @@ export function enqueue(state: RunState, id: string): void {
   if (state.threads.has(id)) state.queue.add(id);
 }
 
-/** A thread that waits cannot move until something happens to it. */
+/** Removes a thread that waits: it cannot move until an event concerns it. */
 export function dequeue(state: RunState, thread: Thread): void {
   state.queue.delete(thread.id);
 }
@@ -33,7 +33,7 @@ export function threadOf(state: RunState, id: string): Thread {
   return thread;
 }
 
-/** Remembers the earliest instant at which something may be due; a later look finds out whether it still is. */
+/** Keeps a lower bound of the next expiry. The expiry itself is checked when that instant has come. */
 export function wakeBy(state: RunState, deadline: Instant | null): void {
   if (deadline !== null && (state.wake === null || deadline < state.wake)) state.wake = deadline;
 }

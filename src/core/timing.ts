@@ -1,7 +1,7 @@
 /**
  * The time limits of a call before it is requested: is there time left, when must it end, when may it start. The time of a
  * run is its deadline. A part of a run with its own time limit uses it while at least one of its calls is open. A call above
- * a rate limit waits. All of it follows from the times of events, so it survives a crash.
+ * a rate limit waits. All of this follows from the times of events, so a crash does not change it.
  */
 import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
 import { isOver } from './admit.ts';
@@ -113,7 +113,7 @@ export function sooner(one: Instant | null, other: Instant | null): Instant | nu
 }
 
 /**
- * The deadline of a call or a question. The run's time does not close a question: it stands still while the run only waits
+ * The deadline of a call or a question. The time of the run does not close a question: it stands still while the run only waits
  * for people, and ends the whole run when it is used up.
  */
 export function deadlineFrom(

@@ -75,7 +75,7 @@ export function rollBack(
   });
 }
 
-/** The root ends last: a dropped branch that still undoes its work keeps the run open. */
+/** The root ends last: the run stays open while a dropped branch undoes its work. */
 function close(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
   if (thread.parent !== null) return [{ type: 'thread.ended', thread: thread.id, ...ending }];
   if (state.threads.size > 1) return [];

@@ -1,11 +1,11 @@
 /**
  * Measures the time in which a run only waits for people, and moves its deadline by that time. A fork with `exceptPeople`
- * does the same for its own deadline. Everything follows from the times of events, so it survives a crash.
+ * does the same for its own deadline. Everything follows from the times of events, so a crash does not change it.
  */
 import type { Event, ForkState, RunState, Thread } from '../ir/events.ts';
 import { isBelow, wakeBy } from './state.ts';
 
-/** The threads whose forks have to be looked at again after the event. */
+/** The threads whose forks must be checked again after the event. */
 type Scopes = readonly Thread[];
 const NONE: Scopes = [];
 

@@ -1,10 +1,10 @@
 /**
- * Questions about a syntax tree that both the evaluator and the compiler's checks ask.
+ * Properties of a syntax tree that the evaluator and the checks of the compiler use.
  */
 import type { ASTNode as Ast } from '@marcbachmann/cel-js';
 import { TYPE_NAMES } from './value.ts';
 
-/** A field of a map, by `.name` or by a literal key; anything else that is indexed is not one. */
+/** The field of a map that is read by `.name` or by a literal key; null for any other index. */
 export function fieldOf(node: Ast): { readonly of: Ast; readonly key: string } | null {
   if (node.op === '.') return { of: node.args[0], key: node.args[1] };
   if (node.op !== '[]') return null;

@@ -122,7 +122,7 @@ function compileAnyCall(node: Ast & { op: 'call' | 'rcall' }, context: Context):
 
 function unary(node: Ast & { op: '!_' | '-_' }, context: Context): Eval {
   const operand = node.args;
-  // The smallest int has no positive counterpart, so the sign belongs to the literal.
+  // The sign is part of the literal, because the smallest int has no positive counterpart.
   if (node.op === '-_' && operand.op === 'value' && typeof operand.args === 'bigint')
     return constant(toInt(-operand.args));
   const run = compile(operand, context);
@@ -218,7 +218,7 @@ function pathReader(path: readonly string[]): Eval {
   return (env: Env) => (Object.hasOwn(env.scope, root) ? readPath(env.scope, path) : type);
 }
 
-/** As `pathReader`, but a field that is missing and resembles one that is there is an error: it is misspelt. */
+/** As `pathReader`, but a missing field whose name resembles an existing one is an error: it is misspelt. */
 function guardReader(path: readonly string[]): Eval {
   const read = pathReader(path);
   return (env: Env) => {

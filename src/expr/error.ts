@@ -19,7 +19,7 @@ export class EvalError extends Error {
   }
 }
 
-/** Deep recursion over hostile data surfaces as a RangeError of the host; it is a limit like any other. */
+/** Deep recursion over hostile data is a RangeError of the host. It counts as a limit. */
 export function asEvalError(cause: unknown): EvalError {
   if (cause instanceof EvalError) return cause;
   if (cause instanceof RangeError) return new EvalError('limit', 'the value is nested too deeply or is too large');

@@ -1,5 +1,5 @@
 /**
- * Functions that look at a value as a whole: its size, its type, its conversion. Null in gives null out, except that
+ * Functions on a whole value: its size, its type, its conversion. They return null for null, except that
  * `size(null)` is 0 and `type(null)` is a type.
  */
 import { jsonOr } from './parse-json.ts';

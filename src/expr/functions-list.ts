@@ -1,5 +1,5 @@
 /**
- * Functions on lists, and the search for data inside a text. Null in gives null out, except that a part of nothing is an
+ * Functions on lists, and the search for data inside a text. They return null for null, except that a part of null is an
  * empty list.
  */
 import { jsonOr, parseJson } from './parse-json.ts';

@@ -1,5 +1,5 @@
 /**
- * Functions on text. Positions count code points, as CEL does. Null in: predicates give false, everything else gives null.
+ * Functions on text. Positions count code points, as in CEL. For null, predicates return false and all others return null.
  */
 import { charge, chargeText } from './context.ts';
 import type { Env } from './context.ts';

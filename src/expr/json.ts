@@ -1,5 +1,5 @@
 /**
- * The data that flows through a run: what a journal stores and an expression reads. Nothing else crosses a port.
+ * JSON: the data that journals store, expressions read and ports exchange.
  * @example
  * const value: Json = { order: 'A-1', amounts: [20, 5] };
  */

@@ -1,6 +1,6 @@
 /**
- * The loops of the language: `all`, `exists`, `exists_one`, `filter`, `map`, and `cel.bind`. A loop over null is a loop over
- * nothing. List length and nesting are capped, and every turn costs fuel in proportion to its body.
+ * The loops of the language: `all`, `exists`, `exists_one`, `filter`, `map`, and `cel.bind`. Null counts as an empty list.
+ * List length and nesting are limited, and every turn costs fuel in proportion to its body.
  */
 import { countNodes } from './ast.ts';
 import type { ListMacro } from './ast.ts';
@@ -59,7 +59,7 @@ function loopOf(name: string, bodies: readonly Eval[]): Loop {
   }
 }
 
-/** Stops at the first item that settles it; an error counts only when nothing settles it. */
+/** Stops at the first item that decides the result. An error counts only if no item decides it. */
 function quantifier(predicate: Eval, settles: boolean, where: string): Loop {
   return (env, items, turn) => {
     let failure: EvalError | undefined;

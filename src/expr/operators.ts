@@ -191,7 +191,7 @@ export function either(op: '&&' | '||', left: Eval, right: Eval): Eval {
   };
 }
 
-/** Returns an error that another operand may still decide over; throws all others. */
+/** Returns an error that the other operand can override; throws all others. */
 export function forgivable(cause: unknown): EvalError {
   if (cause instanceof EvalError && cause.kind !== 'limit') return cause;
   throw cause;

@@ -81,7 +81,7 @@ function plain(value: Value): string {
   return typeof json === 'string' ? json : JSON.stringify(json);
 }
 
-/** UTF-8 and base64 without the encoders of the host, which pure code does not have. The code of a URL is that of UTF-8. */
+/** UTF-8 and base64 without the encoders of the host, which pure code does not have. Percent-encoding gives the bytes of UTF-8. */
 export function utf8(text: string): Uint8Array {
   const pieces = encodeURIComponent(text.toWellFormed()).match(/%..|./g) ?? [];
   return Uint8Array.from(pieces, (piece) => (piece.length > 1 ? Number(`0x${piece.slice(1)}`) : piece.charCodeAt(0)));

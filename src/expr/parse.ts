@@ -87,7 +87,7 @@ const EXPECTED: { readonly [token: string]: string } = {
   COLON: '`:`',
 };
 
-/** The library names its tokens; an author wants to see the characters. */
+/** The characters of a token, instead of its name in the library. */
 function reword({ summary }: ParseError, found: string): string {
   const [, expected] = /^Expected (\w+), got \w+$/.exec(summary) ?? [];
   const shown = found === '' ? 'the end' : `\`${found}\``;

@@ -1,4 +1,4 @@
-/** The fields that have a value: for objects in which an absent field must not be there at all. */
+/** The fields that have a value, for objects in which an absent field must not be a key. */
 export function present<const Fields extends object>(fields: Fields): Present<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<Fields>;
 }

@@ -1,5 +1,5 @@
 /**
- * Searches in linear time. `re(text, pattern)`, also `text.matches(pattern)`, takes a literal pattern, compiled once: a pattern
+ * Searches in linear time. `re(text, pattern)`, also `text.matches(pattern)`, takes a literal pattern and compiles it once. A pattern
  * from data could make the automaton too large at run time and could not be checked before the flow starts.
  */
 import { RE2JS } from 're2js';

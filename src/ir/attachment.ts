@@ -1,6 +1,6 @@
 /**
- * References to attachments: images and files that a run uses. The journal holds the reference only; the data lies in a
- * store of its own, once, under its hash.
+ * References to attachments: images and files that a run uses. The journal holds only the reference. The data is stored once,
+ * in a separate store, under its hash.
  */
 
 /**
@@ -28,7 +28,7 @@ export function attachmentIds(text: string): readonly string[] {
   return text.includes('sha256-') ? [...new Set(text.match(ID))] : [];
 }
 
-/** The tokens of the attachments that a text refers to. Each attachment is sent once, however often it is named. */
+/** The tokens of the attachments that a text refers to. Each attachment counts once, because it is sent once. */
 export function attachmentTokens(text: string): number {
   if (!text.includes('sha256-')) return 0;
   const tokens = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * The closed sets that every surface speaks: run states, the 17 terminal codes, and the failure classes that decide
- * which code an unhandled failure ends in.
+ * The closed sets that all surfaces use: run states, the 17 terminal codes, and the failure classes. The class of an unhandled
+ * failure decides the code of the run.
  * @example
  * const isCode = (text: string) => TERMINAL_CODES.some((code) => code === text);
  */
@@ -93,7 +93,7 @@ const CODE_OF_CLASS = {
 export type FailureClass = keyof typeof CODE_OF_CLASS;
 export const FAILURE_CLASSES = Object.keys(CODE_OF_CLASS) as readonly FailureClass[];
 
-/** The code a run ends in when nothing handles this failure; retries that were used up make it a repeated one. */
+/** The code of a run that ends with this failure. After a retry it is `REPEATED_FAILURE`, except for a used-up budget. */
 export function codeOfFailure(failure: FailureClass, attempts: number): TerminalCode {
   return attempts > 1 && failure !== 'budget' ? 'REPEATED_FAILURE' : CODE_OF_CLASS[failure];
 }

@@ -1,4 +1,4 @@
-/** Commands: the calls that the core asks for, and when it wants to be woken. */
+/** Commands: the calls that the core requests, and the time at which it must be called again. */
 import type { Json } from '../expr/json.ts';
 import type { EffectKey, Instant, Origin, RunId } from './facts.ts';
 import type { EffectKind, MeterId, NodeId } from './nodes.ts';
@@ -15,7 +15,7 @@ export interface Command {
   /** Of a model call: the alias of a fallback model. Absent for the agent's own. */
   readonly target?: string;
   readonly input: { readonly [field: string]: Json };
-  /** Of a check: who started the run and for whom. */
+  /** Of a check: the user and the tenant of the run. */
   readonly origin?: Origin;
   readonly notBefore: Instant;
   readonly deadline: Instant | null;
@@ -35,7 +35,7 @@ export interface RecentCall {
   readonly ok: boolean | null;
   readonly result: string | null;
 }
-/** A call that was held back: the rule, and the tools of the repeated block. */
+/** A refused call: the rule, and the tools of the repeated block. */
 export interface Repeated {
   readonly rule: 'identical' | 'cycle' | 'failures' | 'rephrased';
   readonly calls: readonly string[];
@@ -45,7 +45,7 @@ export interface Stuck {
   readonly rule: 'cycle' | 'repeated_reply' | 'hops';
   readonly agents: readonly string[];
 }
-/** A meter that remembers when calls were let go, and how long it has to. */
+/** A rate limit that counts the start of a call, and for how long. */
 export interface Pace {
   readonly meter: MeterId;
   readonly perMs: number;

@@ -121,7 +121,7 @@ export function isMeasured(dimension: string): boolean {
   return Object.hasOwn(TABLE, dimension) && TABLE[dimension as Dimension].charged === 'measured';
 }
 
-/** The amount of a measured dimension in what an answer reports. */
+/** The amount of a measured dimension in the usage that an answer reports. */
 export function measuredAmount(used: Amounts, dimension: Dimension): number {
   const { sums = [dimension] } = TABLE[dimension];
   return sums.reduce((sum, each) => sum + (used[each] ?? 0), 0);

@@ -67,7 +67,7 @@ export function highestFactor(price: Price): number {
   return Math.max(1, writeFactor(price), price.cache_write_1h === undefined ? 1 : hourFactor(price));
 }
 
-/** The highest cost of so many tokens. */
+/** The highest cost of this number of tokens. */
 function highestCost(price: Price | undefined, inputTokens: number, outputTokens: number): number {
   const isDearer = price !== undefined && highestFactor(price) > 1;
   const cacheWriteTokens = isDearer ? inputTokens : 0;

@@ -1,6 +1,6 @@
 /**
- * Facts in, events on the journal, commands out. Time exists only as `at`, randomness only as the run's seed.
- * An event carries what changed and references to what earlier events hold: never a history, a state or a prompt again.
+ * Facts enter a run, events are stored in its journal, commands leave it. Time exists only as `at`, randomness only as the seed.
+ * An event holds the change, and refers to earlier events for the rest. It never repeats a history, a state or a prompt.
  */
 import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
@@ -41,7 +41,7 @@ export type {
   Answer,
 } from './facts.ts';
 
-/** A value that an event records by reference: where in the thread's slots (or in the observation `it`) it stands. */
+/** A value that an event records by reference: its path in the slots of the thread, or in the observation `it`. */
 export type Recorded =
   | { readonly ref: readonly string[] }
   | { readonly value: Json }
@@ -68,7 +68,7 @@ export interface Outcome {
 
 /** The end of a thread, or the end that follows once the thread has undone its work. */
 export interface Ending {
-  /** The graph node that ended it; absent when it has been undoing since. */
+  /** The node that ended it; absent if the thread undid its work before the end. */
   readonly node?: NodeId;
   readonly state: EndState;
   readonly code: TerminalCode;
@@ -158,7 +158,7 @@ interface EventFields {
     noted?: true;
     /** Of a `turns` meter: the rule, and the agents of the cycle. */
     stuck?: Stuck;
-    /** Of a velocity meter: the amount of the latest stretch of time, and the most that is allowed. */
+    /** Of a velocity meter: the amount of the last `perMs`, and its limit. */
     velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
     /** Of a `repeats` meter. */
     repeated?: Repeated;
@@ -166,7 +166,7 @@ interface EventFields {
   /** Agents repeat themselves without a new fact. The run goes on. */
   'deadlock.suspected': Place & { meter: MeterId; stuck: Stuck };
   /**
-   * A call failed again with the same arguments and the same error, or its tool too often in a row. The agent reads that with the error,
+   * A call failed again with the same arguments and the same error, or its tool failed too often in a row. The error tells the agent,
    * and the run goes on. `any`: the failures are those of the tool with any arguments.
    */
   'failure.repeated': Place & { meter: MeterId; tool: string; failures: number; any?: true };
@@ -194,7 +194,7 @@ interface EventFields {
   'rollback.started': Place & { undoes: readonly EffectKey[] };
   'undo.requested': { thread: ThreadId; key: EffectKey; undoes: EffectKey; tool: string; deadline: Instant };
   'run.repinned': { by: string; modules: { readonly [file: string]: string } };
-  /** The events before this one are those of the parent. */
+  /** The earlier events are those of the parent. */
   'run.forked': {
     by: string;
     edits: readonly SlotEdit[];
@@ -202,12 +202,12 @@ interface EventFields {
     agents?: AgentEdits;
     /** The time since the last event of the parent. It does not count as time of the run. */
     idleMs: number;
-    /** The run continues its parent, which has ended for it, under another version of the flow. Its effects are its own. */
+    /** The run continues its parent under another version of the flow. The parent has ended, and its effects belong to this run. */
     moved?: true;
   };
   /**
-   * The run stops, by its clock, a person, or a move to another version of its flow. `movedTo` is the run that continues this one: then
-   * nothing is undone here.
+   * The run stops: its time is used up, a person cancels it, or it moves to another version of its flow. `movedTo` is the run that
+   * continues this one; then nothing is undone here.
    */
   'run.halted': { state: EndState; code: TerminalCode; by: string; why: string; movedTo?: RunId };
   'clock.read': unknown;
@@ -298,7 +298,7 @@ export interface Pending {
   notBefore: Instant;
   deadline: Instant | null;
   holds: readonly Hold[];
-  /** The time meters that it runs on. */
+  /** The time meters that measure it. */
   timed?: readonly MeterId[];
   watched?: readonly MeterId[];
   turns?: readonly MeterId[];

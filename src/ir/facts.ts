@@ -1,4 +1,4 @@
-/** Facts: what enters a run from outside. Time exists only as `at`, randomness only as the run's seed. */
+/** Facts: the data that enters a run from outside. Time exists only as `at`, randomness only as the run's seed. */
 import type { Amounts } from './dimensions.ts';
 import type { FailureClass, TerminalCode } from './codes.ts';
 import type { Json } from '../expr/json.ts';
@@ -22,11 +22,11 @@ export interface Failure {
   readonly message: string;
   /** The server asks for this delay before the next attempt. */
   readonly retryAfterMs?: number;
-  /** Set if the call was not made, and the protection that held it back. It is not tried again on the same target. */
+  /** The protection that refused the call, so the call was not made. It is not tried again on the same target. */
   readonly unsent?: 'breaker' | 'retry_budget';
-  /** Set if the request did not reach the provider: how often it is repeated if the node declares no retry for it. */
+  /** Set if the request did not reach the provider: the number of repeats if the node declares no retry for it. */
   readonly transportRetries?: number;
-  /** Set if the callee may have charged for the call without saying how much: the reserved amounts count as spent. */
+  /** Set if the call may have a cost that is not known. The reserved amounts then count as spent. */
   readonly unmeasured?: true;
   /** Set if the call took effect and only its result was refused. The call is undone, and not repeated. */
   readonly ran?: true;
@@ -50,7 +50,7 @@ export type Settled = (
 };
 
 export type BreakerStatus = 'closed' | 'open' | 'half_open';
-/** The condition that opened a breaker. `operator`: a person did. */
+/** The condition that opened a breaker. `operator`: a person opened it. */
 export type BreakerCause =
   | 'provider_errors'
   | 'schema_failures'
@@ -94,7 +94,7 @@ export interface Origin {
   readonly by?: string;
   readonly tenant?: string;
   readonly user?: string;
-  /** The run stops at this instant, however long it waited for people. */
+  /** The run stops at this instant. Waiting for people does not move it. */
   readonly deadline?: Instant;
   readonly pins?: Pins;
   /** Of a forked run: the run and the event that it branches off. */

@@ -1,4 +1,4 @@
-/** Questions about meters that the compiler, the core and reports share. */
+/** Properties of meters that the compiler, the core and reports use. */
 import { shownAmount, type Dimension } from './dimensions.ts';
 import type { FlowBody, Meter, Node, NodeId } from './nodes.ts';
 
@@ -12,7 +12,7 @@ export function stopsAtDeadline(flow: Pick<FlowBody, 'clock' | 'meters'>): boole
   return clockOf(flow)?.halts !== false;
 }
 
-/** True if a meter limits the amount of a stretch of time, and not of the whole run. */
+/** True if a meter limits the amount of the last `perMs`, and not of the whole run. */
 export function isVelocity({ unit, perMs }: Meter): boolean {
   return perMs !== undefined && isCounted(unit);
 }
@@ -27,7 +27,7 @@ export function countsVisits({ unit }: Meter): boolean {
   return unit === 'visits' || unit === 'steps';
 }
 
-/** Says that a meter has no room: `budgets.cost_usd has $0.04 left, and $0.06 is needed`. */
+/** The message of a meter without room: `budgets.cost_usd has $0.04 left, and $0.06 is needed`. */
 export function shortfall({ unit, label }: Meter, { left, needs }: { left: number; needs: number }): string {
   // Money is counted in millionths of a dollar.
   const amount = (count: number): string => (unit === 'costMicros' ? `$${shownAmount(unit, count)}` : String(count));

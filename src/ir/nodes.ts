@@ -24,7 +24,7 @@ export interface Write {
   readonly slot: string;
   readonly path?: readonly string[];
   readonly mode: 'set' | 'append' | 'reply' | 'object' | 'object_text';
-  /** An object of expressions keeps the fields that only name something as references: a record of what happened. */
+  /** In an object of expressions, a field that only names a slot is stored as a reference. */
   readonly value: Expr | { readonly [field: string]: Expr };
 }
 export interface Case {
@@ -51,7 +51,7 @@ export interface ToolEffect extends EffectBase {
   readonly kind: 'tool';
   readonly tool: string;
 }
-/** Evidence that the core cannot see itself: files, exit codes, policy. */
+/** Evidence from outside the core: files, exit codes, policy. */
 export interface CheckEffect extends EffectBase {
   readonly kind: 'check';
   readonly check: string;
@@ -159,9 +159,9 @@ export interface DoNode extends NodeBase {
    * arguments of the effect itself.
    */
   readonly undo?: Readonly<{ tool: string; input?: Input; timeoutMs: number; costMicros?: number }>;
-  /** The arguments must satisfy this schema before anything is asked for. */
+  /** The arguments must satisfy this schema before the call is requested. */
   readonly takes?: Json;
-  /** The observation must satisfy the schema and the guard before anything of it is written. */
+  /** The observation must satisfy the schema and the guard before it is written. */
   readonly schema?: Json;
   /** The schema does not apply if this holds of the observation. */
   readonly unless?: Expr;
@@ -215,7 +215,7 @@ export interface ForkNode extends NodeBase {
   readonly exceptPeople?: true;
   /** Slot that receives the outcomes in branch order. */
   readonly into: string;
-  /** Slots that branches hand back: the first or last branch's, true when any is, objects merged, or lists joined. */
+  /** Slots that branches return: that of the first or last branch, true if one is true, merged objects, or joined lists. */
   readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
   readonly next: NodeId;
   readonly failed: readonly Case[];
@@ -230,7 +230,7 @@ export interface EndNode extends NodeBase {
 }
 export type Node = LetNode | PickNode | DoNode | ForkNode | EndNode;
 
-/** Every bound there is. `over` is where the thread goes instead when the meter does not have room. */
+/** A limit. `over` is the next node of a thread for which the meter has no room. */
 export interface Meter {
   readonly unit: 'visits' | 'repeats' | 'turns' | 'rate' | 'time' | Dimension;
   /** Of `time`, milliseconds. */
@@ -247,11 +247,11 @@ export interface Meter {
   readonly hops?: number;
   /** Of `repeats` and `turns`: the longest block that may not occur twice in a row with the same results. */
   readonly cycle?: number;
-  /** Of `repeats`: this many failures of one tool in a row hold back the next call. */
+  /** Of `repeats`: after this many failures of one tool in a row, the next call is refused. */
   readonly failures?: number;
   /** Of `repeats`: after this many failures of one call in a row with the same error, the error tells the agent to change it. */
   readonly sameFailure?: number;
-  /** Of `repeats`: this meter compares only words. A read that asks for the words of a recent call in another order is held back once. */
+  /** Of `repeats`: this meter compares only words. A read with the words of a recent call in another order is refused once. */
   readonly words?: true;
   /** Of `repeats`: fields of the input that are not compared. */
   readonly ignore?: readonly string[];
@@ -329,7 +329,7 @@ export interface BoundaryDef {
   readonly approveEffects: readonly ToolDef['effect'][];
   /** The consequence of arguments from an untrusted source. */
   readonly untrusted: 'ask' | 'deny' | 'off';
-  /** The input, or these fields of it, do not vouch for arguments: others wrote them. */
+  /** The input, or these fields of it, come from others. An argument that is found only there counts as untrusted. */
   readonly untrustedInput?: true | readonly string[];
   readonly escalation: { readonly [trouble: string]: Consequence };
   readonly failClosed: readonly { readonly what: string; readonly when: Expr; readonly code: TerminalCode }[];

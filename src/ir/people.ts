@@ -1,4 +1,4 @@
-/** People who answer questions: who they are, how they prove it, and who may answer what. Part of the compiled flow. */
+/** People who answer questions: their ids, their proofs of identity, and the questions that they may answer. Part of the compiled flow. */
 
 export interface PersonDef {
   readonly roles: readonly string[];
@@ -18,7 +18,7 @@ export interface Approvers {
   readonly quorum: number;
   /** The choices that need the quorum. Any other takes effect with one answer. */
   readonly counted: readonly string[];
-  /** More people who may answer once the question has been open for so long. */
+  /** More people who may answer after the question has been open for this time. */
   readonly escalation?: {
     readonly afterMs: number;
     readonly people: readonly string[];
@@ -38,7 +38,7 @@ export type AskPurpose =
 
 /** The proof of the person who answered. */
 export interface Proof {
-  /** `key`: a signature. `os_user`: the user of the process. `script`: a script stood in for the person. */
+  /** `key`: a signature. `os_user`: the user of the process. `script`: a script answered instead of a person. */
   readonly via: 'key' | 'os_user' | 'script';
   /** Ed25519 over the answer, in base64url. */
   readonly signature?: string;
@@ -71,7 +71,7 @@ export interface ReviewQueueLimits {
   readonly ageMs?: number;
 }
 
-/** An event of a question that does not move the run on: a notification, or too many open questions. */
+/** An event of a question that does not answer it: a notification, or too many open questions. */
 export type ReviewNote =
   /** A hook was called, or gave up. */
   | {
@@ -83,7 +83,7 @@ export type ReviewNote =
       /** The reason of the failure; absent if it succeeded. */
       readonly problem?: string;
     }
-  /** More questions wait than the limits allow, or they wait for longer. */
+  /** More questions are open than the limit allows, or one is open for too long. */
   | {
       readonly type: 'review.saturated';
       readonly key: string;

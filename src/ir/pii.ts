@@ -1,4 +1,4 @@
-/** The section `pii` of a document: which personal data is replaced by tokens, and who may see the original values. */
+/** The section `pii` of a document: the personal data that tokens replace, and the tools and agents that see the original values. */
 export interface PiiPolicy {
   /** `tokenize` replaces personal data. `block` refuses it. */
   readonly mode: 'tokenize' | 'block';

@@ -32,13 +32,13 @@ export interface Decision {
   /** Present if the decision is announced to an operator. */
   readonly notice?: Notice;
 }
-/** An `alert` asks for a look, a `ticket` for work. */
+/** An `alert` is for information. A `ticket` needs work. */
 export type Notice = 'alert' | 'ticket';
 
 /** The four ways in which a failed step can recover. */
 export type RecoveryClass = 'transient' | 'semantic' | 'policy' | 'budget';
 
-/** The way in which a failure of this class recovers. A time that has run out is a budget that is used up. */
+/** The way in which a failure of this class recovers. A timeout counts as a used-up budget. */
 export function recoveryClassOf(failure: FailureClass): RecoveryClass {
   return CLASSES[failure];
 }
@@ -76,10 +76,10 @@ export interface RateRules {
   readonly windowMs: number;
 }
 
-/** The check with which a flow tells the breaker of an agent whether its result kept the invariants: `{ agent, ok }`. */
+/** The check that reports to the breaker of an agent if its result kept the invariants: `{ agent, ok }`. */
 export const VERDICT_CHECK = 'breaker:verdict';
 
-/** The check with which a flow takes a token of the retry budget before it repeats several calls as one: `{ name }`. */
+/** The check that takes one token of the retry budget before several calls are repeated together: `{ name }`. */
 export const RETRY_CHECK = 'retry:token';
 
 /** The retry budget: each call adds `share` of a token, up to `burst` tokens; each retry takes one. */

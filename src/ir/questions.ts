@@ -46,7 +46,7 @@ type RefusalReason =
   | AnswerRefusal
   | 'signal-not-awaited'
   | 'nothing-due';
-/** Why a fact was not admitted: a word that callers can go by, and a sentence for people. */
+/** The reason why a fact was not admitted: a word for programs, and a sentence for people. */
 export interface Refusal {
   readonly refused: RefusalReason;
   readonly message: string;
