@@ -206,7 +206,7 @@ function amountOf(given: number | undefined): number | undefined {
   return isAmount(given) ? given : undefined;
 }
 
-/** A function in JavaScript can report anything. An amount below zero would raise the budget. */
+/** Code without types can report any amount. An amount below zero would raise the budget. */
 export function isAmount(given: unknown): given is number {
   return typeof given === 'number' && given >= 0 && given <= Number.MAX_SAFE_INTEGER;
 }

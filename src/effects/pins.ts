@@ -14,7 +14,7 @@ import { isInside, placesOf, realPath } from './code/files.ts';
 import { changesSince, pinLoaded } from './code/load.ts';
 import type { McpServer } from './tools/tool.ts';
 
-/** An argument with such an end is code for the program that gets it. */
+/** An argument with such an extension is code for the program. */
 const CODE = /\.(?:[cm]?[jt]s|[jt]sx|sh|bash|py|rb|pl|php|lua|jar|wasm|node|exe|ps1)$/i;
 
 export interface Folders {
@@ -94,7 +94,7 @@ export function workDirOf(pins: Pins | undefined, run: string, otherwise: string
   return pins?.workDir ?? (pins?.workRoot === undefined ? otherwise : join(pins.workRoot, run));
 }
 
-/** Gives a run that continues another its attachments, and a copy of its folder, where every run has its own. Files are as they are now. */
+/** Copies the attachments of a run to the run that continues it; also its folder, if every run has its own. Files have their current content. */
 export function copyFiles(
   pins: Pins | undefined,
   attachments: AttachmentStore | undefined,

@@ -55,7 +55,7 @@ function without(text: string, forms: readonly Form[]): string {
   return forms.reduce((rest, form) => form.replaceIn(rest, REDACTED), text);
 }
 
-/** Removes secrets from streamed text. The end of a piece that could be the start of a secret is held back. */
+/** Removes secrets from streamed text. The end of a piece that could be the start of a secret is kept for the next piece. */
 export class StreamRedactor<Part extends string> {
   readonly #forms: readonly Form[];
   readonly #kept = new Map<Part, string>();
@@ -73,7 +73,7 @@ export class StreamRedactor<Part extends string> {
     return text.slice(0, from);
   }
 
-  /** The text that was held back. */
+  /** The text that was kept. */
   end(): readonly (readonly [text: string, part: Part])[] {
     const rest = [...this.#kept].map(([part, text]) => [text, part] as const).filter(([text]) => text !== '');
     this.#kept.clear();

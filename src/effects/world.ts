@@ -1,5 +1,5 @@
 /**
- * The one composition of everything a run acts on: models, tools, checks, memory and scripted answers. The library, the
+ * Composes everything that a run calls: models, tools, checks, memory and scripted answers. The library, the
  * command line and the server all create their world here.
  */
 import { join, resolve } from 'node:path';
@@ -74,7 +74,7 @@ export interface WorldOptions {
 export interface WorldToolOptions extends Omit<ToolOptions, 'workDir' | 'attach'> {
   /** The work directory of all runs. Default: `.sluice/work/<run>`. */
   readonly workDir?: string;
-  /** Stores what agents remember across runs. Default: beside the journal, or in this process only. */
+  /** Stores the memory of agents across runs. Default: beside the journal, or in this process only. */
   readonly memory?: MemoryStore;
   /** Searches memory by meaning. Default: by words. */
   readonly embedder?: Embedder;
@@ -102,7 +102,7 @@ export interface World {
    * one cannot be used, or if no model of the flow takes it.
    */
   attachInput(flow: CompiledFlow, run: RunId, input: unknown, options?: AttachInputOptions): Promise<unknown>;
-  /** Stops what the world started, such as MCP servers. */
+  /** Ends the processes that the world started, such as MCP servers. */
   close(): Promise<void>;
 }
 
@@ -257,7 +257,7 @@ function withPolicy(custom: Performer): Performer {
   };
 }
 
-/** A performer in JavaScript can return anything. An amount below zero would raise the budget. */
+/** Code without types can return any value. An amount below zero would raise the budget. */
 function recordable(call: Call, given: Settled): Settled {
   const { kind, name } = call.command;
   const refused = (error: unknown): Failure => failureOf(kind === 'tool' ? refusedResult(call, error) : error);

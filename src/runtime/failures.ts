@@ -25,7 +25,7 @@ export class PerformError extends Error {
   }
 }
 
-/** A program in JavaScript can pass anything. The journal needs a class and a type for every failure. */
+/** Code without types can pass any values. The journal needs a class and a type for every failure. */
 export function requireFailure({ class: kind, type, message }: { readonly [field in keyof Failure]?: unknown }): void {
   if (!FAILURE_CLASSES.some((each) => each === kind))
     throw new TypeError(`\`class\` of a PerformError must be one of ${FAILURE_CLASSES.join(', ')}`);

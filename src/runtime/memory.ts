@@ -56,7 +56,7 @@ export interface MemoryEntry {
   readonly goal: Json;
   readonly answer: Json;
   readonly sources: readonly MemorySource[];
-  /** `trusted` only if the run saw nothing that outsiders could write. */
+  /** `trusted` only if the run read no text from outside. */
   readonly trust: 'trusted' | 'untrusted';
   readonly run: RunId;
   /** The gate or the agent that accepted the answer. */

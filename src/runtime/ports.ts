@@ -1,5 +1,5 @@
 /**
- * The ports of the runtime: a journal that loads and commits runs, a roster that says which worker owns which run, a clock,
+ * The ports of the runtime: a journal that loads and commits runs, a roster that has the owner of each run, a clock,
  * and a performer of calls (docs/decisions/0002-ports.md).
  */
 import type { Json } from '../expr/json.ts';
@@ -86,7 +86,7 @@ export interface Journal {
   checkpoints?(run: RunId): Promise<readonly Checkpoint[]>;
   load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
   /**
-   * One sentence about the first thing that is not as the store wrote it, or null: the entry of the run, the end of its journal,
+   * Finds a change from outside and describes it in a sentence; null if there is none. Checks the entry of the run, the end of its journal,
    * and the lists that it depends on. Without a run: the store as a whole. Absent: rows cannot be changed from outside.
    */
   broken?(run?: RunId): Promise<string | null>;
@@ -121,13 +121,13 @@ export interface RunEntry extends RunStart {
 export type Mail = {
   readonly id: number;
   readonly run: RunId;
-  /** Null when the stored row is not what `post` wrote. */
+  /** Null if the stored row was changed from outside. */
   readonly fact: MailFact | null;
 };
 export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
 /**
- * Says which worker owns which run. `stores/leases.ts` has the rules.
+ * The list of runs with their owners. `stores/leases.ts` has the rules of ownership.
  * @example
  * const { roster }: { roster: Roster } = openMemory();
  * const failed = await roster.list({ status: ['failed'] });
@@ -135,7 +135,7 @@ export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'n
 export interface Roster {
   /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
   renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
-  /** Claims the named run, or all runs that need work but those in `except`. Runs of a live worker stay with it. */
+  /** Claims the named run, or all runs that need work except those in `except`. A run of a live worker is not claimed. */
   claim(
     worker: WorkerId,
     now: Instant,
@@ -227,16 +227,16 @@ export interface Store {
  * await clock.sleep(60_000);
  */
 export interface Clock {
-  /** True when waits pass at once, as in a script. */
+  /** True if waits pass at once, as under a script. */
   readonly virtual: boolean;
   /** The time of day. It may jump. */
   now(): Instant;
-  /** Milliseconds since some fixed moment. Never jumps. */
+  /** Milliseconds since a fixed moment. Never jumps. */
   elapsed(): number;
   /** Calls back at the instant or later. Returns a function that cancels. */
   at(instant: Instant, wake: () => void): () => void;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Marks the begin of real work; the returned function marks its end. A virtual clock stands still between the two. */
+  /** Marks the start of real work; the returned function marks its end. A virtual clock stands still between the two. */
   busy?(): () => void;
 }
 

@@ -1,18 +1,18 @@
 /**
  * The claim policy of every store. A worker holds one lease for all its runs. A run changes its owner only when it has none,
- * or when the lease of its owner has ended. A store reads its own rows, asks these functions, and writes their decision in
+ * or when the lease of its owner has ended. A store reads its own rows, calls these functions, and writes their decision in
  * the same transaction. A worker that lost a run to another is fenced: it can never write, claim or renew again.
  */
 import { hasEnded, type RunStatus } from '../ir/codes.ts';
 import type { Instant } from '../ir/events.ts';
 import { isDeadProcess } from './process-owner.ts';
 
-/** `Id` is what a store calls a worker: its name, or the number of its row. */
+/** `Id` identifies a worker in a store: its name, or the number of its row. */
 export interface WorkerLease<Id> {
   readonly id: Id;
   readonly until: Instant;
   readonly fenced: boolean;
-  /** From `thisProcess()`; null where the store or the system does not know it. */
+  /** From `thisProcess()`; null if it is not known. */
   readonly process: string | null;
 }
 
@@ -47,7 +47,7 @@ export function planClaim<Id>(leases: readonly WorkerLease<Id>[], claimant: Id, 
   return { fence, gone };
 }
 
-/** A claim by name takes any run. A claim without a name takes only those for which there is something to do. */
+/** A claim by name takes any run. A claim without a name takes only runs that need work. */
 export function needsWork(run: { status: RunStatus; due: Instant | null }, hasMail: boolean, now: Instant): boolean {
   if (hasMail || run.status === 'pending' || run.status === 'running') return true;
   return run.status === 'suspended' && run.due !== null && run.due <= now;

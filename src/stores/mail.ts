@@ -8,7 +8,7 @@ export function hashMail(store: string, run: RunId, fact: string): string {
   return hash('sha256', [store, run, fact].join('\n'), 'base64url');
 }
 
-/** Null unless the row is what `post` wrote: its hash matches, and it is a complete answer, signal or cancellation. */
+/** Null if the row was changed from outside: its hash must match, and it must be a complete answer, signal or cancellation. */
 export function readMail(store: string, run: RunId, fact: string, hashed: string): MailFact | null {
   if (hashMail(store, run, fact) !== hashed) return null;
   try {

@@ -1,6 +1,6 @@
 /**
  * Names the process that owns a lease, so that another process on the same machine can tell when it has died. The runs of a
- * dead process can be claimed at once. In doubt a process counts as alive: if it is stopped, slow or invisible from here,
+ * dead process can be claimed at once. If in doubt, a process counts as alive: if it is stopped, slow or cannot be seen,
  * its runs stay with it until the lease ends.
  */
 import { readFileSync, readlinkSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * A store as one tenant sees it: the runs of other tenants do not exist. They cannot be read, answered, forked, resumed, cancelled
- * or removed, and no run can be started for another tenant. Every surface opens the store through this one place.
+ * or removed, and no run can be started for another tenant. Every surface opens the store through this file.
  */
 import { hasEnded } from '../ir/codes.ts';
 import { SluiceError } from '../runtime/errors.ts';

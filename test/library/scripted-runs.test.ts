@@ -81,17 +81,6 @@ describe('an answer of a script', () => {
     const fork = await engine.fork(id, { at: events.find(({ type }) => type === 'effect.requested')?.seq ?? 0 });
     expect(await fork.result()).toMatchObject({ code: 'SUCCESS', approvals: { gate: 'approve' } });
   });
-
-  test('counts in a run of an earlier version, which recorded only the file of its script', async () => {
-    const journal = freshPath();
-    const earlier = createEngine({ journal, flows: [gated] });
-    const { id } = await earlier.run(gated, {}, { origin: { pins: { script: FILE } } });
-    await earlier.handle(id, gated).waiting();
-    await earlier.close();
-    await using engine = createEngine({ journal, flows: [gated], script: answers });
-    await engine.resume(id);
-    expect(await engine.handle(id, gated).result()).toMatchObject({ code: 'SUCCESS', approvals: { gate: 'approve' } });
-  });
 });
 
 describe('an engine without a script', () => {

@@ -121,7 +121,7 @@ describe('what was not done', () => {
     const { report } = await run('See to part p-12.', [find, 'The maker is Bosch.'], loop);
     expect([report.code, report.reason]).toEqual([
       'PARTIAL_SUCCESS',
-      'no observation shows what a criterion states: "The order was placed"',
+      'no observation supports the criterion "The order was placed"',
     ]);
     const ordered = await run('See to part p-12.', [call('parts.order'), 'The order is o-77.'], loop);
     expect(ordered.report.code).toBe('SUCCESS');

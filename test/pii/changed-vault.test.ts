@@ -60,20 +60,6 @@ test('a mark that a token was passed on counts only with the key, and only for i
   store.close();
 });
 
-test('a vault of an earlier version gets the column', async () => {
-  const path = join(folder({}), 'v.pii');
-  openPiiStore(path).close();
-  const db = new DatabaseSync(path);
-  db.exec('ALTER TABLE tokens DROP COLUMN release; ALTER TABLE tokens ADD COLUMN released INTEGER NOT NULL DEFAULT 0');
-  db.close();
-  const store = openPiiStore(path);
-  const vault = createVault(store, randomBytes(32));
-  const token = await vault.tokenFor('r', 'email', 'ann@x.example');
-  vault.release('r', token);
-  expect(vault.isReleased('r', token)).toBe(true);
-  store.close();
-});
-
 test.each([
   ['its rows deleted and its counter reset', 'DELETE FROM tokens; DELETE FROM numbers'],
   ['its counter set back', 'DELETE FROM tokens; UPDATE numbers SET last = 0'],

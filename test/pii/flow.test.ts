@@ -375,6 +375,6 @@ test('a Presidio analyzer is asked in addition; if it cannot be asked, nothing p
   server.close();
   server.closeAllConnections();
   const refused = await run();
-  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('cannot be asked')]);
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('cannot be used')]);
   expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'pii-service' } });
 });

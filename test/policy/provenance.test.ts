@@ -322,7 +322,7 @@ describe('in a run', () => {
       },
     );
     expect([report.code, dispatched]).toEqual(['CONFIRM_REQUIRED', ['web.read']]);
-    expect(report.waiting[0]?.message).toContain('which comes from what the flow read before');
+    expect(report.waiting[0]?.message).toContain('which comes from text that the flow read before');
   });
 
   test('a person reads why', async () => {

@@ -87,7 +87,7 @@ const MENDED_BY_CODE: { readonly [code in ProblemCode]?: string } = {
   pattern: 'Write the pattern itself, in quotes.',
 };
 
-/** The sentence about a pattern that the engine refuses, and how to mend it; null for a good pattern. */
+/** The sentence about a pattern that the engine refuses, and how to correct it; null for a good pattern. */
 export function regexProblem(
   pattern: string,
   problem = patternProblem(pattern),

@@ -27,7 +27,7 @@ export interface Place {
 
 type ProtectName = (name: string) => Promise<string>;
 
-/** The attachment cannot be used. The message says why, in one sentence. */
+/** The attachment cannot be used. The message is the reason, in one sentence. */
 export class AttachmentError extends Error {
   override readonly name = 'AttachmentError';
 }

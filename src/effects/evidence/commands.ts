@@ -1,9 +1,9 @@
 /**
- * Reads a shell command line far enough to say which of its commands must have succeeded when the line exits with 0.
+ * Finds the commands of a shell command line that must have succeeded if the line exits with 0.
  * `echo "go test"` runs no test, and `go test || true` exits with 0 even if the test fails; neither counts as evidence.
  *
  * The sandbox runs lines with `pipefail`, so every part of a pipeline counts. A line that cannot be read, or that can change
- * what its words mean (`trap`, `alias`, functions), proves nothing.
+ * the meaning of its words (`trap`, `alias`, functions), proves nothing.
  */
 
 import { tokensOf, type Token } from './command-tokens.ts';

@@ -72,7 +72,7 @@ async function filesWritten(evidence: Evidence): Promise<Verdict> {
 
 async function commandSucceeded(evidence: Evidence): Promise<Verdict> {
   const wanted = await patternsOf(evidence);
-  if (!wanted.ok) return missing(failed(evidence, `which command has to succeed is not known: ${wanted.why}`));
+  if (!wanted.ok) return missing(failed(evidence, `the command that must succeed is not known: ${wanted.why}`));
   const runs = evidence.commands('session');
   const shown: CommandRun[] = [];
   for (const pattern of wanted.value) {

@@ -107,12 +107,12 @@ export function pass(evidence: readonly string[] = []): Verdict {
   return { ok: true, reason: '', evidence };
 }
 
-/** A refusal for want of evidence. */
+/** A refusal for lack of evidence. */
 export function missing(reason: string, evidence: readonly string[] = []): Verdict {
   return { ok: false, reason, failure: 'MissingEvidence', evidence };
 }
 
-/** A refusal because the evidence says something else. */
+/** A refusal because the evidence contradicts the statement. */
 export function conflicting(reason: string, evidence: readonly string[] = []): Verdict {
   return { ok: false, reason, failure: 'ConflictingEvidence', evidence };
 }

@@ -40,7 +40,7 @@ export function checkAnswer(call: Call): Json {
   return { ok: verdict === NONE, verdict };
 }
 
-/** The verdict on a reply that gives a result although every call has failed. Members of a team without a task only talk. */
+/** The verdict on a reply that gives a result although every call has failed. Members of a team without a task are not judged. */
 function failedThroughout({ reply = null, task }: Input, observations: readonly Observation[]): Verdict {
   const last = task === false ? null : unmentionedFailure(flat(structured(reply)), observations);
   if (last === null) return NONE;
@@ -51,7 +51,7 @@ function failedThroughout({ reply = null, task }: Input, observations: readonly 
 /** The first unsupported claim, with the messages of all. */
 function claimIn(call: Call, observations: readonly Observation[]): Verdict | null {
   const { findings = [] } = checkGrounding(call) as { readonly findings?: readonly (Finding & Verdict)[] };
-  // A lookup may be another agent's: its results stand in the prompt.
+  // Another agent may have made the lookup. Its results are then in the prompt.
   const isBlind = !observations.some(({ ok }) => ok);
   const counted = findings.filter(({ kind }) => kind !== 'lookup' || isBlind);
   const [first] = counted;

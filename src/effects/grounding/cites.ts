@@ -1,5 +1,5 @@
 /**
- * `policy:cites`: does a result cite documents that the run really retrieved? Documents are in the results of successful calls that
+ * `policy:cites`: a result must cite documents that the run retrieved. Documents are in the results of successful calls that
  * read. A document is cited by an address, an id or a title that it has, or by the id of its observation.
  */
 import { listOf, type Json } from '../../expr/json.ts';
@@ -17,13 +17,9 @@ export function checkCites({ command, flow }: Call): Json {
   const cited = documents.filter((names) => names.some((name) => occurs(name, text)));
   const distinct = new Set(cited.map((names) => names.join('\n'))).size;
   if (distinct >= needed) return { ok: true, reason: '', cited: distinct };
-  const of = reads.length === 0 ? 'and none was retrieved' : `of ${documents.length} that were retrieved`;
-  const many = needed === 1 ? 'one document' : `${needed} documents`;
-  return {
-    ok: false,
-    reason: `the result cites ${distinct} documents, ${of}; at least ${many} must be`,
-    cited: distinct,
-  };
+  const found = reads.length === 0 ? 'none was retrieved' : `it cites ${distinct} of ${documents.length}`;
+  const reason = `the result must cite at least ${needed} of the retrieved documents: ${found}`;
+  return { ok: false, reason, cited: distinct };
 }
 
 const READS: ReadonlySet<string> = new Set(['read', 'egress']);

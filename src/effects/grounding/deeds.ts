@@ -96,7 +96,7 @@ function undoneCriterion({ criteria, observations, tools }: Task): string | null
       values: 'off' as const,
     };
     const [first] = actions(utterance, evidence).findings;
-    if (first !== undefined) return `no observation shows what a criterion states: ${quoted(criterion)}`;
+    if (first !== undefined) return `no observation supports the criterion ${quoted(criterion)}`;
   }
   return null;
 }

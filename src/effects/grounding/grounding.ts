@@ -1,5 +1,5 @@
 /**
- * `policy:grounding` compares what an agent says with what the run observed. The verdict names every unsupported statement;
+ * `policy:grounding` compares the text of an agent with the observations of the run. The verdict names every unsupported statement;
  * the flow decides what follows. To add a detector, write one function and list it in `DETECTORS`.
  */
 import { isRecord, listOf, type Json } from '../../expr/json.ts';
@@ -22,7 +22,7 @@ const DETECTORS: readonly Detector[] = [citations, actions, lookups, testClaims,
 export function judgeUtterance(utterance: Utterance, evidence: Evidence): Required<Detected> {
   const detected = DETECTORS.map((detect) => detect(utterance, evidence));
   const findings = detected.flatMap((each) => each.findings);
-  // A false claim about the failed call says it already.
+  // A finding about a false claim already covers the failed call.
   const isReported = findings.some(({ kind }) => kind === 'action');
   return {
     findings: isReported ? findings : [...findings, ...failures(utterance, evidence).findings],

@@ -1,6 +1,6 @@
 /**
  * The text of a reply as a reader sees it, for the detectors. Markup, invisible characters and look-alike letters do not hide a
- * word. An object is read field by field: `{"mail_sent": true}` says "Mail sent.", and `{"mail": "sent"}` says "Mail: sent.".
+ * word. An object is read field by field: `{"mail_sent": true}` as "Mail sent.", and `{"mail": "sent"}` as "Mail: sent.".
  */
 import { isRecord, type Json } from '../../expr/json.ts';
 import { INVISIBLE } from '../policy/sources.ts';

@@ -1,6 +1,6 @@
 /**
  * The write gate of long-term memory. After the answer it decides: the entry becomes active, is quarantined, or is refused.
- * An entry needs successful observations that support it; text that outsiders could write keeps it in quarantine; the tenure
+ * An entry needs successful observations that support it. If the run read text from outside, it is quarantined. The tenure
  * of its sources limits how long it lasts.
  */
 import { listOf, mapTexts, type Json } from '../../expr/json.ts';
@@ -39,7 +39,7 @@ export function judgeWrite(call: Call, rules: MemoryRules, now: Instant): Judgem
     return { state: 'refused', reason: `the answer has more than ${ANSWER_MAX} characters` };
   const observations = listOf(input['observations']) as readonly Observation[];
   if (observations.length === 0 && listOf(input['known']).length > 0)
-    return { state: 'refused', reason: 'the answer rests on what is remembered already' };
+    return { state: 'refused', reason: 'the answer comes from memory alone, without a new observation' };
   const { sources, problem } = supportOf(call, observations);
   const lasts = tenureOf(call, sources, rules.lifetimeMs);
   if ('reason' in lasts) return { state: 'refused', reason: lasts.reason };

@@ -14,7 +14,7 @@ const MEMORY_WRITE = 'memory.write';
 const MEMORY_READ = 'memory.read';
 
 const RECALLED_MAX = 5;
-/** A run that repeats writes equal entries; so many times as many are read, to leave them out. */
+/** A repeated run writes equal entries. This many times the limit is read, so that they can be left out. */
 const EQUAL_MAX = 4;
 /** Quarantined entries whose values count as untrusted in the run. */
 const WITHHELD_MAX = 10;
@@ -77,7 +77,7 @@ async function read({ store, embedder, owner }: Memory, { command, clock, signal
   };
 }
 
-/** Of entries that say the same, the newest. */
+/** The newest of entries with the same content. */
 function distinct(found: readonly MemoryEntry[]): readonly MemoryEntry[] {
   const newest = new Map<string, MemoryEntry>();
   for (const entry of found) {

@@ -1,5 +1,5 @@
 /**
- * Servers deviate from the protocol that they speak: arguments as an object, a call without an id, no usage, parts of an unknown
+ * Some servers deviate from their protocol: arguments as an object, a call without an id, no usage, parts of an unknown
  * type, events of their own. The AI SDK refuses such a response as a whole, so it is rewritten first. A response that needs no
  * change passes as it is.
  */

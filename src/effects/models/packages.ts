@@ -13,7 +13,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 /** The settings of a package's factory, such as `fetch`, `headers` and `apiKey`. */
 export type FactorySettings = { readonly [name: string]: unknown };
 
-/** Throws a SluiceError if the key or the provider package of a model is missing, with the command that mends it. */
+/** Throws a SluiceError if the key or the provider package of a model is missing, with the command that adds it. */
 export function requireModel(target: Target, folder: string): void {
   if (target.object !== undefined) return;
   requireKey(target);

@@ -156,7 +156,7 @@ function extend(open: TextPart | undefined, part: Extension, listener: StreamLis
 /** Repeats the id and usage of the message. Providers do not take it back. */
 const MESSAGE_START = 'anthropic.message_start';
 
-/** Tool calls that the provider executed itself are left out: they are neither ours to allow nor to repeat. */
+/** Leaves out tool calls that the provider executed itself: the engine can neither allow nor repeat them. */
 function partOf(part: LanguageModelV4Content): ReplyPart[] {
   const metadata = part.providerMetadata;
   if (part.type === 'text' || part.type === 'reasoning') return [{ type: part.type, text: part.text, metadata }];
@@ -177,7 +177,7 @@ function merged(before: Metadata, more: Metadata): Metadata {
   return both;
 }
 
-/** The tokens of a response, as far as it tells them. */
+/** The tokens that a response reports. */
 export function tokenUsage(
   input?: number,
   output?: number,

@@ -94,7 +94,7 @@ export function targetOf(
   };
 }
 
-/** The program that brings a model object knows the model; a name that is not known here is left to it. */
+/** The kinds of attachments of a model object. If its name is not known here, the program decides. */
 function acceptedBy({ accepts, model }: Entry, object: ModelObject | undefined): readonly AttachmentKind[] {
   return accepts ?? kindsTakenBy(model) ?? (object === undefined ? [] : ATTACHMENT_KINDS);
 }

@@ -58,7 +58,7 @@ export function withPii(performer: Performer, pipelines: Pipelines): Performer {
   };
 }
 
-/** Outside a call, personal data that is refused and a service that cannot be asked are errors of the command. */
+/** Outside a call, personal data that is refused and a service that cannot be used are errors of the command. */
 export function asCommandError(error: unknown): never {
   if (!(error instanceof PerformError)) throw error;
   if (error.type === BLOCKED)

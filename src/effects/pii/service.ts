@@ -1,4 +1,4 @@
-/** Asks a Presidio analyzer over HTTP. If it cannot be asked, nothing passes: the call fails. */
+/** Calls a Presidio analyzer over HTTP. If it cannot be reached, the call of the run fails. */
 import type { PiiPolicy } from '../../ir/pii.ts';
 import { fail } from '../../runtime/failures.ts';
 import type { Found } from './detect.ts';
@@ -67,7 +67,7 @@ async function analyze(url: URL, body: object): Promise<readonly Entity[]> {
   } catch (cause) {
     const { message: words, cause: reason } = cause as Error;
     const why = reason instanceof Error ? `${words} (${reason.message})` : words;
-    const message = `the service for personal data at ${url.origin} cannot be asked: ${why}`;
+    const message = `the service for personal data at ${url.origin} cannot be used: ${why}`;
     throw fail('transient', PII_SERVICE_ERROR, message);
   }
 }

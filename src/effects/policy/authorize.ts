@@ -1,6 +1,6 @@
 /**
- * `policy:authorize`: asks the Cedar policies of the flow whether this user, tenant and agent may make this call. Arguments
- * that cannot be expressed in Cedar are denied. `policy:stage` asks them about a stage.
+ * `policy:authorize`: evaluates the Cedar policies of the flow for a call of this user, tenant and agent. Arguments
+ * that cannot be expressed in Cedar are denied. `policy:stage` does the same for a stage.
  */
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { isRecord, type Json } from '../../expr/json.ts';
@@ -20,7 +20,7 @@ export function authorize(call: Call): Json {
   return decided(call, String(name), resource, { effect, permission }, { stage: String(stage ?? ''), args: value });
 }
 
-/** `policy:stage`: asks the policies whether a stage may begin, or whether its result may leave it. */
+/** `policy:stage`: evaluates the policies for the start of a stage, or for the result that leaves it. */
 export function authorizeStage(call: Call): Json {
   const { action, stage, text } = call.command.input;
   const resource = { type: 'Stage', id: String(stage) } as const;

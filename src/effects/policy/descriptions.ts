@@ -4,7 +4,7 @@ import type { ToolDef } from '../../ir/nodes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { isFilled, taintOf, type TaintSource } from './sources.ts';
 
-/** A server that is not trusted can try to misuse other tools. The tools of the same server are its own matter. */
+/** The description of a server that is not trusted can try to misuse tools of others. Its own tools are not compared. */
 export function descriptionsOf({ agents, tools }: Call['flow'], agent: string, called: string): readonly TaintSource[] {
   const target = serverOf(tools[called]);
   return (agents[agent]?.tools ?? []).flatMap((name) => {

@@ -4,7 +4,7 @@
  */
 import { isRecord, type Json } from '../../expr/json.ts';
 
-/** Null if the name of a field, or the place of a number in a text, does not tell. */
+/** Null if the kind does not follow from the name of a field, or from the place of a number in a text. */
 export type FieldKind = 'amount' | 'count' | 'party' | 'item' | 'place' | 'payee' | 'identity' | null;
 
 /** The kinds whose values a field of each kind takes. A payee can be a phone number, and an `id` any identifier. */
@@ -108,7 +108,7 @@ export function isFree(path: string): boolean {
   return FREE.has(wordsOf(field).at(-1) ?? '');
 }
 
-/** Flows write errors down and report them: in a plain write every field that does not decide, in a message the fields for its words. */
+/** Flows record and report errors. A plain write may hold one in any field that does not decide, a message only in its free text. */
 export function mayHoldError(effect: unknown, path: string): boolean {
   return effect === 'write' ? !isDeciding(path) : effect === 'communication' && isFree(path);
 }
@@ -126,7 +126,7 @@ export function flagOf(path: string, value: Json): boolean | null {
 /** Flags that protect: turning one off has an effect. */
 const PROTECTION =
   /^(?:dry|test|sandbox|simulate|simulation|preview|draft|encrypt|encrypted|encryption|private|confidential|secure|safe|confirm|confirmation|verify|verification|validate|check|review|approval|require|required|requires|signed|protected|mask|masked|redact|redacted)$/;
-/** Words that say nothing about what a flag does. */
+/** Words that do not describe the effect of a flag. */
 const AUXILIARY = words('is has as be with the set mark make enable enabled use send do should include add allow');
 
 /**

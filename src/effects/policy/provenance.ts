@@ -1,7 +1,7 @@
 /**
  * `policy:provenance`: finds the source of each argument of a proposed call. The input, the author and trusted tools vouch for
- * a value as a whole token; anything else from outside taints it; a value without a source was composed by the model. Nothing
- * is demanded until the run has seen something from outside. The demands depend on the effect class.
+ * a value as a whole token. Any other text from outside taints it. A value without a source was composed by the model. There
+ * are no rules until the run has read something from outside. The rules depend on the effect class.
  */
 import { listOf, type Json } from '../../expr/json.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
@@ -134,8 +134,8 @@ function readBefore(
   { prompt = null, before = null, errors = null, recalled = null, agent = null, tool = null }: Input,
 ): readonly TaintSource[] {
   return [
-    ...(prompt !== null && readsBeforehand(flow) ? [taintOf('what the flow read before', [prompt])] : []),
-    ...(isFilled(before) ? [taintOf('what the flow read before', [before])] : []),
+    ...(prompt !== null && readsBeforehand(flow) ? [taintOf('text that the flow read before', [prompt])] : []),
+    ...(isFilled(before) ? [taintOf('text that the flow read before', [before])] : []),
     ...(isFilled(errors) ? [taintOf(ERRORS, [errors])] : []),
     ...(isFilled(recalled) ? [taintOf('memory', [recalled])] : []),
     ...descriptionsOf(flow, String(agent), String(tool)),

@@ -1,6 +1,6 @@
 /**
  * `policy:result`: an answer that only announces, asks or apologises is not a result. Each sentence is classified by how it
- * begins; one sentence with content is enough. A bare confirmation (`Done.`) is no result if no tool was called. Known are
+ * begins; one sentence with content is enough. A bare confirmation (`Done.`) is no result if no tool was called. The languages are
  * English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese and Japanese.
  */
 import type { Json } from '../../expr/json.ts';

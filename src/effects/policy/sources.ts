@@ -92,7 +92,7 @@ export function bare(word: string): string {
 
 const NAME_DIGITS = 3;
 
-/** An address, account, path or key, as opposed to a plain word. */
+/** True for an address, account, path or key; false for a plain word. */
 export function isName(word: string): boolean {
   if (/^[\d.,]+$/.test(word)) return false;
   return /[\p{L}\p{N}][@/_:#\\.][\p{L}\p{N}]/u.test(word) || (word.match(/\d/g)?.length ?? 0) >= NAME_DIGITS;

@@ -11,7 +11,7 @@ export interface Item {
   readonly content: Json;
   /** The turn of the message; absent for the input of the run. */
   readonly turn?: number;
-  /** Whom it is addressed to. */
+  /** The agent that it is addressed to. */
   readonly to?: string;
   /** Goes in front of the content; `{name}` and `{n}` stand for the branch where there are several outputs. */
   readonly label?: string;
@@ -24,16 +24,16 @@ export interface Item {
 export interface View {
   /** Only the input of the run, the messages of the reader, and the messages to the reader. */
   readonly own?: boolean;
-  /** With `own`: how many of the reader's latest turns, and how many characters of them. */
+  /** With `own`: the number of the reader's latest turns, and of their characters. */
   readonly ownTurns?: number;
   readonly ownChars?: number;
   readonly textOnly?: boolean;
   readonly exclude?: readonly string[];
   /** Authors outside this system. Their messages are marked as data. */
   readonly untrusted?: readonly string[];
-  /** Only messages that are at most so many turns old. */
+  /** Only messages that are at most this many turns old. */
   readonly turnAge?: number;
-  /** Only so many of the latest items. */
+  /** Only this many of the latest items. */
   readonly tail?: number;
   /** Characters of a tool's result, in general and by tool. */
   readonly toolChars?: number;

@@ -44,7 +44,7 @@ const STATUS_CLASSES: { readonly [status: number]: FailureClass } = {
   504: 'timeout',
 };
 
-/** `unanswered`: the class of a call without an answer. A gateway that lost the server (502) has none. */
+/** `unanswered`: the class of a call without an answer. A gateway that lost the server (502) gives no answer. */
 export function classOfStatus(status: number, unanswered: FailureClass): FailureClass {
   if (status === 502) return unanswered;
   return STATUS_CLASSES[status] ?? (status >= 500 ? 'transient' : 'fatal');

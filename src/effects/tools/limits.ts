@@ -114,7 +114,7 @@ function usageProblem(root: number, { processesMax, memoryMax }: Limits): string
   }
   if (own + sharing.reduce((sum, { shared }) => sum + shared, 0) <= memoryMax) return null;
   const pids = sharing.map(({ pid }) => pid);
-  // Processes that end in between move their part to the others, so a second look must agree.
+  // When a process ends, its part counts for the others. So the smaller of two measurements is taken.
   const shared = Math.min(sharedBy(pids), sharedBy(pids));
   return own + shared > memoryMax ? `it used more than ${mebibytes(memoryMax)} of memory` : null;
 }

@@ -1,6 +1,6 @@
 /**
- * Looks for what the tools and validators of a flow need on this machine before anything is spent: bubblewrap, modules,
- * programs, MCP servers and environment variables. Servers are asked for their tools separately (`../mcp/discover.ts`).
+ * Checks the prerequisites of the tools and validators of a flow before a run spends money: bubblewrap, modules,
+ * programs, MCP servers and environment variables. `../mcp/discover.ts` compares the tools of MCP servers.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -143,7 +143,8 @@ async function moduleFile(reference: string, { documentDir = '.' }: Options): Pr
   const [path = '', name = ''] = reference.split('#');
   const file = resolve(documentDir, path);
   const text = await readFile(file, 'utf8').catch(() => null);
-  if (text === null) return { message: `the module \`${file}\` does not exist`, help: 'Create it, or mend its path.' };
+  if (text === null)
+    return { message: `the module \`${file}\` does not exist`, help: 'Create it, or correct its path.' };
   const known = exportsIn(text);
   if (known === null || words(text).has(name)) return null;
   const near = misspelt(name, known);
@@ -202,7 +203,7 @@ async function serverAnswers(url: string): Promise<Finding | null> {
     async ({ body }) => (await body?.cancel(), null),
     () => ({
       message: `the MCP server at ${url} cannot be reached`,
-      help: `Start it, or mend its \`url\`: \`curl -i ${url}\` shows whether it answers.`,
+      help: `Start it, or correct its \`url\`: \`curl -i ${url}\` shows if it answers.`,
     }),
   );
 }

@@ -152,7 +152,7 @@ export class Dispatcher {
     else this.#start(owned, call);
   }
 
-  /** Calls back at an instant of the run's time. The timer itself is relative, so that it survives a jump of the clock. */
+  /** Calls back at an instant of the run's time. The timer itself is relative, so a jump of the clock does not affect it. */
   #at(owned: OwnedRun, instant: Instant, wake: () => void): () => void {
     const { clock } = this.#options;
     return clock.at(clock.now() + (instant - runNow(owned, clock)), wake);

@@ -84,7 +84,7 @@ export function createRuntime(options: EngineOptions): Engine {
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
 
-/** Only the runtime says that an identity is proven. The data is checked as the journal stores it. */
+/** Removes a proof that the caller gave: only the runtime may add one. The data is checked as the journal stores it. */
 function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): GivenAnswer {
   const { proof: _proof, unproven: _unproven, ...answer } = given;
   return answer.edit === undefined ? answer : { ...answer, edit: plainJson(answer.edit) };
@@ -106,7 +106,7 @@ async function approvals(host: Host, run: RunId | undefined): Promise<readonly W
       const { state, program } = await readRun(store.journal, entry.run);
       waiting.push(...waitingOf(program, state));
     } catch (error) {
-      // One run that was changed does not hide the questions of the others.
+      // A run that was changed from outside must not hide the questions of the others.
       if (run !== undefined || !(error instanceof SluiceError)) throw error;
       host.notice(`the questions of run \`${entry.run}\` are left out: ${error.message}`);
     }
@@ -137,7 +137,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
   }
 }
 
-/** The run has ended, or waits for a person with nothing on its way. On a virtual clock a bounded wait passes at once. */
+/** True if the run has ended, or only waits for a person. On a virtual clock a wait with an end passes at once. */
 function isIdle({ state, inbox, protecting, storing, cancelWake }: OwnedRun, virtual: boolean): boolean {
   if (state === null || storing || inbox.length > 0 || protecting > 0) return false;
   return state.outcome !== null || (statusOf(state) === 'suspended' && (!virtual || cancelWake === null));

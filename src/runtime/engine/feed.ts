@@ -128,7 +128,7 @@ async function* liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncG
   }
 }
 
-/** A generator answers `return` only after the value that it waits for. This iterator answers at once. */
+/** `return` of a generator waits for the pending value. `return` of this iterator resolves at once. */
 function untilStopped<Item>(
   source: AsyncGenerator<Item, undefined>,
   signal: AbortSignal | undefined,
@@ -141,7 +141,7 @@ function untilStopped<Item>(
     signal?.removeEventListener('abort', end);
     stop();
     resolve({ done: true, value: undefined });
-    // The generator ends when its pending read returns. Its failure is not reported: the reader is gone.
+    // The generator ends when its pending read returns. Its error is not reported, because the reader has ended.
     source.return(undefined).catch(() => undefined);
   };
   signal?.addEventListener('abort', end, { once: true });

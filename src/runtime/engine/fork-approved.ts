@@ -20,7 +20,7 @@ interface Approval {
   readonly callers: string[];
 }
 
-/** The script of a rehearsal has the answers, so this is for other forks. */
+/** Not for a rehearsal: its script has the answers. */
 export function refuseApproved({ flow }: Program, events: readonly Event[], past: RunState): void {
   const asked = new Map<string, Approval>();
   let given: readonly Approval[] = [];
@@ -41,7 +41,7 @@ export function refuseApproved({ flow }: Program, events: readonly Event[], past
   if (unused !== undefined) throw approvedBefore(flow, past.run, unused);
 }
 
-/** What a branch was approved for can happen after the join. The approval of a call covers nothing else. */
+/** After a join, the approvals of its branches count for the thread that continues. The approval of one call does not. */
 function passOn(given: readonly Approval[], joined: string): void {
   for (const each of given)
     if (each.thread.startsWith(`${joined}:`) && each.question.purpose !== 'tool_call') each.thread = joined;
@@ -74,13 +74,13 @@ function isUnused(flow: CompiledFlow, past: RunState, approval: Approval, id: st
   );
 }
 
-/** An approval node leads to the next call with effects in its thread or in a branch of it; other approvals name their tool. */
+/** An approval node covers the next call with effects in its thread or in a branch of it. Other approvals name their tool. */
 function covers(flow: CompiledFlow, { thread, question }: Approval, caller: string, tool: string): boolean {
   if (caller !== thread && !caller.startsWith(`${thread}:`)) return false;
   return question.purpose === 'tool_call' ? tool === question.about : hasEffects(flow, tool);
 }
 
-/** Other questions ask for information, for budget or for a way on. */
+/** True if the question asks for an approval. Other questions ask for information, for more budget or for a decision. */
 function approves({ purpose = 'flow_node' }: Question): boolean {
   return ['flow_node', 'tool_call', 'route', 'plan_review'].includes(purpose);
 }
@@ -92,7 +92,7 @@ function isApproval({ question: { purpose } }: Approval, result: Settled): boole
   return purpose === 'tool_call' ? choice === 'approve' || choice === 'edit' : choice !== 'reject';
 }
 
-/** A call with effects can follow the node. Every id in a node counts as a way out of it. */
+/** True if a call with effects can follow the node. Every id in a node counts as a route. */
 function leadsToChange(flow: CompiledFlow, from: string): boolean {
   const reached = new Set([from]);
   for (const id of reached) {

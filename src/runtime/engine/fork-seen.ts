@@ -1,5 +1,5 @@
 /**
- * Refuses an edit of a fork that would change a request of the past: what a person saw before the answer, or the input of a call
+ * Refuses an edit of a fork that would change an earlier request: the values that a person saw before the answer, or the input of a call
  * that is still open. The answer would cover a value that no person saw, and the journal would show another input than the call had.
  */
 import { isDeepStrictEqual } from 'node:util';

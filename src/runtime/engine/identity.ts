@@ -1,5 +1,5 @@
 /**
- * Verifies who answers, where an answer enters the engine. A person with a key signs the answer; any other person is the user
+ * Verifies the identity of a person when an answer enters the engine. A person with a key signs the answer; any other person is the user
  * of this process. The core gets the result as data, and the journal keeps the signature, so it can be checked again later.
  */
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
@@ -20,7 +20,7 @@ export interface GivenAnswer extends Omit<Answer, 'proof' | 'unproven'> {
   readonly signedAt?: Instant;
 }
 
-/** Clocks of the person and of the engine may differ by so much. */
+/** The clocks of the person and of the engine may differ by this time. */
 const SKEW_MS = 5 * 60_000;
 
 export interface AnsweredRun {
@@ -66,7 +66,7 @@ export function verifiedAgain({ flow, state }: AnsweredRun, id: string, answer: 
   return checked(answer, { state, pending, person: { ...person, key: person.key }, now: Math.max(at, state.now) });
 }
 
-/** The text that a person signs. It names the store, the run and the question, so it is worth nothing elsewhere. */
+/** The text that a person signs. It names the store, the run and the question, so the signature is valid only there. */
 function answerText(
   { run, origin }: RunState,
   { question }: Pick<Pending, 'question'>,
@@ -152,7 +152,7 @@ function checked(answer: Answer, { state, pending, person, now }: CheckContext):
   const unproven = (message: string): Answer => ({ ...rest, unproven: message });
   if (!isSignatureOf(person.key, answerText(state, pending, { ...rest, at }), signature))
     return unproven(`the signature is not one of \`${rest.by}\` for this answer`);
-  // The question did not exist before, and a signature of the future was not made now.
+  // A signature from before the question or from the future is refused.
   if (at < pending.notBefore - SKEW_MS || at > now + SKEW_MS)
     return unproven(`the signature of \`${rest.by}\` was made at another time than this answer`);
   return answer;

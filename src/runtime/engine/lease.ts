@@ -11,7 +11,7 @@ export interface Lease {
   /** Renews now. False when another worker has taken over, or the store failed. */
   renew(): Promise<boolean>;
   resign(): Promise<void>;
-  /** The time to judge the leases of others by. */
+  /** The time to compare with the leases of other workers. */
   now(): Instant;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Announces questions, alerts and tickets to the hooks of a flow, and records what came of it. A hook is called in the
- * background: a hook that fails or hangs never holds up the run. An announcement that was not recorded, because its process
+ * Announces questions, alerts and tickets to the hooks of a flow, and records the result. A hook is called in the
+ * background: a hook that fails or hangs never delays the run. An announcement that was not recorded, because its process
  * died, is made by the next process, under the same id. Also records that more questions wait than the flow allows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,7 +104,7 @@ export class Notifier {
   async #announceAll(entries: readonly RunEntry[]): Promise<void> {
     for (const { run } of entries) {
       const read = await readRun(this.#host.store.journal, run).catch(() => null);
-      // A run that cannot be read does not keep the others from being announced.
+      // The other runs are announced even if one cannot be read.
       if (read === null) continue;
       if (read.program.flow.notify === undefined || this.#stop.signal.aborted) return;
       for (const { event, asked, hook } of unannounced(read)) await this.#announce(read, event, asked, hook);
@@ -236,7 +236,7 @@ function askedBy(event: Event, state: RunState | null): readonly Asked[] {
   });
 }
 
-/** Announcements of open questions of which no record is there. A hook that gave up has a record too. */
+/** Announcements of open questions that are not recorded yet. A hook that failed finally has a record too. */
 function unannounced({
   program,
   state,

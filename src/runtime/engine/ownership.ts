@@ -94,13 +94,13 @@ export class Ownership {
     }
   }
 
-  /** True if rows that were read before and after a commit, of this process or another one, need not agree. */
+  /** True if a commit during the load can explain why the rows do not agree. */
   async #isOutdated(load: { run: RunId; isOutdated: boolean }, error: unknown, tries: number): Promise<boolean> {
     if (load.isOutdated || this.#host.worker.runs.get(load.run)?.storing === true) return true;
     return tries < TRIES_MAX && this.#isLost(load.run, error);
   }
 
-  /** True if a run that did not verify has another owner by now: this process stood still for longer than its lease. */
+  /** True if a run that did not verify has another owner now: this process was paused for longer than its lease. */
   async #isLost(run: RunId, error: unknown): Promise<boolean> {
     if (!hasCode(error, 'chain-broken')) return false;
     const { store, worker } = this.#host;
@@ -108,7 +108,7 @@ export class Ownership {
     return entry !== null && entry.owner !== worker.id;
   }
 
-  /** Takes a loaded run into memory, unless a copy with more events, or one that works, is there by now. */
+  /** Takes a loaded run into memory, unless memory already has a copy with more events, or one that works. */
   async #adopt({ owned, verified }: LoadedRun): Promise<OwnedRun> {
     const { run } = owned;
     const { worker } = this.#host;
@@ -349,7 +349,7 @@ export class Ownership {
     this.#retryAt.set(run, performance.now() + ROOM_POLL_MS);
   }
 
-  /** A row of the table `mail` proves nothing, so a signature is verified here once more. */
+  /** A row of the table `mail` is no proof, so a signature is verified again. */
   #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
     if (fact.type !== 'answer') return fact;
     const { flow } = program;

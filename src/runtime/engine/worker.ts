@@ -151,7 +151,7 @@ export class Worker {
   #schedule(): void {
     if (this.#working) return;
     this.#working = true;
-    // Busy from now on, not from the first round: a slow machine must not change what a virtual clock does.
+    // Busy from now on, not from the first round: the speed of the machine must not change the steps of a virtual clock.
     const done = this.#options.clock.busy?.();
     if (performance.now() - this.#yieldedAt > YIELD_AFTER_MS) {
       setImmediate(() => {

@@ -1,6 +1,6 @@
 /**
- * Audits what the chain of a run does not cover: its entry in the roster, its snapshot, and the tombstones of removed runs.
- * The entry must agree with the events, which also shows when events are missing at the end: that breaks no link.
+ * Audits the data that the chain of a run does not cover: its entry in the roster, its snapshot, and the tombstones of removed runs.
+ * The entry must agree with the events. This also finds events that are missing at the end, which break no link.
  */
 import { statusOf } from '../../core/outstanding.ts';
 import { hasEnded } from '../../ir/codes.ts';

@@ -1,5 +1,5 @@
 /**
- * Verifies memory against the journals: each entry must be what the gate of its run wrote, and an entry that the gate
+ * Verifies memory against the journals: each entry must equal the one that the gate of its run wrote, and an entry that the gate
  * quarantined is active only after an act of an operator.
  */
 import type { Json } from '../../expr/json.ts';

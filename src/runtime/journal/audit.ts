@@ -32,7 +32,7 @@ export interface Replay {
 }
 
 /**
- * The roster entry shows whether events are missing at the end, which breaks no link.
+ * Missing events at the end break no link, so the entry in the roster is needed to find them.
  * @example
  * const store = openMemory();
  * const checked = await audit(store.journal, 'r_1');

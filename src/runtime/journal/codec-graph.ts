@@ -27,7 +27,7 @@ export function encodeAccepted(program: Program, judged: Event, written: Event |
 }
 const HASH = 35;
 
-/** The event as a node id; null if the event has more than the node says. */
+/** The event as a node id; null if the event does not follow from the node. */
 export function encodeByGraph(program: Program, event: Event, pack: PackValue): string | null {
   switch (event.type) {
     case 'effect.requested':

@@ -1,6 +1,6 @@
 /**
- * A run as a file that stands alone, and the heads of all runs. Both are checked without the database: the file by its own chain, the
- * heads against a database that may have been rolled back or rewritten since.
+ * A run as a file that needs no database, and the heads of all runs. The file is checked by its own chain. The heads are compared
+ * with a database that may have been rolled back or rewritten since.
  */
 import { isRecord } from '../../expr/json.ts';
 import { jsonOr, parseJson } from '../../expr/parse-json.ts';
@@ -83,8 +83,7 @@ export async function auditRunFile(file: RunFile, trusted: string | null = null)
 async function changedPart({ run, store, entry, summary }: RunFile, journal: Journal): Promise<string | null> {
   const read = await readRun(journal, run);
   const { pins } = read.state.origin;
-  // Runs of earlier versions did not record their database.
-  if (pins?.store !== undefined && pins.store !== store) return 'store';
+  if (pins?.store !== store) return 'store';
   if ((entry as typeof entry | undefined) === undefined) return 'entry';
   return JSON.stringify(summaryOf(read)) === JSON.stringify(summary) ? null : 'summary';
 }
@@ -92,7 +91,7 @@ async function changedPart({ run, store, entry, summary }: RunFile, journal: Jou
 function summaryOf(read: ReadRun): RunSummary {
   const { code, output, approvals, receipts } = reportOf(read);
   const { policies = {}, boundaries = {} } = read.program.flow;
-  // As JSON has it, so that it can be compared with what a file holds.
+  // JSON has no undefined fields. Without them the summary can be compared with that of a file.
   return parseJson(
     JSON.stringify({ code, output, approvals, receipts, policies, boundaries }),
   ) as unknown as RunSummary;
@@ -105,7 +104,7 @@ export interface HeadsFile {
   readonly runs: readonly { readonly run: RunId; readonly events: number; readonly head: string }[];
 }
 
-/** The heads of runs whose chain holds. A broken chain is not worth keeping. */
+/** The heads of all runs. Throws if the chain of a run is broken. */
 export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
   const runs: { run: RunId; events: number; head: string }[] = [];
   for (const { run } of await store.roster.list()) {

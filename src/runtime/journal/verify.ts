@@ -4,7 +4,7 @@
  * is folded from its first event. Then the end of the chain, the entry in the list of runs and the last signed checkpoint are
  * compared with the events.
  *
- * The snapshot and the events after it are all that a run reads, and the end of the chain covers them without the events before.
+ * A run reads only the snapshot and the events after it, and the end of the chain covers both without the earlier events.
  * So of a long run only the first append and the last ones before the snapshot are verified at once. The rest follows before
  * anything is stored.
  */
@@ -60,7 +60,7 @@ export async function loadVerified(journal: Journal, run: RunId): Promise<Verifi
   return { run, stored, links, rest };
 }
 
-/** Verifies the appends that `loadVerified` left out. `goesOn` is asked after each page; false ends the work. */
+/** Verifies the appends that `loadVerified` left out. `goesOn` is called after each page; false ends the work. */
 export async function verifyRest(
   journal: Journal,
   verified: VerifiedRun,
@@ -129,7 +129,7 @@ async function verifyBefore(
   return rest;
 }
 
-/** The append that ends with this event. Appends are looked for ever further back, because one may have many events. */
+/** The append that ends with this event. The search goes back in growing steps, because one append may have many events. */
 async function lastBefore(journal: Journal, run: RunId, seq: number): Promise<StoredAppend | null> {
   for (let back = 8; ; back *= 8) {
     const after = Math.max(0, seq - back);
@@ -144,7 +144,7 @@ async function firstFrom(journal: Journal, run: RunId, after: number): Promise<S
   return append;
 }
 
-/** Throws when the list of runs, the end of the run or the seals of the store are not as the store wrote them. */
+/** Throws if the list of runs, the end of the run or the seals of the store were changed from outside. */
 export async function demandSealed(journal: Journal, run: RunId, purpose: Purpose): Promise<void> {
   const found = (await journal.broken?.(run)) ?? null;
   if (found !== null) throw broken(run, found, purpose);

@@ -60,7 +60,7 @@ export function probeAt({ status, since, cooldownMs, trips, maxTrips, by }: Brea
   return status === 'closed' || by !== null || trips >= maxTrips ? null : since + cooldownMs;
 }
 
-/** Asks for a call. `allowed` is false while the breaker is open. The call that may probe makes it half open. */
+/** Admits a call. `allowed` is false while the breaker is open. A call that probes makes it half open. */
 export function enter(state: BreakerState, call: string, now: Instant): Step & { readonly allowed: boolean } {
   if (state.status === 'closed') return { state, change: null, allowed: true };
   const at = probeAt(state);
@@ -84,7 +84,7 @@ export type Outcome =
   | 'invariant_violation'
   | 'neither';
 
-/** Reports how a call went. */
+/** Counts the result of a call. */
 export function leave(state: BreakerState, rules: BreakerRules, call: string, outcome: Outcome, now: Instant): Step {
   const known = { ...state, cooldownMs: rules.cooldownMs, maxTrips: rules.maxTrips };
   if (state.status === 'half_open') return probed(known, call, outcome, now);

@@ -42,7 +42,7 @@ export const SCRIPTED_PREFIX = 'breaker.scripted:';
 export class Guard {
   readonly #performer: Performer;
   readonly #shared: Shared;
-  /** Calls that the shared retry budget does not know of yet. A write per call would be expensive. */
+  /** Calls that are not yet added to the shared retry budget. A write for each call would be expensive. */
   readonly #calls = { real: 0, scripted: 0 };
 
   constructor(performer: Performer, shared: Shared) {
@@ -50,7 +50,7 @@ export class Guard {
     this.#shared = shared;
   }
 
-  /** `mayStart` is asked again after each wait for the shared state: the process may have lost its lease meanwhile. */
+  /** `mayStart` is called again after each wait for the shared state: the process may have lost its lease meanwhile. */
   perform(call: Call, mayStart: () => boolean): Promise<Performed> {
     const { kind, name } = call.command;
     if (kind === 'check' && name === VERDICT_CHECK) return this.#countVerdict(call);
@@ -109,7 +109,7 @@ export class Guard {
     };
   }
 
-  /** An invariant judged a result: the breaker of the agent that gave it counts the verdict. No performer is asked. */
+  /** An invariant has judged a result. The breaker of its agent counts the verdict, and no call is made. */
   async #countVerdict(call: Call): Promise<Performed> {
     const { command, flow } = call;
     const node = flow.nodes[command.node] as DoNode;
@@ -148,7 +148,7 @@ export class Guard {
     return { result, notes: [...notes, ...(await this.#report(call, breaker, rules, outcome))] };
   }
 
-  /** Tells a breaker how a call went. Notes a change of its state. */
+  /** Reports the result of a call to its breaker. A change of the breaker becomes a note. */
   async #report(
     call: Call,
     breaker: string,
@@ -200,7 +200,7 @@ function rulesOf({ command, flow }: Call): Rules {
 }
 const NO_RULES: Rules = { breaker: null, retryBudget: null };
 
-/** Retries that no document declares stay within a budget. Declared ones are the author's. */
+/** Retries that no document declares stay within a budget. Declared retries do not count. */
 function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null {
   return kind === 'model' && (retry.max === 0 || retry.budgeted === true) ? DEFAULT_RETRY_BUDGET : null;
 }
@@ -274,7 +274,7 @@ const WHY = {
 /** The result of a call as its breaker counts it. */
 function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
   const { flow, command, clock, signal } = call;
-  // The engine ends a call at its deadline. Any other abort says nothing about the provider.
+  // The engine ends a call at its deadline. Any other abort is not a failure of the provider.
   if (signal.aborted && !(command.deadline !== null && clock.now() >= command.deadline)) return 'neither';
   if (!result.ok) return signal.aborted || isProviderError(result.error) ? 'provider_error' : 'neither';
   const node = flow.nodes[command.node] as DoNode;

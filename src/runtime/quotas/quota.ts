@@ -46,16 +46,16 @@ export interface QuotaUse extends Amount {
   readonly refused: number;
 }
 
-/** One limit that a reservation does not fit. */
+/** A limit that a reservation exceeds. */
 export interface Excess {
   readonly limit: (typeof LIMITS)[number];
   readonly most: number;
   readonly taken: number;
-  /** Null: nothing bounds it. */
+  /** Null: it has no limit. */
   readonly asked: number | null;
 }
 
-/** The most that a run can spend. Null: nothing bounds it. */
+/** The most that a run can spend. Null: it has no limit. */
 export interface WorstCase {
   readonly tokens: number | null;
   readonly costMicros: number | null;
@@ -94,7 +94,7 @@ export interface Reserved {
   readonly isNew: boolean;
 }
 
-/** Adds a reservation, or lists the limits that it does not fit. A run that holds one keeps it, from now on. */
+/** Adds a reservation, or lists the limits that it exceeds. A run that has one keeps it, with a new time. */
 export function reserve(use: QuotaUse, quota: Quota, { run, starts, worst, spent }: Request, now: Instant): Reserved {
   const own = Object.hasOwn(use.reservations, run) ? use.reservations[run] : undefined;
   if (own !== undefined)

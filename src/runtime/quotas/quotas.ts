@@ -51,7 +51,7 @@ export class Quotas {
     for (const [tenant, quota] of Object.entries(options.given ?? {})) checkedQuota(tenant, quota);
   }
 
-  /** False if no quota can concern a run. */
+  /** False if no quota can apply to the run. */
   concern({ tenant }: Origin): boolean {
     return tenant !== undefined || this.#options.given !== undefined;
   }
@@ -80,7 +80,7 @@ export class Quotas {
     this.#reported.delete(run.run);
   }
 
-  /** Gives the reservation of a run to the one that continues it. Throws if that one needs more than there is. */
+  /** Moves the reservation of a run to the run that continues it. Throws if that run needs more than is left. */
   async move(from: RunId, run: Run): Promise<void> {
     const { tenant } = run.origin;
     const quota = await this.#quotaOf(tenant);
@@ -127,7 +127,7 @@ export class Quotas {
     return { run, starts, worst: this.#options.worstCase(flow), spent };
   }
 
-  /** Looks for reservations that can be returned only if the first try does not fit. True if the reservation is new. */
+  /** True if the reservation is new. If it does not fit, reservations of ended runs are returned first, and it is tried again. */
   async #reserve(run: Run, quota: Quota, what: 'start' | 'continue'): Promise<boolean> {
     const { tenant = '' } = run.origin;
     const request = this.#requestOf(run, what === 'start');

@@ -54,14 +54,14 @@ function conditionAt(flow: CompiledFlow, id: string, index: number): string | nu
     .replaceAll(/ \(([A-Za-z_][\w.]*)\) /g, ' $1 ')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  // A slot of the engine as a whole has no name that the author knows.
+  // The slots of the engine itself have no names in the document.
   return /(?<![\w.])_[a-z]/.test(shown) ? null : shown;
 }
 
 /** The compiler reads the fields of an input that is text in this way. */
 const INPUT_FIELDS = '(type(input) == map ? input : jsonIn(text(input)))';
 
-/** A guard that must be known is asked for and asked for negated. The second failure repeats the first. */
+/** Some guards are evaluated twice, the second time negated. The second failure then repeats the first. */
 export function isRepeated(
   flow: CompiledFlow,
   { node, index }: { readonly node: string; readonly index: number },

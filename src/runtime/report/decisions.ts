@@ -1,5 +1,5 @@
 /**
- * The recovery decisions of a run, in order: what failed, and what was done about it. Some are nodes of the flow, others are
+ * The recovery decisions of a run, in order: the failure, and the action. Some are nodes of the flow, others are
  * retries, and others were made by protections that all runs share.
  */
 import { STUCK_CAUSES, decisionOf } from '../../catalog/failures.ts';

@@ -1,4 +1,4 @@
-/** Adds what the journal alone does not tell to the events of a run: ids, allowed calls, totals and streamed text. */
+/** Adds to the events of a run the parts that are not in its journal: ids, allowed calls, totals and streamed text. */
 import type { Program } from '../../core/program.ts';
 import { DIMENSION_ROWS, shownAmount } from '../../ir/dimensions.ts';
 import type { Event } from '../../ir/events.ts';

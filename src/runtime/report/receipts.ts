@@ -1,6 +1,6 @@
 /**
  * The receipts of a run: every tool effect that was committed, with its arguments, its result and the person who approved it.
- * They come from the journal alone, so they do not depend on anything that a model says.
+ * They come from the journal alone, and never from the text of a model.
  */
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Program } from '../../core/program.ts';

@@ -101,7 +101,7 @@ interface RunEventFields {
   'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
 }
 
-/** The fields of each event that the journal alone does not tell. Streamed events are not stored, so a reader that resumes does not get them again. */
+/** The fields of each event that is not in the journal. Streamed events are not stored, so a reader that resumes does not get them again. */
 interface LiveEventFields {
   /** The call was admitted and is sent now. `tool.started` follows. */
   'tool.allowed': { tool: string; args: Json };

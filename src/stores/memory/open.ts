@@ -27,7 +27,7 @@ import type { WorkerLease } from '../leases.ts';
 import { linkAct, linkTombstone } from '../../runtime/journal/chain.ts';
 
 /**
- * Opens a store in memory, for tests and short lives.
+ * Opens a store in memory, for tests and scripts.
  * @example
  * const own = createEngine({ journal: openMemory() });
  */

@@ -105,7 +105,7 @@ export class Appends {
     const { known } = this.#connection;
     if (entry?.first === undefined || known.has(id)) return undefined;
     if (flow === null) throw new TypeError(`the first append of run ${id} has no flow`);
-    // A trigger says the same, but triggers can be dropped.
+    // A trigger checks this too, but triggers can be dropped.
     if (this.#writes.findTombstone.get(id) !== undefined) return undefined;
     const { status, code, due, first } = entry;
     const sealed = { run: id, graph: flow.hash, ...first, status, code, due, updatedAt: at, ...endOf(append, 0) };

@@ -1,6 +1,6 @@
 /**
- * One connection with a cache of rows. The cache is valid until another connection writes; `data_version`, read inside the
- * transaction, tells. Any failure clears it.
+ * One connection with a cache of rows. The cache is valid until another connection writes, which changes `data_version`. It is
+ * read inside each transaction. Any failure clears the cache.
  */
 import { statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
@@ -22,7 +22,7 @@ export interface KnownRun {
   hasEnd: boolean;
 }
 
-/** The least time between two looks at the file. */
+/** The least time between two checks of the file. */
 const CHECK_FILE_MS = 10;
 
 /** In commits: about half a megabyte of write-ahead log. SQLite itself checkpoints larger batches, by size. */

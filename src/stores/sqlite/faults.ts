@@ -97,7 +97,7 @@ function ofDisk(error: Error, path: string): SluiceError {
   return unavailable(path, error);
 }
 
-/** The index of the write-ahead log grows by 32 KB at a time; below a few of these the disk counts as full. */
+/** The index of the write-ahead log grows by 32 KB at a time. With room for fewer than a few of these the disk counts as full. */
 const ROOM_MIN = 128 * 1024;
 
 function full(path: string, error: Error): SluiceError {

@@ -6,7 +6,7 @@ import type { StatementSync } from 'node:sqlite';
 import { openDatabase } from './database.ts';
 import { SCHEMA } from './schema.ts';
 
-/** Null when all of them are as the schema has them. */
+/** Null if all of them equal those of the schema. */
 export function changedSchema(statement: StatementSync): string | null {
   expected ??= expectedParts();
   const found = partsIn(statement);

@@ -59,7 +59,7 @@ export interface MemoryStoreOptions {
   readonly onViolation?: OnViolation | undefined;
 }
 
-/** Opens the file when it is first written; reading makes none. */
+/** Opens the file when it is needed. Only a write makes a new file. */
 export function memoryBeside(
   journal: string,
   options: MemoryStoreOptions = {},
@@ -303,7 +303,7 @@ function sealOf(entry: MemoryEntry): string {
 }
 
 /**
- * The columns that queries use decide, also if the text of the entry says otherwise. No agent gets an entry that was changed:
+ * The columns that queries use have priority over the text of the entry. No agent gets an entry that was changed:
  * it counts as quarantined.
  */
 function entryOf(row: Row): MemoryEntry {

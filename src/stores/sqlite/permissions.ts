@@ -7,7 +7,7 @@ const OTHERS_WRITE = 0o022;
 /** In such a folder only the owner of a file can replace it. */
 const STICKY = 0o1000;
 
-/** One sentence for each problem that this user can mend. Empty on systems without such permissions. */
+/** One sentence for each problem that this user can correct. Empty on systems without such permissions. */
 export function loosePermissions(path: string): readonly string[] {
   if (process.getuid === undefined) return [];
   const folder = dirname(resolve(path));

@@ -1,5 +1,4 @@
 /** Sealed values of personal data in a file of their own beside the journal, so that they can be erased alone. */
-import type { DatabaseSync } from 'node:sqlite';
 import { atOnce, fileBeside, openErasable } from './database.ts';
 import type { RunId } from '../../ir/events.ts';
 import type { PiiStore } from '../../runtime/ports.ts';
@@ -33,7 +32,6 @@ export function piiFileOf(journal: string): string {
 
 export function openPiiStore(path: string): PiiStore & { owners(): readonly RunId[] } {
   const db = openErasable(path, SCHEMA);
-  addReleaseColumn(db);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
   const lastNumber = db.prepare(
     // A larger number was written by hand, and JavaScript could not count on from it.
@@ -80,16 +78,4 @@ export function openPiiStore(path: string): PiiStore & { owners(): readonly RunI
       if (db.isOpen) db.close();
     },
   };
-}
-
-/** Files of earlier versions have an unsigned column instead. */
-function addReleaseColumn(db: DatabaseSync): void {
-  const columns = db.prepare("SELECT name FROM pragma_table_info('tokens')").all();
-  if (columns.some(({ name }) => name === 'release')) return;
-  try {
-    db.exec('ALTER TABLE tokens ADD COLUMN release TEXT');
-  } catch (error) {
-    // Another process may have added it since.
-    if (!(error as Error).message.includes('duplicate column')) throw error;
-  }
 }

@@ -33,7 +33,7 @@ export function connectReadOnly(path: string, busyMs: number): DatabaseSync {
   }
 }
 
-/** Null where SQLite cannot share the log with other processes. */
+/** Null if SQLite cannot share the log with other processes. */
 function openShared(path: string, timeout: number): DatabaseSync | null {
   const db = openDatabase(path, { readOnly: true, timeout });
   try {
@@ -72,8 +72,8 @@ function openCopy(path: string, timeout: number): DatabaseSync {
 }
 
 /**
- * A process may write meanwhile. It only adds to the log, which does no harm, until a checkpoint writes to the database and starts
- * the log over. Then the two copies do not fit, and are made again.
+ * Another process may write meanwhile. Additions to the log do no harm. A checkpoint writes to the database and starts the log
+ * over. Then the two copies do not fit each other, and are made again.
  */
 function copyConsistently(path: string, copy: string): void {
   for (let attempt = 1; ; attempt++) {

@@ -1,6 +1,6 @@
 /**
  * The tables, and how a database gets them. Appends lie in one log in order of arrival, with a small index by run, so that a
- * commit touches few pages. Triggers bind every program that opens the file: rows of the log do not change (L11), have no
+ * commit touches few pages. Triggers apply to every program that opens the file: rows of the log do not change (L11), have no
  * gaps, and are deleted only together with a whole ended run, which leaves a tombstone.
  *
  * A BEFORE INSERT trigger stops `INSERT OR REPLACE`, whose implicit delete fires no delete trigger.
@@ -249,7 +249,7 @@ export function isNew(db: DatabaseSync, path: string): boolean {
   return false;
 }
 
-/** One transaction: a file that another process is creating would look foreign half-way. */
+/** One transaction: otherwise a file that another process is creating could look like a foreign one. */
 function inOneRead<T>(db: DatabaseSync, read: () => T): T {
   if (db.isTransaction) return read();
   db.exec('BEGIN');

@@ -84,7 +84,7 @@ function weightOfSigned(run: RunId, signed: number): Weight {
 }
 
 /**
- * By how much the sum of the ends changes in one transaction. The hashes are added as words of 32 bits: a bigint for every append
+ * The change of the sum of the ends in one transaction. The hashes are added as words of 32 bits: a bigint for every append
  * takes more time than its hash.
  */
 export class EndsChange {
@@ -253,7 +253,7 @@ export function readRow(row: SealedRow): ReadRow {
   return { id, owner, seal, sealed, end, hasEnd, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
 }
 
-/** True when the row is what the store wrote, and the log ends where the row says. */
+/** True if the row was not changed from outside, and the log ends with the event that the row names. */
 export function isIntact(store: string, row: ReadRow): boolean {
   const { end, stored } = row;
   return isListingIntact(store, row) && stored.events === end.events && stored.head === end.head;

@@ -1,5 +1,5 @@
 /**
- * Seals: what the store knows about its rows apart from the rows themselves. Each run has a hash over its listing and the end of
+ * Seals: hashes and sums over the rows of a store, which show a change from outside. Each run has a hash over its listing and the end of
  * its chain. The hashes of runs and tombstones add up in 256 buckets, chosen by the id of the run; messages and shared values
  * have a bucket each. The buckets and the row of the store add up to one number. The ends of runs that work have a sum of their own
  * in the same table, because they change with every commit. A row that was changed, deleted or added from outside breaks a sum. A
@@ -112,7 +112,7 @@ export class Seals {
     this.#add(MAIL_BUCKET, -this.#sumIn(MAIL_BUCKET));
   }
 
-  /** Null when the run and everything that it depends on are what the store wrote. In a transaction of the caller. */
+  /** Null if nothing changed the run from outside, nor the rows that it depends on. In a transaction of the caller. */
   brokenRun(run: RunId): string | null {
     const version = this.#connection.version();
     if (version !== this.#version) this.#intact.clear();

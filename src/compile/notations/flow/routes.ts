@@ -68,7 +68,7 @@ export function decisionRoutes(
     const first = seen.get(wanted);
     if (first !== undefined) {
       report.warning('unreachable-route', at, `an earlier route already takes \`${wanted}\``, {
-        help: 'Remove it, or mend the value.',
+        help: 'Remove it, or correct the value.',
         related: [{ message: 'the earlier one is here', at: first }],
       });
     }

@@ -77,7 +77,7 @@ export function checkValidation(reading: Reading): void {
       'missing-prerequisite',
       body.at('Validation', 'Validators', name),
       `the module \`${file}\` of validator \`${name}\` does not exist`,
-      { help: 'Create it, or mend its path. Paths start at the folder of the document.' },
+      { help: 'Create it, or correct its path. Paths start at the folder of the document.' },
     );
   }
 }

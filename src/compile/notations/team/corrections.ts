@@ -36,7 +36,7 @@ function evidenced(choice: string): readonly Correction[] {
       'build_failure',
       `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
       quote(
-        'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and mend that.',
+        'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and correct that.',
       ),
     ),
     say(

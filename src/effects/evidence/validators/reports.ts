@@ -1,4 +1,4 @@
-/** Validators of the test report, the review and the acceptance criteria, each checked against what really ran. */
+/** Validators of the test report, the review and the acceptance criteria. Each is compared with the commands that ran. */
 import { RE2JS } from 're2js';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
 import { parsedJson } from '../../../expr/reply.ts';
@@ -47,7 +47,7 @@ export const testReportValid: Validator = async (evidence) => {
   );
 };
 
-/** A report that is older than the last change of a file says nothing about that change. Null if it is newer. */
+/** The refusal of a report that is older than the last change of a file. Null if it is newer. */
 export function staleReport(evidence: Evidence, path: string, results: readonly Result[]): Verdict | null {
   const { observations } = evidence;
   const written = observations.findLastIndex((each) => pathsChangedBy(each).includes(normalPath(path)));

@@ -24,7 +24,7 @@ export const failures: Detector = ({ answer, fields, claims }, evidence) => {
 };
 
 /**
- * The last call, if every call of the run was made and failed, and the answer says nothing of it. An exit code of a command is
+ * The last call, if every call of the run was made and failed, and the answer does not mention it. An exit code of a command is
  * a result, and a refused call was not made.
  */
 export function unmentionedFailure(answer: string, observations: readonly Observation[]): Observation | null {

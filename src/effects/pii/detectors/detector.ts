@@ -4,7 +4,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** The characters that spans have taken. A look costs the length of one span, however many there are. */
+/** The characters that spans have taken. A lookup takes time by the length of one span, not by the number of spans. */
 export class Taken {
   readonly #characters = new Set<number>();
 
