@@ -32,6 +32,12 @@ describe('a section that cannot be read', () => {
       `mpc: { srv: { command: x } }\ntools: { t.x: { mcp: srv/y } }\nagents: [{ id: a, tools: [srv.z] }]\n${agent}`,
       'unknown-key 1:1',
     ],
+    [
+      'misspelt flows',
+      `flws: { sub: { entry: x, nodes: [{ id: x, type: terminal }] } }\n${flow('{ id: s, type: flow, flow: sub }')}`,
+      'unknown-key 1:1',
+    ],
+    ['flows as a text', `flows: sub\n${flow('{ id: s, type: flow, flow: sub }')}`, 'wrong-type 1:8'],
     ['servers as a list', `mcp: [srv]\nagents: [{ id: a, tools: [srv.z] }]\n${agent}`, 'wrong-type 1:6'],
     [
       'a server with a misspelt command',
@@ -154,6 +160,43 @@ describe('the key that was meant', () => {
 
   test('a bare document without a near one lists the shared sections too', () => {
     expect(help('zzzzzz: 1\nsteps: [{ agent_name: a }]')[0]).toMatch(/`steps`.*`models`.*`agents`/);
+  });
+});
+
+describe('the name of an item', () => {
+  const map = (each: string, rest = ''): string => `agents: [{ id: a, output: { type: object, properties: { x: {} } } }]
+flow:
+  id: f
+  entry: s
+  nodes:
+    - { id: s, type: agent, agent: a, routes: [{ to: each }] }
+    - { id: each, ${each} }
+    - { id: work, type: set, values: { sku: "{{line.sku}}", at: "{{line_index}}" }${rest} }
+    - { id: more, type: set, values: { sku: "{{line.sku}}" } }`;
+  const more = ', routes: [{ to: more }]';
+
+  test.each([
+    ['without a mistake', map('type: map, over: [1], as: line, do: work', more), []],
+    [
+      'of another map',
+      map('type: map, over: [1], as: lin, do: work', more),
+      ['unknown-name 8:48', 'unknown-name 8:68', 'unknown-name 9:48'],
+    ],
+    ['under a misspelt key', map('type: map, over: [1], aas: line, do: work', more), ['unknown-key 7:41']],
+    ['of another type', map('type: map, over: [1], as: 3, do: work', more), ['wrong-type 7:45']],
+    [
+      'of a map whose `do` cannot be read',
+      map('type: map, over: [1], as: line, do: [work]', more),
+      ['wrong-type 7:55'],
+    ],
+    ['of a map with an unknown type', map('type: mpa, over: [1], as: line, do: work', more), ['bad-value 7:25']],
+    [
+      'after a route that cannot be read',
+      map('type: map, over: [1], as: line, do: work', ', routes: [{ to: 3 }]'),
+      ['wrong-type 8:100'],
+    ],
+  ])('%s', (_, source, expected) => {
+    expect(errors(source)).toEqual(expected);
   });
 });
 

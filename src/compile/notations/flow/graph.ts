@@ -11,6 +11,8 @@ export interface FlowGraph {
   /** The other targets: nodes that follow in the same branch. */
   onward(id: string): readonly string[];
   readonly cycles: readonly (readonly string[])[];
+  /** True if an edge cannot be read or leads to an unknown node. It may be meant for any node, so the order of nodes is unknown. */
+  readonly poisoned: boolean;
   /** By parallel node: everything that can run in one of its branches. */
   readonly inBranches: ReadonlyMap<string, ReadonlySet<string>>;
   /**
@@ -36,7 +38,6 @@ export function graphOfFlow(flow: Flow): FlowGraph {
   const nested = [...flow.nodes.values()].flatMap(({ id, facts }) => (facts.subFlow === undefined ? [] : [id]));
   const joins = [...inBranches.keys(), ...nested];
   const later = laterOf(followed, inBranches);
-  // An edge to an unknown node, and one that cannot be read, may have been meant for any node: the order of nodes is unknown.
   const poisoned =
     [...flow.nodes.values()].some((node) => node.poisoned('routes') || node.poisoned('on_error')) ||
     [...edges.values()].some((list) => list.some(({ to }) => to !== END && !flow.nodes.has(to)));
@@ -45,6 +46,7 @@ export function graphOfFlow(flow: Flow): FlowGraph {
     targets,
     heads,
     onward,
+    poisoned,
     inBranches,
     afterJoins: new Set([...joins, ...reachableFrom(joins.flatMap(onward), targets)]),
     cycles: cyclesIn(flow.nodes.keys(), targets),

@@ -251,8 +251,14 @@ export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
       waiting.push(to);
     }
   }
-  return { before: (id) => before.get(id) ?? NOTHING, after };
+  // A name may also be the item of a map whose `as` cannot be read.
+  const isUnclear = graph.poisoned || [...flow.nodes.values()].some((node) => node.poisoned('as'));
+  if (isUnclear) return { before: () => UNKNOWN, after: (id) => ({ ...after(id), open: true }) };
+  return { before: (id) => before.get(id) ?? UNKNOWN, after };
 }
+
+/** The agent before a node that no route reaches, or that a route with a mistake may lead to. */
+const UNKNOWN: Recent = { agents: new Set(), open: true };
 
 const NOTHING: Recent = { agents: new Set(), open: false };
 

@@ -6,7 +6,7 @@ import type { Report } from '../../diagnose/diagnostics.ts';
 import type { Definitions } from '../../document/definitions.ts';
 import { readDocument, type ReadDocument } from '../../document/document.ts';
 import { checkBoundaries, checkRules } from '../../document/rules-check.ts';
-import { childOf, entryOf } from '../../source/located.ts';
+import { childOf, entryOf, type Located } from '../../source/located.ts';
 import { parseSource } from '../../source/source.ts';
 import { adaptDocument } from './adapt.ts';
 import type { FlowNode } from './model.ts';
@@ -46,7 +46,7 @@ export function findSubFlow(node: FlowNode, name: string, standing: Standing): S
   const own = entryOf(flows, name);
   const isFile = own === undefined && /[/\\]|\.(?:ya?ml|json)$/.test(name);
   if (own === undefined && !isFile) {
-    reportUnknown(node, name, flows?.kind === 'map' ? [...flows.entries.keys()] : [], standing);
+    reportUnknown(node, name, flows, standing);
     return null;
   }
   const path = pathFrom(folder, name);
@@ -111,7 +111,10 @@ function reportOuterOnly({ doc }: ReadDocument, report: Report): void {
   }
 }
 
-function reportUnknown(node: FlowNode, name: string, known: readonly string[], { report }: Standing): void {
+function reportUnknown(node: FlowNode, name: string, flows: Located | undefined, { document, report }: Standing): void {
+  // A section that cannot be read has been reported, and may have the flow.
+  if (flows === undefined ? document.names.misspelt.has('flows') : flows.kind !== 'map') return;
+  const known = flows?.kind === 'map' ? [...flows.entries.keys()] : [];
   const declared = known.length === 0 ? '' : ` Declared: ${listed(known)}.`;
   const otherwise = `Declare it under \`flows\`, or name a file, as \`./${name}.flow.yaml\`.${declared}`;
   report.error('unknown-flow', node.at('flow'), `unknown flow '${name}' on flow node '${node.id}'`, {
