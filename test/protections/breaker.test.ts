@@ -232,7 +232,7 @@ describe('provider errors', () => {
     const report = await run(flow);
     expect(report).toMatchObject({
       state: 'suspended',
-      waiting: [{ choices: ['retry', 'stop'] }],
+      waiting: [{ choices: ['retry', 'stop'], payload: { escalation: { row: 'provider_outage' } } }],
       decisions: [{ failure: 'provider_error', action: 'escalate' }],
     });
     down = false;

@@ -72,7 +72,13 @@ describe('trips', () => {
     const report = await one.run(flow);
     expect(report).toMatchObject({
       state: 'suspended',
-      waiting: [{ choices: ['continue', 'stop'], message: 'a spends faster than 1000 tokens a minute' }],
+      waiting: [
+        {
+          choices: ['continue', 'stop'],
+          message: 'a spends faster than 1000 tokens a minute',
+          payload: { escalation: { row: 'budget_reached' } },
+        },
+      ],
       decisions: [{ failure: 'cost_overrun', action: 'escalate' }],
     });
     await one.answer(report.waiting[0]?.id ?? '', 'continue');

@@ -270,6 +270,19 @@ describe('deviations are explicit in the document', () => {
   });
 });
 
+test.each([
+  ['tool_loop', 'tool_failure'],
+  ['deadlock', 'low_confidence'],
+  ['cost_overrun', 'budget_reached'],
+  ['provider_error', 'provider_outage'],
+  ['schema_or_grounding', 'low_confidence'],
+  ['unsafe_output', 'security_breach'],
+])('the question about %s goes to the row %s of the escalation table', async (failure, row) => {
+  const { document = {}, staged = {}, script: world = {} } = ROWS[failure] ?? {};
+  const { report } = await play({ ...document, staged: { ...SUPERVISOR, ...staged, tier: 'regulated' } }, world);
+  expect(report.waiting).toMatchObject([{ payload: { failure, escalation: { row } } }]);
+});
+
 test('no_progress: more replans than the table allows, and the same round three times', async () => {
   const { report } = await play(
     { staged: { ...SUPERVISOR, replans: 6 } },

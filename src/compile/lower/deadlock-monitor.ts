@@ -78,6 +78,7 @@ function addAction(kit: Kit, id: NodeId, node: DoNode, { asks, fail }: Acting): 
   if (!asks) return stop;
   return addQuestion(id, node, kit, {
     about: 'deadlock',
+    row: 'low_confidence',
     decision: decisionOf('deadlock', 'escalate'),
     message: quote(`${name}: ${PROBLEM}`),
     choices: ['continue', 'stop'],

@@ -4,6 +4,7 @@
  */
 import type { DoNode, Expr, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Decision } from '../../ir/protections.ts';
+import type { EscalationId } from '../../catalog/escalations.ts';
 import { decisionOf } from '../../catalog/failures.ts';
 import type { Protections, VelocityRules } from '../document/protections.ts';
 import { quote } from '../expressions/cel-text.ts';
@@ -57,6 +58,7 @@ function withBreaker(id: NodeId, node: DoNode, { breaker }: Protections, { kit }
   if ('model' in fallback) return { ...node, retry: { ...node.retry, whileOpen: fallback.model } };
   const asked = addQuestion(id, node, kit, {
     about: 'breaker',
+    row: 'provider_outage',
     decision: decisionOf('provider_error', 'escalate'),
     message: 'error.message',
     choices: ['retry', 'stop'],
@@ -103,6 +105,7 @@ function addSlower(id: NodeId, node: DoNode, limits: readonly Limit[], place: Pr
   const words = limits.map((limit) => limit.words).join(' or ');
   return addQuestion(id, node, place.kit, {
     about: 'velocity',
+    row: 'budget_reached',
     decision: decisionOf('cost_overrun', 'escalate'),
     message: quote(`${node.label.authored ?? node.label.name} spends faster than ${words}`),
     choices: ['continue', 'stop'],
@@ -165,6 +168,7 @@ function addCheaper(id: NodeId, node: DoNode, { model }: { readonly model: strin
 
 interface Question {
   readonly about: 'breaker' | 'velocity' | 'deadlock';
+  readonly row: EscalationId;
   readonly decision: Decision;
   readonly message: Expr;
   readonly choices: readonly [string, string];
@@ -185,6 +189,7 @@ export function addQuestion(id: NodeId, node: DoNode, kit: Kit, question: Questi
     { ...step(''), decision },
     {
       ...asked,
+      payload: { problem: asked.message },
       about,
       onExpiry,
       code: 'REVIEW_REQUIRED',

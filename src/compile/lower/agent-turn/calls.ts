@@ -214,6 +214,7 @@ function addElicitation(gate: Gate, failed: NodeId): NodeId {
       onExpiry: 'cancel',
       code: 'MISSING_INFO',
       purpose: 'missing_information',
+      row: 'missing_input',
       message: 'error.message',
       payload: { tool: quote(tool), args: `${CALL}.args` },
       into: ANSWER,

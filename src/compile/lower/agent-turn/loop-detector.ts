@@ -92,9 +92,9 @@ function addQuestion(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, question:
       onExpiry: 'stop',
       code: 'REVIEW_REQUIRED',
       purpose: 'escalation',
-      row: 'low_confidence',
+      row: 'tool_failure',
       message: failure.message,
-      payload: { tool: `${CALL}.name`, args: `${CALL}.args` },
+      payload: { tool: `${CALL}.name`, args: `${CALL}.args`, problem: failure.message },
       into: ANSWER,
       timeoutMs: boundary.approvalTimeoutMs,
       next: kit.when(

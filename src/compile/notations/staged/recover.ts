@@ -3,6 +3,7 @@
  * approve the result of the stage, edit it, send words to the planner, or reject it.
  */
 import { FAILED, addRecoveries, addRecovery, type Recoveries, type Ways } from '../../lower/recovery.ts';
+import { escalationOf, type EscalationId } from '../../../catalog/escalations.ts';
 import type { CellChange } from '../../../catalog/failures.ts';
 import { FAILURE_KINDS, type FailureKind } from '../../../ir/protections.ts';
 import type { TerminalCode } from '../../../ir/codes.ts';
@@ -197,6 +198,23 @@ const CODES: { readonly [failure in FailureKind]: TerminalCode } = {
   unsafe_output: 'UNSAFE_DETECTION',
 };
 
+/** The row of the escalation table by failure: it names who should answer. */
+const ROWS = Object.fromEntries(
+  Object.entries({
+    tool_loop: 'tool_failure',
+    deadlock: 'low_confidence',
+    cost_overrun: 'budget_reached',
+    provider_error: 'provider_outage',
+    schema_or_grounding: 'low_confidence',
+    malformed_plan: 'low_confidence',
+    no_progress: 'low_confidence',
+    unsafe_output: 'security_breach',
+  } satisfies { readonly [failure in FailureKind]: EscalationId }).map(([failure, row]) => [
+    failure,
+    { ...escalationOf(row) },
+  ]),
+);
+
 /** The controlled abort: what ran is undone, and the run ends under the code of the failure. */
 function abortOf(l: Lowering): NodeId {
   const id = l.builder.idOf(`~${nameOf(l, 'abort')}`);
@@ -254,9 +272,9 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       code,
       purpose: 'escalation',
       ...givenApprovers(stage.approvers, l.staged.definitions.people),
-      row: 'low_confidence',
       message: `text(${quote(`Stage \`${nameOf(l, stage.id)}\`: `)}, error.message)`,
       payload: {
+        escalation: `${literal(ROWS)}[${FAILED}.failure]`,
         stage: quote(stage.id),
         failure: `${FAILED}.failure`,
         problem: 'error.message',

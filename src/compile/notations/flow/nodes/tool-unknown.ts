@@ -6,6 +6,7 @@
 import type { Expr, Input, NodeId } from '../../../../ir/nodes.ts';
 import { object, quote } from '../../../expressions/cel-text.ts';
 import { ABSENT, LOOKUP, lookupOf } from '../../../lower/agent-turn/unknown.ts';
+import { rowOfTool } from '../../../lower/escalation-packet.ts';
 import { append, set, type Call, type Step } from '../../../lower/kit.ts';
 import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
@@ -72,6 +73,7 @@ function note(lowering: Lowering, given: Repeatable, next: NodeId): NodeId {
 function addQuestion(lowering: Lowering, given: Repeatable, again: NodeId, failing: NodeId): NodeId {
   const { kit } = lowering;
   const { prepared, tool } = given;
+  const { toolDef, definitions } = kit.builder;
   const decided = kit.pick(
     lowering.part(prepared, 'decided'),
     [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: again }],
@@ -83,6 +85,7 @@ function addQuestion(lowering: Lowering, given: Repeatable, again: NodeId, faili
     choices: [APPROVE, REJECT],
     onExpiry: REJECT,
     code: 'CONFIRM_REQUIRED',
+    row: rowOfTool(toolDef(tool), definitions.toolCosts[tool]),
     message: quote(`${tool} did not answer in time, and it may have happened. Call it again?`),
     payload: { tool: quote(tool), args: argsOf(given) },
     writes: [set(SLOT.allowed, 'it.choice')],
