@@ -1,10 +1,11 @@
 /** A disk that is full in the middle of the work, and one that cannot be written, with a real disk under them. */
 import { spawnSync } from 'node:child_process';
 import type { SpawnSyncReturns } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { bin, cleanEnvironment } from '../cli/cli.ts';
 import { program } from '../programs.ts';
 import type { DiskStory } from './disk-scene.ts';
 
@@ -36,3 +37,34 @@ test(
     expect(opened).toBe('journal-read-only');
   },
 );
+
+const FILLS = `
+tools: { fill: { effect: write, module: "./fill.mjs#fill" } }
+flow: { id: fills, entry: fill, nodes: [{ id: fill, type: tool, tool: fill }] }
+`;
+const FILL = `
+import { openSync, writeSync } from 'node:fs';
+export function fill() {
+  const file = openSync('disk/filler', 'w');
+  try { for (;;) writeSync(file, Buffer.alloc(4096)); } catch (error) { return error.code; }
+}`;
+
+test('a command on a disk that becomes full during a run names the run and how to continue it', ({ skip }) => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
+  writeFileSync(join(dir, 'fills.flow.yaml'), FILLS);
+  writeFileSync(join(dir, 'fill.mjs'), FILL);
+  const inside = (script: string): SpawnSyncReturns<string> =>
+    spawnSync('unshare', ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', process.execPath, bin], {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...cleanEnvironment(), PATH: process.env['PATH'] },
+    });
+  const disk = 'mkdir -p disk && mount -t tmpfs -o size=4m none disk';
+  if (inside(disk).status !== 0) skip('a small disk cannot be mounted here');
+  const { stderr } = inside(`${disk} && "$1" "$2" run fills.flow.yaml --run r1 --db disk/sluice.db`);
+  rmSync(dir, { recursive: true, force: true });
+  expect(stderr).toContain(
+    'error[disk-full]: the disk of `disk/sluice.db` is full; nothing was written; run r1 can be',
+  );
+  expect(stderr).toMatch(/help: When the cause is fixed, continue with `.*resume r1 --db disk\/sluice.db`/);
+});

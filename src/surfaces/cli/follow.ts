@@ -42,6 +42,8 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
     return await settle(cli, session, run, { view, watched, people: flow.people });
+  } catch (error) {
+    throw kept(error, run, session.world.flags);
   } finally {
     clearInterval(nudge);
     view.end();
@@ -124,6 +126,20 @@ function interrupted(run: RunId, flags: string): SluiceError {
     `stopped; run ${run} can be resumed`,
     `Continue with \`sluice resume ${run}${flags}\`.`,
   );
+}
+
+const DISK_FAULTS: ReadonlySet<string> = new Set([
+  'disk-full',
+  'journal-busy',
+  'journal-read-only',
+  'journal-unavailable',
+]);
+
+/** A fault of the disk loses nothing of the run. Another `sluice run` would repeat the effects of the run. */
+function kept(error: unknown, run: RunId, flags: string): unknown {
+  if (!(error instanceof SluiceError) || !DISK_FAULTS.has(error.code)) return error;
+  const help = `When the cause is fixed, continue with \`sluice resume ${run}${flags}\`.`;
+  return new SluiceError(error.code, `${error.message}; run ${run} can be resumed`, help, error);
 }
 
 /**
