@@ -46,8 +46,16 @@ export function isAboutTests(text: string): boolean {
 
 /** True if the output says that no test ran, and nothing in it says that one did. */
 export function ranNoTests(output: string): boolean {
-  const plain = output.replace(/\u001b\[[\d;]*m/g, '');
-  return NONE_RAN.test(plain) && !SOME_RAN.test(plain);
+  return NONE_RAN.test(uncoloured(output)) && !ranTests(output);
+}
+
+/** True if the output says that a test ran. */
+export function ranTests(output: string): boolean {
+  return SOME_RAN.test(uncoloured(output));
+}
+
+function uncoloured(output: string): string {
+  return output.replace(/\u001b\[[\d;]*m/g, '');
 }
 
 const NONE_RAN = new RegExp(

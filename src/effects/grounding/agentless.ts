@@ -103,7 +103,13 @@ function namedIn(sentence: string): readonly Agentless[] {
     const after = following(sentence, end);
     // `A-7: refunded` and `Status: refunded.`, but not `Payment: paid with a card`.
     if (mark !== undefined && !/\d$/.test(what) && !ENDS.test(after)) return [];
-    if (!isParticiple(word) || !isThing(what, after) || isElsewhere(after) || USUALLY.test(after)) return [];
+    if (
+      !isParticiple(word) ||
+      !isThing(what, after) ||
+      isElsewhere(after) ||
+      USUALLY.test(after.split(/[,;]/)[0] ?? '')
+    )
+      return [];
     return [{ form: 'terse', word, what: thingIn(what), end }];
   });
 }

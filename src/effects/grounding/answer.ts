@@ -9,10 +9,10 @@ import { onlyReads } from '../../ir/effect-classes.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { judgeResult } from '../policy/result.ts';
 import { flat, structured } from '../policy/sources.ts';
-import { askedIn, judgeDeeds } from './deeds.ts';
+import { askedIn, isWritingTask, judgeDeeds } from './deeds.ts';
 import type { Finding, Observation } from './detector.ts';
 import { unmentionedFailure } from './detectors/failures.ts';
-import { checkGrounding } from './grounding.ts';
+import { changesElsewhere, checkGrounding } from './grounding.ts';
 import { observationsIn } from './observations.ts';
 import { toolWords, type ToolWords } from './tool-words.ts';
 
@@ -31,7 +31,7 @@ export function checkAnswer(call: Call): Json {
   if (claim !== null) return { ok: false, verdict: claim };
   const problem =
     input['task'] === true
-      ? openTask(input, tools, observations)
+      ? openTask(input, tools, observations, changesElsewhere(flow, tools))
       : input['task'] === 'goal'
         ? openGoal(call, tools, observations)
         : null;
@@ -67,7 +67,7 @@ function openGoal(
 ): string | null {
   const isChanged = observations.some(({ ok, tool }) => ok && !onlyReads(flow.tools[tool]?.effect));
   const [goal = null] = listOf(input['given']) as readonly Json[];
-  return isChanged ? null : openTask({ reply: input['reply'] ?? null, prompt: goal }, tools, observations);
+  return isChanged ? null : openTask({ reply: input['reply'] ?? null, prompt: goal }, tools, observations, true);
 }
 
 /** The reply announces, asks or apologises and nothing was changed, or the turn has not done what its prompt asks for. */
@@ -75,12 +75,13 @@ function openTask(
   { reply = null, prompt = null }: Input,
   tools: readonly ToolWords[],
   observations: readonly Observation[],
+  elsewhere: boolean,
 ): string | null {
   const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
   if (changing.size === 0) return null;
   const isUndone = !observations.some(({ ok, tool }) => ok && changing.has(tool));
   // A bare confirmation (`done`) is judged below, by the calls that the prompt asks for.
-  const { ok, reason = '' } = judgeResult(structured(reply));
+  const { ok, reason = '' } = judgeResult(structured(reply), { writing: isWritingTask({ goal: prompt }) });
   if (!ok && isUndone) return reason;
   return judgeDeeds({
     asked: askedIn({ goal: prompt }),
@@ -89,5 +90,6 @@ function openTask(
     observations,
     tools,
     lenient: true,
+    elsewhere,
   });
 }

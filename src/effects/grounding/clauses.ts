@@ -72,6 +72,10 @@ const SUPPOSED =
   /\b(?:if|unless|once|until|would|could|should|might|will|can be|must|to be|need|want|wish|whether|like to|going to|before I)\b|['’]ll\b/i;
 const NEGATED = /\b(?:not|no(?! (?:problem|worries))|never|cannot|unable|none|without|neither|nor|nothing)\b|n['’]t\b/i;
 
+/** Before this run: `We sent the samples last week`. */
+const LONG_AGO =
+  /^(?: (?!(?:you|that|which|who|I|we|from|placed)\b)\S+){0,6}? (?:yesterday|last (?:night|week|month|year)|(?:days?|weeks?|months?|years?) ago)\b/i;
+
 /** The claim and the sentences after it, up to the next claim, denial or offer. A list belongs to the line before it. */
 function scopeOf(parts: readonly Part[], heads: readonly (readonly Head[])[], at: number): string {
   const announced = parts[at]?.text.endsWith(':') === true;
@@ -95,8 +99,9 @@ function headsOf(parts: readonly Part[], at: number): readonly Head[] {
     const verb = stem(word) === SEND && POST.test(part) ? EMAIL : stem(word);
     // A condition or a denial in the words before `…, I have` is about something else.
     const before = form === 'self' ? (/[^,;:–—]*$/u.exec(part.slice(0, until))?.[0] ?? '') : part.slice(0, until);
-    if (!found.has(verb) && !part.endsWith('?') && !isHypothetical(before) && !NEGATED.test(before))
-      found.set(verb, { verb, word: word.toLowerCase(), form, what });
+    const isVoid =
+      part.endsWith('?') || isHypothetical(before) || NEGATED.test(before) || LONG_AGO.test(part.slice(until));
+    if (!found.has(verb) && !isVoid) found.set(verb, { verb, word: word.toLowerCase(), form, what });
   };
   addForms(part, add);
   if (found.size > 0) addJoined(part, add);

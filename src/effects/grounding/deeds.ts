@@ -10,7 +10,7 @@ import { actions } from './detectors/actions.ts';
 import { isAfter, quoted, type Observation } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
 import { observationsIn } from './observations.ts';
-import { isChange, requestsIn, type Request } from './requests.ts';
+import { BEYOND_TEXT, isChange, requestsIn, type Request } from './requests.ts';
 import { speaksOf, toolWords, type ToolWords } from './tool-words.ts';
 import { isCommon, isSame } from './words.ts';
 
@@ -28,6 +28,8 @@ interface Task {
   readonly tools: readonly ToolWords[];
   /** An answer that states something observed is enough: other parts of the flow may perform the action. */
   readonly lenient: boolean;
+  /** Other parts of the flow have tools that change something. */
+  readonly elsewhere?: boolean;
   /** A plan names the calls that its steps need, so an answer need not repeat an observation. */
   readonly planned?: boolean;
 }
@@ -61,10 +63,14 @@ export function judgeDeeds(task: Task): string | null {
 }
 
 /** The task asks for an action, and no call that performs it succeeded since. */
-function undoneRequest({ asked, observations, lenient }: Task, changing: readonly ToolWords[]): string | null {
+function undoneRequest(
+  { asked, observations, lenient, elsewhere }: Task,
+  changing: readonly ToolWords[],
+): string | null {
   for (const { turn, text } of asked)
     for (const request of requestsIn(text).actions) {
-      const tools = performing(request, changing, lenient);
+      const isAny = lenient ? elsewhere !== true && BEYOND_TEXT.has(request.verb) : isChange(request.verb);
+      const tools = performing(request, changing, isAny);
       const isDone = observations.some((o) => o.ok && isAfter(o, turn) && tools.some(({ name }) => name === o.tool));
       if (tools.length === 0 || isDone) continue;
       const names = tools.map(({ name }) => name).join(' or ');
@@ -76,10 +82,10 @@ function undoneRequest({ asked, observations, lenient }: Task, changing: readonl
 /** Verbs of many meanings: a tool performs the request only if it also works on that thing. */
 const VAGUE: ReadonlySet<string> = new Set(['writ', 'mak', 'creat', 'add', 'run', 'set', 'do', 'post', 'build', 'put']);
 
-/** The tools that can perform the request: one success is enough. If no tool has the verb, every tool that changes something. */
-function performing({ verb, thing }: Request, changing: readonly ToolWords[], lenient: boolean): readonly ToolWords[] {
+/** The tools that can perform the request: one success is enough. If no tool has the verb and any change will do, all of them. */
+function performing({ verb, thing }: Request, changing: readonly ToolWords[], isAny: boolean): readonly ToolWords[] {
   const same = changing.filter(({ verbs }) => verbs.some((own) => isSame(own, verb)));
-  if (same.length === 0) return !lenient && isChange(verb) && !VAGUE.has(verb) ? changing : [];
+  if (same.length === 0) return isAny && !VAGUE.has(verb) ? changing : [];
   return VAGUE.has(verb) ? same.filter((tool) => speaksOf(tool, thing)) : same;
 }
 
@@ -110,9 +116,21 @@ function emptyAnswer({ asked, observations, tools }: Task, observed: boolean): s
   const changing = new Set(tools.flatMap(({ name, changes }) => (changes ? [name] : [])));
   if (observed || observations.some(({ ok, tool }) => ok && changing.has(tool))) return null;
   const texts = asked.map(({ text }) => text).filter((text) => /\p{L}\P{L}+\p{L}|[\p{Lo}]{2}/u.test(text));
-  if (texts.length === 0 || texts.some((text) => requestsIn(text).reads)) return null;
+  if (texts.length === 0 || texts.some(isAnswerable)) return null;
   if (observations.length === 0 && texts.some((text) => ENGLISH.test(text))) return null;
   return 'no call changed anything, and the answer states nothing that was observed';
+}
+
+/** The task asks for information or for a text: an answer needs no call. */
+function isAnswerable(task: string): boolean {
+  const { reads, writes } = requestsIn(task);
+  return reads || writes;
+}
+
+/** The task is only to write a text. */
+export function isWritingTask(input: Call['command']['input']): boolean {
+  const texts = askedIn(input).map(({ text }) => requestsIn(text));
+  return texts.some(({ writes }) => writes) && texts.every(({ writes, actions }) => writes || actions.length === 0);
 }
 
 const ENGLISH =
@@ -122,7 +140,10 @@ const ENGLISH =
 function statesObserved({ answer, asked, observations }: Task): boolean {
   const given = tokensIn(asked.map(({ text }) => text).join('\n'));
   const seen = tokensIn(
-    observations.flatMap(({ ok, result = null }) => (ok ? [flat(structured(result))] : [])).join('\n'),
+    // A command that exits with another code than 0 has printed something, too.
+    observations
+      .flatMap(({ ok, error, result = null }) => (ok || error === undefined ? [flat(structured(result))] : []))
+      .join('\n'),
   );
   return [...tokensIn(flat(structured(answer)))].some((each) => seen.has(each) && !given.has(each));
 }

@@ -60,7 +60,7 @@ const VERBS: { readonly [english: string]: Words } = {
     nouns:
       'stornierung kündigung annulation cancelación anulación cancellazione annullamento cancelamento annulering anulowanie отмена',
     tr: 'iptal',
-    asks: 'storniere stornieren kündige kündigen annule annulez annuler cancela cancelar cancele anula anular annulla annullare annulleer annuleren anuluj anulować отмени отменить отмените 取消 キャンセルして',
+    asks: 'storniere stornieren kündige kündigen annule annulez annuler cancela cancelar cancele anula anular annulla annullare annuleer annulleer annuleren anuluj anulować отмени отменить отмените 取消 キャンセルして',
   },
   deleted: {
     western:

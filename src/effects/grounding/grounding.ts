@@ -64,7 +64,7 @@ export function checkGrounding({ command, flow }: Call): Json {
 }
 
 /** A part of the flow can call a tool that changes something and is not one of these. */
-function changesElsewhere({ nodes, tools }: Call['flow'], own: readonly ToolWords[]): boolean {
+export function changesElsewhere({ nodes, tools }: Call['flow'], own: readonly ToolWords[]): boolean {
   return Object.values(nodes).some((node) => {
     if (node.op !== 'do' || node.effect.kind !== 'tool') return false;
     const { tool: name } = node.effect;

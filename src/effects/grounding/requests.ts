@@ -20,15 +20,47 @@ export interface Requests {
   readonly actions: readonly Request[];
   /** The task is a question, or asks to look something up. */
   readonly reads: boolean;
+  /** The task is to write a text and to change nothing. The reply is that text. */
+  readonly writes: boolean;
 }
 
 export function requestsIn(text: string): Requests {
   const sentences = text.split(/\n+|(?<=[.!?。！？])\s*/).filter((part) => part.trim() !== '');
+  const actions = sentences.flatMap(actionsIn);
+  const verbs = sentences.flatMap(verbsIn);
   return {
-    actions: sentences.flatMap(actionsIn),
-    reads: sentences.some((each) => isQuestion(each) || verbsIn(each).some(({ word }) => isLooking(word))),
+    actions,
+    reads: sentences.some(isQuestion) || verbs.some(({ word }) => isLooking(word)),
+    writes: verbs.some(isWriting) && !actions.some(({ verb }) => isChange(verb) && !WRITING.has(verb)),
   };
 }
+
+/** `Translate`, `write a letter`, but not `write add.py`. */
+function isWriting({ word, after }: Verb): boolean {
+  const thing = stemsIn(thingIn(after));
+  const isText = thing.length === 0 || thing.some((each) => TEXTUAL.has(each) || LETTERS.has(each));
+  return TEXT_VERBS.has(word.toLowerCase()) || (WRITING.has(stem(word)) && isText && !/^\s+to\b/i.test(after));
+}
+
+/** The sentence is about the text itself: it announces the text, or says that it was sent. */
+export function speaksOfWriting(sentence: string): boolean {
+  const words = (sentence.match(/\p{L}+/gu) ?? []).map((word) => word.toLowerCase());
+  return words.some((word) => TEXT_VERBS.has(word) || [WRITING, LETTERS, TEXTUAL].some((set) => set.has(stem(word))));
+}
+
+const WRITING: ReadonlySet<string> = new Set(['write', 'create', 'make', 'prepare'].map(stem));
+const LETTERS: ReadonlySet<string> = new Set(
+  stemsIn(
+    'mail email letter message post tweet article blog advert slogan speech apology headline template question quiz',
+  ),
+);
+const TEXT_VERBS: ReadonlySet<string> = new Set(
+  `draft compose translate rewrite rephrase paraphrase reword proofread
+  übersetze übersetzen übersetz schreibe schreib schreiben formuliere formulieren entwirf entwerfen verfasse verfassen
+  traduis traduisez traduire écris écrivez écrire rédige rédigez rédiger reformule reformulez traduce traducir traduzca escribe
+  escribir redacta redactar traduci tradurre scrivi scrivere riscrivi traduza traduzir escreva escrever vertaal vertalen schrijf
+  schrijven przetłumacz napisz переведи переведите напиши напишите`.split(/\s+/),
+);
 
 /** The verb asks to look at something or to say something. */
 function isLooking(word: string): boolean {
@@ -72,7 +104,7 @@ interface Verb {
 }
 
 const POSITION =
-  /(?:^\W*(?:(?:please|now|also|just|then|first|next|finally)\b[\s,]+)*|[,;:]\s+|\b(?:and|then|please|now|also|just|first|next|finally|you|must|should|let['’]s|ahead and|(?:want|wants|like|need|needs|have|try|you|him|her|them|asks?|asked|is) to)\s+)(?<verb>\p{L}+)/giu;
+  /(?:^\P{L}*(?:(?:please|now|also|just|then|first|next|finally)\b[\s,]+)*|[,;:]\s+|\b(?:and|then|please|now|also|just|first|next|finally|you|must|should|let['’]s|ahead and|(?:want|wants|like|need|needs|have|try|you|him|her|them|asks?|asked|is) to)\s+)(?<verb>\p{L}+)/giu;
 
 /** Words in the place of an imperative. They overlap: `please` itself stands at the start. */
 function verbsIn(sentence: string): readonly Verb[] {
@@ -99,6 +131,7 @@ const TEXTUAL: ReadonlySet<string> = new Set(
 );
 /** `Send me the price` asks for an answer. */
 const TO_ME = /^\s+(?:me|us)\b/i;
+const TO_OTHERS = /\bto (?!me\b|us\b)/i;
 const GIVING = new Set(['send', 'giv', 'mak', 'writ', 'get']);
 
 /** A verb in its base form with an object that an answer cannot consist of. */
@@ -106,7 +139,9 @@ function isAction(word: string, after: string, thing: readonly string[]): boolea
   if (/[^s]s$|ing$/i.test(word) || (isParticiple(word) && !BASE.has(word.toLowerCase()))) return false;
   const clause = after.split(/[,;]/)[0] ?? '';
   if (FINITE.test(clause) || COMPOUND.test(after)) return false;
-  return !(GIVING.has(stem(word)) && TO_ME.test(after)) && !thing.some((each) => TEXTUAL.has(each));
+  if (GIVING.has(stem(word)) && TO_ME.test(after)) return false;
+  // `Send the report to the board` is an action, `send a report` asks for an answer.
+  return (BEYOND_TEXT.has(stem(word)) && TO_OTHERS.test(clause)) || !thing.some((each) => TEXTUAL.has(each));
 }
 
 const BASE: ReadonlySet<string> = new Set(['run', 'set', 'put', 'cut', 'shut', 'reset']);
@@ -118,5 +153,7 @@ export function isChange(verb: string): boolean {
 
 /** Actions in the world. An agent without a tool that changes something cannot have performed them. */
 export const BEYOND_TEXT: ReadonlySet<string> = new Set(
-  'order buy book cancel refund pay send email deploy restart publish push'.split(' ').map(stem),
+  'order buy book cancel refund pay send email deploy restart publish push schedule reschedule transfer notify invite migrate install'
+    .split(' ')
+    .map(stem),
 );

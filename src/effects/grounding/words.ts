@@ -116,7 +116,7 @@ export const LIGHT: ReadonlySet<string> = new Set([
 ]);
 
 /** Verbs for what customers do too. */
-export const PAYING: ReadonlySet<string> = stems('paid purchased bought');
+export const PAYING: ReadonlySet<string> = stems('paid purchased bought charged billed');
 
 /** Verbs of looking and talking. */
 export const LOOKING: ReadonlySet<string> = stems(
@@ -161,7 +161,7 @@ const SYNONYMS: { readonly [claimed: string]: readonly string[] } = Object.fromE
     ['upgraded downgraded switched adjusted amended edited changed modified rescheduled', 'update change modify edit'],
     ['removed erased', 'delete remove'],
     ['purchased bought ordered', 'buy purchase order book checkout reserve pay create place'],
-    ['reimbursed', 'refund'],
+    ['reimbursed credited reversed', 'refund'],
     ['wired remitted', 'transfer pay send'],
     ['transferred moved relocated', 'transfer move'],
     ['submitted filed lodged', 'submit file lodge request'],

@@ -5,6 +5,8 @@
  */
 import type { Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
+import { isWritingTask } from '../grounding/deeds.ts';
+import { speaksOfWriting } from '../grounding/requests.ts';
 
 type Kind = 'content' | 'courtesy' | 'confirms' | 'asks' | 'announces' | 'declines' | 'apologises';
 
@@ -20,15 +22,24 @@ const PRECEDENCE = ['asks', 'announces', 'declines', 'apologises'] as const;
 
 export function checkResult({ command }: Call): Json {
   const { answer = null, undone = false } = command.input;
-  return judgeResult(answer, undone === true);
+  return judgeResult(answer, { undone: undone === true, writing: isWritingTask(command.input) });
 }
 
-/** `undone`: the agent can change something, and has called no tool. */
+interface Task {
+  /** The agent can change something, and has called no tool. */
+  readonly undone?: boolean;
+  /** The task is to write a text: `I will call you tomorrow` can be a sentence of it. */
+  readonly writing?: boolean;
+}
+
 export function judgeResult(
   answer: Json,
-  undone = false,
+  { undone = false, writing = false }: Task = {},
 ): { readonly ok: boolean; readonly kind?: string; readonly reason?: string } {
-  const kinds = typeof answer === 'string' ? sentencesOf(answer).map(kindOf) : [];
+  const kinds =
+    typeof answer === 'string'
+      ? sentencesOf(answer).map((each) => (writing && isWritten(each) ? 'content' : kindOf(each)))
+      : [];
   if (kinds.includes('content')) return { ok: true };
   const isBare = undone && typeof answer === 'string' && (kinds.includes('confirms') || isMark(answer));
   const kind = PRECEDENCE.find((each) => kinds.includes(each)) ?? (isBare ? 'confirms' : undefined);
@@ -41,6 +52,14 @@ function sentencesOf(text: string): readonly string[] {
     .map((part) => part.replace(/^[\s*#>•–—-]+|[*\s]+$/g, ''))
     .filter((part) => /[\p{L}\p{N}]/u.test(part));
 }
+
+/** A sentence of a text that was asked for. It does not announce the text itself. */
+function isWritten(sentence: string): boolean {
+  const kind = kindOf(sentence);
+  return (kind === 'announces' || kind === 'apologises') && !speaksOfWriting(sentence) && !AT_ONCE.test(sentence);
+}
+
+const AT_ONCE = /\b(?:let me|allow me|on it|right away|now|moment|second|minute|immediately)\b/i;
 
 /** A text without a letter or a digit, such as a tick. */
 function isMark(text: string): boolean {

@@ -130,6 +130,8 @@ function addResultCheck(l: Lowering, next: NodeId): NodeId {
   return l.kit.check(part('observation_grounding', 'result'), {
     check: 'policy:result',
     input: {
+      goal: GOAL,
+      input: 'input',
       answer: `type(${PARSED_REPLY}) == string ? ${PARSED_REPLY} : ${STATED} && ${PARSED_REPLY}.status == "complete" ? ${PARSED_REPLY}.answer : null`,
       ...(l.loop.planner !== null || changingTools(l.loop).length === 0
         ? {}

@@ -7,7 +7,7 @@ import { flat, structured } from '../../policy/sources.ts';
 import { clausesOf, type Clause } from '../clauses.ts';
 import { isFresh, quoted, type Detector, type Evidence, type Finding, type Observation } from '../detector.ts';
 import { valuesIn } from '../read-values.ts';
-import { BEYOND_TEXT, requestsIn } from '../requests.ts';
+import { BEYOND_TEXT, requestsIn, speaksOfWriting } from '../requests.ts';
 import { fitting, isNamed, speaksOf, type Fit, type ToolWords } from '../tool-words.ts';
 import {
   GENERIC,
@@ -28,7 +28,7 @@ import {
 export const actions: Detector = ({ text, claims }, evidence) => {
   const findings: Finding[] = [];
   const confirmed = new Set<string>();
-  for (const clause of claims ? clausesOf(text) : []) {
+  for (const clause of claims ? clausesOf(withoutQuotations(text, evidence)) : []) {
     const problem = isFeature(clause, evidence) ? null : problemOf(clause, evidence);
     if (problem === null) continue;
     if (problem === '') confirmed.add(clause.text);
@@ -41,6 +41,17 @@ export const actions: Detector = ({ text, claims }, evidence) => {
   }
   return { findings, confirmed: [...confirmed] };
 };
+
+/** Leaves out words in quotation marks that a person or a record said: `Bob wrote: "I have paid the invoice."` */
+function withoutQuotations(text: string, { userTexts, observations }: Evidence): string {
+  let sources: string | undefined;
+  return text.replace(/["“„«]([^"”“»\n]{3,})["”“»]/gu, (quotation, words: string) => {
+    sources ??= normalWords(
+      [...userTexts, ...observations.map(({ result = null }) => flat(structured(result)))].join('\n'),
+    );
+    return sources.includes(normalWords(words)) ? '""' : quotation;
+  });
+}
 
 /** The missing support; empty where the claim is supported, null where the clause claims nothing. */
 function problemOf(clause: Clause, evidence: Evidence): string | null {
@@ -222,17 +233,17 @@ function targetsIn(
   return [...new Set(targets)];
 }
 
-/** Identifiers of a clause that are written like an argument of the calls: `A-2` beside `A-1`. */
+/** Identifiers and addresses of a clause that are written like an argument of the calls: `A-2` beside `A-1`. */
 function twinsIn(text: string, succeeded: readonly Observation[]): readonly string[] {
-  const shapes = new Set(
-    succeeded.flatMap(({ args }) =>
-      entriesOf(args).flatMap(([, value]) => (typeof value === 'string' ? [shapeOf(value)] : [])),
-    ),
-  );
-  return valuesIn(text).flatMap(({ kind, text: id }) => (kind === 'id' && shapes.has(shapeOf(id)) ? [id] : []));
+  const shapes = new Set(succeeded.flatMap(({ args }) => flat(args).split('\n').map(shapeOf)));
+  const ids = valuesIn(text).flatMap(({ kind, text: id }) => (kind === 'id' ? [id] : []));
+  return [...ids, ...(text.match(ADDRESSES) ?? [])].filter((each) => shapes.has(shapeOf(each)));
 }
 
+const ADDRESSES = /[\p{L}\p{N}._+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu;
+
 function shapeOf(id: string): string {
+  if (id.includes('@')) return '@';
   return id.toLowerCase().replace(/\d/g, '9').replace(/\p{L}/gu, 'a');
 }
 
@@ -262,10 +273,13 @@ function isRepeated(text: string, before: string): boolean {
 
 /** The clause repeats the words of a person or of a record. */
 function isReported(clause: Clause, fit: Fit, evidence: Evidence): boolean {
-  const { word, form } = clause;
-  if (form === 'noun' || form === 'self') return false;
+  const { word, form, text } = clause;
+  if (isWritten(clause, fit, evidence)) return true;
   const { observations, tools, userTexts } = evidence;
   const reading = observations.filter((o) => !tools.some(({ name, changes }) => changes && name === o.tool));
+  // `We have shipped your order` speaks for the company.
+  if (form === 'self') return /\bwe\b/i.test(text) && isOnRecord(clause, fit, reading, evidence);
+  if (form === 'noun') return false;
   const state = new RegExp(`\\b(?:was|were|been|got)\\s+${word}\\b`, 'i');
   if (userTexts.some((each) => state.test(each))) return true;
   if (isAgentless(clause)) return isOnRecord(clause, fit, reading, evidence);
@@ -287,20 +301,36 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
     const all = `${flat(args)}\n${flat(result)}`.toLowerCase();
     return ids.length === 0 || ids.some((id) => all.includes(id.toLowerCase()));
   };
-  if (claimedVerbs(evidence).has(clause.verb) || isExtracted(clause, evidence)) return true;
+  if (claimedVerbs(evidence).has(clause.verb)) return true;
   const task = /^☑\s*(?<task>.+)/u.exec(clause.text)?.groups?.['task'];
   if (task !== undefined && reading.some(({ result = null }) => isTicked(result, task))) return true;
   return reading.some((o) => isAbout(o) && says(o.result ?? null, past));
 }
 
-/** The task is to write an example, or to read a text that says it: `{ "mail": "sent" }` from `mail sent, invoice open`. */
-function isExtracted({ verb, word }: Clause, { userTexts, given }: Evidence): boolean {
-  if (userTexts.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)))) return false;
+/**
+ * The task is to write an example, or a text that says the same as another: `{ "mail": "sent" }` from `mail sent, invoice open`.
+ * Other texts may tell what no tool of the agent does.
+ */
+function isWritten({ verb, word, text }: Clause, fit: Fit, evidence: Evidence): boolean {
+  const { userTexts, given } = evidence;
+  const tasks = userTexts.map(requestsIn);
+  if (tasks.some(({ actions: asked }) => asked.some((request) => isSame(request.verb, verb)))) return false;
   if (userTexts.some((each) => EXAMPLE.test(each))) return true;
+  const isWriting = tasks.some(({ writes }) => writes);
+  if (
+    isWriting &&
+    !speaksOfWriting(text) &&
+    ((!fit.verb && fit.score === 0) || userTexts.some((each) => SAME.test(each)))
+  )
+    return true;
   const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
-  return [...userTexts, ...given].some((each) => READING.test(each)) && userTexts.some((each) => past.test(each));
+  const isSaid = userTexts.some((each) => past.test(each)) || claimedVerbs(evidence).has(verb);
+  return isSaid && (isWriting || [...userTexts, ...given].some((each) => READING.test(each)));
 }
 
+/** A text that repeats another in other words. */
+const SAME =
+  /(?<!\p{L})(?:translat|rewrit|rephras|paraphras|reword|proofread|übersetz|formulier|tradui|reformul|traduc|traduz|riscriv|vertaal|przetłumacz|перевед)/iu;
 const EXAMPLE =
   /\b(?:write|make|build|create|generate|design|show|give|need|want)\b(?: \S+){0,5} (?:examples?|samples?|templates?|mock-?up|(?:HTML|web) (?:form|page))\b/i;
 const READING = /\b(?:extract|classify|categori[sz]e|parse|summari[sz]e|transcribe|convert|label)\b/i;

@@ -15,11 +15,11 @@ export const failures: Detector = ({ answer, fields, claims }, evidence) => {
   const isChanged = observations.some((o) => o.ok && changing.has(o.tool) && isFresh(o, evidence));
   if (!claims || last === undefined || isChanged || !isFresh(last, evidence) || fields['status'] !== undefined)
     return { findings: [] };
-  // An exit code of a command is a result that an answer may report in any words.
-  if (last.ok || last.error === undefined || last.refused !== undefined || isOnlyAsked(evidence.userTexts))
-    return { findings: [] };
+  // An exit code of a command is a result that an answer may report in any words, but not as a success.
+  const isMeant = last.error === undefined ? !SUCCEEDED.test(answer) : isOnlyAsked(evidence.userTexts);
+  if (last.ok || last.refused !== undefined || isMeant) return { findings: [] };
   if (!isReadable(answer) || admits(answer, last)) return { findings: [] };
-  const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error))}`;
+  const reason = `does not say that the last call of ${last.tool} failed: ${quoted(flat(last.error ?? last.result ?? null))}`;
   return { findings: [{ kind: 'action', text: answer.trim().split('\n')[0] ?? '', reason }] };
 };
 
@@ -34,6 +34,8 @@ export function unmentionedFailure(answer: string, observations: readonly Observ
   if (last === undefined || !observations.every(isError) || !isReadable(answer)) return null;
   return admits(answer, last) ? null : last;
 }
+
+const SUCCEEDED = /\b(?:succeed(?:s|ed)|success|successful|successfully|compiles|builds|works|passes|cleanly)\b/i;
 
 /** People asked for information only: a call that failed beside it need not be mentioned. */
 function isOnlyAsked(userTexts: readonly string[]): boolean {

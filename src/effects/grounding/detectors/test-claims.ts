@@ -4,7 +4,7 @@
  */
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { isFileCommand, isIdle, readCommandLine } from '../../evidence/commands.ts';
-import { ranNoTests } from '../../evidence/no-tests.ts';
+import { ranNoTests, ranTests } from '../../evidence/no-tests.ts';
 import { flat, structured } from '../../policy/sources.ts';
 import { isHypothetical, sentencesOf } from '../clauses.ts';
 import { quoted, type Detector, type Evidence, type Observation } from '../detector.ts';
@@ -28,7 +28,7 @@ const TESTING =
   /\b(?:tests?|testing|pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|ctest|junit|nose2?|cargo|gradlew?|mvn|go)\b/i;
 /** English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Norwegian, Russian, Japanese and Chinese. */
 const PASSING =
-  /(?:\ball\s+)?(?:\d+\s+(?:of\s+\d+\s+)?)?(?:(?:unit|integration|the)\s+)?\btests?(?:\s+suite)?\b[^.;\n]{0,40}?\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|laufen durch|erfolgreich|bestanden|grün|passent|réussi\w*|verts?|passano|superati|slagen|geslaagd)\b|\b\d*\s*(?:pruebas?|testes)\b[^.;\n]{0,40}?\b(?:pasan|pasaron|superadas?|passam|passaram)\b|\b(?:pass(?:es|ed)?)\s+(?:all|\d+)\s+(?:\d+\s+)?tests?\b|\bgreen across the board\b|\b(?:all|everything)(?:\s+(?:is|are|now))*\s+green\b|\b\d*\s*test\p{L}*[^.;\n]{0,30}?(?<!\p{L})(?:przeszły|przechodzą|zaliczone|godkänd\p{L}*|igenom|består|bestått)(?!\p{L})|(?<!\p{L})тест\p{L}*[^.;\n]{0,30}?(?:пройден\p{L}*|прошли|проходят|успешн\p{L}*)|テスト[^。\n]{0,20}(?:成功|合格|通り|パス)|测试[^。\n]{0,15}(?:通过|成功)/iu;
+  /(?:\ball\s+)?(?:\d+\s+(?:of\s+\d+\s+)?)?(?:(?:unit|integration|the)\s+)?\b(?:tests?(?:\s+suite)?|suite)\b[^.;\n]{0,40}?\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|laufen durch|erfolgreich|bestanden|grün|passent|réussi\w*|verts?|passano|superati|slagen|geslaagd)\b|\b\d*\s*(?:pruebas?|testes)\b[^.;\n]{0,40}?\b(?:pasan|pasaron|superadas?|passam|passaram)\b|\b(?:pass(?:es|ed)?)\s+(?:all|\d+)\s+(?:\d+\s+)?tests?\b|\bgreen across the board\b|\b(?:all|everything)(?:\s+(?:is|are|now))*\s+green\b|\b\d*\s*test\p{L}*[^.;\n]{0,30}?(?<!\p{L})(?:przeszły|przechodzą|zaliczone|godkänd\p{L}*|igenom|består|bestått)(?!\p{L})|(?<!\p{L})тест\p{L}*[^.;\n]{0,30}?(?:пройден\p{L}*|прошли|проходят|успешн\p{L}*)|テスト[^。\n]{0,20}(?:成功|合格|通り|パス)|测试[^。\n]{0,15}(?:通过|成功)/iu;
 /** `33/33` says that tests pass where tests were run. */
 const COMPLETE = /(?<![\d/])(?<count>\d+)\/\k<count>(?![\d/])/u;
 const NEGATED =
@@ -55,8 +55,11 @@ function hasPath(args: Json): boolean {
   return Object.keys(args).some((key) => /^(?:file|path|file_?name|file_?path)$/i.test(key));
 }
 
-function isTestRun({ tool, args }: Observation): boolean {
-  return /(?:^|[._])tests?(?:$|[._])/i.test(tool) || (RUNNER.test(tool) && commandsIn(args).some(runsTests));
+function isTestRun({ tool, args, result = null }: Observation): boolean {
+  if (/(?:^|[._])tests?(?:$|[._])/i.test(tool)) return true;
+  // `make check` runs tests if its output says so.
+  const isRun = ranTests(flat(result));
+  return RUNNER.test(tool) && commandsIn(args).some((line) => runsTests(line, isRun));
 }
 
 /** The command lines in the arguments: a text, or a list of words. */
@@ -68,10 +71,10 @@ function commandsIn(args: Json): readonly string[] {
 }
 
 /** The line runs tests and cannot exit with 0 where they fail. `echo pytest` and `pytest || true` do not count. */
-function runsTests(line: string): boolean {
-  if (!TESTING.test(line)) return false;
+function runsTests(line: string, isRun: boolean): boolean {
+  if (!isRun && !TESTING.test(line)) return false;
   return readCommandLine(line).proven.some(
-    (command) => !isIdle(command) && !isFileCommand(command) && TESTING.test(command.text),
+    (command) => !isIdle(command) && !isFileCommand(command) && (isRun || TESTING.test(command.text)),
   );
 }
 
