@@ -11,8 +11,7 @@ const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
 describe('pages', () => {
   test.each([
-    'docs/guide/bounded-agent.md',
-    'docs/guide/memory.md',
+    ...['boundaries', 'bounded-agent', 'diagnosis', 'evidence', 'memory'].map((page) => `docs/guide/${page}.md`),
     ...['README', 'flow', 'workflow', 'team', 'staged', 'loop'].map((page) => `docs/dialects/${page}.md`),
   ])(
     '%s',
