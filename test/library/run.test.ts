@@ -143,6 +143,21 @@ describe('a flow as a value', () => {
     expect(error.message).toContain('no');
   });
 
+  test('an answer to a run that has ended is refused with the reason of its end', async () => {
+    const answered = async (reply: object): Promise<unknown> => {
+      await using engine = createEngine({ journal: openMemory(), script: { agents: { triage: [reply] } } });
+      const run = await engine.run(refunds, { message: 'x' });
+      return await run.answer('gate', 'approve', { by: 'anna' }).catch((thrown: unknown) => thrown);
+    };
+    expect(await answered({ error: 'fatal', message: 'no key' })).toMatchObject({
+      code: 'run-failed',
+      message: expect.stringContaining('no key'),
+    });
+    expect(await answered({ text: '{"kind": "other", "order": "", "amount": 0}' })).toMatchObject({
+      code: 'run-ended',
+    });
+  });
+
   test('an unknown question is refused with the open ones', async () => {
     await using engine = engineWith();
     const run = await engine.run(refunds, { message: 'x' });

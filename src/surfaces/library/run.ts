@@ -208,7 +208,7 @@ async function findQuestion(engine: Engine, id: RunId, name: string): Promise<Wa
     if (!isSettled) continue;
     const now = await engine.approvals(id);
     if (now.some((question) => !open.some((known) => known.id === question.id))) continue;
-    throw noQuestion(id, name, now);
+    throw noQuestion(await engine.get(id), name, now);
   }
 }
 
@@ -216,7 +216,10 @@ function isQuestion(event: ChainedEvent): boolean {
   return event.type === 'effect.requested' && event.question !== undefined;
 }
 
-function noQuestion(run: RunId, name: string, open: readonly Waiting[]): SluiceError {
+function noQuestion(report: Report, name: string, open: readonly Waiting[]): SluiceError {
+  const { run, state, code } = report;
+  if (state === 'completed') return new SluiceError('run-ended', `run \`${run}\` has ended with ${code}`);
+  if (state === 'failed' || state === 'cancelled') return new RunFailedError(report);
   const names = open.map(({ node }) => node);
   const asks = names.length === 0 ? 'The run asks nothing.' : `It asks ${names.join(', ')}.`;
   const help = didYouMean(name, names, asks);
