@@ -71,7 +71,9 @@ export const contextSource = record(() => ({
   Source: name().describe(
     'session_context, changes_recent[:N], brief_field:FIELD, file:PATH; for an agent also own_history[:N].',
   ),
-  MaxChars: int({ min: 1 }).optional().describe('The most characters of the source. Default: 4000, for `own_history` 8000.'),
+  MaxChars: int({ min: 1 })
+    .optional()
+    .describe('The most characters of the source. Default: 4000, for `own_history` 8000.'),
   Label: name().optional().describe('The heading above the text. Default: the source.'),
 }));
 
