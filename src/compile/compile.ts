@@ -144,7 +144,7 @@ function compileDocument(
   }
 }
 
-/** A limit of something that the notation does not have holds, but it limits nothing. A table that it does not use is refused. */
+/** Warns about a limit of something that the notation does not have. A table that it does not use is an error. */
 function checkLimits({ sections }: ReadDocument, { limits = [] }: Notation, report: Report): void {
   const { protections = {} } = sections.value;
   for (const key of ['depth', 'spawn'] as const) {
@@ -168,7 +168,7 @@ const UNLIMITED = {
     'No model starts tasks in this notation; items of a `map` are not counted. Remove it, or set `budgets.model_calls`.',
 } as const;
 
-/** The document declares a monitor, and no agents can come round to each other. */
+/** Warns about a declared monitor in a flow without a cycle of agents. */
 function warnAboutMonitor({ sections }: ReadDocument, report: Report): void {
   const { protections = {} } = sections.value;
   for (const key of ['hops', 'deadlock'] as const)

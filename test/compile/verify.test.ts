@@ -57,7 +57,7 @@ describe('verify', () => {
         },
         { meters },
       );
-    expect(loop([], {})[0]).toContain('uncapped-cycle 3:3 nothing bounds how often a run goes round: a → b');
+    expect(loop([], {})[0]).toContain('uncapped-cycle 3:3 no limit ends this cycle: a → b');
     expect(loop(['m'], { m: visits(null) })[0]).toContain('uncapped-cycle');
     expect(loop(['m'], { m: { unit: 'repeats', max: 3, window: 5, over: 'end', label: 'r' } })[0]).toContain(
       'uncapped-cycle',

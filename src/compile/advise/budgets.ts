@@ -81,7 +81,7 @@ export function warnAboutCost({ flow }: Bounds, body: FlowBody, at: Range, repor
     );
   }
   if (most === null && usesPricedModel(body)) {
-    report.warning('unbounded-cost', at, 'nothing bounds what this flow may cost', {
+    report.warning('unbounded-cost', at, 'nothing bounds the cost of this flow', {
       help: 'Set `budgets.cost_usd`, or `limits.context_tokens` of the models and `max_output_tokens` of the agents.',
     });
   }
@@ -108,11 +108,11 @@ function all(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`;
 }
 
-/** Without a price there is nothing to count with, and no claim to make. */
+/** True if the price of a model is known. Without one, the cost cannot be computed. */
 function usesPricedModel(body: FlowBody): boolean {
   return Object.values(body.nodes).some((node) => {
     if (node.op !== 'do' || node.effect.kind !== 'model') return false;
-    // A model that the document does not name is not the document's to bound.
+    // The document cannot limit a model that it does not name.
     const alias = body.agents[node.effect.agent]?.model ?? null;
     const model = alias !== null && Object.hasOwn(body.models, alias) ? body.models[alias] : null;
     return typeof model === 'object' && model !== null && 'price' in model;

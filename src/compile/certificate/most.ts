@@ -1,7 +1,7 @@
 /**
- * The most that a run can use, as a linear program. Its variables are the visits of nodes and the ways between them. A thread
+ * The most that a run can use, as a linear program. Its variables are the visits of nodes and of edges. A thread
  * leaves a node as often as it arrives there, a fork starts each of its branches once per visit, and every meter limits the
- * visits that charge it. A run that is refused by a meter has not visited the node, so a question and the way back to the
+ * visits that charge it. A refused visit does not count, so a question to a person and the edge back to the
  * refused call cost nothing.
  */
 import { dimensionRow, type Dimension } from '../../ir/dimensions.ts';

@@ -1,4 +1,4 @@
-/** The parts of the certificate that are about shape: which cap ends each cycle, and what runs at once. */
+/** The cap of each cycle, and the nodes that run at once. */
 import type { DoNode, Node, NodeId } from '../../ir/nodes.ts';
 import { reachableFrom } from '../verify/components.ts';
 import type { Graph } from '../verify/graph.ts';

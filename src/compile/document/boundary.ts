@@ -49,7 +49,7 @@ export function grantsOf(
 /** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
 export type GateMode = 'eligible' | 'granted';
 
-/** `written`: the boundary of the document, then that of the agent. The stricter one counts, and a default only if both are silent. */
+/** `written`: the boundary of the document, then that of the agent. The stricter one counts. A default counts only if neither sets the field. */
 export function boundaryOf(
   written: readonly (Boundary | undefined)[],
   tools: { readonly [name: string]: Granted },
@@ -112,7 +112,7 @@ export function escalationOf({ profile, escalation = {} }: Boundary): Escalation
   return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
 }
 
-/** The consequence of a refusal: from the boundary, else `fail` (the run ends) for grave ones, else `tell` (the agent). */
+/** The consequence of a refusal: that of the boundary, else `fail` (the run ends) for severe ones, else `tell` (the agent). */
 export function consequenceOf(
   { escalation }: BoundaryDef,
   trouble: Trouble,

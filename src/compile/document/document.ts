@@ -1,6 +1,6 @@
 /**
- * The first half of compiling, common to all notations: which notation, the shared sections, and no stray keys at the top.
- * A notation starts from what this returns.
+ * The first half of compiling, common to all notations: finds the notation, reads the shared sections, and reports unknown keys
+ * at the top.
  */
 import type { Report } from '../diagnose/diagnostics.ts';
 import { unknownKeyHelp } from './shape/fault-words.ts';

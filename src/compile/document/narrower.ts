@@ -65,7 +65,9 @@ function reportLooser(found: Looser, agent: string, index: number, { sections, o
   const { path, says, outer: place, isBudget = false } = found;
   const field = path.filter((key) => typeof key === 'string').join('.');
   const isWritten = own === outer && place !== undefined && sections.located('boundary', ...place) !== undefined;
-  const related = isWritten ? [{ message: 'the document says so here', at: sections.at('boundary', ...place) }] : [];
+  const related = isWritten
+    ? [{ message: 'the boundary of the document is here', at: sections.at('boundary', ...place) }]
+    : [];
   report[isBudget || own !== outer ? 'warning' : 'error'](
     'looser-boundary',
     sections.at('agents', index, 'boundary', ...path),

@@ -28,7 +28,7 @@ export function readPolicies({ sections }: ReadDocument, report: Report, { readT
         'bad-policy',
         sections.at('policies', id, 'file'),
         `the policy file \`${policy.file}\` cannot be read`,
-        { help: 'Paths lead from the folder of the document.' },
+        { help: 'Paths start at the folder of the document.' },
       );
   }
   return texts;

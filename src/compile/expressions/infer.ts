@@ -1,5 +1,5 @@
 /**
- * Infers the type of an expression and reports what can be proved wrong. Null passes every check, because any field may be
+ * Infers the type of an expression and reports mistakes that can be proved. Null passes every check, because any field may be
  * missing at run time.
  */
 import { bindOf, childrenOf, fieldOf, listMacroOf, typeIn, type ListMacro } from '../../expr/ast.ts';

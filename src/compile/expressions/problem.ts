@@ -78,7 +78,7 @@ const MENDED: { readonly [message: string]: string } = {
   'unexpected `?`': 'Write `a == null ? b : a` for `a ?? b`.',
 };
 
-/** The help of last resort. */
+/** The help for a problem without its own. */
 const MENDED_BY_CODE: { readonly [code in ProblemCode]?: string } = {
   type: 'Use values of one type, or correct the schema that declares the type.',
   never: 'Correct the value, or remove the condition.',

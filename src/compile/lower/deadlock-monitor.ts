@@ -56,7 +56,7 @@ interface Rules {
   readonly asks: boolean;
 }
 
-/** Null if there is nothing to watch. Hops count only where they are declared. */
+/** Null if there is nothing to watch. Hops count only if the document declares them. */
 function rulesOf({ deadlock, hops: limit }: Protections): Rules | null {
   const hops = limit?.acts === true ? limit.max : undefined;
   if (deadlock === null && hops === undefined) return null;

@@ -66,7 +66,7 @@ export function addMarkedEnds(
   return { view: withMarks(view) };
 }
 
-/** The nodes that the run reaches outside branches. Branches hand their verdicts to the join. */
+/** The nodes that the run reaches outside branches. The verdicts of branches are collected at the join. */
 export function mainLine(draft: Draft): ReadonlySet<NodeId> {
   return reachedFrom([draft.entry], draft, false);
 }

@@ -1,6 +1,6 @@
 /**
- * A model call under the protections of the document: what happens while its circuit breaker is open, and what happens when the
- * run spends too fast. The meters and the ways are data; the core has no rule about either.
+ * A model call under the protections of the document: the call that replaces it while its circuit breaker is open, and the
+ * action if the run spends too fast. Both are data in the graph; the core has no rule for them.
  */
 import type { DoNode, Expr, MeterId, Node, NodeId } from '../../ir/nodes.ts';
 import type { Decision } from '../../ir/protections.ts';

@@ -1,5 +1,5 @@
 /**
- * Lowers the failure decision table. A notation says what failed, in which stage, and where each action leads; these nodes
+ * Lowers the failure decision table. A notation gives the failure, the stage, and a node for each action. The nodes here
  * count the tries, record each decision, and choose the next action. Every decision is an event of the run.
  *
  * @example

@@ -12,7 +12,7 @@ export const DEPTH_MAX = 100;
 /** The help for a text that has no canonical form, and so no hash. */
 export const HALF_PAIR_HELP = 'Look for an escape from `\\ud800` to `\\udfff` without its other half.';
 
-/** Reports a text that has no canonical form, and returns what stands in its place. */
+/** Reports a text that has no canonical form, and returns its replacement. */
 export function refuseHalfPair(range: Range, report: Report): LocatedScalar {
   const message = 'this text contains half of a surrogate pair, which is not a character';
   report.error('not-json', range, message, { help: HALF_PAIR_HELP });

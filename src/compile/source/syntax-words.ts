@@ -1,4 +1,4 @@
-/** Plain words for the errors of the YAML library: what is wrong, how to correct it, and the place to show. */
+/** Plain words for the errors of the YAML library: the mistake, the correction, and the place to show. */
 import type { YAMLError } from 'yaml';
 import type { Range } from './range.ts';
 

@@ -102,7 +102,7 @@ function alwaysCharged(node: Node, meter: Meter): boolean {
   return node.op === 'do' && isCounted(unit) && !isMeasured(unit) && (node.effect.reserve[unit] ?? 0) > 0;
 }
 
-/** `error` is a way out that the flow declares for a failure; `fault` is where an expression that cannot be evaluated leads. */
+/** `error`: the route that the flow declares for a failure. `fault`: the route of an expression that cannot be evaluated. */
 type EdgeKind = 'next' | 'case' | 'error' | 'fault' | 'branch' | 'over';
 export interface Edge {
   readonly to: NodeId;
@@ -111,7 +111,7 @@ export interface Edge {
 
 type Meters = FlowBody['meters'];
 
-/** With the ways that a tripped meter takes. */
+/** With the routes of tripped meters. */
 export function edgesOf(node: Node, meters: Meters, fail: NodeId): readonly Edge[] {
   const over = (node.charges ?? []).flatMap((id): Edge[] => {
     const meter = meters[id];

@@ -73,7 +73,7 @@ function checkCycles(graph: Graph, say: Say): void {
   for (const { members, cyclic } of componentsOf(graph.ids, free)) {
     if (!cyclic) continue;
     const names = [...new Set(members.map((id) => graph.node(id).label.name))].reverse();
-    say('uncapped-cycle', members.at(-1) ?? '', `nothing bounds how often a run goes round: ${names.join(' → ')}`);
+    say('uncapped-cycle', members.at(-1) ?? '', `no limit ends this cycle: ${names.join(' → ')}`);
   }
 }
 

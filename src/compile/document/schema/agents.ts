@@ -35,7 +35,7 @@ export const seed = () => int().optional().describe('A number that makes replies
 export const models = map(
   record(() => ({
     provider: name().describe(
-      'Who serves the model, such as `openai`, `anthropic` or `google`, or an AI SDK package, such as `@ai-sdk/azure`.',
+      'The provider, such as `openai`, `anthropic` or `google`, or an AI SDK package, such as `@ai-sdk/azure`.',
     ),
     model: name().describe("The provider's name of the model."),
     description: text().optional().describe('A note for readers.'),

@@ -1,4 +1,4 @@
-/** The sections that say how far: `budgets`, `boundary`, `protections`, `policies` and `pii`. */
+/** The sections with limits: `budgets`, `boundary`, `policies`, `pii` and `retain`. */
 import { PHONE_REGIONS, PII_TYPES } from '../../../catalog/pii.ts';
 import * as z from 'zod';
 import { FAILING_CODES } from '../../../ir/codes.ts';
@@ -89,7 +89,9 @@ const boundaryFields = record(() => ({
 
 export const boundary = z
   .union([oneOf(PROFILES).transform((profile): BoundaryFields => ({ profile })), boundaryFields])
-  .describe('What agents may read, call and decide: a profile, or its fields. An agent can only narrow the document.');
+  .describe(
+    'The limits of agents: a profile, or its fields. The boundary of an agent can only narrow that of the document.',
+  );
 
 /** Cedar policies by id: the text itself, or the file that holds it. */
 export const policies = map(
@@ -97,7 +99,7 @@ export const policies = map(
     name().transform((inline) => ({ text: inline })),
     record(() => ({ file: name().describe('A file with the Cedar policy, relative to the document.') })),
   ]),
-).describe('Cedar policies by id: the text, or `{ file }`. They decide who may call which tool.');
+).describe('Cedar policies by id: the text, or `{ file }`. They decide about every tool call.');
 
 export const pii = record(() => ({
   mode: oneOf(['tokenize', 'block', 'off'])
@@ -136,7 +138,7 @@ export const retain = record(() => ({
   runs: int({ min: 0 }).optional().describe('The number of newest runs of this flow to keep, for each tenant.'),
   days: number({ above: 0 }).optional().describe('Days that a run is kept after its end.'),
   export: name().optional().describe('A folder: each run is exported there before it is removed.'),
-})).describe('When ended runs of this flow are removed. Without it they are kept.');
+})).describe('The rule that removes ended runs of this flow. Without it they are kept.');
 
 export const version = z
   .literal(1, {

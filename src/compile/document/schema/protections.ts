@@ -28,7 +28,7 @@ const loop = record(() => ({
   ignore: list(name()).optional().describe('Arguments that are not compared, such as a request id.'),
   on_trip: oneOf(['correct', 'end', 'escalate'])
     .optional()
-    .describe('What the second trip of a turn does. The first one always corrects the agent.'),
+    .describe('The action at the second trip of a turn. The first one always corrects the agent.'),
 }));
 
 const otherModel = record(() => ({ model: name().describe('The model that is called instead.') }));
@@ -86,7 +86,7 @@ const cell = record(() => ({
   retries: int({ min: 0, max: 10 }).optional().describe('How often the stage is tried again.'),
   replans: int({ min: 0, max: 10 }).optional().describe('How often a new plan is made after the retries.'),
   then: oneOf(['escalate', 'abort', 'surface', 'fallback']).optional().describe('The last action.'),
-})).describe('What happens after this kind of failure. A key that is left out stays as in the table.');
+})).describe('The actions after this kind of failure. A key that is left out stays as in the table.');
 
 const onFailure = record(
   () =>

@@ -104,7 +104,7 @@ export const tools = map(
     output: jsonSchema().optional().describe('The JSON Schema of the result. Default: anything.'),
     effect: oneOf(EFFECT_CLASSES)
       .optional()
-      .describe('What a call changes. Default: that of the built-in tool, otherwise `write`.'),
+      .describe('The effect of a call. Default: that of the built-in tool, otherwise `write`.'),
     http: http.optional().describe('The tool is an HTTP request.'),
     shell: shell.optional().describe('The tool is a command in the sandbox.'),
     module: name()

@@ -36,7 +36,7 @@ export function typePhrase(types: readonly string[]): string {
   return types.map((type) => TYPE_PHRASES[type] ?? type).join(' or ');
 }
 
-/** Keywords that say nothing but the type. */
+/** Keywords that only set the type. */
 const SIMPLE: ReadonlySet<string> = new Set(['type', 'title', 'description', 'default', 'examples', '$comment']);
 
 function isOfType(value: Json, type: string): boolean {
@@ -115,7 +115,7 @@ function problemOf({ keyword, params, message = 'is not allowed' }: ErrorObject,
       return { code: 'bad-value', path, says: `must be \`${JSON.stringify(given['allowedValue'])}\`` };
     case 'anyOf':
     case 'oneOf':
-      return { code: 'bad-value', path, says: 'fits none of what is allowed there' };
+      return { code: 'bad-value', path, says: 'fits none of the allowed forms' };
     default:
       return { code: 'bad-value', path, says: message };
   }

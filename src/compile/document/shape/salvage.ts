@@ -59,7 +59,7 @@ export class Salvage {
     return { node, missing: 0, parents };
   }
 
-  /** Removes the value at each path, or the value that should have held it. False where nothing would be left. */
+  /** Removes the value at each path, or else the value around it. False if nothing would be left. */
   remove(paths: readonly Path[]): boolean {
     // All are found before any is removed, because a removal moves the indexes of later items.
     for (const { node, parents } of paths.map((path) => this.find(path))) {

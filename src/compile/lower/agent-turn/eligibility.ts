@@ -175,7 +175,7 @@ function addProvenance(gate: Gate, which: PolicyCheck['check'], next: NodeId, fa
 }
 
 function addDistrusted(gate: Gate): NodeId {
-  const reason = `text(${quote(`the arguments of ${gate.tool} are not vouched for: `)}, ${CHECKED}.reason)`;
+  const reason = `text(${quote(`the arguments of ${gate.tool} have no trusted source: `)}, ${CHECKED}.reason)`;
   return addTrouble(gate, 'denied', { step: 'risk', tag: 'DENIED', reason }, 'UntrustedArgumentsError');
 }
 

@@ -67,7 +67,7 @@ const REASON = `text(${GROUNDED}.reason)`;
 const REPAIRS_MAX = 2;
 type StartedTurn = AgentTurn & { readonly begin: NodeId };
 
-/** Returns the node after the last reply: `next`, or the check in front of it. `ask` asks the agent again. */
+/** Returns the node after the last reply: `next`, or the check before it. `ask` is the node that asks the agent again. */
 export function addGroundedEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   if (turn.tools.length === 0) return turn.next;
   const consequence = consequenceOf(kit, turn);

@@ -1,7 +1,7 @@
 /**
  * The loop detector of a turn. A call that repeats earlier ones without a new result in between is not made. The first time,
  * the agent reads a correction. The next time in the same turn, the turn ends, or a person is asked. A read that only has the
- * words of a recent one in another order is held back once, and made if the agent asks for it again.
+ * words of a recent one in another order is refused once, and made if the agent asks for it again.
  */
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { BoundaryDef, Expr, MeterId, NodeId } from '../../../ir/nodes.ts';

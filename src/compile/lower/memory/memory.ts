@@ -172,7 +172,7 @@ interface Adding {
   readonly definitions: Definitions;
 }
 
-/** The end keeps its id, so that every way to it passes the gate. A branch that ends there passes by. */
+/** The end keeps its id, so that every route to it passes the gate. A branch that ends there does not pass the gate. */
 function splitEnd(draft: Draft, [id, end]: [NodeId, EndNode], agents: readonly string[], adding: Adding): void {
   const { nodes } = draft;
   const { kit } = adding;
@@ -246,7 +246,7 @@ function remembered(agent: string, doubt: Expr, definitions: Definitions): Param
       known: allEntries(path(RECALLED, agent)),
       doubt,
     },
-    // A goal may contain what other agents said, so only the input of the run can support an answer.
+    // A goal may contain text of other agents, so only the input of the run can support an answer.
     more: { asked: 'input', ...(foreign === null ? {} : { foreign: literal(foreign) }) },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Documents of the system that the graph notation comes from load as they are. Keys that mean the same here are renamed, and
+ * Documents of the system that the graph notation comes from can be used unchanged. Keys with the same meaning are renamed, and
  * every other key of that system gives a warning that it has no effect. Places stay, so that errors point to the text.
  */
 import { isBuiltinTool } from '../../../catalog/builtin-tools.ts';

@@ -1,5 +1,5 @@
 /**
- * The edges of a flow, read straight from the text. A node with another fault still leads where it says, so that one mistake
+ * The edges of a flow, read straight from the text. The routes of a faulty node count too, so that one mistake
  * neither makes its neighbours unreachable nor hides a cycle.
  */
 import { nearest } from '../../diagnose/nearest.ts';

@@ -1,5 +1,5 @@
 /**
- * The provenance of values in a flow. A template may pass on what an agent wrote after it had read something from outside.
+ * The provenance of values in a flow. A template may pass on the text of an agent that had read something from outside.
  * Such arguments of a tool node are traced to their sources, as those of an agent's own calls. A template that reads the input
  * or the result of a tool is the author's decision. The error of a failed node may quote others, so it is traced too. The call
  * needs no question if every path from the agent to it passes an approval.

@@ -104,7 +104,7 @@ function reportAfterCatchAll(node: FlowNode, routes: readonly RouteValue[], repo
   if (first >= 0) reportAfter(node, first, routes.length, report);
 }
 
-/** One mistake: a route that takes everything stands too early. */
+/** Reports one mistake: a route that always matches comes too early. */
 function reportAfter(node: FlowNode, index: number, count: number, report: Report): void {
   if (index + 1 >= count) return;
   report.warning(

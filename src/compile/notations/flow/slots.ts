@@ -4,13 +4,13 @@ import { isIdentifier } from '../../expressions/cel-text.ts';
 
 /** Slots of our own; no authored node can have such a name as its slot. */
 export const SLOT = {
-  /** The output of the agent that ran last: what bare names are fields of. */
+  /** The output of the agent that ran last. Bare names are its fields. */
   agent: '_agent',
   /** The value that the path returns if it ends now. */
   out: '_out',
-  /** True once something was lost on the way. */
+  /** True if a part of the work was lost. */
   partial: '_partial',
-  /** True once the cap on visits turned a thread away. */
+  /** True if the cap on visits stopped a thread. */
   capped: '_capped',
   /** The outcomes of the branches that were joined last. */
   join: '_join',

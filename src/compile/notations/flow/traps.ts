@@ -76,7 +76,7 @@ function warnOfImpatientJoin(node: FlowNode, members: ReadonlySet<string>, neste
     report.warning(
       'impatient-join',
       waits.at('id'),
-      `\`${member}\` waits for ${awaited} inside \`${node.id}\`, whose join gives up after 60 s`,
+      `\`${member}\` waits for ${awaited} inside \`${node.id}\`, whose join fails after 60 s`,
       { help: `Set \`join: { timeout: … }\` on \`${node.id}\`, in seconds.` },
     );
   }

@@ -119,7 +119,7 @@ export function addInvocation(l: Lowering): NodeId {
 function addReady(l: Lowering, next: NodeId): NodeId {
   const stuck = l.kit.set(
     part('plan_validation', 'plan.stuck'),
-    [set(PLAN_PROBLEM, `text("no step can go on; finished are ", ${FINISHED})`)],
+    [set(PLAN_PROBLEM, `text("no step can start; finished steps: ", ${FINISHED})`)],
     addRepair(l),
   );
   return l.kit.pick(

@@ -1,5 +1,5 @@
 /**
- * The way out of an exhausted budget: a person is asked for more, up to `escalation.expansions` times, and the grant is added
+ * The nodes after an exhausted budget: a person is asked for more, up to `escalation.expansions` times, and the grant is added
  * to the limit. Otherwise the run ends before the call.
  */
 import type { Expr, Node, NodeId } from '../../../ir/nodes.ts';
@@ -30,7 +30,7 @@ export function isExtendable({ escalation, definitions }: Loop): boolean {
   return escalation.people && escalation.expansions > 0 && definitions.deadlineMs !== null;
 }
 
-/** Gives every call a way out. A call inside a branch ends the branch, and the join then ends the run. */
+/** Adds the route of an exhausted budget to every call. A call inside a branch ends the branch, and the join then ends the run. */
 export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
   const main = addStop(l, 'budget', failedTrace(l));
   const branch = addStop(l, 'budget.branch', l.builder.failedEnd());
@@ -40,7 +40,7 @@ export function budgetGate(l: Lowering): (id: NodeId, node: Node) => Node {
       ? (over: NodeId, kind: string) => l.kit.visits(`expansions:${kind}`, expansions, over, 'escalation.expansions')
       : null;
   return (id, node) => {
-    // A node that only compares amounts with a budget (`needs`) has a way out too.
+    // A node that only compares amounts with a budget (`needs`) has this route too.
     if (node.onBudget !== undefined || (node.op !== 'do' && node.needs === undefined)) return node;
     // The question about more budget.
     if (node.op === 'do' && node.grant !== undefined) return node;

@@ -1,6 +1,6 @@
 /**
  * The problems that a round can have, in order of precedence, and the forms that a reply can take. An answer is validated
- * before a person is asked about it: what a person must settle comes last, unless the agent can still repair it.
+ * before a person is asked about it: problems for a person come last, unless the agent can still repair them.
  */
 import type { Expr, NodeId } from '../../../ir/nodes.ts';
 import { OBSERVATIONS } from '../../lower/agent-turn/turn.ts';
@@ -91,7 +91,7 @@ export function contested(loop: Loop): readonly (Finding & { readonly early: Exp
           {
             when: `${GIVEN} && (${loop.conflict}) == true`,
             kind: 'conflict',
-            words: '"what was observed contradicts itself"',
+            words: '"the observations contradict each other"',
             early: uncrossed,
           },
         ]),

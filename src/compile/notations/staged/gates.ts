@@ -129,7 +129,7 @@ export function addPolicy(gate: Gate, agent: string | null, value: Expr, next: N
 }
 
 const ENTERING = ['stage.enter', 'may not begin'] as const;
-const LEAVING = ['stage.leave', 'may not hand on its result'] as const;
+const LEAVING = ['stage.leave', 'may not pass on its result'] as const;
 
 /** Every rule must hold. A rule that cannot be evaluated does not hold. */
 export function addInvariants(

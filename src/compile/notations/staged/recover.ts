@@ -1,5 +1,5 @@
 /**
- * The recovery of a failed stage: the decision table chooses the action, and these nodes are the ways it leads. A person can
+ * The recovery of a failed stage: the decision table chooses the action, and these nodes perform it. A person can
  * approve the result of the stage, edit it, send words to the planner, or reject it.
  */
 import { FAILED, addRecoveries, addRecovery, type Recoveries, type Ways } from '../../lower/recovery.ts';
@@ -198,7 +198,7 @@ const CODES: { readonly [failure in FailureKind]: TerminalCode } = {
   unsafe_output: 'UNSAFE_DETECTION',
 };
 
-/** The row of the escalation table by failure: it names who should answer. */
+/** The row of the escalation table by failure. It names the people who should answer. */
 const ROWS = Object.fromEntries(
   Object.entries({
     tool_loop: 'tool_failure',
@@ -215,7 +215,7 @@ const ROWS = Object.fromEntries(
   ]),
 );
 
-/** The controlled abort: what ran is undone, and the run ends under the code of the failure. */
+/** The controlled abort: completed effects are undone, and the run ends under the code of the failure. */
 function abortOf(l: Lowering): NodeId {
   const id = l.builder.idOf(`~${nameOf(l, 'abort')}`);
   if (l.builder.has(id)) return id;

@@ -126,7 +126,7 @@ export function choiceOf(what: string, words: readonly string[]): string {
   return words.length === 0 ? '' : `Valid ${what}s, each alone on a line: ${words.join(', ')}.`;
 }
 
-/** The correction for an agent that said more than one keyword or signal. */
+/** The correction for a message with more than one keyword or signal. */
 export function severalOf(what: 'keyword' | 'signal', choice: string): Correction {
   const end = quote(`. Say exactly one. ${choice}`);
   return {

@@ -163,7 +163,7 @@ function warnOfUnused({ body, report, unused }: Reading, selection: Selection, s
     report.warning(
       'ignored-termination',
       body.key('Termination'),
-      `\`${type}\` ends by its own rules and does not look at \`Termination\``,
+      `\`${type}\` ends by its own rules and ignores \`Termination\``,
       { help: 'Leave it out.' },
     );
   if (raw.Verifier !== undefined && type !== 'statemachine')

@@ -105,11 +105,11 @@ function warnOfUnused(raw: RawTermination, type: string, path: Path, reading: Re
 
 /** For each type: the key that it needs, and what to write there. */
 const NEEDS: { readonly [type: string]: readonly [keyof RawTermination, string] } = {
-  regex: ['Pattern', 'Say what a message must match.'],
-  structured: ['Condition', 'Say which field of a message ends the session.'],
-  tokenbudget: ['MaxTokens', 'Say after how many tokens the session ends.'],
-  maxiterations: ['MaxIterations', 'Say after how many agent turns the session ends.'],
-  composite: ['Strategies', 'List what may end the session.'],
+  regex: ['Pattern', 'Write the pattern that a message must match.'],
+  structured: ['Condition', 'Write the condition on a message that ends the session.'],
+  tokenbudget: ['MaxTokens', 'Write the number of tokens after which the session ends.'],
+  maxiterations: ['MaxIterations', 'Write the number of agent turns after which the session ends.'],
+  composite: ['Strategies', 'List the terminations that may end the session.'],
 };
 
 /** The smallest `MaxTokens` of a termination and its children. 0 means no limit. */
@@ -139,7 +139,7 @@ export function demandTermination(reading: Reading, team: Team, speakers: Iterab
 
 /** The same for one place, such as a terminal state, that only the end of the session leaves. */
 export function demandEnding(reading: Reading, team: Team, agent: string, path: Path, what: string): void {
-  const message = `${what} can never end: no \`Termination\` looks at what \`${agent}\` says, and there is no \`MaxIterations\``;
+  const message = `${what} can never end: no \`Termination\` reads the messages of \`${agent}\`, and there is no \`MaxIterations\``;
   demand(reading, team, [agent], path, message, 'Add a `Termination` that this agent can match, or `MaxIterations`.');
 }
 

@@ -1,5 +1,5 @@
 /**
- * Facts that hold before a unit runs, on every path to it: whose output may be the input, which variables are stored, and the
+ * Facts that hold before a unit runs, on every path to it: the agents whose output may be the input, the stored variables, and the
  * kind of `{{input}}`. One linear walk over the steps, changed in place.
  */
 import { INPUT, type Hole, type Step, type Unit } from './model.ts';

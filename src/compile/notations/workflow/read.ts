@@ -323,7 +323,7 @@ function isStoredCollect({ agent, prompt, prompt_template }: RawStep): boolean {
   return stored && isDefault('prompt', prompt ?? prompt_template ?? '');
 }
 
-/** The source system writes out all fields of a step. A field with its default says nothing. */
+/** The source system writes out all fields of a step. A field with its default value is ignored. */
 const WRITTEN_OUT: Partial<Record<keyof RawStep, readonly unknown[]>> = {
   condition: [''],
   until: [''],

@@ -86,7 +86,7 @@ function xOf(graph: LayoutGraph): readonly number[] {
         ? own
         : pull.reduce((sum, { lane: other, weight }) => sum + (x[other] as number) * weight, 0) / total;
     });
-    // Halfway only: two lanes that look at each other would otherwise swap places for ever.
+    // Halfway only: two lanes that depend on each other would otherwise swap places for ever.
     x = separate(
       wanted.map((each, index) => (each + (x[index] as number)) / 2),
       weights,

@@ -1,6 +1,6 @@
 /**
  * The positions nearest to the wanted ones that keep every distance: variables that press against each other move together
- * as one block, whose position is the weighted mean of what its members want.
+ * as one block, at the weighted mean of the wanted positions of its members.
  */
 export interface Separation {
   readonly left: number;

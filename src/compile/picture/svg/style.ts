@@ -11,7 +11,7 @@ const LIGHT = {
   branch: '#7c5cc4',
   error: '#c62f3b',
   over: '#a36300',
-  /** Text of what guards an edge. */
+  /** Text of the checks on an edge. */
   guard: '#1f7a4d',
   tones: {
     start: { fill: '#2f3a48', stroke: '#2f3a48' },

@@ -47,7 +47,7 @@ export function escape(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Close enough to the usual sans-serif faces, and a little generous. */
+/** An estimate for the usual sans-serif fonts, a little too wide. */
 function emsOf(character: string): number {
   if ("ijl|.,:;'!`".includes(character)) return 0.29;
   if ('ftrI()[]{}-/\\" '.includes(character)) return 0.37;

@@ -67,7 +67,7 @@ function overMaxCost({ file, result }: CompiledFile, maxCost: number | undefined
     most === null
       ? {
           code: 'unbounded-cost',
-          message: `nothing bounds what this flow may cost, but \`--max-cost\` is ${dollars(maxCost)}`,
+          message: `nothing bounds the cost of this flow, but \`--max-cost\` is ${dollars(maxCost)}`,
           help: 'Set `budgets.cost_usd`, or a cap on what repeats.',
         }
       : {

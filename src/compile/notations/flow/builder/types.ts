@@ -1,4 +1,4 @@
-/** Types that follow a flow from node to node: which ids there are, whom a node may name, where a route may lead. */
+/** Types that follow a flow from node to node: the ids, the agents and tools that a node may name, and the targets of routes. */
 import type * as z from 'zod';
 import type { BuiltinToolName } from '../../../../catalog/builtin-tools.ts';
 import type { Written } from '../../builder-types/sections.ts';

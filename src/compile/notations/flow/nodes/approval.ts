@@ -81,14 +81,14 @@ function checkApproval(node: FlowNode<Value>, { report }: Checking): void {
     report.warning(
       'silence-approves',
       node.at('on_timeout'),
-      `silence counts as \`${expiry}\` on flow node '${node.id}'`,
+      `an expired question counts as \`${expiry}\` on flow node '${node.id}'`,
       {
         help: 'Keep it only if no person has to agree.',
       },
     );
 }
 
-/** Silence counts as `reject`. If there is no such choice, the author must name the choice that counts. */
+/** An expired question counts as `reject`. If there is no such choice, the author must name the choice that counts. */
 function checkSilence(node: FlowNode<Value>, report: Checking['report']): void {
   const { choices, timeout } = node.value;
   if (timeout === undefined || choices.includes(REJECT)) return;
@@ -120,7 +120,7 @@ function lowerApproval(lowering: Lowering, prepared: Prepared<Value, Parts>): vo
   });
 }
 
-/** A question is as grave as the gravest tool that an answer leads to. */
+/** The row of the most severe tool that an answer can lead to. */
 function rowOf({ kit, flow }: Lowering, { value }: FlowNode<Value>): EscalationId {
   const { builder } = kit;
   const rows = value.routes.map(({ to }): EscalationId => {

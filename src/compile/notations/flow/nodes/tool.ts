@@ -193,7 +193,7 @@ function addApproval(
   });
 }
 
-/** A person decides about arguments that no trusted source vouches for; or the call fails, if the boundary says so. */
+/** A person decides about arguments without a trusted source; or the call fails, if the boundary denies it. */
 function addProvenance(
   lowering: Lowering,
   prepared: Prepared<Value, Parts>,
@@ -204,7 +204,7 @@ function addProvenance(
   const doubted = denies
     ? lowering.raise(prepared, {
         type: 'UntrustedArgumentsError',
-        message: `the arguments of \`${tool}\` are not vouched for`,
+        message: `the arguments of \`${tool}\` have no trusted source`,
       })
     : addApproval(lowering, prepared, lowering.part(prepared, 'doubted'), step.next, doubtMessage(tool, VERDICT));
   const vouched = [{ when: `${VERDICT}.ok == true`, to: step.next }];

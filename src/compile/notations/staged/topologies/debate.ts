@@ -1,5 +1,5 @@
 /**
- * A debate. In each round every agent gives a statement, all at once, and sees what the others said in the round before. The
+ * A debate. In each round every agent gives a statement, all at once, and sees the statements of the round before. The
  * judge decides after the last round; without a judge, the last statements are the result.
  */
 import type { NodeId } from '../../../../ir/nodes.ts';

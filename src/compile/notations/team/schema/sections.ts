@@ -30,7 +30,7 @@ export type RawEvidence = z.output<z.ZodObject<ReturnType<typeof evidenceFields>
 
 export const TERMINATIONS = ['regex', 'structured', 'tokenbudget', 'maxiterations', 'composite'] as const;
 export const terminationFields = () => ({
-  Type: speltAs(TERMINATIONS).optional().describe('What ends the session.'),
+  Type: speltAs(TERMINATIONS).optional().describe('The rule that ends the session.'),
   Pattern: name().optional().describe('The session ends when a message matches this regular expression.'),
   Condition: condition
     .optional()
@@ -132,7 +132,7 @@ function namesCommand({
   return fault(
     'missing-field',
     '`CommandSucceeded` needs `Pattern` or `PatternField`',
-    'Say which command has to succeed, or which field of the brief names it.',
+    'Write the command that must succeed, or the field of the brief that names it.',
   );
 }
 
@@ -143,7 +143,7 @@ const contract = record(() => ({
 }));
 
 const policy = record(() => ({
-  Action: spelt('Action').default('Reinstruct').describe('What happens after a refusal of this kind.'),
+  Action: spelt('Action').default('Reinstruct').describe('The action after a refusal of this kind.'),
   Threshold: int({ min: 1 }).optional().describe('The number of bad turns in a row that ends the session. Default: 3.'),
 }));
 
@@ -309,7 +309,7 @@ export const sectionFields = () => ({
   Agents: agents.default([]),
   Termination: termination.optional().describe('When the session ends.'),
   Contracts: list(contract).default([]).describe('Named lists of evidence that routes and transitions require.'),
-  FailureHandling: failureHandling.prefault({}).describe('What happens after a refusal.'),
+  FailureHandling: failureHandling.prefault({}).describe('The actions after a refusal.'),
   Verifier: verifier.optional().describe('An agent that audits a state machine.'),
   Validation: validation.prefault({}).describe('The files that validators read, and validators of your own.'),
   TestSelector: record(() => ({
@@ -341,7 +341,7 @@ export const sectionFields = () => ({
   McpServers: mcpServers.optional().describe('MCP servers, as `mcp` beside `Orchestration`.'),
   ApiProfiles: apiProfiles.optional().describe('Services that the Http plugin reaches by name: `profile`.'),
   Saga: saga.optional().describe('A failed run undoes the effects of tools with `compensate`.'),
-  Brownfield: brownfield.optional().describe('What a first session found out about an existing project.'),
+  Brownfield: brownfield.optional().describe('The findings of a first session in an existing project.'),
   ...accepted(),
 });
 const sections = record(sectionFields);

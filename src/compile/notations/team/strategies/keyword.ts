@@ -1,6 +1,6 @@
 /**
- * `keyword`: a keyword in an agent's message decides who is next. All routes are open at once. Which agent may take which
- * route is settled at compile time, so a keyword can only lead where the agent's own routes lead.
+ * `keyword`: a keyword in an agent's message decides the next agent. All routes are open at once. The compiler assigns the
+ * routes to the agents, so a keyword of an agent takes only routes of that agent.
  */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';

@@ -1,4 +1,4 @@
-/** `structured`: fields of the JSON in an agent's reply decide who is next. */
+/** `structured`: fields of the JSON in an agent's reply decide the next agent. */
 import type * as z from 'zod';
 import type { NodeId } from '../../../../ir/nodes.ts';
 import { agentName, list, record } from '../../../document/shape/fields.ts';

@@ -1,5 +1,5 @@
 /**
- * `graph`: each node is a place of an agent, and only its own edges lead on, by a keyword alone on its line. The first edge
+ * `graph`: each node has an agent, and only the edges of the node can follow its turn, by a keyword alone on its line. The first edge
  * in the order of the document that fits is taken. A back-edge begins a new phase.
  */
 import { reachableFrom } from '../../../../verify/components.ts';

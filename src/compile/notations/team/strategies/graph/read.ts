@@ -192,7 +192,7 @@ function checkEdges(node: GraphNode, graph: Graph, reading: Reading): void {
   if (raw.Validators !== undefined)
     reading.unused(
       [...path, 'Validators'],
-      `\`Validators\` of \`${id}\` has no effect: it is no terminal node`,
+      `\`Validators\` of \`${id}\` has no effect: it is not a terminal node`,
       'Put them on the edges that leave it.',
     );
   if (!leadsOn(node) && !mayLeadOn(node, graph, reading))

@@ -78,7 +78,7 @@ function siteOf(l: Lowering, again: NodeId, hint: string): Site {
   return { agent: MANAGER, hint, origin: MANAGER, again, limit: badTurns(l) };
 }
 
-/** One round: the ledger says whether the task is done or stalled; then the manager chooses who works. */
+/** One round: the ledger shows if the task is done or stalled; then the manager chooses the next agent. */
 function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
   const round = l.builder.fresh('manager.round');
   const judged = addLedger(l, raw, orient, addSelection(l, raw, round));

@@ -118,7 +118,7 @@ function checkTerminal(name: string, state: RawState, path: Path, { body, report
     'unreachable-route',
     body.key(...path, 'Transitions'),
     `the terminal state \`${name}\` declares ${state.Transitions.length} transition${state.Transitions.length === 1 ? '' : 's'} that will never fire`,
-    { help: 'Leave them out, or let the state not be terminal.' },
+    { help: 'Leave them out, or remove `Terminal` from the state.' },
   );
 }
 
@@ -135,7 +135,7 @@ function checkSignals(name: string, state: RawState, path: Path, reading: Readin
       'unreachable-route',
       at(...path, 'Transitions', index, 'To'),
       `the transition from \`${name}\` to \`${transition.To}\` is never taken: ${why}`,
-      { help: 'Leave it out, or change what takes it.' },
+      { help: 'Leave it out, or change its signal or its `SourceAgents`.' },
     );
   }
   const words = Transitions.flatMap(({ Signal }, index): [string, Path][] =>

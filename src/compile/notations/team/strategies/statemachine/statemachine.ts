@@ -1,5 +1,5 @@
 /**
- * `statemachine`: agents signal and the machine decides. Only the transitions of the current state can be taken, so no text
+ * `statemachine`: an agent gives a signal, and the machine takes a transition. Only transitions of the current state count, so no text
  * leads to any other state.
  */
 import { START, edgeShape } from '../../../../picture/picture.ts';
