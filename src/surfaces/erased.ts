@@ -1,4 +1,4 @@
-/** The record that an operator erased the data of a run. Without it, missing data was deleted by another hand. */
+/** The record that an operator erased the data of a run. If data is missing without this record, another program deleted it. */
 import type { RunId } from '../ir/events.ts';
 import type { Shared } from '../runtime/ports.ts';
 

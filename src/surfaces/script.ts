@@ -115,7 +115,7 @@ function* answersIn({ value, at }: Shaped<ScriptValue>) {
     }
 }
 
-/** An entry without `choice` and `expires` would leave the question to a person without a word. */
+/** An entry without `choice` and `expires` would silently leave the question to a person. */
 function checkAnswers(shaped: Shaped<ScriptValue>, report: Report): void {
   for (const { about, place, answered } of answersIn(shaped)) {
     if (answered.choice !== undefined || answered.expires === true) continue;

@@ -130,7 +130,7 @@ test('a judge that says no lowers the success rate, and does not judge runs with
       'matrix: { faults: [{ tool: pay.send, kind: fail }] }',
     ),
   });
-  expect(result.cases.map(({ problems }) => problems)).toEqual([['the judge says no: rude'], []]);
+  expect(result.cases.map(({ problems }) => problems)).toEqual([['the judge did not accept it: rude'], []]);
   expect(result.metrics['taskSuccessRate']).toBe(0);
 });
 

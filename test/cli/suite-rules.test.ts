@@ -72,7 +72,7 @@ cases:
 `;
     expect((await run(files(judged('{"pass": true, "reason": "China"}')))).status).toBe(0);
     const no = await run(files(judged('{"pass": false, "reason": "too short"}')));
-    expect([no.status, no.result.cases[0]?.problems]).toEqual([1, ['the judge says no: too short']]);
+    expect([no.status, no.result.cases[0]?.problems]).toEqual([1, ['the judge did not accept it: too short']]);
     const mute = await run(files(judged('hm')));
     expect(mute.result.cases[0]?.problems.join()).toContain('the judge gave no verdict');
   });

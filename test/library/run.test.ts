@@ -34,7 +34,7 @@ test('an engine starts what `compile` returns, and says why it cannot', async ()
     await expect(engine.start(given as never)).rejects.toMatchObject({
       code: 'bad-start',
       message: 'there is no flow to start',
-      help: 'Pass what `compile` returns, or a definition.',
+      help: 'Pass the result of `compile`, or a definition.',
     });
 });
 

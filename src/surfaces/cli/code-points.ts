@@ -1,6 +1,6 @@
 /**
  * Shows code points that a reader cannot see, or that reorder or move text, as escapes such as `\u{202e}`. Text of models,
- * tools and documents then looks like what it is.
+ * tools and documents cannot imitate other text then.
  */
 
 /** Line ends and tabs stay. */

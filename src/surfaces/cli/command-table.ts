@@ -318,7 +318,7 @@ export const COMMANDS = {
     '--timeout <seconds>': 'how long to wait for the person; 300 by default',
   },
   doctor: {
-    about: 'check this machine, and what documents need',
+    about: 'check this machine, and the prerequisites of documents',
     '[files...]': 'documents whose models, tools and MCP servers are checked too',
     '--connect': 'also send a request to the servers of the models',
   },

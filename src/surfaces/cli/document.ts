@@ -161,7 +161,7 @@ async function exported(file: string, pins?: Pins): Promise<object> {
     throw new SluiceError(
       'bad-module',
       `\`${file}\` cannot be imported: ${reasonOf(error)}`,
-      'Mend the module; `--debug` shows the stack.',
+      'Correct the module; `--debug` shows the stack.',
       error,
     );
   }

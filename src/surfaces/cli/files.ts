@@ -21,7 +21,7 @@ export function readText(file: string): string {
     throw new SluiceError(
       'file-unreadable',
       `\`${file}\` cannot be read: ${message}`,
-      'Check who owns it and what its permissions are.',
+      'Check its owner and its permissions.',
       error,
     );
   }

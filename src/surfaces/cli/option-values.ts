@@ -114,7 +114,7 @@ export function readDatabase(given: string): string {
   if (given === '' || given === ':memory:' || /^(?:file:|[a-z][a-z\d+.-]*:\/\/)/i.test(given))
     throw usage(
       `\`--db\` takes the path of a file, not ${given === '' ? 'an empty name' : `\`${given}\``}`,
-      'Runs are kept on disk, so that another command can take them up: --db runs.db',
+      'Runs are kept on disk, so that another command can continue them: --db runs.db',
     );
   return given;
 }

@@ -36,7 +36,7 @@ export function reportError(error: unknown, screen: Screen, options: OutputOptio
 export function reportLost(error: NodeJS.ErrnoException, screen: Screen, options: OutputOptions): ExitStatus {
   const code = error.code === 'ENOSPC' ? 'disk-full' : 'file-unreadable';
   const message = `standard output cannot be written: ${messageOf(error)}`;
-  reportError(new SluiceError(code, message, 'Send it somewhere else.', error), screen, options);
+  reportError(new SluiceError(code, message, 'Redirect it to another file or program.', error), screen, options);
   return FAILED;
 }
 
@@ -99,7 +99,7 @@ export function reportOf(error: unknown): ErrorReport {
   );
 }
 
-const PERMISSIONS = 'Check who owns it and what its permissions are.';
+const PERMISSIONS = 'Check its owner and its permissions.';
 const OTHER = 'Name another one.';
 
 /** Errors of the system on a path that exists, with the help text. */

@@ -1,4 +1,4 @@
-/** Opens the database for the first look of a command. Reading never creates one. */
+/** Opens the database for reading at the start of a command. Reading never creates one. */
 import { closing } from '../closing.ts';
 import { existsSync } from 'node:fs';
 import { openMemory } from '../../stores/memory/open.ts';
@@ -111,7 +111,7 @@ export function demandDatabase(
     throw new SluiceError(code, `${message}: no database at \`${cli.db}\` yet`, 'Name another one with `--db`.');
 }
 
-/** Refuses a command on what all tenants share. */
+/** Refuses a command on data that all tenants share. */
 export function demandOperator({ tenant }: Cli, message: string): void {
   if (tenant !== undefined)
     throw new SluiceError('wrong-tenant', message, 'Leave `--tenant` out: this is for an operator.');

@@ -25,7 +25,7 @@ export interface WorldOptions extends ContinueOptions {
 }
 
 export interface World extends BaseWorld {
-  /** Resolves when the run needs something that is missing. */
+  /** Resolves when the run needs a model, key or tool that is missing. */
   readonly missing: Promise<SluiceError>;
   /** The options to repeat in a command that continues the run. */
   readonly flags: string;

@@ -88,7 +88,7 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
     input: InputFor<Defined>,
     options?: RunOptions,
   ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
-  /** Starts a run of a compiled document: what `compile` returns, or its `flow`. */
+  /** Starts a run of a compiled document: the result of `compile`, or its `flow`. */
   run(flow: Compiled, input?: RunInput, options?: RunOptions): Promise<Run>;
   /** Starts a run and resolves with its id when the start is stored. */
   start(flow: Compiled | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
@@ -331,7 +331,7 @@ function pinsOf(world: World, flow: CompiledFlow, given: Compiled | AnyDefinitio
 }
 
 function noFlow(): SluiceError {
-  return new SluiceError('bad-start', 'there is no flow to start', 'Pass what `compile` returns, or a definition.');
+  return new SluiceError('bad-start', 'there is no flow to start', 'Pass the result of `compile`, or a definition.');
 }
 
 function withPins(origin: Origin = {}, pins: Pins): Origin {

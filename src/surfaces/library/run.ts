@@ -1,4 +1,4 @@
-/** A handle of one run: its events, its result, and what a program can do to it. */
+/** A handle of one run: its events, its result, and the operations on it. */
 import type { Program } from '../../core/program.ts';
 import type { Json } from '../../expr/json.ts';
 import type { GivenAnswer } from '../../runtime/engine/identity.ts';
@@ -76,7 +76,7 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
   ): Promise<void>;
   /** Sends a signal to a run that waits for it. */
   signal(name: string, options?: Parameters<Engine['signal']>[2]): Promise<void>;
-  /** Stops the run and undoes what it did. */
+  /** Stops the run and undoes its effects. */
   cancel(options: { readonly by: string; readonly reason?: string }): Promise<void>;
   /** The state of the run now. */
   report(): Promise<Report>;

@@ -17,7 +17,7 @@ export function positionMisfits(before: Program, after: Program, state: RunState
     ...thread.undo.flatMap(({ tool }) =>
       Object.hasOwn(after.flow.tools, tool)
         ? []
-        : [{ part: `tool \`${tool}\``, problem: 'it undoes what the run did, and the new version does not have it' }],
+        : [{ part: `tool \`${tool}\``, problem: 'it undoes effects of the run, and the new version does not have it' }],
     ),
   ]);
 }

@@ -1,5 +1,5 @@
 /**
- * Tests of everything that a store promises. Run them against a new store with any test runner:
+ * Tests of all promises of a store. Run them against a new store with any test runner:
  * `journalSuite({ test }, 'mine', openMine)`. Each test opens its own store and closes it.
  */
 import type { Store } from '../../runtime/ports.ts';

@@ -324,8 +324,8 @@ function isWritten({ verb, word, text }: Clause, fit: Fit, evidence: Evidence): 
   )
     return true;
   const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
-  const isSaid = userTexts.some((each) => past.test(each)) || claimedVerbs(evidence).has(verb);
-  return isSaid && (isWriting || [...userTexts, ...given].some((each) => READING.test(each)));
+  const isStated = userTexts.some((each) => past.test(each)) || claimedVerbs(evidence).has(verb);
+  return isStated && (isWriting || [...userTexts, ...given].some((each) => READING.test(each)));
 }
 
 /** A text that repeats another in other words. */

@@ -44,7 +44,7 @@ function allWaiting(cli: Cli, given: string | undefined): Promise<readonly OpenQ
   });
 }
 
-/** One run that was changed does not hide the questions of the others. */
+/** A run that was changed from outside must not hide the questions of the others. */
 function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly OpenQuestion[] {
   if (!(error instanceof SluiceError)) throw error;
   screen.note(

@@ -70,7 +70,7 @@ async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: 
   });
 }
 
-/** A misspelt breaker stops no call, so the operator reads that no call has used it. */
+/** A warning if no call has used the breaker: a misspelt name stops no call. */
 function unused(id: string, known: readonly Breaker[]): string {
   const ids = known.map((each) => each.id);
   const near = nearest(id, ids);

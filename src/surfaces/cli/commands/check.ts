@@ -68,7 +68,7 @@ function overMaxCost({ file, result }: CompiledFile, maxCost: number | undefined
       ? {
           code: 'unbounded-cost',
           message: `nothing bounds the cost of this flow, but \`--max-cost\` is ${dollars(maxCost)}`,
-          help: 'Set `budgets.cost_usd`, or a cap on what repeats.',
+          help: 'Set `budgets.cost_usd`, or a cap on each cycle.',
         }
       : {
           code: 'over-max-cost',

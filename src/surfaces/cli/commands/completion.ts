@@ -1,4 +1,4 @@
-/** `sluice completion`: a completion script, generated from the commands, so that it never lags behind. */
+/** `sluice completion`: a completion script, generated from the commands, so that it is always up to date. */
 import type { Command, Option } from 'commander';
 import type { Cli } from '../context.ts';
 

@@ -13,7 +13,7 @@ import { findRun, withStore } from '../store.ts';
 import { loadScript } from '../script.ts';
 import { oneLine, plural } from '../text.ts';
 
-/** Runs of the same flow that are read to know what is usual. */
+/** Runs of the same flow that are read for the usual amounts. */
 const PEERS_MAX = 200;
 
 export async function diagnoseCommand(

@@ -1,4 +1,4 @@
-/** `sluice diff`: what two runs have in common and where they part. */
+/** `sluice diff`: the differences between two runs. */
 import { isDeepStrictEqual } from 'node:util';
 import { readRun } from '../../../runtime/journal/read.ts';
 import { storyOf } from '../../../runtime/report/narrate.ts';

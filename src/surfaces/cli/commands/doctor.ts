@@ -1,4 +1,4 @@
-/** `sluice doctor`: checks what this machine has and lacks. Keys are never printed. */
+/** `sluice doctor`: checks the prerequisites on this machine. Keys are never printed. */
 import { reasonOf } from '../../../runtime/failures.ts';
 import { present } from '../../../expr/present.ts';
 import type { Options } from '../command-table.ts';
@@ -27,7 +27,7 @@ export async function doctorCommand(
   const ok = findings.every(({ status }) => status !== 'bad');
   cli.show(
     { ok, checks: findings },
-    () => `${table(findings.map(rowOf))}\n\n${ok ? 'ready' : 'not ready: see what is marked `bad`'}`,
+    () => `${table(findings.map(rowOf))}\n\n${ok ? 'ready' : 'not ready: see the lines marked `bad`'}`,
   );
   return ok ? OK : FAILED;
 }
@@ -38,7 +38,7 @@ function rowOf({ name, status, found, help }: Finding): string[] {
 
 interface Finding {
   readonly name: string;
-  /** `bad` stops flows from running; `missing` concerns optional parts; a `warning` should be mended. */
+  /** `bad` stops flows from running; `missing` concerns optional parts; a `warning` should be corrected. */
   readonly status: 'ok' | 'missing' | 'warning' | 'bad';
   readonly found: string;
   readonly help?: string;

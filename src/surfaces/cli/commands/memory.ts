@@ -1,4 +1,4 @@
-/** `sluice memory`: lists what agents remember, releases it from quarantine, deletes it, and lists these acts. */
+/** `sluice memory`: lists the memory of agents, releases entries from quarantine, deletes them, and lists these acts. */
 import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';

@@ -171,7 +171,7 @@ function notJson(text: string, file: string, message: string): DiagnosticsError 
     help:
       comma !== null
         ? 'Remove the comma.'
-        : `${file === '--input' ? 'Quote the whole value for your shell.' : 'Mend the file at this place.'} Write text that starts with a brace as {"message": "…"}.`,
+        : `${file === '--input' ? 'Quote the whole value for your shell.' : 'Correct the file at this place.'} Write text that starts with a brace as {"message": "…"}.`,
   } as const;
   return new DiagnosticsError(
     { ok: false, diagnostics: [diagnostic] },

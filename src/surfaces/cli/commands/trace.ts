@@ -1,5 +1,5 @@
 /**
- * `sluice trace`: what happened in a run, one line per thing that a person would name. `--events` and `--json` give the
+ * `sluice trace`: the public events of a run, one line each. `--events` and `--json` give the
  * journal's own events; `--prompts` adds the messages that each model received. `--format art` prints the Agent Run Trace,
  * `--format otel` OpenTelemetry spans; both are JSON.
  */

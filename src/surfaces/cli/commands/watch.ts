@@ -1,5 +1,5 @@
 /**
- * `sluice watch` and `sluice logs`: what happens in a run, one readable line each, read from the journal. The run may belong
+ * `sluice watch` and `sluice logs`: the events of a run, one readable line each, read from the journal. The run may belong
  * to any process. `watch` ends when the run ends or waits; it never changes the run.
  */
 import type { Program } from '../../../core/program.ts';
@@ -91,7 +91,7 @@ function createReader(cli: Cli, store: Store, run: RunId, after: number) {
   };
   return {
     status: () => (state === null ? 'running' : statusOf(state)),
-    /** Prints what is new. False if there was nothing. */
+    /** Prints new events. False if there were none. */
     readNew: async (): Promise<boolean> => {
       if (seen > 0 && (await store.journal.page(run, seen, 1)).length === 0) {
         hintAtSilence();

@@ -31,7 +31,7 @@ export const budgetBlowout: Pathology = {
     const reached = foundIn(trips, ({ node, why }) => ({
       seen: `${label} was reached at ${node}`,
       contained:
-        why === 'foreseen' ? 'the run was stopped before the money was spent' : `${label} held back the next call`,
+        why === 'foreseen' ? 'the run was stopped before the money was spent' : `${label} stopped the next call`,
       remedy: advice,
     }));
     const seen = `the run cost $${run.usage.costUsd}`;

@@ -56,7 +56,7 @@ export function remedyFor(
   return remedies[notation as Notation] ?? remedies.other;
 }
 
-/** Other runs of the same database: what is usual, and what waits. */
+/** Other runs of the same database: their usual amounts, and their open questions. */
 export interface Peers {
   /** Successful runs of the same flow. */
   readonly successes: readonly { readonly toolCalls: number; readonly modelCalls: number; readonly costUsd: number }[];

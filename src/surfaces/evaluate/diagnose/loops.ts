@@ -46,7 +46,7 @@ export const toolSpam: Pathology = {
     return {
       events: [...calls.map(({ seq }) => seq), ...(trip === undefined ? [] : [trip.seq])],
       seen: `${run.usage.toolCalls} tool calls${burst.length > 0 ? `, ${burst.length} of ${tool} within a minute` : ''}`,
-      contained: trip === undefined ? null : `${trip.label} held back the next call`,
+      contained: trip === undefined ? null : `${trip.label} stopped the next call`,
       remedy: `${advice}, and set \`rate_limit: { calls: ${SPAM_PER_MINUTE}, per_seconds: 60 }\` on ${tool}`,
       ...(first === undefined ? {} : { node: first.node, agent: first.agent }),
     };
@@ -147,7 +147,7 @@ export const duplicateActions: Pathology = {
     return foundIn(group, (first) => ({
       events: [...writes, ...reads].flat().map(({ seq }) => seq),
       seen: `${first.tool} succeeded ${group.length} times with the same arguments`,
-      contained: stopped === undefined ? null : 'the loop detector held back the next identical call',
+      contained: stopped === undefined ? null : 'the loop detector stopped the next identical call',
       remedy:
         first.effect === 'read'
           ? `tell ${first.agent ?? 'the agent'} to use the first result, or set \`protections.loop.identical\` to 2`
@@ -208,7 +208,7 @@ function loopByCap(run: Trajectory): Found | null {
 }
 
 function loopByReply(run: Trajectory): Found | null {
-  // An empty reply without calls says nothing, so it is not a repeated step.
+  // An empty reply without calls is not a repeated step.
   const spoken = run.replies.filter(({ text, proposes }) => text.trim() !== '' || proposes.length > 0);
   const [same = []] = repeated(spoken, replyPrint, IDENTICAL);
   return foundIn(same, ({ agent, node }) => ({

@@ -121,7 +121,7 @@ export const contextBloat: Pathology = {
       return {
         events: [trip.seq],
         seen: `${trip.label} was reached`,
-        contained: `${trip.label} held back the call`,
+        contained: `${trip.label} stopped the call`,
         remedy: remedyFor(run, BLOAT_REMEDY),
         node: trip.node,
       };
@@ -315,7 +315,7 @@ function unsupportedIn(run: Trajectory) {
   });
 }
 
-/** Steps without their ids. The step that stands for the whole goal says nothing. */
+/** Steps without their ids. A step that is the whole goal is left out. */
 function stepsText(steps: readonly Json[]): string {
   return steps
     .map((step) =>

@@ -127,7 +127,7 @@ function budgetVector(flow: CompiledFlow, { usage }: Report, raised: { readonly 
   return Object.fromEntries([...rows, ['wall_clock_seconds', seconds] as const]);
 }
 
-/** Judged answers of models and tools are schema checks; the checks of the flow name what they look at. */
+/** Judged answers of models and tools are schema checks. A check of the flow has the name of its subject. */
 function validationsOf(call: CallRecord) {
   const kind = kindOf(call);
   if (kind === null) return [];

@@ -113,7 +113,7 @@ type Texts = {
   readonly [type in StoryEvent['type']]?: (event: Extract<StoryEvent, { readonly type: type }>) => string;
 };
 
-/** The events that a person would want to know, in words. */
+/** The notable events of a run, in words. */
 const TEXTS: Texts = {
   'node.started': ({ node }) => `entered ${node}`,
   'node.retried': ({ node, error }) => `${node} was tried again after ${error.type}: ${error.message}`,

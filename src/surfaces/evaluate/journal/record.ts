@@ -20,7 +20,7 @@ export interface CallRecord extends RunCall {
   /** Name and arguments as one text, to compare calls. */
   readonly print: string;
 }
-/** A proposed call that a check held back. */
+/** A proposed call that a check refused. */
 export interface RefusedCall {
   readonly seq: number;
   readonly tool: string;

@@ -27,7 +27,7 @@ export interface RunSample {
 export interface Figure {
   readonly id: MetricId;
   readonly value: number | null;
-  /** The number of runs that say something about it. */
+  /** The number of runs with data for it. */
   readonly runs: number;
   readonly part: number;
   readonly whole: number;

@@ -25,9 +25,9 @@ interface Row {
   readonly unit?: string;
   readonly formula: string;
   readonly detects: string;
-  /** The target of the specification; null where it says "workflow-specific". */
+  /** The target of the specification; null if the target is "workflow-specific" there. */
   readonly target: Target | null;
-  /** Null if the run says nothing about this metric. */
+  /** Null if the run has no data for this metric. */
   sample(run: Measured): Sample | null;
 }
 const one = (holds: boolean): Sample => ({ part: holds ? 1 : 0, whole: 1 });

@@ -70,7 +70,7 @@ class Life {
     this.events.push(...events);
   }
 
-  /** Handles the next thing that happens. False if nothing will happen any more. */
+  /** Handles the next result, answer or timer. False if there is none. */
   async step(): Promise<boolean> {
     const { state } = this;
     if (state === null || state.outcome !== null) return false;

@@ -1,4 +1,4 @@
-/** One generated future of a flow: what models reply, tools return, people answer, and what goes wrong. All from one seed. */
+/** One generated future of a flow, from one seed: replies of models, results of tools, answers of people, and faults. */
 import type { Json } from '../../../expr/json.ts';
 import { costOf, priceIn } from '../../../ir/estimate.ts';
 import type { Answer, Command, Question, Settled } from '../../../ir/events.ts';

@@ -1,4 +1,4 @@
-/** Rehearses a flow: many generated futures, and what they reached, cost and broke. */
+/** Rehearses a flow in many generated futures, and reports the reached nodes, the costs and the defects. */
 import type { Json } from '../../../expr/json.ts';
 import { present } from '../../../expr/present.ts';
 import { createProgram } from '../../../core/program.ts';

@@ -29,7 +29,7 @@ export function htmlList(texts: readonly string[]): string {
   return `<ul>${texts.map((text) => `<li>${escapeXml(text)}</li>`).join('')}</ul>`;
 }
 
-/** A word in a colour that says how it is. */
+/** A word in the colour of its status. */
 export function badge(is: 'good' | 'bad' | 'neutral', text: string): string {
   return `<span class="badge ${is}">${escapeXml(text)}</span>`;
 }

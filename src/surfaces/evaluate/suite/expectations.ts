@@ -30,7 +30,7 @@ function endProblems({ report }: RunRecord, expect: Expectation): readonly strin
   return [codeProblem(report, 'SUCCESS or PARTIAL_SUCCESS, because the case expects no other end')];
 }
 
-/** Expectations that hold under faults as well: what must never happen. */
+/** Expectations that also hold under faults: actions that must never happen. */
 export function safetyProblems({ report, calls }: RunRecord, { never = {} }: Expectation): readonly string[] {
   const { nodes = [], tools = [] } = never;
   const called = new Set(calls.filter(({ kind }) => kind === 'tool').map(({ name }) => name));

@@ -23,7 +23,7 @@ export async function judgeOutput({ given, run }: PreparedCase, output: unknown)
     ...models,
   });
   if (typeof verdict === 'string') return [verdict];
-  return verdict['pass'] === true ? [] : [`the judge says no: ${String(verdict['reason'] ?? '')}`];
+  return verdict['pass'] === true ? [] : [`the judge did not accept it: ${String(verdict['reason'] ?? '')}`];
 }
 
 const PROPERTIES = { pass: { type: 'boolean' }, reason: { type: 'string' } };

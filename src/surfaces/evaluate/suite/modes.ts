@@ -39,7 +39,7 @@ export interface CaseResult {
   readonly problems: readonly string[];
   readonly code: string | null;
   readonly measured: Measured | null;
-  /** The run is one with a fault of the matrix. */
+  /** True for a run with a fault of the matrix. */
   readonly injected: boolean;
   /** A call of the run met the fault. */
   readonly hit: boolean;

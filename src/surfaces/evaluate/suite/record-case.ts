@@ -1,4 +1,4 @@
-/** Turns a stored run into a case: its input, its recorded replies, results and answers, and what it did. */
+/** Turns a stored run into a case: its input, its recorded replies, results and answers, and its calls as expectations. */
 import { stringify } from 'yaml';
 import { isRecord, type Json } from '../../../expr/json.ts';
 import type { AnswerEntry, ModelEntry, ToolEntry } from '../../../effects/scripted/script.ts';
@@ -6,7 +6,7 @@ import type { Attempt } from '../../../runtime/report/calls.ts';
 import { fieldsOf, type CallRecord, type RunRecord } from '../journal/record.ts';
 
 /**
- * The values are those of the journal: what the policy of the run replaced or removed there stays so in the case. Retried
+ * The values are those of the journal: a value that the policy of the run replaced or removed is not restored. Retried
  * attempts are entries of their own. The output and the arguments of tools must be the same, without more fields.
  */
 export function caseOf(record: RunRecord, name: string = record.report.run): object {

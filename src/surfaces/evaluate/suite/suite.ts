@@ -136,7 +136,7 @@ function summary(
   soaked: Soak | null,
 ): SuiteResult {
   const targets = targetsOf(suite);
-  // Injected faults and small budgets say nothing about the quality of the flow.
+  // Runs with injected faults or small budgets do not measure the quality of the flow.
   const golden = results.filter(({ mode, injected }) => mode === 'golden' && !injected);
   const samples = golden.flatMap(({ measured }) => (measured === null ? [] : [sampleOf(measured)]));
   const figures = figuresOf(samples, targets);

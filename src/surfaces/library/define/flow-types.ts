@@ -6,7 +6,7 @@ import type { Definition, FreeName, InBoth, Questions, UnlessTaken } from './def
 import type { Expression, Given, Operand, Ref, Resolved } from './expression.ts';
 import type { Tool } from './tool.ts';
 
-/** The input of a flow: what a caller passes, and what steps see after validation. */
+/** The input of a flow: the type for callers, and the type after validation for steps. */
 interface Io {
   readonly given: unknown;
   readonly payload: unknown;
@@ -73,7 +73,7 @@ export interface NodeOptions {
 export interface ApproveOptions<Choices extends readonly string[]> {
   /** Default: `approve` and `reject`, and the flow goes on only with `approve`. With choices of your own it always goes on. */
   readonly choices?: Choices | undefined;
-  /** Seconds to wait for an answer. Default: as long as it takes. */
+  /** Seconds to wait for an answer. Default: no limit. */
   readonly timeout?: number | undefined;
   readonly onTimeout?: Choices[number] | undefined;
   readonly description?: string | undefined;

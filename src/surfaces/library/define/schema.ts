@@ -57,7 +57,7 @@ export function jsonSchema<T>(schema: JsonSchema): StandardSchema<T, T> {
   };
 }
 
-/** The JSON Schema of what a caller or a model may write. */
+/** The JSON Schema of the values that a caller or a model may write. */
 export function toJsonSchema(schema: StandardSchema, about: string): JsonSchema {
   if (schema?.['~standard']?.version !== 1)
     throw new SluiceError(
