@@ -163,6 +163,64 @@ describe('the key that was meant', () => {
   });
 });
 
+describe('a document of the source system', () => {
+  const document = (flow = 'flow', nodes = 'nodes', type = 'type', tool = 'tool'): string => `app: { name: x }
+agents: [{ id: a, role: worker, system_prompt: Answer., brain: { provider: openai, model: m } }]
+tools: { modules: { web: {} } }
+${flow}:
+  id: f
+  entry: s
+  ${nodes}:
+    - { id: s, ${type}: agent, agent: a, params: { task: x }, routes: [{ to: t }] }
+    - { id: t, type: tool, ${tool}: web.search }`;
+
+  test.each([
+    ['without a mistake', document(), []],
+    ['a misspelt `flow`', document('flwo'), ['unknown-notation 4:1']],
+    ['a misspelt `nodes`', document('flow', 'noodes'), ['unknown-key 7:3']],
+    ['a misspelt `type`', document('flow', 'nodes', 'tpye'), ['unknown-key 8:16']],
+    ['a misspelt `tool`', document('flow', 'nodes', 'type', 'tol'), ['unknown-key 9:28']],
+  ])('%s', (_, source, expected) => {
+    expect(errors(source)).toEqual(expected);
+  });
+});
+
+describe('a value that could not be read', () => {
+  const done = '{ id: t, type: terminal, output: "{{s.x}} {{get-it.x}}" }';
+  test.each([
+    [
+      'the values of a set node',
+      flow(`{ id: s, type: set, values: x, routes: [{ to: t }] }, { id: t, type: terminal, output: "{{s.x}}" }`),
+      ['wrong-type 1:62'],
+    ],
+    [
+      'a node with a hyphen in its id',
+      flow(
+        `{ id: s, type: set, values: { x: 1 }, routes: [{ to: get-it }] }, { id: get-it, type: sett, values: { x: 1 }, routes: [{ to: t }] }, ${done}`,
+      ),
+      ['bad-value 1:120'],
+    ],
+    [
+      'the type of a node with `on_timeout`',
+      flow('{ id: s, type: aproval, message: x, choices: [a, b], timeout: 5, on_timeout: a }'),
+      ['bad-value 1:49'],
+    ],
+    [
+      'the entry',
+      flow('{ id: t, type: decision, expr: x.y, routes: [{ when: "1", to: end }] }'),
+      ['unknown-entry 1:23'],
+    ],
+  ])('%s', (_, source, expected) => {
+    expect(errors(source)).toEqual(expected);
+  });
+
+  test('a field whose schema is open may be read twice', () => {
+    const output = '{ type: object, properties: { amount: { description: Dollars. } } }';
+    const guarded = flow('{ id: s, type: agent, agent: a, routes: [{ when: "amount > 1 && amount < 5", to: end }] }');
+    expect(errors(`agents: [{ id: a, output: ${output} }]\n${guarded}`)).toEqual([]);
+  });
+});
+
 describe('the name of an item', () => {
   const map = (each: string, rest = ''): string => `agents: [{ id: a, output: { type: object, properties: { x: {} } } }]
 flow:

@@ -197,13 +197,13 @@ class Inference {
   #field(node: Ast, of: Type, key: string): Type {
     if (of.kind === 'any' || of.kind === 'null') return of;
     if (of.kind !== 'map') {
-      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``));
+      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``, 'Read the value without the field.'));
       return ANY;
     }
     const type = of.fields?.get(key) ?? of.rest;
     if (type !== undefined) return type;
     const fields = [...(of.fields?.keys() ?? [])];
-    const help = didYouMean(key, fields, fields.length === 0 ? undefined : `It has ${quoted(fields)}.`);
+    const help = didYouMean(key, fields, fields.length === 0 ? 'It has no fields.' : `It has ${quoted(fields)}.`);
     this.#report(problem('field', node, `there is no field \`${key}\``, help));
     return ANY;
   }

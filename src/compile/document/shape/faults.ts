@@ -76,7 +76,8 @@ function faultsOfIssue(issue: Issue, prefix: Path, salvage: Salvage, context: Fa
     const branch = meantBranch(issue.errors);
     if (branch !== null) return branch.flatMap((inner) => faultsOfIssue(inner, path, salvage, context));
   }
-  if (issue.code === 'invalid_key') return [{ ...base, code: 'bad-value', message: badKey(issue, path), on: 'key' }];
+  if (issue.code === 'invalid_key')
+    return [{ ...base, code: 'bad-value', message: badKey(issue, path), help: 'Rename the key.', on: 'key' }];
   return [{ ...base, ...expectation(issue, node, subject(path, context.what)) }];
 }
 

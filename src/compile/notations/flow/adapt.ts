@@ -4,8 +4,19 @@
  */
 import { isBuiltinTool } from '../../../catalog/builtin-tools.ts';
 import { unknownKeyHelp } from '../../document/shape/fault-words.ts';
+import { SECTION_NAMES } from '../../document/schema/schema.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
-import { childOf, entryOf, itemsOf, textOf, type Entry, type Located, type LocatedMap } from '../../source/located.ts';
+import {
+  childOf,
+  entryMeant,
+  entryOf,
+  itemsOf,
+  textOf,
+  type Entry,
+  type Located,
+  type LocatedMap,
+} from '../../source/located.ts';
+import { FIELDS } from './schema.ts';
 
 /** Keys of the whole document that only that system reads, each with what to write here instead. */
 const TOP_LEVEL: { readonly [key: string]: string | undefined } = {
@@ -24,7 +35,8 @@ const AGENT_ONLY = ['role', 'pool', 'params', 'skills', 'capabilities', 'context
 const MEMORY_KEYS = ['recall', 'expires', 'quarantine', 'validate', 'share'];
 
 export function adaptDocument(doc: Located, report: Report): Located {
-  const flow = entryOf(doc, 'flow') ?? entryOf(childOf(doc, 'runtime'), 'flow');
+  const known = (): readonly string[] => ['flow', 'runtime', ...SECTION_NAMES];
+  const flow = entryMeant(doc, 'flow', known) ?? entryOf(entryMeant(doc, 'runtime', known)?.value, 'flow');
   if (doc.kind !== 'map' || flow === undefined) return doc;
   const adapt: { readonly [key: string]: (entry: Entry) => Located | null } = {
     runtime: (entry) => adaptRuntime(entry, doc.entries.has('flow'), report),
@@ -59,7 +71,7 @@ function runtimeHelp(key: string): string | undefined {
 /** `flows` as a map. A list whose items have ids is one. */
 function byId(flows: Located, report: Report): Located {
   const ids = itemsOf(flows).map((flow) => childOf(flow, 'id'));
-  if (flows.kind !== 'list' || ids.some((id) => textOf(id) === undefined)) return flows;
+  if (flows.kind !== 'list' || ids.some((id) => (textOf(id) ?? '') === '')) return flows;
   const entries = new Map<string, Entry>();
   for (const value of flows.items) {
     const id = childOf(value, 'id') ?? value;
@@ -116,7 +128,9 @@ function namedTools(
   flow: Located,
   doc: LocatedMap,
 ): readonly { readonly name: string; readonly at: Located['range'] }[] {
-  const nodes = itemsOf(childOf(flow, 'nodes')).flatMap((node) => childOf(node, 'tool') ?? []);
+  const nodes = itemsOf(entryMeant(flow, 'nodes', FIELDS.flow)?.value).flatMap(
+    (node) => entryMeant(node, 'tool', FIELDS.node)?.value ?? [],
+  );
   const agents = itemsOf(childOf(doc, 'agents')).flatMap((agent) => agentTools(childOf(agent, 'tools')));
   return [...nodes, ...agents].flatMap((located) => {
     const name = textOf(located);
@@ -185,13 +199,14 @@ function brainHelp(key: string): string | undefined {
 
 /** Agents and terminals of that system have `params`, which is `input` or `output` here. */
 function adaptFlow(flow: Located, report: Report): Located {
+  const nodes = entryMeant(flow, 'nodes', FIELDS.flow);
   return mapEntries(flow, (entry) =>
-    entry.key === 'nodes' ? { ...entry, value: mapItems(entry.value, (node) => adaptNode(node, report)) } : entry,
+    entry.key === nodes?.key ? { ...entry, value: mapItems(entry.value, (node) => adaptNode(node, report)) } : entry,
   );
 }
 
 function adaptNode(node: Located, report: Report): Located {
-  const type = textOf(childOf(node, 'type'));
+  const type = textOf(entryMeant(node, 'type', FIELDS.node)?.value);
   const meant = type === 'agent' ? 'input' : type === 'terminal' ? 'output' : undefined;
   if (meant === undefined) return node;
   const isGiven = entryOf(node, meant) !== undefined;

@@ -48,7 +48,7 @@ export function analyse(standing: Standing): Analysed | null {
   const flow = readFlow(document, report);
   if (flow === null) return null;
   const graph = graphOfFlow(flow);
-  const slots = slotsOf(flow.nodes.keys(), chain.length === 1 ? '' : `_${chain.length - 1}_`);
+  const slots = slotsOf(flow.declared.all, chain.length === 1 ? '' : `_${chain.length - 1}_`);
   const names = namesOf(flow, graph, slots, definitions);
   const expressions = createExpressions({
     names,

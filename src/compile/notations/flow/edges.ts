@@ -45,11 +45,12 @@ export function edgesOf(item: Located | undefined, from: string): NodeEdges {
   const type = textOf(item.entries.get('type')?.value);
   const known = NODE_TYPES.filter((each) => each.type === type);
   const own = (known.length > 0 ? known : NODE_TYPES).flatMap(({ edges = [] }) => edges);
+  // Without its type, `on_timeout` may be a node or a choice.
+  const unclear = known.length === 0 && own.some(({ field, kind }) => kind === 'late' && item.entries.has(field));
   const [routes, ...others] = COMMON as readonly [EdgeField, ...EdgeField[]];
-  const read = [routes, ...own, ...others].map((field) =>
-    edgesIn(item, from, field, known.length > 0 && own.includes(field)),
-  );
-  return { edges: read.flatMap(({ edges }) => edges), clear: read.every(({ clear }) => clear) };
+  const fields = [routes, ...own, ...others].filter(({ kind }) => !unclear || kind !== 'late');
+  const read = fields.map((field) => edgesIn(item, from, field, known.length > 0 && own.includes(field)));
+  return { edges: read.flatMap(({ edges }) => edges), clear: !unclear && read.every(({ clear }) => clear) };
 }
 
 function edgesIn(item: Located, from: string, { field, kind, single, optional }: EdgeField, own: boolean): NodeEdges {

@@ -277,6 +277,7 @@ function variablesIn(text: string): ReadonlySet<string> | undefined {
 
 /** Joins the fields that two reads of one root know, such as two approvals. */
 function merged(known: Json | undefined, more: Json): Json {
-  if (!isRecord(known) || !isRecord(more)) return more;
-  return { ...known, ...more, properties: { ...(known['properties'] as object), ...(more['properties'] as object) } };
+  if (!isRecord(known) || !isRecord(more) || !isRecord(known['properties']) || !isRecord(more['properties']))
+    return more;
+  return { ...known, ...more, properties: { ...known['properties'], ...more['properties'] } };
 }

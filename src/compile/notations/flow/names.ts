@@ -35,7 +35,7 @@ const EVENT_HELP = 'The input of the run is `event.payload`; a text is `event.pa
 
 export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
   const locals = localNames(flow, graph);
-  const bySlot = new Map([...flow.nodes.keys()].map((id) => [slots.named(id), id]));
+  const bySlot = new Map([...flow.declared.all].map((id) => [slots.named(id), id]));
   return {
     meaning(read, recent, guard, reader) {
       const [root = '', field] = read.path;
@@ -43,6 +43,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       const known = contextMeaning(flow, root, field, recent, around);
       if (known !== null) return known;
       const id = bySlot.get(root);
+      if (id !== undefined && !flow.nodes.has(id)) return { is: 'context' };
       if (id !== undefined && guard && field === undefined) {
         const meant = fieldMeaning(flow, definitions, read, recent, around);
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
@@ -60,7 +61,9 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
         const node = flow.nodes.get(meaning.id);
-        return node && { type: 'object', properties: node.facts.readable(node, flow, definitions) };
+        // A field that could not be read may have declared any value.
+        if (node === undefined || node.damaged()) return true;
+        return { type: 'object', properties: node.facts.readable(node, flow, definitions) };
       }
       if (meaning.is === 'bare') return fieldSchema(definitions, root, recent);
       if (root === 'error') return ERROR_SCHEMA;
@@ -153,7 +156,11 @@ function fieldMeaning(
   return {
     is: 'nothing',
     message: `there is no \`${root}\` in the output of ${agents}`,
-    help: didYouMean(root, [...locals.keys(), ...fields, ...ids], `Its schema has ${quoted(fields)}.`),
+    help: didYouMean(
+      root,
+      [...locals.keys(), ...fields, ...ids],
+      fields.length === 0 ? 'Its schema has no fields.' : `Its schema has ${quoted(fields)}.`,
+    ),
   };
 }
 
@@ -229,7 +236,7 @@ export interface Recents {
 export function recentAgents(flow: Flow, graph: FlowGraph): Recents {
   const before = new Map<string, Recent>();
   const after = (id: string): Recent => {
-    const entering = before.get(id) ?? NOTHING;
+    const entering = before.get(id) ?? UNKNOWN;
     const node = flow.nodes.get(id);
     const agent = node?.facts.lastAgent?.(node.value);
     if (agent === undefined) return entering;

@@ -7,7 +7,7 @@ import type { Report } from '../../../diagnose/diagnostics.ts';
 import { typeFromSchema } from '../../../expressions/type.ts';
 import { describe } from '../../../document/shape/fault-words.ts';
 import { childOf, type Path } from '../../../source/located.ts';
-import { nearest, suggestion } from '../../../diagnose/nearest.ts';
+import { nearest, quoted, suggestion } from '../../../diagnose/nearest.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import type { Expressions } from '../expressions.ts';
 import type { CommonValue, FlowNode } from '../model.ts';
@@ -49,7 +49,7 @@ function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Js
     const near = nearest(key, properties);
     if (near !== undefined) meant.add(near);
     report.error('unknown-key', node.at('params', key), `the tool \`${value.tool}\` takes no \`${key}\``, {
-      help: suggestion(near, undefined),
+      help: suggestion(near, properties.length === 0 ? 'Remove it.' : `It takes ${quoted(properties)}.`),
     });
   }
   if (node.poisoned('params')) return;
