@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder, json, report } from './cli.ts';
 import { sluice } from './in-process.ts';
@@ -130,6 +132,14 @@ test('a missing file is told in one sentence, and as JSON where JSON was asked f
       help: 'Paths are relative to the current directory.',
       docs: 'docs/errors/file-not-found.md',
     },
+  });
+});
+
+test('a file that is not UTF-8 text is refused with its line', async () => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'old.yaml'), Buffer.from('steps:\n  - { name: \u00c4, agent_name: a }\n', 'latin1'));
+  expect(report(await sluice(['check', 'old.yaml', '--json'], { cwd }))).toMatchObject({
+    error: { code: 'file-unreadable', message: '`old.yaml` is not UTF-8 text: line 2 has other bytes' },
   });
 });
 

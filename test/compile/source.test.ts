@@ -56,6 +56,11 @@ describe('parseSource', () => {
     ['a: @b\n', '1:4 a text cannot start with `@`'],
     ['a: "\\q"\n', '1:5 `\\q` is not an escape sequence'],
     ['a: !b c\n', '1:4 the tag `!b` has no meaning here'],
+    ['{ // note\n "a": 1 }', '1:3 `//` does not start a comment'],
+    ['{ "a": 1, /* note */ "b": 2 }', '1:11 `/*` does not start a comment'],
+    ['// note\na: 1\n', '1:1 `//` does not start a comment'],
+    ['a: [1] // note\n', '1:8 `//` does not start a comment'],
+    ['a: {{b}}\n', '1:5 this key is not text'],
   ])('%j is explained in plain words, with help', (text, expected) => {
     const { diagnostics } = parseSource(text, 'a.yaml');
     expect(diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([expected]);

@@ -2,7 +2,7 @@
  * Parses YAML 1.2, of which JSON is a part, into located data and diagnostics. `locate` does the same for an object of a
  * program, so one validation serves both. No text makes these functions throw.
  */
-import { parseDocument, type Document } from 'yaml';
+import { isScalar, parseDocument, visit, type Document } from 'yaml';
 import { createReport, type Diagnostic, type Report } from '../diagnose/diagnostics.ts';
 import { locateObject } from './locate-object.ts';
 import type { Located } from './located.ts';
@@ -74,7 +74,7 @@ function readYaml(text: string, report: Report, { what, start }: Kind): Located 
     );
     return null;
   }
-  if (reportSyntax(document, report)) return null;
+  if (reportSyntax(document, report) || reportComment(document, report)) return null;
   if (document.contents === null) {
     report.error('empty-document', START, `${what} is empty`, { help: start });
     return null;
@@ -97,6 +97,28 @@ const STRUCTURAL: ReadonlySet<string> = new Set([
   'UNEXPECTED_TOKEN',
 ]);
 
+/** Reports a comment as other languages write it. It has become part of the key after it, so the tree cannot be trusted. */
+function reportComment(document: Document.Parsed, report: Report): boolean {
+  let start: number | undefined;
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isScalar(key) || key.type !== 'PLAIN' || !/^\/[/*]/.test(String(key.value))) return undefined;
+      start = key.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return start !== undefined && foundComment(start, report);
+}
+
+function foundComment(start: number, report: Report): boolean {
+  const [sign] = /^\/[/*]/.exec(report.source.text.slice(start, start + 2)) ?? [];
+  if (sign === undefined) return false;
+  report.error('syntax-error', { start, end: start + 2 }, `\`${sign}\` does not start a comment`, {
+    help: 'Remove the comment, or start it with `#`.',
+  });
+  return true;
+}
+
 /** Reports every syntax error; true where there was one, so that the tree cannot be trusted. */
 function reportSyntax(document: Document.Parsed, report: Report): boolean {
   const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
@@ -118,7 +140,7 @@ function reportSyntax(document: Document.Parsed, report: Report): boolean {
     if (lines.has(line) || lines.size >= REPORTED_MAX) continue;
     lines.add(line);
     const { message, help, at } = explainSyntax(error, report.source.text);
-    report.error('syntax-error', at, message, { help });
+    if (!foundComment(at.start, report)) report.error('syntax-error', at, message, { help });
   }
   return errors.length > 0;
 }

@@ -139,7 +139,10 @@ function keyText(key: unknown, at: Range, state: State): string | null {
   }
   if (text !== null && text !== RESERVED_KEY) return text;
   state.report.error('bad-key', at, text === null ? 'this key is not text' : '`__proto__` cannot be used as a key', {
-    help: text === null ? 'A key is a word or a quoted text.' : undefined,
+    help:
+      text === null
+        ? `A key is a word or a quoted text.${isMap(value) ? ' Put a template in quotes: `"{{ … }}"`.' : ''}`
+        : 'Rename the key.',
   });
   return text;
 }

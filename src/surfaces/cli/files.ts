@@ -1,4 +1,5 @@
 /** Reads a file that the user named. Errors name the file and the reason. */
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { SluiceError } from '../../runtime/errors.ts';
 
@@ -7,8 +8,9 @@ let fromStdin: string | undefined;
 
 export function readText(file: string): string {
   try {
-    return file === '-' ? (fromStdin ??= readFileSync(0, 'utf8')) : readFileSync(file, 'utf8');
+    return file === '-' ? (fromStdin ??= decoded(readFileSync(0), file)) : decoded(readFileSync(file), file);
   } catch (error) {
+    if (error instanceof SluiceError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT')
       throw new SluiceError(
@@ -25,4 +27,15 @@ export function readText(file: string): string {
       error,
     );
   }
+}
+
+function decoded(bytes: Buffer, file: string): string {
+  const text = bytes.toString('utf8');
+  if (isUtf8(bytes)) return text;
+  const line = text.slice(0, text.indexOf('\uFFFD')).split('\n').length;
+  throw new SluiceError(
+    'file-unreadable',
+    `\`${file}\` is not UTF-8 text: line ${line} has other bytes`,
+    'Save the file as UTF-8.',
+  );
 }

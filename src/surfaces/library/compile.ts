@@ -1,5 +1,6 @@
 /** `compile` for programs: takes text or an object, returns a compiled flow or the diagnostics. */
 import { hash } from 'node:crypto';
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { McpLock } from '../../catalog/mcp-lock.ts';
@@ -36,7 +37,8 @@ export function compile(source: string | object, options: CompileOptions = {}): 
 function textReader(folder: string): (file: string) => string | null {
   return (file) => {
     try {
-      return readFileSync(resolve(folder, file), 'utf8');
+      const bytes = readFileSync(resolve(folder, file));
+      return isUtf8(bytes) ? bytes.toString('utf8') : null;
     } catch {
       return null;
     }
