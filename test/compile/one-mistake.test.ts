@@ -185,6 +185,15 @@ ${flow}:
   });
 });
 
+describe('a tool or an agent with a faulty value', () => {
+  test.each([
+    ['the effect of a lookup', `tools: { t.x: { verify: t.y }, t.y: { effect: raed } }\n${tool}`, 'bad-value 1:47'],
+    ['an empty time', `agents: [{ id: a, memory: { expires: "" } }]\n${agent}`, 'bad-value 1:38'],
+  ])('%s', (_, source, expected) => {
+    expect(errors(source)).toEqual([expected]);
+  });
+});
+
 describe('a value that could not be read', () => {
   const done = '{ id: t, type: terminal, output: "{{s.x}} {{get-it.x}}" }';
   test.each([

@@ -91,7 +91,7 @@ function checkVerifications({ sections, names }: ReadDocument, lock: McpLock | u
     const at = sections.at('tools', name, 'verify');
     if (isTool(verify, sections.value)) {
       const effect = lookupEffect(verify, sections.value, lock);
-      if (!onlyReads(effect))
+      if (!onlyReads(effect) && !sections.poisoned('tools', verify, 'effect'))
         report.error('bad-value', at, `\`${verify}\` looks up calls of \`${name}\`, but its effect is \`${effect}\``, {
           help: 'Name a tool with `effect: read`. A lookup is made without approval.',
         });

@@ -41,9 +41,16 @@ export function noteKnownKeys(issue: z.core.$ZodRawIssue): string {
 
 export function faultsOf(issues: readonly Issue[], salvage: Salvage, context: FaultContext): readonly Fault[] {
   const all = issues.flatMap((issue) => faultsOfIssue(issue, [], salvage, context));
-  // A value of the wrong type is not also too short.
+  // A value of the wrong type is not also too short, and an empty one is not also of the wrong form.
   const mistyped = new Set(all.filter((fault) => fault.code === 'wrong-type').map((fault) => pathKey(fault.path)));
-  const faults = all.filter((fault) => fault.code === 'wrong-type' || !mistyped.has(pathKey(fault.path)));
+  const refused = new Set<string>();
+  const faults = all.filter((fault) => {
+    if (fault.code === 'wrong-type') return true;
+    const key = pathKey(fault.path);
+    if (mistyped.has(key) || refused.has(key)) return false;
+    if (fault.code === 'bad-value') refused.add(key);
+    return true;
+  });
   const missing = new Set(faults.filter((fault) => fault.code === 'missing-field').map((fault) => pathKey(fault.path)));
   const meant = new Set<string>();
   return faults
