@@ -186,7 +186,7 @@ function grantedTools(agent: RawAgent, index: number, { body, report, sections }
         `\`${written}\` grants the tools of the MCP server \`${written}\`, which are not known yet`,
         { help: 'Run `sluice mcp lock FILE`. `sluice run` asks the server if there is no lock.' },
       );
-    else if (!sections.tools.poisoned) {
+    else if (!sections.tools.poisoned && !body.poisoned('McpServers') && !body.damaged('McpServers')) {
       const known = [PLUGINS, definitions.tools, definitions.servers].flatMap((each) => Object.keys(each));
       const message = `unknown plugin \`${written}\` on agent \`${agent.Name}\``;
       const help = suggestionOf(written, known);

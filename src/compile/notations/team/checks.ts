@@ -113,7 +113,8 @@ function validatorOf(label: string, at: Path, config: Json, reading: Reading): C
   const { body } = reading;
   if (
     namesAt(body.located(), 'Validation', teamKeys()).poisoned ||
-    namesAt(body.located('Validation'), 'Validators', validationKeys()).poisoned
+    namesAt(body.located('Validation'), 'Validators', validationKeys()).poisoned ||
+    body.poisoned('Validation', 'Validators', label)
   )
     return null;
   const near = nearest(label, [...VALIDATORS, ...Object.keys(own)]);

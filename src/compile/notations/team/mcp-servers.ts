@@ -13,7 +13,9 @@ export function serversOf(body: Shaped<RawTeam>, declared: McpServers, report: R
       report.error('duplicate-id', body.at('McpServers', index, 'Name'), `there are two MCP servers \`${Name}\``, {
         help: 'Give each a name of its own.',
       });
-    if ((Command === undefined) === (Url === undefined))
+    if (body.poisoned('McpServers', index, 'Command') || body.poisoned('McpServers', index, 'Url')) {
+      // Its mistake has been reported.
+    } else if ((Command === undefined) === (Url === undefined))
       report.error(
         'missing-field',
         body.at('McpServers', index),

@@ -30,7 +30,7 @@ export function readGraph(raw: RawGraph, path: Path, reading: Reading, depth = 0
     [...nodes.values()].every(leadsOn);
   const graph: Graph = { raw, entry, nodes, whole };
   for (const node of nodes.values()) checkEdges(node, graph, reading);
-  checkParallel(graph, reading);
+  checkParallel(graph, path, reading);
   warnOfUnused(raw, path, reading);
   return graph;
 }
@@ -243,8 +243,9 @@ function earlierOf(node: GraphNode, graph: Graph, edges: readonly Edge[], edge: 
 }
 
 /** A parallel group starts with one keyword and joins at the first node that one of its members leads on to. */
-function checkParallel(graph: Graph, reading: Reading): void {
+function checkParallel(graph: Graph, path: Path, reading: Reading): void {
   for (const node of graph.nodes.values()) if (node.raw.Parallel) checkMember(node, graph, reading);
+  if (isDamaged(graph, path, reading)) return;
   for (const node of graph.nodes.values()) {
     if (node.raw.Parallel) continue;
     const open = node.edges.find(
@@ -260,6 +261,13 @@ function checkParallel(graph: Graph, reading: Reading): void {
     );
     return;
   }
+}
+
+/** True if a part of a node or of an edge could not be read. */
+function isDamaged({ raw }: Graph, path: Path, { body }: Reading): boolean {
+  return (['Nodes', 'Edges'] as const).some(
+    (key) => body.damaged(...path, key) || raw[key].some((_, index) => body.damaged(...path, key, index)),
+  );
 }
 
 function checkMember({ id, raw, path, edges }: GraphNode, graph: Graph, reading: Reading): void {
