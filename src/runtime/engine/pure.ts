@@ -1,7 +1,7 @@
 /** Pure functions that the core gets from the platform: SHA-256, JSON Schema, an upper bound on tokens. */
 import { hash } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ValidateFunction } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Json } from '../../expr/json.ts';
 import { schemaPattern } from '../../expr/text-search.ts';
@@ -22,7 +22,7 @@ export const pure: Pure = {
 /** Checks schemas before it compiles them, or takes them as valid. */
 function createAjv(validateSchema: boolean): Ajv2020 {
   const code = { regExp: schemaPattern };
-  const made = new Ajv2020({ strict: false, allErrors: false, logger: false, code, validateSchema });
+  const made = new Ajv2020({ strict: false, allErrors: false, logger: false, verbose: true, code, validateSchema });
   (addFormats as unknown as (target: Ajv2020) => void)(made);
   return made;
 }
@@ -44,9 +44,16 @@ function compiled(schema: Json): ValidateFunction {
   return check;
 }
 
-function sentence(check: ValidateFunction): string {
-  const first = check.errors?.[0];
+/** The first problem. A rule whose description is a sentence with `must` explains itself. */
+function sentence({ errors }: ValidateFunction): string {
+  const explained = errors?.find((error) => ruleOf(error) !== null);
+  const first = explained ?? errors?.[0];
   if (first === undefined) return 'does not satisfy its schema';
   const where = first.instancePath === '' ? 'the value' : `\`${first.instancePath.slice(1).replaceAll('/', '.')}\``;
-  return `${where} ${first.message ?? 'does not satisfy its schema'}`;
+  return `${where} ${ruleOf(first) ?? first.message ?? 'does not satisfy its schema'}`;
+}
+
+function ruleOf({ parentSchema }: ErrorObject): string | null {
+  const { description } = (parentSchema ?? {}) as { readonly description?: unknown };
+  return typeof description === 'string' && description.startsWith('must ') ? description : null;
 }

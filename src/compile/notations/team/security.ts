@@ -236,7 +236,7 @@ function rulesOf(name: string, security: Limits): readonly Rule[] {
     const pattern = `^https?://(${hosts.map(hostPattern).join('|')})(:\\d+)?([/?#]|$)`;
     // The address of a profile is checked with the document, and a request with a profile stays below it.
     const unless = security.hasProfiles ? { unless: 'profile' } : {};
-    return [{ ...rule('url', { pattern }, 'must be on an allowed host'), ...unless }];
+    return [{ ...rule('url', { pattern }, `must be on one of ${quoted(hosts)}`), ...unless }];
   }
   return WRITES.includes(name) || READS.includes(name) || LISTS.includes(name) ? pathRules(name, security) : [];
 }
@@ -245,7 +245,7 @@ function shellRules({ Allow, Deny }: NonNullable<RawSecurity['ShellPolicy']>): r
   const allowed = { anyOf: Allow.map((part) => ({ pattern: anyCase(part) })) };
   return [
     ...Deny.map((part) => rule('command', { not: { pattern: anyCase(part) } }, `must not contain \`${part}\``)),
-    ...(Allow.length === 0 ? [] : [rule('command', allowed, 'must contain an allowed part')]),
+    ...(Allow.length === 0 ? [] : [rule('command', allowed, `must contain one of ${quoted(Allow)}`)]),
   ];
 }
 
@@ -260,13 +260,17 @@ function pathRules(name: string, { FileSystemPermissions: files, ChangeEnvelope 
     ...[allowed ?? [], envelope ?? []]
       .filter((globs) => globs.length > 0)
       .map((globs) =>
-        rule('path', { anyOf: globs.map((glob) => ({ pattern: pathPattern(glob) })) }, 'must match an allowed glob'),
+        rule(
+          'path',
+          { anyOf: globs.map((glob) => ({ pattern: pathPattern(glob) })) },
+          `must match one of ${quoted(globs)}`,
+        ),
       ),
   ];
   if (rules.length === 0) return [];
   // A path that is spelt in another way could pass the patterns.
   const plain = { not: { pattern: '(^|/)\\.\\.(/|$)|(^|/)\\./|/\\.$|//|^/|\\\\' } };
-  return [...rules, rule('path', plain, 'must be a plain path')];
+  return [...rules, rule('path', plain, 'must be a plain path, without `.`, `..`, `//` and a `/` at the start')];
 }
 
 function rule(field: string, schema: { readonly [key: string]: Json }, description: string): Rule {

@@ -38,7 +38,10 @@ export const ENDED = 'ended';
 export const PARTIAL = 'partial';
 export const CONTEXT = 'context';
 export const ANSWER = 'answer';
-/** The last message and handoff call, for agents that do not see the history. */
+/**
+ * For agents that do not see the history: `text` is the last message with its handoff call, `by` its author, and `before` the
+ * last message of another author.
+ */
 export const DIRECTIVE = 'directive';
 /** A correction for a model that does not see the shared history. */
 export const NOTE = 'note';

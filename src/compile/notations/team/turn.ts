@@ -7,7 +7,7 @@ import type { Expr, Input, NodeId, Write } from '../../../ir/nodes.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from '../../lower/agent-turn/turn.ts';
 import { addTurn } from '../../lower/agent-turn/agent-turn.ts';
 import { REPAIR_THEN_PASS } from '../../lower/fit.ts';
-import { literal, quote } from '../../expressions/cel-text.ts';
+import { literal, object, quote } from '../../expressions/cel-text.ts';
 import { HANDOFF } from './agents.ts';
 import { assemble, reminder } from './context.ts';
 import { member, part, type Lowering, type Place } from './lowering.ts';
@@ -113,11 +113,16 @@ function sharedInput(l: Lowering, who: Member): Input {
   };
 }
 
-/** An agent without the history sees only the message of the handover. */
-function contextOf({ isFresh }: Member): Expr {
+/** An agent without the history sees only the message of the handover, which its own messages do not replace. */
+function contextOf({ isFresh, name }: Member): Expr {
   if (!isFresh) return `${CONTEXT}.text`;
-  const parts = `[${DIRECTIVE} == null ? "" : ${DIRECTIVE}, ${CONTEXT}.text].filter(p, p != "")`;
+  const parts = `[${handoverTo(name)}, ${CONTEXT}.text].filter(p, p != null && p != "")`;
   return `join(${parts}, "\\n\\n")`;
+}
+
+/** The latest message of another agent; null if there is none. */
+function handoverTo(agent: string): Expr {
+  return `${DIRECTIVE} == null ? null : ${DIRECTIVE}.by == ${quote(agent)} ? ${DIRECTIVE}.before : ${DIRECTIVE}.text`;
 }
 
 /** Stores the message. A turn that ended without text, as by a handoff call, gets its last text or its keyword. */
@@ -164,7 +169,11 @@ function directive(agent: string, content: Expr): Expr {
     (field) =>
       `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 || trim(text(h[0].args.${field})) == "" ? "" : text(${quote(`\n${field}: `)}, h[0].args.${field}))`,
   );
-  return `text(${quote(`[HANDOFF from ${agent}]\n`)}, ${content}, ${fields.join(', ')})`;
+  return object([
+    ['by', quote(agent)],
+    ['text', `text(${quote(`[HANDOFF from ${agent}]\n`)}, ${content}, ${fields.join(', ')})`],
+    ['before', handoverTo(agent)],
+  ]);
 }
 
 /**
