@@ -126,7 +126,8 @@ function messagesOf(item: Item, view: View, reader: Reader): Message[] {
 }
 
 function labelled(item: Item, { untrusted = [] }: View, reader: Reader): string {
-  const { label = '', outputs, author = '' } = item;
+  const { outputs, author = '', to = reader.id } = item;
+  const label = item.label ?? (to === reader.id ? '' : `[to ${to}]`);
   const shown = (value: Json, from: string): string =>
     untrusted.includes(from) && from !== reader.id
       ? asData(textOf(value), `${from} (remote agent)`, null)

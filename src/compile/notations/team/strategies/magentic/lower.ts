@@ -101,7 +101,13 @@ function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
 function addLedger(l: Lowering, raw: RawMagentic, orient: NodeId, select: NodeId): NodeId {
   const replan = l.kit.set(
     { hint: 'manager.replan', origin: 'magentic:replan' },
-    [set(RESETS, `${RESETS} + 1`), set(ROUNDS, '0'), set(STALLS, '0'), set(BAD, '0')],
+    [
+      set(RESETS, `${RESETS} + 1`),
+      set(ROUNDS, '0'),
+      set(STALLS, '0'),
+      set(BAD, '0'),
+      set(NOTE, quote('The last plan brought no progress. Make another one.')),
+    ],
     orient,
   );
   const stalled = l.kit.when(manager('stalled'), `${RESETS} >= ${raw.MaxResetCount}`, addStalledOut(l, raw), replan);
