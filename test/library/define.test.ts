@@ -3,8 +3,22 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { agent, cel, code, compile, createEngine, flow, jsonSchema, openMemory, text, tool } from '../../src/index.ts';
-import type { Definition, StandardSchema } from '../../src/index.ts';
+import {
+  agent,
+  cel,
+  code,
+  compile,
+  createEngine,
+  flow,
+  jsonSchema,
+  loop,
+  openMemory,
+  team,
+  text,
+  tool,
+  workflow,
+} from '../../src/index.ts';
+import type { Definition, Ref, StandardSchema } from '../../src/index.ts';
 
 const worker = agent('worker', { instructions: 'Work.' });
 const judge = agent('judge', {
@@ -82,6 +96,24 @@ describe('references become CEL', () => {
   });
 });
 
+test('an option that does not exist is an error of the document', () => {
+  const other: object = { budget: 5, widht: 2, selecton: {}, timout: 1 };
+  const unknown = (defined: Definition): (string | undefined)[] =>
+    errorsOf(defined).map(({ message }) => /unknown key `(\w+)`/.exec(message)?.[1]);
+  const all = ['budget', 'widht', 'selecton', 'timout'];
+  expect(unknown(flow('f', other).step(worker))).toEqual(all);
+  const each = judged.map(
+    'm',
+    ({ judge: j }) => j.tags,
+    (f, item) => f.step(worker, () => item),
+    other,
+  );
+  expect(unknown(each)).toEqual(all);
+  expect(unknown(judged.parallel('p', [(f) => f.step(worker)], other))).toEqual(expect.arrayContaining(all));
+  expect(unknown(team('t', { agents: [worker], selection: { Type: 'sequential' }, ...other }))).toEqual(all);
+  expect(unknown(workflow('w', other).step(worker, undefined, other))).toEqual([...all, ...all]);
+});
+
 describe('what cannot be recorded throws', () => {
   const uses: readonly [string, (value: never) => unknown][] = [
     ['a plain template', (value) => 'Dear '.concat(value)],
@@ -104,6 +136,14 @@ describe('what cannot be recorded throws', () => {
     ['promise', Promise.resolve()],
   ])('a %s inside a value', (kind, value) => {
     expect(() => judged.set('odd', () => ({ value }))).toThrow(`returned a ${kind}, which cannot be recorded`);
+  });
+
+  test('a condition that the function makes and does not use, as `&&` and `?:` do', () => {
+    const lost = /^the function of .* makes the condition `'a' in judge.output.tags` and does not use it$/;
+    expect(() => conditionOf(({ judge: j }) => j.tags.includes('a') && j.ok)).toThrow(lost);
+    expect(() => judged.set('s', ({ judge: j }) => ({ n: j.tags.includes('a') ? 1 : 2 }))).toThrow(lost);
+    const criteria = [{ when: ({ goal }: { goal: Ref<string> }) => goal.eq('a') && goal.ne('b'), reason: 'odd' }];
+    expect(() => loop('l', { agent: worker, criteria })).toThrow("condition `goal == 'a'` and does not use it");
   });
 
   test('a result that no earlier step has, with the nearest name', () => {

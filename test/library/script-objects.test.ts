@@ -40,3 +40,12 @@ test.each([
   await using engine = engineWith({ agents: { a: 'x' } });
   await expect(engine.run(FLOW, {}, options as object)).rejects.toMatchObject({ code: 'bad-start', message, help });
 });
+
+test.each<[object, string, string]>([
+  [{ journl: 'runs.db' }, '`journl` is not an option of `createEngine`', 'Did you mean `journal`?'],
+  [{ tenat: 'acme' }, '`tenat` is not an option of `createEngine`', 'Did you mean `tenant`?'],
+])('the option %j of an engine is refused', (options, message, help) => {
+  expect(() => createEngine({ journal: openMemory(), ...options })).toThrow(
+    expect.objectContaining({ code: 'bad-start', message, help }) as Error,
+  );
+});

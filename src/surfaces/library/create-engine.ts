@@ -124,6 +124,7 @@ type Compiled = CompiledFlow | CompileResult;
  * const { output } = await run.result();
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
+  refuseUnknown(options, ENGINE_OPTIONS, '`createEngine`');
   const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
@@ -205,7 +206,7 @@ interface StartContext {
 function createStart({ runtime, world, definitions, tenant, recorded }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
     const flow = definitions.flowOf(given);
-    refuseUnknown(startOptions);
+    refuseUnknown(startOptions, START_OPTIONS, 'a start');
     const { run: id = newRunId() } = startOptions;
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
@@ -218,20 +219,49 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
   };
 }
 
-const START_OPTIONS: readonly string[] = [
-  'run',
-  'input',
-  'seed',
-  'origin',
-  'deadline',
-] satisfies (keyof StartOptions)[];
+const START_OPTIONS: { readonly [Name in keyof StartOptions]-?: true } = {
+  run: true,
+  input: true,
+  seed: true,
+  origin: true,
+  deadline: true,
+};
 
-/** An unknown option would have no effect, and the caller would not notice. */
-function refuseUnknown(options: EngineStartOptions): void {
-  const unknown = Object.keys(options).find((key) => !START_OPTIONS.includes(key));
+const ENGINE_OPTIONS: { readonly [Name in keyof CreateEngineOptions]-?: true } = {
+  journal: true,
+  flows: true,
+  script: true,
+  tenant: true,
+  signingKey: true,
+  pickUp: true,
+  leaseMs: true,
+  snapshotEvery: true,
+  retain: true,
+  exportRun: true,
+  onRemoved: true,
+  signing: true,
+  quotas: true,
+  worstCase: true,
+  onFault: true,
+  onNotice: true,
+  models: true,
+  model: true,
+  tools: true,
+  toolOptions: true,
+  performer: true,
+  onMissing: true,
+  vault: true,
+  clock: true,
+  attachments: true,
+};
+
+/** An unknown option would have no effect, and a caller in JavaScript would not notice: a misspelt `tenant` would give access to all runs. */
+function refuseUnknown(options: object, known: object, of: string): void {
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(known, key));
   if (unknown === undefined) return;
-  const help = unknown === 'script' ? 'Pass it to `createEngine({ script })`.' : suggestionOf(unknown, START_OPTIONS);
-  throw new SluiceError('bad-start', `\`${unknown}\` is not an option of a start`, help);
+  const help =
+    unknown === 'script' ? 'Pass it to `createEngine({ script })`.' : suggestionOf(unknown, Object.keys(known));
+  throw new SluiceError('bad-start', `\`${unknown}\` is not an option of ${of}`, help);
 }
 
 /** Compiles each definition once, and makes its functions known. */

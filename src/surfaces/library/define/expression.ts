@@ -163,6 +163,25 @@ export function cel<T>(strings: TemplateStringsArray, ...values: readonly Operan
   return proxied({ text: source.trim(), binding: 0 }) as Ref<T>;
 }
 
+/** The conditions that operations made and that nothing has used yet. */
+const unused = new Set<Recorded>();
+
+/**
+ * Runs a function of references and reads its result. JavaScript evaluates `a && b` and `a ? b : c` at once, so that `a` is lost: a
+ * condition that the function makes and does not use throws.
+ */
+export function recording<Result>(about: string, record: () => Result): Result {
+  unused.clear();
+  const result = record();
+  const [lost] = unused;
+  if (lost === undefined) return result;
+  throw new SluiceError(
+    'not-recorded',
+    `the function of ${about} makes the condition \`${lost.text}\` and does not use it`,
+    'Combine conditions with `.and(…)`, `.or(…)` and `.not()`. `&&`, `||`, `!` and `?:` cannot be recorded.',
+  );
+}
+
 export function isExpression(value: unknown): value is Expression<unknown> {
   return recordedOf(value) !== undefined;
 }
@@ -256,6 +275,15 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ['at', (self, index) => ({ text: `${bound(self, BINDING.primary)}[${Number(index)}]`, binding: BINDING.primary })],
 ]);
 
+const CONDITIONS: ReadonlySet<string> = new Set(
+  ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'includes', 'and', 'or', 'not', 'exists'].concat([
+    'contains',
+    'startsWith',
+    'endsWith',
+    'matches',
+  ]),
+);
+
 function infix(left: Recorded, operator: string, right: unknown, binding: number): Recorded {
   const associative = binding <= BINDING.and ? binding : binding + 1;
   const leftText = bound(left, binding === BINDING.compare ? binding + 1 : binding);
@@ -310,25 +338,31 @@ function recordedOf(value: unknown): Recorded | undefined {
  * Every use that cannot be recorded throws, because its result would silently be wrong. A property is a field that can also
  * be called: `list.size()` is the operation, and `input.size` is a field.
  */
-function proxied(recorded: Recorded, operation?: () => Operation | undefined, owner?: Recorded): object {
+function proxied(recorded: Recorded, operation = '', owner?: Recorded): object {
   const refuse = (use: string) => (): never => {
     throw new SluiceError('not-recorded', `\`${recorded.text}\` ${use}`, HELP);
   };
   return new Proxy(() => undefined, {
     get: (_, name) => {
-      if (name === RECORDED) return recorded;
+      if (name === RECORDED) {
+        unused.delete(recorded);
+        return recorded;
+      }
       // A promise asks every value for `then`. A symbol asks for a conversion.
       if (name === 'then') return undefined;
       if (name === Symbol.toPrimitive || name === 'toString' || name === 'valueOf') return refuse(CONVERTED);
       if (name === 'toJSON') return refuse('is a reference and has no value yet, so it cannot become JSON');
       if (name === Symbol.iterator) return refuse('is a reference and has no value yet, so it cannot be looped over');
       if (typeof name === 'symbol') return undefined;
-      return proxied(fieldOf(recorded, name), () => OPERATIONS.get(name), recorded);
+      return proxied(fieldOf(recorded, name), name, recorded);
     },
     apply: (_, __, args: unknown[]) => {
-      const called = operation?.();
+      const called = OPERATIONS.get(operation);
       if (called === undefined || owner === undefined) return refuse('is not an operation of references')();
-      return proxied(called(owner, ...args));
+      unused.delete(owner);
+      const made = called(owner, ...args);
+      if (CONDITIONS.has(operation)) unused.add(made);
+      return proxied(made);
     },
     has: refuse('is a reference and has no value yet, so `in` cannot be recorded'),
     ownKeys: refuse('is a reference and has no value yet, so its fields cannot be listed'),

@@ -3,8 +3,8 @@ import { didYouMean } from '../../../compile/diagnose/nearest.ts';
 import { present } from '../../../expr/present.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf, type Settings } from './definition.ts';
-import { conditionOf, isExpression, reference, templateOf } from './expression.ts';
+import { Parts, sectionsOf, withoutSettings, type Settings } from './definition.ts';
+import { conditionOf, isExpression, recording, reference, templateOf } from './expression.ts';
 import type { ApproveOptions, Flow, MapOptions, NodeOptions, ParallelOptions } from './flow-types.ts';
 import { EMPTY, addNode, canSplit, connect, errorSlots, freeName, nodesOf, split, withFields } from './graph.ts';
 import type { Graph, ReservedName } from './graph.ts';
@@ -76,16 +76,18 @@ class Builder {
   }
   get document(): { readonly [key: string]: unknown } {
     const { id, options, graph } = this.#written;
-    const { description, maxIterations } = options;
+    // A name that is not an option is not in the schema of a flow either, so the compiler reports it.
+    const { input: _, maxIterations, ...others } = withoutSettings(options);
     return (this.#document ??= {
       ...this.#parts().sections(),
       ...sectionsOf(options),
       flow: present({
         id,
         entry: graph.entry ?? '',
-        description,
+        description: options.description,
         max_iterations: maxIterations,
         nodes: nodesOf(graph),
+        ...others,
       }),
     });
   }
@@ -120,7 +122,7 @@ class Builder {
   }
 
   when(condition: FromScope, then: Build, otherwise?: Build): Builder {
-    const text = conditionOf(condition(this.#scope()), 'a condition');
+    const text = this.#condition(condition, 'a condition');
     const ready = canSplit(this.#written.graph) ? this : this.#decide(text);
     const { graph, met, unmet } = ready === this ? split(this.#written.graph, text) : halves(ready.#written.graph);
     const first = call(then, ready.#with(graph).#at(met));
@@ -147,16 +149,16 @@ class Builder {
     name: string,
     over: FromScope,
     each: Build,
-    { onItemError, maxItems, width, as = 'item' }: MapOptions = {},
+    { onItemError, maxItems, as = 'item', ...rest }: MapOptions = {},
   ): Builder {
     const list = this.#record(over, `\`${name}\``).value;
     const fields = present({
       type: 'map',
       over: list,
       as: as === 'item' ? undefined : as,
-      width,
       max_items: maxItems,
       on_item_error: onItemError,
+      ...rest,
     });
     const added = this.#with(addNode(this.#written.graph, { id: name, fields, path: `${name}.results` }));
     const [head, body] = added.#seeing(this).#apart(name, each, reference(as), reference(`${as}_index`));
@@ -164,10 +166,10 @@ class Builder {
     return body.#with({ ...withFields(body.#written.graph, name, { do: head }), open, entry, paths });
   }
 
-  parallel(name: string, branches: readonly Build[], { join, timeout }: ParallelOptions = {}): Builder {
+  parallel(name: string, branches: readonly Build[], { join, timeout, ...rest }: ParallelOptions = {}): Builder {
     const kind = typeof join === 'number' ? { type: 'count', count: join } : { type: join };
     const joined = present({ ...kind, timeout });
-    const fields = { type: 'parallel', ...(Object.keys(joined).length === 0 ? {} : { join: joined }) };
+    const fields = { type: 'parallel', ...(Object.keys(joined).length === 0 ? {} : { join: joined }), ...rest };
     const added = this.#with(addNode(this.#written.graph, { id: name, fields }));
     const { open, entry } = added.#written.graph;
     const heads: { readonly to: string }[] = [];
@@ -186,7 +188,7 @@ class Builder {
   repeat(body: Build, { until, max }: { readonly until: FromScope; readonly max: number }): Builder {
     const before = this.#written.graph;
     const [head, built] = this.#apart('repeat', body);
-    const condition = conditionOf(until(built.#scope()), '`until`');
+    const condition = built.#condition(until, '`until`');
     const { graph, met, unmet } = split(withFields(built.#written.graph, head, { max_visits: max }), condition);
     const looped = connect(connect(graph, unmet, head), before.open, head);
     return built.#with({ ...looped, entry: before.entry ?? head, open: met });
@@ -231,8 +233,14 @@ class Builder {
         `${about} needs a function of the results so far`,
         'Write `({ input }) => …`.',
       );
-    const given = argument(this.#scope());
-    return { isText: isExpression(given) || typeof given === 'string', value: templateOf(given, about) };
+    return recording(about, () => {
+      const given = argument(this.#scope());
+      return { isText: isExpression(given) || typeof given === 'string', value: templateOf(given, about) };
+    });
+  }
+
+  #condition(condition: FromScope, about: string): string {
+    return recording(about, () => conditionOf(condition(this.#scope()), about));
   }
 
   /** References to the input and to every result so far. Another name throws. */

@@ -3,7 +3,7 @@ import { present } from '../../../expr/present.ts';
 import type { LoopFields } from '../../../compile/notations/loop/builder.ts';
 import type { Agent } from './agent.ts';
 import { Parts, sectionsOf, withoutSettings, type Definition, type Settings } from './definition.ts';
-import { conditionOf, reference, type Expression, type Ref } from './expression.ts';
+import { conditionOf, recording, reference, type Expression, type Ref } from './expression.ts';
 
 interface GoalScope {
   readonly goal: Ref<string>;
@@ -103,7 +103,8 @@ function recorded(each: { readonly when: Condition<never> }): object {
 function condition(given: Condition<never>): string {
   if (typeof given === 'string') return given;
   const scope = Object.fromEntries(NAMES.map((name) => [name, reference(name)]));
-  return conditionOf(given(scope as never), 'a condition of a loop');
+  const about = 'a condition of a loop';
+  return recording(about, () => conditionOf(given(scope as never), about));
 }
 
 const NAMES = ['goal', 'input', 'answer', 'observations', 'receipts'];

@@ -3,7 +3,7 @@ import { present } from '../../../expr/present.ts';
 import type { TeamSelection, TeamTermination } from '../../../compile/notations/team/builder.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf, type Definition, type Settings } from './definition.ts';
+import { Parts, sectionsOf, withoutSettings, type Definition, type Settings } from './definition.ts';
 
 export interface TeamOptions<Agents extends readonly Agent[], Place extends string> extends Settings {
   /** The members. The tools of a member can also be names of plugins, such as `FileSystem`. */
@@ -24,7 +24,7 @@ export function beginTeam<const Agents extends readonly Agent[], const Place ext
   id: string,
   options: TeamOptions<Agents, Place>,
 ): Definition<string, string, { readonly [node: string]: string }> {
-  const { agents, selection, termination, more = {}, description } = options;
+  const { agents, selection, termination, more = {}, ...others } = withoutSettings(options);
   const parts = new Parts();
   for (const agent of agents) parts.addAgent(agent);
   const document = {
@@ -32,10 +32,11 @@ export function beginTeam<const Agents extends readonly Agent[], const Place ext
     ...sectionsOf(options),
     Orchestration: present({
       Name: id,
-      Description: description,
+      Description: options.description,
       Agents: agents.map(memberOf),
       Selection: selection,
       Termination: termination,
+      ...others,
       ...more,
     }),
   };

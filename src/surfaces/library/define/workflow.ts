@@ -2,7 +2,7 @@
 import { present } from '../../../expr/present.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
-import { Parts, sectionsOf, type Definition, type FreeName, type Settings } from './definition.ts';
+import { Parts, sectionsOf, withoutSettings, type Definition, type FreeName, type Settings } from './definition.ts';
 import { reference, textParts, type Expression } from './expression.ts';
 
 /** The output of the step before, and the outputs of all earlier steps by name. */
@@ -107,7 +107,7 @@ class Builder {
     return {
       ...this.#parts().sections(),
       ...sectionsOf(this.#settings),
-      workflow: present({ id: this.id, description, steps }),
+      workflow: present({ id: this.id, description, steps, ...withoutSettings(this.#settings) }),
     };
   }
 
@@ -139,14 +139,20 @@ class Builder {
   #add(
     agent: Agent,
     prompt: AnyPrompt | undefined,
-    { as: name = agent.id, timeout, onError }: StepOptions<string>,
+    { as: name = agent.id, timeout, onError, ...rest }: StepOptions<string>,
     mode: { readonly [field: string]: unknown },
     known: readonly Draft[] = this.#drafts,
   ): Builder {
     if (this.#drafts.some((draft) => draft.name === name) || name === 'input')
       throw new SluiceError('bad-definition', `there is already a step \`${name}\``, 'Name the step with `{ as: … }`.');
     const { text, reads } = prompt === undefined ? { text: undefined, reads: [] } : written(prompt, known, name);
-    const fields = present({ prompt: text, ...mode, timeout_secs: timeout, ...(onError && errorFields(onError)) });
+    const fields = present({
+      prompt: text,
+      ...mode,
+      timeout_secs: timeout,
+      ...(onError && errorFields(onError)),
+      ...rest,
+    });
     return new Builder(this.id, this.#settings, [...this.#drafts, { agent, name, reads, fields }]);
   }
 
