@@ -49,3 +49,17 @@ test.each<[object, string, string]>([
     expect.objectContaining({ code: 'bad-start', message, help }) as Error,
   );
 });
+
+test.each([undefined, null, '', ' ', 5, {}])('an answer by %j is refused, because it names no person', async (by) => {
+  const gate = compiled({
+    flow: { id: 'f', entry: 'gate', nodes: [{ id: 'gate', type: 'approval', message: 'Go?' }] },
+  });
+  await using engine = engineWith({});
+  const run = await engine.run(gate);
+  const [question] = await run.waiting();
+  const refusal = { code: 'bad-answer', message: 'the answer does not name the person who gives it' };
+  const answer = { choice: 'approve', by: by as string };
+  await expect(engine.answer(question?.id ?? '', answer)).rejects.toMatchObject(refusal);
+  await expect(run.answer('gate', 'approve', {} as never)).rejects.toMatchObject(refusal);
+  expect((await run.report()).state).toBe('suspended');
+});

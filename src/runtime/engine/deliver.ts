@@ -19,6 +19,7 @@ import type { Ownership } from './ownership.ts';
 /** Resolves when the fact is stored. Rejects when it is refused. */
 export async function deliver(host: Host, ownership: Ownership, run: RunId, given: MailFact): Promise<void> {
   const { store } = host;
+  if (given.type === 'answer') requirePerson(given.answer);
   const safe = await withoutPersonalData(host, run, given);
   let fact: MailFact | null = null;
   let posted = false;
@@ -40,6 +41,13 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
     posted = true;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+/** The journal names the person behind every answer. A program in JavaScript can leave the name out. */
+function requirePerson(answer: { readonly by?: unknown } | undefined): void {
+  const by = answer?.by;
+  if (typeof by === 'string' && by.trim() !== '') return;
+  throw new SluiceError('bad-answer', 'the answer does not name the person who gives it', 'Pass `by`, or `--as NAME`.');
 }
 
 /** The owner does not report a refusal of mail, so the fact is judged here as far as the stored events allow. */
