@@ -1,7 +1,7 @@
 /** The public events: what is skipped, what is streamed, and that each type is documented. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
 import type { CompiledFlow, CreateEngineOptions, Json, RunEvent } from '../../src/index.ts';
 
@@ -24,6 +24,10 @@ async function eventsOf(
   }
   return events;
 }
+
+test('the node of every event can be read without a check of its type', () => {
+  expectTypeOf<RunEvent['node']>().toEqualTypeOf<string | undefined>();
+});
 
 function skips(events: readonly RunEvent[]): readonly string[] {
   return events.flatMap((event) => (event.type === 'node.skipped' ? [`${event.node}: ${event.reason}`] : []));

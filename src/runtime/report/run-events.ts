@@ -14,6 +14,11 @@ export interface Base {
   /** Milliseconds since 1970. */
   readonly at: number;
 }
+/** An event of the run as a whole. `event.node` can be read without a check of its type. */
+interface OfRun extends Base {
+  readonly node?: undefined;
+  readonly branch?: undefined;
+}
 export interface InNode extends Base {
   /** The authored node, step or agent. */
   readonly node: string;
@@ -116,7 +121,7 @@ interface LiveEventFields {
 }
 
 /** One thing that happened in a run, computed from the journal alone. */
-export type StoryEvent = (Base & TypesOf<RunEventFields>) | (InNode & TypesOf<NodeEventFields>);
+export type StoryEvent = (OfRun & TypesOf<RunEventFields>) | (InNode & TypesOf<NodeEventFields>);
 
 /**
  * Amounts that a run has used so far, by dimension; money is in dollars.

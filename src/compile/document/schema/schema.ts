@@ -30,6 +30,7 @@ const sectionShape = {
 export const sectionsSchema = record(sectionShape);
 
 export type Sections = z.output<typeof sectionsSchema>;
+export type WrittenSections = z.input<typeof sectionsSchema>;
 export const SECTION_NAMES = Object.keys(sectionShape) as readonly (keyof Sections)[];
 
 export function isSectionName(key: string): key is keyof Sections {

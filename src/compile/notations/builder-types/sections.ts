@@ -1,5 +1,6 @@
 /** The types that the TypeScript builders of all notations share. */
 import type * as z from 'zod';
+import type { WrittenSections } from '../../document/schema/schema.ts';
 import type { approvers } from '../../document/schema/people.ts';
 import type { AgentName, ToolName } from '../../document/shape/fields.ts';
 import type { Json } from '../../../expr/json.ts';
@@ -44,17 +45,6 @@ export type NamedServers = { readonly [server: string]: unknown };
 export type ApproversFields = Written<z.input<typeof approvers>>;
 
 /** The sections of a document that no name in the notation refers to. */
-export interface SharedSections {
-  readonly sluice?: 1 | undefined;
-  readonly models?: { readonly [alias: string]: unknown } | undefined;
-  readonly budgets?: { readonly [dimension: string]: number } | undefined;
-  readonly boundary?: string | Fields | undefined;
-  readonly policies?: { readonly [id: string]: string | Fields } | undefined;
-  readonly protections?: Fields | undefined;
-  readonly pii?: Fields | undefined;
-  readonly retain?: Fields | undefined;
-  readonly people?: readonly Fields[] | undefined;
-  readonly notify?: readonly Fields[] | undefined;
-  readonly review_queue?: Fields | undefined;
+export type SharedSections = Written<Omit<WrittenSections, 'agents' | 'tools' | 'mcp' | 'flows'>> & {
   readonly flows?: { readonly [id: string]: Fields } | undefined;
-}
+};

@@ -104,7 +104,7 @@ function messageLines({ role, content, toolCalls = [], files = [] }: SentMessage
 
 /** `   12  10:22:31.123  tool.finished      pay  payments.refund …` */
 function storyLine(event: StoryEvent): string {
-  const node = 'node' in event ? `${oneLine(event.node)}  ` : '';
+  const node = event.node === undefined ? '' : `${oneLine(event.node)}  `;
   return `${headOf(event)}  ${node}${oneLine(detailOf(event), 300)}`.trimEnd();
 }
 

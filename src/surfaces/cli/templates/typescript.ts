@@ -71,7 +71,7 @@ import { refunds } from './refunds.js';
 const engine = createEngine({ flows: [refunds] });
 const run = await engine.run(refunds, { message: process.argv[2] ?? 'The kettle A-1042 leaks. I want my $49.50 back.' });
 for await (const event of run.events()) {
-  console.log(event.type, 'node' in event ? event.node : '');
+  console.log(event.type, event.node ?? '');
   if (event.type === 'question.asked') {
     console.log(event.message, '- answering: approve');
     await run.answer('gate', 'approve', { by: 'me' });

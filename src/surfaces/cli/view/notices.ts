@@ -106,7 +106,7 @@ export function noticeOf(event: StoryEvent | RunEvent): Notice | null {
     | ((given: typeof event) => Omit<Notice, 'node'> | null)
     | undefined;
   const notice = words?.(event) ?? null;
-  return notice === null ? null : { node: 'node' in event ? event.node : '', ...notice };
+  return notice === null ? null : { node: event.node ?? '', ...notice };
 }
 
 type Details = { readonly [type in StoryEvent['type']]: (event: Of<type>) => string };

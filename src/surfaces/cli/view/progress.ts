@@ -94,7 +94,7 @@ export function createProgress(flow: CompiledFlow): Progress {
 }
 
 function apply(event: StoryEvent, steps: Step[], current: Map<ThreadId, Step>): void {
-  if (!('branch' in event)) return;
+  if (event.branch === undefined) return;
   if (event.type === 'node.started') {
     const { node: name, branch: thread, at: startedAt } = event;
     const step: Step = { name, thread, startedAt, endedAt: null, status: 'running', doing: '', text: '' };

@@ -2,6 +2,8 @@
 import { present } from '../../../expr/present.ts';
 import type { Json } from '../../../expr/json.ts';
 import type { ToolFunction } from '../../../effects/functions.ts';
+import type { WrittenSections } from '../../../compile/document/schema/schema.ts';
+import type { Written } from '../../../compile/notations/builder-types/sections.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
 import type { Agent } from './agent.ts';
 import { budgetsOf, type Budgets } from './budgets.ts';
@@ -85,21 +87,9 @@ export async function checkedInput({ id, input }: AnyDefinition, given: unknown)
  * @example
  * const settings: Settings = { budgets: { modelCalls: 5 }, pii: { mode: 'tokenize' } };
  */
-export interface Settings {
+export interface Settings extends Pick<Written<WrittenSections>, (typeof SECTIONS)[number]> {
   readonly description?: string | undefined;
   readonly budgets?: Budgets | undefined;
-  readonly models?: { readonly [alias: string]: unknown } | undefined;
-  readonly boundary?: string | { readonly [field: string]: unknown } | undefined;
-  readonly policies?: { readonly [id: string]: string | { readonly [field: string]: unknown } } | undefined;
-  readonly protections?: { readonly [field: string]: unknown } | undefined;
-  readonly pii?: { readonly [field: string]: unknown } | undefined;
-  readonly retain?:
-    | { readonly runs?: number | undefined; readonly days?: number | undefined; readonly export?: string | undefined }
-    | undefined;
-  readonly people?: readonly { readonly [field: string]: unknown }[] | undefined;
-  readonly notify?: readonly { readonly [field: string]: unknown }[] | undefined;
-  readonly review_queue?: { readonly open?: number | undefined; readonly age?: number | undefined } | undefined;
-  readonly mcp?: { readonly [server: string]: unknown } | undefined;
 }
 
 /** The sections of a document that settings of every notation have. */
