@@ -21,6 +21,7 @@ const tools = [
   { name: 'bytes', inputSchema: object },
   { name: 'endless_line', inputSchema: object },
   { name: 'withdrawn', inputSchema: object },
+  { name: 'announces', inputSchema: object },
   { name: 'nothing', inputSchema: object },
   { name: 'deep', inputSchema: object },
   { name: 'pictures', inputSchema: object },
@@ -63,7 +64,7 @@ function handle({ id, method, params }: Message): void {
   if (method === 'initialize')
     return answer(id, {
       protocolVersion: params?.protocolVersion,
-      capabilities: { tools: {} },
+      capabilities: { tools: { listChanged: true } },
       serverInfo: { name: 'bad', version: '1' },
     });
   if (method === 'ping') return mode === 'stuck' ? undefined : answer(id, {});
@@ -110,6 +111,9 @@ function call(id: number, name: string): void {
       return void process.stdout.write('"}]}}\n');
     case 'endless_line':
       return void process.stdout.write('x'.repeat(20_000_000));
+    case 'announces':
+      say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+      return answer(id, text('the list has changed'));
     case 'withdrawn':
       say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
       return say({ jsonrpc: '2.0', id, error: { code: -32602, message: 'Tool withdrawn not found' } });

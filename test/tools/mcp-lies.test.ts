@@ -48,6 +48,12 @@ describe('a server that', () => {
     ]);
   });
 
+  test('announces another list of tools during a run: the list is read again before the next call', async () => {
+    const { failures, values } = await calling('announces', 'changes');
+    expect(values).toEqual(['the list has changed']);
+    expect(failures).toMatchObject([{ type: 'UnknownToolError', message: 'the MCP server `s` has no tool `ok`' }]);
+  });
+
   test('gives pictures that are none: only the real one is an attachment, and nothing is text', async () => {
     const { values, told, report } = await calling('pictures', 'serve');
     expect(report.code).toBe('SUCCESS');

@@ -80,8 +80,8 @@ class McpServers {
     clearTimeout(open.idle);
     try {
       const opened = (connection = await open.connection);
-      requireUnchanged(target, connection.tools.get(tool));
-      return await open.elicitations.during(target, call, () => perform(target, opened, call, timeoutMs));
+      const found = requireUnchanged(target, (await connection.tools()).get(tool));
+      return await open.elicitations.during(target, call, () => perform(target, found, opened, call, timeoutMs));
     } catch (error) {
       const hangs = isTimeout(error) && !(await answersPing(connection));
       if (hangs || isClosed(error) || isSessionLost(error)) await this.#drop(key, open);
@@ -135,16 +135,16 @@ class McpServers {
 }
 
 /** Throws if the server has no such tool, or if the tool differs from the one that the run was compiled with. */
-function requireUnchanged({ server, tool, locked }: Target, found: McpTool | undefined): void {
+function requireUnchanged({ server, tool, locked }: Target, found: McpTool | undefined): McpTool {
   if (found === undefined)
     throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
   const changed = locked === undefined ? [] : changedParts(locked, found);
-  if (changed.length > 0)
-    throw fail(
-      'policy',
-      'McpChangedError',
-      `the tool \`${tool}\` of the MCP server \`${server}\` has changed since it was locked: ${changed.join(', ')}`,
-    );
+  if (changed.length === 0) return found;
+  throw fail(
+    'policy',
+    'McpChangedError',
+    `the tool \`${tool}\` of the MCP server \`${server}\` has changed since it was locked: ${changed.join(', ')}`,
+  );
 }
 
 /** Without a connection, the server could not be started or reached. The call took effect even if its answer cannot be used. */
@@ -168,12 +168,12 @@ function failedCall(
 
 async function perform(
   { server, tool }: Target,
-  { client, tools, clean }: Connection,
+  { annotations: own }: McpTool,
+  { client, clean }: Connection,
   call: ToolCall,
   timeoutMs: number,
 ): Promise<Json> {
   const options = { timeout: timeoutMs, maxTotalTimeout: timeoutMs, signal: call.signal };
-  const own = tools.get(tool)?.annotations;
   if (own === RESOURCE_HINTS && tool === LIST_RESOURCES)
     return (await client.listResources({ ...call.args }, options)) as unknown as Json;
   if (own === RESOURCE_HINTS && tool === READ_RESOURCE)

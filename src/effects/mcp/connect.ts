@@ -29,7 +29,8 @@ import { pure } from '../../runtime/engine/pure.ts';
 
 export interface Connection {
   readonly client: Client;
-  readonly tools: ReadonlyMap<string, McpTool>;
+  /** The tools of the server now: it can announce that they have changed. */
+  readonly tools: () => Promise<ReadonlyMap<string, McpTool>>;
   /** The errors that the server printed, without secrets. */
   readonly stderr: () => string;
   /** Removes the secrets that the server was given. A text is cut after this: the rest of a cut secret is not found. */
@@ -72,11 +73,11 @@ export async function connect(config: McpServer, options: ConnectOptions): Promi
   const limits = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
   try {
     await client.connect(transportOf(config, options, output), limits);
-    const { tools } = await client.listTools(undefined, limits);
+    let listed: Map<string, McpTool> | null = await toolsOf(client, limits);
+    client.setNotificationHandler('notifications/tools/list_changed', () => void (listed = null));
     if (asksForRoots) await sleep(ROOTS_MS);
-    const found = [...tools.map(toolOf), ...(client.getServerCapabilities()?.resources === undefined ? [] : RESOURCES)];
-    const byName = new Map(found.toReversed().map((tool) => [tool.name, tool]));
-    const connection: Connection = { client, tools: byName, stderr, clean, fault: null };
+    const tools = async (): Promise<Map<string, McpTool>> => (listed ??= await toolsOf(client, limits));
+    const connection: Connection = { client, tools, stderr, clean, fault: null };
     Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
     return connection;
   } catch (error) {
@@ -86,6 +87,12 @@ export async function connect(config: McpServer, options: ConnectOptions): Promi
       cause: error,
     });
   }
+}
+
+async function toolsOf(client: Client, limits: { timeout: number }): Promise<Map<string, McpTool>> {
+  const { tools } = await client.listTools(undefined, limits);
+  const found = [...tools.map(toolOf), ...(client.getServerCapabilities()?.resources === undefined ? [] : RESOURCES)];
+  return new Map(found.toReversed().map((tool) => [tool.name, tool]));
 }
 
 function createClient({ timeoutMs, workDir, onClose, onElicit }: ConnectOptions, onRoots: () => void): Client {

@@ -73,8 +73,9 @@ async function toolsOf(server: string, config: McpServer, options: DiscoverOptio
       onClose: () => undefined,
       onElicit: () => ({ action: 'cancel' }),
     });
+    const found = await tools();
     await client.close().catch(() => undefined);
-    return [...tools.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     const { message } = failureOf(failureOfServer(server, '', error, timeoutMs, null));
     const start = config.url === undefined ? `\`${[config.command, ...(config.args ?? [])].join(' ')}\`` : config.url;

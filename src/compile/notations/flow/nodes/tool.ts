@@ -63,7 +63,9 @@ function checkTool(node: FlowNode<Value>, { flow, document, tools, report }: Che
   const { sections } = document;
   const declared = Object.hasOwn(sections.value.tools, tool) ? sections.value.tools[tool] : undefined;
   const first = [...flow.nodes.values()].find(({ value, facts }) => facts.tool?.(value) === tool)?.id === node.id;
-  if (declared?.effect === undefined || !first || !RISKY.has(declared.effect) || declared.input !== undefined) return;
+  // The server of an MCP tool has its schema.
+  const hasSchema = declared?.input !== undefined || declared?.mcp !== undefined;
+  if (declared?.effect === undefined || !first || !RISKY.has(declared.effect) || hasSchema) return;
   report.warning(
     'incomplete-tool',
     sections.key('tools', tool),
