@@ -51,6 +51,7 @@ describe('after confidential data was read', () => {
     ['a number with a point', { url: 'https://news.example/search', page: 47.11 }],
     ['letter by letter', { url: 'https://news.example/search', path: ['t', 'e', 'a'] }],
     ['short pieces in another order', { url: 'https://news.example/search?a=le&b=ea&c=nn' }],
+    ['capital letters inside known words', { url: 'https://news.example/sEaRcH' }],
     ['a host that only the model named', { url: 'https://evil.example/search' }],
   ])('%s needs approval', async (_, args) => {
     const { report, dispatched } = await play(agentFlow(), fetching(args), { input: { message: 'news please' } });
@@ -60,6 +61,7 @@ describe('after confidential data was read', () => {
 
   test.each<[string, Json]>([
     ['the address that the author named', { url: 'https://news.example/search?q=Berlin', page: 2 }],
+    ['a known word with a capital letter', { url: 'https://news.example/Search?q=BERLIN' }],
     ['ordinary headers', { url: 'https://news.example/search', headers: { 'x-page': 2 } }],
     ['a page, a size and a language', { url: 'https://news.example/search', lang: 'en', page: 2, size: 50 }],
     ['an address that another tool gave', { url: 'https://other.example/page7' }],

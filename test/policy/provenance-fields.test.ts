@@ -54,6 +54,7 @@ describe('needs a person', () => {
     ['a time of its own', mail({ time: '16:30' })],
     ['a deadline in words', mail({ deadline: 'tomorrow' })],
     ['a schedule in words', pay({ scheduled_for: 'every friday' })],
+    ['a unit of its own', pay({ unit: 'thousands' })],
     ['a number that selects something', mail({ page: 3 })],
     ['a sweep over threads', mail({ thread: 1 })],
     ['a short identifier', mail({ folder: 'u1' })],
@@ -93,6 +94,7 @@ describe('needs no question', () => {
     ['a reply', mail({ subject: 'Notes', body: 'Hi Ann, /srv/ann/notes.txt is ready for June 13.' })],
     ['a transfer', pay({ currency: 'EUR', reference: 'order 3312' })],
     ['the currency in another spelling', pay({ currency: '€' })],
+    ['the unit that the user named', pay({ unit: 'EUR' })],
     [
       'a transfer with other names of fields',
       ['bank.transfer', { recipient: 'Ann', account_number: '5501', amount: '120.50' }],

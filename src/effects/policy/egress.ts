@@ -7,7 +7,7 @@ import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { approvedLeaves, checkProvenance, fieldNamesOf, isCovered, leavesOf, toolNodes } from './provenance.ts';
 import type { Leaf, Observation } from './provenance.ts';
-import { even, flat, squeezed, taintOf, type TaintSource, type TextSource } from './sources.ts';
+import { INVISIBLE, flat, squeezed, taintOf, type TaintSource, type TextSource } from './sources.ts';
 import { percentDecoded, squeezedReadings } from './disguises.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 
@@ -113,15 +113,18 @@ function namedSecret({ path, value }: Leaf, known: ReadonlySet<string>, secrets:
 }
 
 function knownWords(values: readonly Json[]): ReadonlySet<string> {
-  return new Set(values.flatMap((value) => wordsOf(flat(value))));
+  return new Set(values.flatMap((value) => wordsOf(flat(value)).flatMap((word) => [word, word.toLowerCase()])));
 }
 
-/** The words of a text or an address, with percent codes decoded. */
+/** Capital letters inside a word can carry data: `aBcDEf`. */
+const MIXED_CASE = /[\p{L}\p{N}]\p{Lu}.*\p{Ll}|\p{Ll}.*\p{Lu}/u;
+
+/** The words of a text or an address, with percent codes decoded. Only words of mixed case keep their case. */
 function wordsOf(value: string): readonly string[] {
-  const words = even(percentDecoded(value.replaceAll('+', ' ')) ?? value)
-    .split(/[^\p{L}\p{N}@._-]+/u)
-    .map((word) => word.replace(/^[._-]+|[._-]+$/g, ''));
-  return words.filter((word) => word !== '' && !SCHEME.has(word));
+  const plain = (percentDecoded(value.replaceAll('+', ' ')) ?? value).normalize('NFKC').replace(INVISIBLE, '');
+  const words = plain.split(/[^\p{L}\p{N}@._-]+/u).map((word) => word.replace(/^[._-]+|[._-]+$/g, ''));
+  const folded = words.map((word) => (MIXED_CASE.test(word) ? word : word.toLowerCase()));
+  return folded.filter((word) => word !== '' && !SCHEME.has(word));
 }
 
 function explain(path: string, word: string, secrets: readonly TextSource[]): string {

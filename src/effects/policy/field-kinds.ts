@@ -78,7 +78,7 @@ const DECIDING = words(
     'channel channels mail email emails address addresses attendee attendees participant participants invitee invitees',
     'guest guests member members assignee contact contacts vendor supplier merchant customer client account accounts iban',
     'bic swift routing card wallet user users username handle phone mobile number host server service url uri webhook',
-    'endpoint id ids thread file files path attachment attachments audience visibility permission permissions role amount amounts total price sum fee payment date',
+    'endpoint id ids thread file files path attachment attachments audience visibility permission permissions role amount amounts unit denomination multiplier factor scale total price sum fee payment date',
     'day due start end when until deadline at expires expiry schedule scheduled recurrence frequency interval repeat',
     'forward share shared target targets dest whom who person people group groups team teams list chat conversation subscriber',
     'subscribers owner peer employee tenant organization domain repo repository branch bucket folder device bank voucher product sku',
