@@ -42,6 +42,11 @@ describe('ArchitectureValidator', () => {
     expect(reason).toMatch(/and 3 more$/);
   });
 
+  test('files that are too many or too deep to be checked do not pass', async () => {
+    const { ok, reason } = await judge({ [`src/domain/${'d/'.repeat(100)}a.ts`]: "import '../api/x.ts';" });
+    expect([ok, reason]).toEqual([false, expect.stringContaining('more files or folders than can be checked')]);
+  });
+
   test('without a manifest there is nothing to hold to; one that cannot be read is no free pass', async () => {
     expect(
       await check('validator:ArchitectureValidator', { files: { 'src/domain/a.ts': "import '../api/x.ts';" } }),

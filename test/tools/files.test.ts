@@ -267,4 +267,16 @@ describe('a search', () => {
       value: { files: [], truncated: true },
     });
   });
+
+  test('says that it did not enter every folder, and stops with the call', async () => {
+    const { dir, ask } = tools();
+    const deep = 'd/'.repeat(100);
+    mkdirSync(join(dir, deep), { recursive: true });
+    writeFileSync(join(dir, deep, 'needle'), '');
+    expect(await ask('search_files', { pattern: 'needle' })).toEqual({
+      ok: true,
+      value: { files: [], truncated: true },
+    });
+    expect(await ask('search_files', { pattern: 'x' }, { signal: AbortSignal.abort() })).toMatchObject({ ok: false });
+  });
 });

@@ -2,6 +2,7 @@
 import { RE2JS } from 're2js';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath } from '../safe-path.ts';
+import { filesBelow } from '../walk-files.ts';
 import { fail, reasonOf } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
 
@@ -21,6 +22,7 @@ async function searchContent(call: ToolCall): Promise<Json> {
   const { files, isCut } = await filesUnder(call);
   let truncated = isCut;
   for (const path of files) {
+    call.signal.throwIfAborted();
     const file = await readBeneath(call.workDir, path, FILE_BYTES_MAX);
     const text = file?.data.toString('utf8') ?? '';
     if (text.includes('\0')) continue;
@@ -49,21 +51,14 @@ function patternOf({ args }: ToolCall): RE2JS {
   }
 }
 
-/** `isCut`: there are more files than are searched. */
-async function filesUnder({ workDir, args }: ToolCall): Promise<{ files: readonly string[]; isCut: boolean }> {
-  const files: string[] = [];
+async function filesUnder({
+  workDir,
+  args,
+  signal,
+}: ToolCall): Promise<NonNullable<Awaited<ReturnType<typeof filesBelow>>>> {
   const start = typeof args['path'] === 'string' && args['path'] !== '' ? args['path'] : '.';
-  const folders = [start];
-  while (folders.length > 0 && files.length < FILES_MAX) {
-    const folder = folders.pop() as string;
-    const entries = await listBeneath(workDir, folder);
-    if (entries === null && folder === start && start !== '.')
-      throw fail('semantic', 'NotFoundError', `\`${start}\` does not exist`);
-    for (const { name, type } of entries ?? []) {
-      const path = folder === '.' ? name : `${folder}/${name}`;
-      if (type === 'file') files.push(path);
-      else if (type === 'directory' && !SKIPPED.has(name)) folders.push(path);
-    }
-  }
-  return { files: files.toSorted(), isCut: folders.length > 0 };
+  const list = (folder: string): ReturnType<typeof listBeneath> => listBeneath(workDir, folder);
+  const found = await filesBelow({ list, start, skipped: SKIPPED, max: FILES_MAX, signal });
+  if (found === null && start !== '.') throw fail('semantic', 'NotFoundError', `\`${start}\` does not exist`);
+  return found ?? { files: [], isCut: false };
 }

@@ -7,7 +7,8 @@ import { RE2JS } from 're2js';
 import { parse } from 'yaml';
 import { ARTIFACTS } from '../../../catalog/validators.ts';
 import { setting } from '../artifacts.ts';
-import { invalid, pass, type Evidence, type Validator } from '../evidence.ts';
+import { invalid, pass, type Validator } from '../evidence.ts';
+import { filesBelow } from '../../walk-files.ts';
 
 interface Layer {
   readonly name: string;
@@ -23,7 +24,7 @@ type Declared = {
 };
 
 const SHOWN_MAX = 10;
-const FILES_MAX = 5_000;
+const FILES_MAX = 20_000;
 const SKIPPED = new Set('node_modules .git .fuseraft dist build target bin obj .venv __pycache__'.split(' '));
 
 export const architectureValidator: Validator = async (evidence) => {
@@ -32,20 +33,26 @@ export const architectureValidator: Validator = async (evidence) => {
   if (text === null) return pass();
   const layers = layersIn(text);
   if (layers === null) return invalid(`\`${path}\` cannot be read as a list of layers.`);
+  const walked = await filesBelow({ list: (folder) => evidence.files.list(folder), skipped: SKIPPED, max: FILES_MAX });
+  if (walked?.isCut === true)
+    return invalid(`The work directory has more files or folders than can be checked (${FILES_MAX}).`);
   const found: string[] = [];
-  for (const file of await filesIn(evidence)) {
+  for (const file of walked?.files ?? []) {
     const layer = layers.find(({ owns }) => owns(file));
-    if (layer === undefined) continue;
-    for (const { name, line } of importsIn(file, (await evidence.readText(file)) ?? '')) {
-      const target = layerOf(name, file, layers);
-      if (target !== undefined && target !== layer && !layer.mayUse.has(target.name) && !layer.mayUse.has('*'))
-        found.push(`${file}:${line}: ${layer.name} must not depend on ${target.name} (\`${name}\`)`);
-    }
+    if (layer !== undefined) found.push(...crossingsIn(file, (await evidence.readText(file)) ?? '', layer, layers));
   }
   if (found.length === 0) return pass();
   const more = found.length > SHOWN_MAX ? [`and ${found.length - SHOWN_MAX} more`] : [];
   return invalid(['Layers are crossed:', ...found.slice(0, SHOWN_MAX), ...more].join('\n'));
 };
+
+function crossingsIn(file: string, source: string, layer: Layer, layers: readonly Layer[]): readonly string[] {
+  return importsIn(file, source).flatMap(({ name, line }) => {
+    const target = layerOf(name, file, layers);
+    if (target === undefined || target === layer || layer.mayUse.has(target.name) || layer.mayUse.has('*')) return [];
+    return [`${file}:${line}: ${layer.name} must not depend on ${target.name} (\`${name}\`)`];
+  });
+}
 
 function layersIn(text: string): Layer[] | null {
   try {
@@ -87,19 +94,6 @@ function glob(pattern: string): (path: string) => boolean {
     .join('');
   const compiled = RE2JS.compile(`^${source}$`);
   return (path) => compiled.matcher(path).find();
-}
-
-async function filesIn(evidence: Evidence): Promise<string[]> {
-  const files: string[] = [];
-  const folders = ['.'];
-  for (let folder = folders.pop(); folder !== undefined && files.length < FILES_MAX; folder = folders.pop()) {
-    for (const { name, type } of (await evidence.files.list(folder)) ?? []) {
-      const path = folder === '.' ? name : `${folder}/${name}`;
-      if (type === 'file') files.push(path);
-      else if (type === 'directory' && !SKIPPED.has(name)) folders.push(path);
-    }
-  }
-  return files.toSorted();
 }
 
 function textsIn(value: unknown): string[] {
