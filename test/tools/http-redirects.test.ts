@@ -45,4 +45,14 @@ describe('redirects', () => {
       type: 'RedirectError',
     });
   });
+
+  test('to no address fail with the address', async () => {
+    const { port } = await serve((_, response) => void response.writeHead(302, { location: 'http://[' }).end());
+    const { ask } = tools({ http: LOCAL });
+    expect(await ask('http.get', { url: `http://api.test:${port}/` })).toMatchObject({
+      class: 'fatal',
+      type: 'RedirectError',
+      message: expect.stringContaining('redirects to `http://[`') as string,
+    });
+  });
 });

@@ -99,7 +99,10 @@ async function follow<Result>(
       if (to === null) return await read(url, response);
       response.destroy();
       if (hops >= REDIRECTS_MAX) throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
-      request = redirected(request, url, new URL(to, url), response.statusCode ?? 0);
+      const next = URL.parse(to, url);
+      if (next === null)
+        throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects to \`${to}\`, which is not a URL`);
+      request = redirected(request, url, next, response.statusCode ?? 0);
     }
   } catch (error) {
     if (late.aborted) throw fail('timeout', 'TimeoutError', `\`${first.url}\` did not answer within ${timeoutMs} ms`);
@@ -173,7 +176,7 @@ async function bytesOf(
 
 function unpacked(response: IncomingMessage): Readable {
   const unpack = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }[
-    response.headers['content-encoding'] ?? ''
+    response.headers['content-encoding']?.trim().toLowerCase() ?? ''
   ];
   if (unpack === undefined) return response;
   const stream = unpack();
