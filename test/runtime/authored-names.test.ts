@@ -90,6 +90,21 @@ test.each(['fail', 'skip', 'collect'])(
   },
 );
 
+test('the only tool call of an agent that fails the turn is named with its error', async () => {
+  const flow = compiled({
+    boundary: { tools: { deny: ['pay'] } },
+    tools: { pay: { effect: 'financial', input: { type: 'object' } } },
+    agents: [{ id: 'clerk', tools: ['pay'] }],
+    flow: { id: 'desk', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'clerk' }] },
+  });
+  const { engine } = scriptedEngine({ agents: { clerk: [{ tools: [{ name: 'pay', args: {} }] }] } });
+  const { events } = await playOn(engine, flow, { input: {} });
+  const told = events
+    .flatMap(createNarrator(createProgram(flow, pure)))
+    .flatMap((each) => (each.type === 'trouble' ? [`${each.node}: ${each.message}`] : []));
+  expect(told).toEqual(['work: PermissionError: the boundary does not let clerk call pay']);
+});
+
 test('a sub-flow that fails, and a node that takes too long, are named as nodes and have failed', async () => {
   const flow = compiled({
     flows: {

@@ -22,6 +22,8 @@ export function joinText(
   // The flow may go on without the failed items, so the text gives their number and no verdict.
   const outcomes = state?.threads.get(thread)?.slots[node.into];
   const items = (Array.isArray(outcomes) ? outcomes : []) as readonly { readonly [field: string]: Json }[];
+  // An agent with one tool call has a fork over one item.
+  if (items.length === 1 && error !== undefined) return withoutName(error.message, '0');
   return `${items.filter(({ state: end }) => end === 'failed').length} of ${items.length} items failed`;
 }
 
