@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder, json, report } from './cli.ts';
@@ -75,6 +75,16 @@ test('a cancelled run without a reason says so, and is explained by the cancella
   expect(cancelled.stderr).toContain('trouble  cancelled by kim: no reason given\n');
   const { stdout } = await sluice(['explain', 'r'], { cwd });
   expect(stdout).toContain('terminated with USER_CANCEL because kim cancelled it (no reason given).');
+});
+
+test.each([
+  ['quotas', 'remove', 'acme'],
+  ['breakers', 'close', 'bot@openai/big'],
+])('%s %s makes no database at a misspelt path', async (...args) => {
+  const cwd = folder();
+  const ran = await sluice([...args, '--db', 'rnus.db'], { cwd });
+  expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('there is no database at `rnus.db`')]);
+  expect(readdirSync(cwd)).toEqual([]);
 });
 
 test('the help of a command lists no options of its group', async () => {

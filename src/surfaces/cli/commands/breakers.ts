@@ -1,7 +1,7 @@
 /** `sluice breakers`: lists the circuit breakers of a database. `open` and `close` change one by hand, which is recorded. */
 import { nearest, didYouMean } from '../../../compile/diagnose/nearest.ts';
 import type { Json } from '../../../expr/json.ts';
-import type { OperatorAct, Shared } from '../../../runtime/ports.ts';
+import type { OperatorAct, Shared, Store } from '../../../runtime/ports.ts';
 import { probeAt, setByHand, type BreakerState } from '../../../runtime/protections/breaker.ts';
 import { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from '../../../runtime/protections/guard.ts';
 import { openStore } from '../../../stores/open-store.ts';
@@ -48,7 +48,7 @@ async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: 
       `\`${id}\` is not a breaker`,
       'A breaker is named `AGENT@PROVIDER/MODEL`; list them with `sluice breakers`.',
     );
-  await closing(openStore(cli.db), async (store) => {
+  const change = async (store: Store): Promise<void> => {
     const known = await listed(store.shared);
     if (to === 'closed' && !known.some((each) => each.id === id)) throw unknown(id, known);
     const at = Date.now();
@@ -67,7 +67,9 @@ async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: 
       cli.hint(`${id} is ${to}${to === 'open' ? ' until it is closed by hand' : ''}`);
       if (own.length === 0) cli.hint(unused(id, known));
     }
-  });
+  };
+  // Only opening makes a database.
+  await (to === 'open' ? closing(openStore(cli.db), change) : withStore(cli, change, false));
 }
 
 /** A warning if no call has used the breaker: a misspelt name stops no call. */

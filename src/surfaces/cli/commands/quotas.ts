@@ -49,7 +49,8 @@ export async function setQuotaCommand(cli: Cli, tenant: string, options: Options
   if (Object.values(numbers).every((limit) => limit === undefined))
     throw usage('a limit is missing', 'Give at least one of --runs, --concurrent, --tokens and --usd.');
   const quota = checkedQuota(tenant, { ...numbers, per });
-  return changed(cli, async ({ shared }) => {
+  demandOperator(cli, CHANGED_BY_TENANT);
+  return closing(openStore(cli.db), async ({ shared }) => {
     await setQuota(shared, tenant, quota, { at: Date.now(), by, why });
     const [use] = await usesIn(shared, tenant);
     if (cli.json) cli.printJson(use === undefined ? null : jsonOf(use));
@@ -58,7 +59,8 @@ export async function setQuotaCommand(cli: Cli, tenant: string, options: Options
 }
 
 export async function removeQuotaCommand(cli: Cli, tenant: string, options: OperatorOptions): Promise<void> {
-  return changed(cli, async ({ shared }) => {
+  demandOperator(cli, CHANGED_BY_TENANT);
+  const remove = async ({ shared }: Store): Promise<void> => {
     const known = await namesWith(shared, QUOTA_PREFIX);
     if (!known.includes(tenant)) throw unknown(tenant, known);
     await setQuota(shared, tenant, null, {
@@ -68,14 +70,11 @@ export async function removeQuotaCommand(cli: Cli, tenant: string, options: Oper
     });
     if (cli.json) cli.printJson({ tenant, removed: true });
     else cli.hint(`\`${oneLine(tenant)}\` has no quota of its own any more`);
-  });
+  };
+  return withStore(cli, remove, false);
 }
 
-/** A tenant cannot change its own quota. */
-async function changed(cli: Cli, change: (store: Store) => Promise<void>): Promise<void> {
-  demandOperator(cli, 'a tenant cannot change quotas');
-  await closing(openStore(cli.db), change);
-}
+const CHANGED_BY_TENANT = 'a tenant cannot change quotas';
 
 interface TenantUse {
   readonly tenant: string;
