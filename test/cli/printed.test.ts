@@ -11,9 +11,17 @@ const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
 describe('pages', () => {
   test.each([
-    ...['boundaries', 'bounded-agent', 'diagnosis', 'evaluating', 'evidence', 'failures', 'memory'].map(
-      (page) => `docs/guide/${page}.md`,
-    ),
+    ...[
+      'arguments',
+      'boundaries',
+      'bounded-agent',
+      'diagnosis',
+      'evaluating',
+      'evidence',
+      'failures',
+      'memory',
+      'replies',
+    ].map((page) => `docs/guide/${page}.md`),
     ...['README', 'flow', 'workflow', 'team', 'staged', 'loop'].map((page) => `docs/dialects/${page}.md`),
   ])(
     '%s',
