@@ -30,7 +30,7 @@ const BASELINE = {
   '--baseline <file>': 'compare with an earlier .json report; exit 1 if a metric got worse',
 } as const;
 const NEW_RUN = { '--run <id>': 'the id of the new run' } as const;
-const SUITE_FILE = { '--out <file>': 'where to write the suite; standard output by default' } as const;
+const SUITE_FILE = { '--out <file>': 'the file of the suite; standard output by default' } as const;
 
 /** Options of the commands that an operator changes the database with. */
 const OPERATOR = { '--as <who>': 'the name of the person who does it', '--why <text>': 'the reason' } as const;
@@ -61,16 +61,16 @@ export const COMMANDS = {
   init: {
     about: 'make a new project that runs offline',
     '[dir]': { about: 'the folder', default: '.' },
-    '--template <name>': 'start from support, research, team or typescript; adds a test',
+    '--template <name>': 'support, research, team or typescript; adds a package.json and a test',
     '--force': 'overwrite existing files',
   },
   check: {
-    about: 'compile documents and print every mistake, or nodes, bounds and costs',
+    about: 'compile documents; print every mistake, or the nodes, limits and costs',
     '<files...>': 'flow documents',
-    '--max-cost <usd>': 'exit 1 if a run can cost more',
+    '--max-cost <usd>': 'exit 1 if a run can cost more, or if nothing limits its cost',
   },
   graph: {
-    about: 'draw the flow',
+    about: 'draw a flow',
     ...FLOW,
     '-f, --format <format>': {
       about: 'the format of the picture',
@@ -91,8 +91,8 @@ export const COMMANDS = {
     '--attach <file...>': 'an image, PDF or sound for the input: a path or a URL',
     '--user <name>': 'the user of the run',
     '--run <id>': 'an id for the run; a second start with it gives the same run',
-    '--seed <number>': 'the seed of the run',
-    '--deadline <time>': 'the run stops at this time: 2026-12-01T09:00:00Z',
+    '--seed <number>': 'the seed of random choices',
+    '--deadline <time>': 'the run stops at this time, such as 2026-12-01T09:00:00Z',
   },
   answer: {
     about: 'answer a question; the run continues',
@@ -153,7 +153,7 @@ export const COMMANDS = {
       choices: RUN_STATES,
       listed: true,
     },
-    '-n, --limit <number>': 'the number of runs',
+    '-n, --limit <number>': 'list at most this many runs',
   },
   show: { about: 'print the state and the result of a run', ...RUN, ...UNVERIFIED },
   approvals: { about: 'list the open questions; on a terminal, an inbox to answer them', ...ANY_RUN, ...CONTINUE },
@@ -177,7 +177,7 @@ export const COMMANDS = {
     '--share <name>': 'only entries of this shared memory',
     '--state <state>': { about: 'only entries in this state', choices: ['active', 'quarantined', 'expired'] },
     '--search <text>': 'only entries with one of these words, best first',
-    '-n, --limit <number>': 'the number of entries',
+    '-n, --limit <number>': 'list at most this many entries',
   },
   'memory show': { about: 'print an entry with its sources', ...ENTRY },
   'memory release': {
@@ -201,7 +201,7 @@ export const COMMANDS = {
   'quotas remove': { about: 'remove the quota of a tenant', '<tenant>': 'a tenant, or *', ...OPERATOR },
   audit: { about: 'check and export the audit trail' },
   'audit verify': {
-    about: 'check the chain of hashes',
+    about: 'check that no run and no record was changed',
     '[run]': 'a run, or a file of `audit export`; without it, all runs',
     '--heads <file>': 'compare with a file of `audit heads`',
     '--key <public>': 'the public key that must have signed every ended run: ed25519:…',
@@ -306,7 +306,7 @@ export const COMMANDS = {
   'keys add': {
     about: 'make a key pair, and print the line for `people`',
     '<name>': 'the name of the key: the id of the person who signs',
-    '--out <file>': 'where to write the private key',
+    '--out <file>': 'the file of the private key',
   },
   'keys list': { about: 'list the keys of this user' },
   mcp: { about: 'manage the MCP servers of a document' },
