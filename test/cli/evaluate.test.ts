@@ -75,6 +75,21 @@ describe('metrics, explain and trace', () => {
     expect(said.stdout).toMatch(/^The agent was allowed to call payments\.refund/);
   });
 
+  test('explain names the signal or the question that a run waits for', async () => {
+    const node = (more: string): string => `flow: { id: w, entry: n, nodes: [{ id: n, ${more} }] }\n`;
+    const cwd = folder({
+      'signal.yaml': node('type: wait, signal: shipped'),
+      'ask.yaml': node('type: approval, message: "Go?"'),
+    });
+    for (const [file, end] of [
+      ['signal', 'and waits for the signal shipped.\n'],
+      ['ask', 'and waits for a person (CONFIRM_REQUIRED): Go?\n'],
+    ] as const) {
+      await sluice(['run', `${file}.yaml`, '--run', file], { cwd });
+      expect((await sluice(['explain', file], { cwd })).stdout).toContain(end);
+    }
+  });
+
   test('no database is no data, and mistakes are named', { timeout: 60_000 }, async () => {
     const cwd = folder({ 'x.json': '{}' });
     const none = JSON.parse((await sluice(['metrics', '--json'], { cwd })).stdout) as object;

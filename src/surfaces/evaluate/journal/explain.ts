@@ -46,7 +46,7 @@ function sentenceOf({ allowed, path, tools, spent, state, end }: ReturnType<type
     `called ${called.length === 0 ? 'no tools' : listed(called)}`,
     `spent ${listed(spent)}`,
     `updated its state ${state.updates} times, ${state.verified} of them from verified observations`,
-    `and ${end}.`,
+    `and ${end}${/[.?!]$/.test(end) ? '' : '.'}`,
   ].join(', ');
 }
 
@@ -90,7 +90,9 @@ function endOf(record: RunRecord): string {
   const { report, read } = record;
   if (report.state === 'suspended') {
     const [first] = report.waiting;
-    return `waits for a person (${report.code ?? 'open question'}): ${first?.message ?? ''}`.trim();
+    if (first !== undefined) return `waits for a person (${first.code}): ${first.message}`;
+    const signals = report.waits.flatMap(({ signal }) => signal ?? []);
+    return signals.length === 0 ? 'waits for a time' : `waits for the signal ${listed(signals)}`;
   }
   if (report.code === null) return 'has not ended yet';
   const end = read.events.findLast(({ type }) => type === 'run.ended');
