@@ -12,6 +12,7 @@ const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 describe('pages', () => {
   test.each([
     ...[
+      'approvals',
       'arguments',
       'boundaries',
       'bounded-agent',
