@@ -9,26 +9,22 @@ import { printedIn, wordsOf } from './page.ts';
 /** One is slow on purpose; one needs a copied folder. Both have tests of their own. */
 const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
+const GUIDES = [
+  ...['approvals', 'arguments', 'boundaries', 'bounded-agent', 'diagnosis', 'evaluating', 'evidence', 'failures'],
+  ...['memory', 'metrics', 'migration', 'personal-data', 'policies', 'protections', 'quotas', 'rehearsal', 'replay'],
+  ...['replies', 'retention', 'scripts', 'tools'],
+];
+
 describe('pages', () => {
   test.each([
-    ...[
-      'approvals',
-      'arguments',
-      'boundaries',
-      'bounded-agent',
-      'diagnosis',
-      'evaluating',
-      'evidence',
-      'failures',
-      'memory',
-      'replies',
-    ].map((page) => `docs/guide/${page}.md`),
-    ...['README', 'flow', 'workflow', 'team', 'staged', 'loop'].map((page) => `docs/dialects/${page}.md`),
+    ...GUIDES.map((page) => `guide/${page}`),
+    ...['README', 'flow', 'workflow', 'team', 'staged', 'loop'].map((page) => `dialects/${page}`),
   ])(
-    '%s',
+    'docs/%s.md',
     async (page) => {
-      const { files, commands } = printedIn(readFileSync(join(root, page), 'utf8'));
+      const { files, commands } = printedIn(readFileSync(join(root, `docs/${page}.md`), 'utf8'));
       const cwd = folder(files);
+      cpSync(join(root, 'examples'), join(cwd, 'examples'), { recursive: true });
       const session = commands.filter(({ words }) => !words.includes('ID'));
       expect(session.length).toBeGreaterThan(0);
       for (const { words, shows } of session) {
