@@ -28,14 +28,7 @@ function pathologyPage({ id, title, symptom, cause, rule, containment, preventio
 
 **Prevention.** ${prevention}
 
-## Example
-
-\`\`\`sh
-sluice diagnose RUN --json
-\`\`\`
-
-A finding has \`"id": "${id}"\`, the numbers of the events that show it, the containment, and a remedy:
-a change of the document. [Diagnosis](../guide/diagnosis.md) explains the fields and the limits of the detectors.
+\`npx sluice diagnose RUN\` reports it with the events that show it and a remedy: see [Diagnosis](../guide/diagnosis.md).
 `;
 }
 
@@ -45,7 +38,8 @@ function indexPage(): string {
   );
   return `# Pathologies
 
-The 23 failure modes of the specification. \`sluice diagnose\` looks for each of them.
+\`npx sluice diagnose RUN\` looks for these 23 failure modes in the journal of a run. The last column has the number of the failure in the published
+taxonomy MAST.
 
 | pathology | symptom | MAST |
 |---|---|---|

@@ -101,10 +101,10 @@ export const toolOverreach: Pathology = {
 export const coordinationFailure: Pathology = {
   id: 'coordination-failure',
   title: 'Coordination Failure',
-  symptom: 'Agents or branches wait for each other, or pass the task to and fro.',
+  symptom: 'Agents or branches wait for each other, or hand the task back and forth.',
   cause: 'Circular dependencies, or no rule for shared state.',
   rule: 'A join ends late; or a deadlock is recorded; or two agents take turns three times each with no successful tool call in between and repeat a message.',
-  containment: 'End it, or give the task to a supervisor.',
+  containment: 'End the run, or give the task to a supervisor.',
   prevention: 'Static graphs, tracked dependencies, and a supervisor who decides.',
   mast: 'FM-2.5',
   detect: (run) => {
@@ -121,7 +121,7 @@ export const coordinationFailure: Pathology = {
           ? 'branches did not finish in time'
           : deadlocks.length > 0
             ? 'a deadlock was recorded'
-            : `${agents.join(' and ')} passed the task to and fro`,
+            : `${agents.join(' and ')} handed the task back and forth`,
       contained:
         late.length > 0 ? 'the join ended the branches' : deadlocks.length > 0 ? 'the deadlock monitor acted' : null,
       remedy:
@@ -179,7 +179,7 @@ export const reviewQueueSaturation: Pathology = {
   symptom: 'Runs pile up because they wait for approvals.',
   cause: 'Too many flows route to people, or the approval policy is too broad.',
   rule: 'A question of the run expired, or has been open for a day; or it is open while ten questions of the database are open.',
-  containment: 'Put off reviews of low priority, and fail closed where a high-risk approval expired.',
+  containment: 'Postpone reviews of low priority, and end runs whose high-risk approval expired.',
   prevention: 'Better thresholds for approval, and queues for specialists.',
   mast: null,
   detect: (run, peers) => {
@@ -207,7 +207,7 @@ export const credentialExpiry: Pathology = {
   symptom: 'A valid plan fails because the login of a tool expired during the run.',
   cause: 'The run lives longer than its credentials.',
   rule: 'A tool fails with 401, 403 or an expired login after an earlier call of it, or of its server, succeeded.',
-  containment: 'Renew the login by the approved way, or pause the run.',
+  containment: 'Renew the login, or pause the run.',
   prevention: 'Credentials that live as long as the run, renewed before they expire.',
   mast: null,
   detect: (run) => {
@@ -232,7 +232,7 @@ export const idempotencyFailure: Pathology = {
   symptom: 'A retry performs a side effect more than once.',
   cause: 'Missing idempotency keys or locks.',
   rule: 'A call with effects whose outcome was unknown (a timeout or a lost connection) is made again with the same arguments, and the tool is not idempotent.',
-  containment: 'Stop the retries, and reconcile the state outside.',
+  containment: 'Stop the retries, and compare with the state of the other system.',
   prevention: 'Idempotency keys for all tools with effects.',
   mast: null,
   detect: (run) => {

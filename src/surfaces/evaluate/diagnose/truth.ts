@@ -80,7 +80,7 @@ export const planGoalDrift: Pathology = {
   cause: 'A broad planning prompt, old context, or decomposition without a bound.',
   rule: 'A later version of the plan shares at most half as many words with the goal as the first one, or none at all.',
   containment: 'Pause, and validate the plan again.',
-  prevention: 'Anchor the plan to the goal and to the nodes of the graph.',
+  prevention: 'Each version of the plan must fit the goal and the nodes of the graph.',
   mast: 'FM-2.3',
   detect: (run) => {
     const goal = wordsIn(run.goal);
@@ -113,7 +113,7 @@ export const contextBloat: Pathology = {
   cause: 'Raw outputs, drafts and reflections are appended without compression.',
   rule: 'The limit on context tokens trips; or a prompt has at least 4,000 tokens and four times as many as the first prompt of its agent.',
   containment: 'Compress the context, or halt if that is unsafe.',
-  prevention: 'Keep only verified state in the context; give notes an end.',
+  prevention: 'Keep only verified state in the context; notes expire.',
   mast: 'FM-1.4',
   detect: (run) => {
     const trip = run.trips.find(({ unit }) => unit === 'contextTokens');
@@ -207,9 +207,9 @@ export const staleState: Pathology = {
   title: 'Stale State',
   symptom: 'The agent acts on an observation that a later one has replaced.',
   cause: 'No rule says how long an observation is valid.',
-  rule: 'A call with effects has an argument with a value of an observation that a later observation of the same tool and arguments changed.',
+  rule: 'A call with effects uses a value that a tool returned, although a later call of that tool with the same arguments returned another value.',
   containment: 'Drop the old state and look it up again.',
-  prevention: 'Bind state to its source, its time and its authority.',
+  prevention: 'Keep the source and the time of every value.',
   mast: 'FM-1.4',
   detect: (run) => {
     for (const call of run.calls.filter(({ effect }) => effect !== 'read')) {
