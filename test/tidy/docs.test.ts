@@ -52,6 +52,15 @@ test('each row about where a change goes names files and folders that exist', ()
   expect(dead).toEqual([]);
 });
 
+test('the list of examples has every document', () => {
+  const list = read('examples/README.md');
+  const documents = pathsIn('examples').filter((path) =>
+    /^examples\/[^/]+\.(flow|workflow|loop|staged)\.yaml$/.test(path),
+  );
+  expect(documents.length).toBeGreaterThan(30);
+  expect(documents.filter((path) => !list.includes(path.replace('examples/', '`')))).toEqual([]);
+});
+
 test('the page of expressions names every function, and its document compiles', () => {
   const page = read('docs/guide/expressions.md');
   expect(FUNCTION_NAMES.filter((name) => !new RegExp(`[\`.]${name}[\`(]`).test(page))).toEqual([]);
