@@ -1,5 +1,6 @@
 /** Resolves the names in a flow's expressions, and knows their types. */
 import { isRecord, type Json } from '../../../expr/json.ts';
+import { path } from '../../expressions/cel-text.ts';
 import type { Path } from '../../expressions/reads.ts';
 import { typeFromSchema } from '../../expressions/type.ts';
 import { didYouMean, quoted } from '../../diagnose/nearest.ts';
@@ -45,7 +46,7 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       const id = bySlot.get(root);
       if (id !== undefined && !flow.nodes.has(id)) return { is: 'context' };
       if (id !== undefined && guard && field === undefined) {
-        const meant = fieldMeaning(flow, definitions, read, recent, around);
+        const meant = fieldMeaning(flow, definitions, read, recent, around, reader);
         return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
       }
       if (id !== undefined && field !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
@@ -56,7 +57,9 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
         };
       }
       if (id !== undefined) return { is: 'node', id };
-      return flow.declared.has(root) ? { is: 'context' } : fieldMeaning(flow, definitions, read, recent, around);
+      return flow.declared.has(root)
+        ? { is: 'context' }
+        : fieldMeaning(flow, definitions, read, recent, around, reader);
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
@@ -121,6 +124,7 @@ function fieldMeaning(
   read: Path,
   recent: Recent,
   locals: ReadonlyMap<string, Meaning>,
+  reader: string,
 ): Meaning {
   const ids = [...flow.declared.all];
   const [root = '', field = ''] = read.path;
@@ -139,34 +143,41 @@ function fieldMeaning(
     fields.includes(root) ||
     replies.some((reply) => reply.fields === undefined || reply.rest !== undefined)
   ) {
-    return fields.includes(root) ? { is: 'bare' } : { is: 'bare', ...likelyMistake(flow, definitions, root, field) };
+    return fields.includes(root)
+      ? { is: 'bare' }
+      : { is: 'bare', ...likelyMistake(flow, definitions, root, field, reader) };
   }
   if (recent.agents.size === 0) {
     return {
       is: 'nothing',
       message: `there is no \`${root}\` here, and no agent has answered before this node`,
-      help: didYouMean(
-        root,
-        [...locals.keys(), ...ids, 'event', 'approvals', 'error'],
-        'Write the full path, such as `event.payload.message`.',
-      ),
+      help:
+        answerHelp(flow, reader, root) ??
+        didYouMean(
+          root,
+          [...locals.keys(), ...ids, 'event', 'approvals', 'error'],
+          'Write the full path, such as `event.payload.message`.',
+        ),
     };
   }
   const agents = [...recent.agents].map((agent) => `\`${agent}\``).join(' or ');
   return {
     is: 'nothing',
     message: `there is no \`${root}\` in the output of ${agents}`,
-    help: didYouMean(
-      root,
-      [...locals.keys(), ...fields, ...ids],
-      fields.length === 0 ? 'Its schema has no fields.' : `Its schema has ${quoted(fields)}.`,
-    ),
+    help: answerHelp(flow, reader, root) ?? didYouMean(root, [...locals.keys(), ...fields, ...ids], fieldsHelp(fields)),
   };
 }
 
-/** A warning if the author probably means another name: `input`, or one that is nearly the same and has this field. */
-function likelyMistake(flow: Flow, definitions: Definitions, root: string, field: string) {
+function fieldsHelp(fields: readonly string[]): string {
+  return fields.length === 0 ? 'Its schema has no fields.' : `Its schema has ${quoted(fields)}.`;
+}
+
+/** A warning if the author probably means another name: `input`, a choice, or one that is nearly the same and has this field. */
+function likelyMistake(flow: Flow, definitions: Definitions, root: string, field: string, reader: string) {
   if (root === 'input' && field !== '') return { warning: NOT_THE_INPUT, help: EVENT_HELP };
+  const answer = field === '' ? answerHelp(flow, reader, root) : undefined;
+  if (answer !== undefined)
+    return { warning: `${readAsField(root)}, not as the answer to \`${reader}\``, help: answer };
   const nodes = [...flow.nodes.values()].filter(({ id }) => id !== root);
   const roots = nodes
     .filter((node) => Object.hasOwn(node.facts.readable(node, flow, definitions), field))
@@ -174,8 +185,16 @@ function likelyMistake(flow: Flow, definitions: Definitions, root: string, field
   if (field === 'payload') roots.push('event');
   if (flow.nodes.get(field)?.facts.choices !== undefined) roots.push('approvals');
   const help = didYouMean(root, roots, undefined);
-  return help === undefined ? {} : { warning: `\`${root}\` is read as a field of the latest reply`, help };
+  return help === undefined ? {} : { warning: readAsField(root), help };
 }
+
+/** The name of a choice is not the answer of the person: a condition compares the answer with it. */
+function answerHelp(flow: Flow, reader: string, name: string): string | undefined {
+  const isChoice = choicesOf(flow, reader)?.includes(name) === true;
+  return isChoice ? `Write \`${path('approvals', reader)} == '${name}'\`.` : undefined;
+}
+
+const readAsField = (root: string): string => `\`${root}\` is read as a field of the latest reply`;
 
 function fieldSchema(definitions: Definitions, name: string, recent: Recent): Json | undefined {
   const [only, ...others] = recent.agents;
@@ -185,9 +204,13 @@ function fieldSchema(definitions: Definitions, name: string, recent: Recent): Js
 }
 
 function approvalSchema(flow: Flow, id: string): Json | undefined {
-  const node = flow.nodes.get(id);
-  const choices = node?.poisoned('choices') === false ? node.facts.choices?.(node.value) : undefined;
+  const choices = choicesOf(flow, id);
   return choices === undefined ? undefined : { type: 'object', properties: { [id]: { enum: [...choices] } } };
+}
+
+function choicesOf(flow: Flow, id: string): readonly string[] | undefined {
+  const node = flow.nodes.get(id);
+  return node?.poisoned('choices') === false ? node.facts.choices?.(node.value) : undefined;
 }
 
 function outputSchema({ agents }: Definitions, agent: string): Json {
