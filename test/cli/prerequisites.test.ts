@@ -36,6 +36,25 @@ test('a document with another mistake too does not compile: exit 1', async () =>
   expect((await sluice(['run', 'team.yaml', '--script', 's.yaml'], { cwd })).status).toBe(1);
 });
 
+test.each([
+  [
+    'a team',
+    'Models:\n  fast: { ModelId: gpt-x, ApiKeyEnv: SLUICE_NO_KEY }\nAgents: [{ Name: A, Model: fast }]\n',
+    2,
+    3,
+  ],
+  [
+    'a team under its key',
+    'Orchestration:\n  Models:\n    fast: { ModelId: gpt-x, ApiKeyEnv: SLUICE_NO_KEY }\n  Agents: [{ Name: A, Model: fast }]\n',
+    3,
+    5,
+  ],
+])('the key of a model of %s', async (_, text, line, column) => {
+  const { stdout } = await sluice(['check', 't.yaml', '--json'], { cwd: folder({ 't.yaml': text }) });
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: object[] };
+  expect(diagnostics).toContainEqual(expect.objectContaining({ code: 'missing-prerequisite', line, column }));
+});
+
 test('MCP servers whose tools are granted as a whole, without a lock file', async () => {
   const cwd = folder({
     'a.flow.yaml': `mcp:

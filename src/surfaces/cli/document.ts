@@ -114,7 +114,9 @@ export function missingDiagnostics(
 const CODE = 'missing-prerequisite';
 
 function placeOf(doc: Located | null, name: string): Range {
-  const sections = ['tools', 'mcp', 'models'].map((section) => childOf(doc, section));
+  const sections = [doc, childOf(doc, 'Orchestration')].flatMap((part) =>
+    ['tools', 'mcp', 'models', 'Models'].map((section) => childOf(part, section)),
+  );
   return sections.map((section) => entryOf(section, name)?.keyRange).find((range) => range !== undefined) ?? START;
 }
 
