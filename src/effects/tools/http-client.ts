@@ -99,7 +99,7 @@ async function follow<Result>(
       if (to === null) return await read(url, response);
       response.destroy();
       if (hops >= REDIRECTS_MAX) throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects too often`);
-      const next = URL.parse(to, url);
+      const next = URL.parse(to, url.href);
       if (next === null)
         throw fail('fatal', 'RedirectError', `\`${first.url}\` redirects to \`${to}\`, which is not a URL`);
       request = redirected(request, url, next, response.statusCode ?? 0);
