@@ -10,7 +10,8 @@ import { printedIn, wordsOf } from './page.ts';
 const ELSEWHERE = new Set(['slow.flow.yaml', 'dev-team.team.yaml']);
 
 const GUIDES = [
-  ...['approvals', 'arguments', 'boundaries', 'bounded-agent', 'diagnosis', 'evaluating', 'evidence', 'failures'],
+  ...['approvals', 'arguments', 'attachments', 'audit', 'boundaries', 'bounded-agent', 'diagnosis', 'evaluating'],
+  ...['evidence', 'failures'],
   ...['memory', 'metrics', 'migration', 'personal-data', 'policies', 'protections', 'quotas', 'rehearsal', 'replay'],
   ...['replies', 'retention', 'scripts', 'tools'],
 ];
