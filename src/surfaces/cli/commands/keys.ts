@@ -21,7 +21,9 @@ export async function keysAddCommand(cli: Cli, name: string, { out }: Options<'k
   if (cli.json) cli.printJson(added);
   else {
     cli.screen.printData(`- { id: ${name}, roles: [], key: "${added.key}" }`);
-    cli.hint(`The private key is in ${added.file}; only you can read it. Put the line above under \`people\`.`);
+    cli.hint(
+      `The private key is in ${added.file}; only you can read it. If it signs answers, put the line above under \`people\`.`,
+    );
   }
 }
 
