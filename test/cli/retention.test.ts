@@ -53,6 +53,16 @@ describe('retain', () => {
     expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('removed by retention')]);
   });
 
+  test('with `runs: 0`, a run stays until the next one starts', async () => {
+    const text = `retain: { runs: 0 }\nflow: { id: f, entry: a, nodes: [{ id: a, type: set, values: { x: 1 } }] }\n`;
+    const cwd = folder({ 'f.yaml': text });
+    for (const run of ['r1', 'r2']) {
+      const ran = await sluice(['run', 'f.yaml', '--run', run], { cwd });
+      expect([ran.status, ran.stdout]).toEqual([0, expect.stringContaining('"x": 1')]);
+      expect(await runsOf(cwd)).toEqual([run]);
+    }
+  });
+
   test('removes nothing if the export fails', async () => {
     const cwd = folder({ 'f.yaml': flowWith('retain: { runs: 1, export: ./s.yaml/x }'), 's.yaml': SCRIPT });
     await start(cwd, 'r1');

@@ -25,19 +25,25 @@ export class Retention {
     return view?.retain !== undefined || (this.#options.retain?.[notation] ?? view?.keepEnded) !== undefined;
   }
 
-  /** Applies the rule of the engine or of the notation to all runs of the notation, and the rule of a flow to its runs for one tenant. */
-  async apply(flow: CompiledFlow, tenant: string | null): Promise<void> {
+  /**
+   * Applies the rule of the engine or of the notation to all runs of the notation, and the rule of a flow to its runs for one
+   * tenant. The run that has just started stays: its result is still read.
+   */
+  async apply(flow: CompiledFlow, tenant: string | null, started: RunId): Promise<void> {
     const { id, notation, view = {} } = flow;
     const keep = this.#options.retain?.[notation] ?? view.keepEnded;
     const whose = tenant === null ? '' : ` of tenant \`${tenant}\``;
-    if (keep !== undefined) await this.#remove({ notation }, `runs of \`${notation}\``, { runs: keep });
-    if (view.retain !== undefined) await this.#remove({ flow: id, tenant }, `runs of \`${id}\`${whose}`, view.retain);
+    if (keep !== undefined) await this.#remove({ notation }, `runs of \`${notation}\``, { runs: keep }, started);
+    if (view.retain !== undefined)
+      await this.#remove({ flow: id, tenant }, `runs of \`${id}\`${whose}`, view.retain, started);
   }
 
-  async #remove(of: RunScope, name: string, { runs, days, export: folder }: RetentionRule): Promise<void> {
+  async #remove(of: RunScope, name: string, rule: RetentionRule, started: RunId): Promise<void> {
+    const { runs, days, export: folder } = rule;
     const { store, now, notice, onRemoved } = this.#options;
     const endedBefore = days === undefined ? undefined : now() - days * DAY_MS;
-    const expired = await store.roster.expired(of, present({ runs, endedBefore }));
+    const found = await store.roster.expired(of, present({ runs, endedBefore }));
+    const expired = found.filter((run) => run !== started);
     if (expired.length === 0) return;
     const files = new Map<RunId, string>();
     try {

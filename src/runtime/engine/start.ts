@@ -74,7 +74,7 @@ export class Starter {
     } finally {
       this.#starting.delete(run);
     }
-    if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null);
+    if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null, run);
     return run;
   }
 
