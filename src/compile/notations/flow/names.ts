@@ -47,7 +47,8 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       if (id !== undefined && !flow.nodes.has(id)) return { is: 'context' };
       if (id !== undefined && guard && field === undefined) {
         const meant = fieldMeaning(flow, definitions, read, recent, around, reader);
-        return meant.is === 'nothing' ? { ...meant, help: `Did you mean \`${id}.output\`?` } : meant;
+        const help = answerHelp(flow, reader, id) ?? `Did you mean \`${id}.output\`?`;
+        return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
       if (id !== undefined && field !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
         return {
@@ -70,7 +71,8 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       }
       if (meaning.is === 'bare') return fieldSchema(definitions, root, recent);
       if (root === 'error') return ERROR_SCHEMA;
-      return root === 'approvals' && field !== undefined ? approvalSchema(flow, field) : undefined;
+      if (root !== 'approvals') return undefined;
+      return field === undefined ? { type: 'object' } : approvalSchema(flow, field);
     },
     source({ path: [root = '', field] }, meaning) {
       if (meaning.is === 'node') return meaning.id;
@@ -176,8 +178,7 @@ function fieldsHelp(fields: readonly string[]): string {
 function likelyMistake(flow: Flow, definitions: Definitions, root: string, field: string, reader: string) {
   if (root === 'input' && field !== '') return { warning: NOT_THE_INPUT, help: EVENT_HELP };
   const answer = field === '' ? answerHelp(flow, reader, root) : undefined;
-  if (answer !== undefined)
-    return { warning: `${readAsField(root)}, not as the answer to \`${reader}\``, help: answer };
+  if (answer !== undefined) return { warning: `${readAsField(root)}, not as the answer to an approval`, help: answer };
   const nodes = [...flow.nodes.values()].filter(({ id }) => id !== root);
   const roots = nodes
     .filter((node) => Object.hasOwn(node.facts.readable(node, flow, definitions), field))
@@ -188,8 +189,10 @@ function likelyMistake(flow: Flow, definitions: Definitions, root: string, field
   return help === undefined ? {} : { warning: readAsField(root), help };
 }
 
-/** The name of a choice is not the answer of the person: a condition compares the answer with it. */
+/** Neither a choice nor an approval is the answer of the person: a condition compares the answer with a choice. */
 function answerHelp(flow: Flow, reader: string, name: string): string | undefined {
+  const [first] = choicesOf(flow, name) ?? [];
+  if (first !== undefined) return `Write \`${path('approvals', name)} == '${first}'\`.`;
   const isChoice = choicesOf(flow, reader)?.includes(name) === true;
   return isChoice ? `Write \`${path('approvals', reader)} == '${name}'\`.` : undefined;
 }
