@@ -197,7 +197,8 @@ class Inference {
   #field(node: Ast, of: Type, key: string): Type {
     if (of.kind === 'any' || of.kind === 'null') return of;
     if (of.kind !== 'map') {
-      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``, 'Read the value without the field.'));
+      const help = key === 'length' ? 'Write `size(…)`.' : 'Read the value without the field.';
+      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``, help));
       return ANY;
     }
     const type = of.fields?.get(key) ?? of.rest;
