@@ -1,4 +1,5 @@
 /** Failures as records that flows can route on. A broken invariant is thrown instead. */
+import { reasonOf } from '../expr/error.ts';
 import type { Json } from '../expr/json.ts';
 import { codeOfFailure } from '../ir/codes.ts';
 import type { ErrorRecord, Failure } from '../ir/events.ts';
@@ -28,7 +29,7 @@ export function errorRecord(node: Node, { class: kind, type, message }: Failure,
 
 /** An expression that cannot be evaluated is a semantic failure of its node. */
 export function expressionError(node: Node, cause: unknown): ErrorRecord {
-  const message = messageOf(cause);
+  const message = reasonOf(cause);
   if (message.startsWith('invariant:')) throw cause;
   return errorRecord(node, { class: 'semantic', type: 'ExpressionError', message }, 1);
 }
@@ -51,8 +52,4 @@ export function nameOf({ effect }: DoNode): string {
     case 'wait':
       return effect.about;
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

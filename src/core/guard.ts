@@ -1,7 +1,7 @@
 /** Guards of the author. A guard that cannot be evaluated does not hold (decision 58), and that is an event. */
 import type { EventBody, Thread } from '../ir/events.ts';
 import type { Expr } from '../ir/nodes.ts';
-import { messageOf } from './failure.ts';
+import { reasonOf } from '../expr/error.ts';
 import type { Program } from './program.ts';
 
 /** Adds an event for a guard that cannot be evaluated, and for a text that the guard compared as a number. */
@@ -13,7 +13,7 @@ export function holds(program: Program, thread: Thread, when: Expr, index: numbe
     if (notes.length > 0) events.push({ type: 'guard.coerced', ...at, notes });
     return result;
   } catch (error) {
-    events.push({ type: 'guard.failed', ...at, message: messageOf(error) });
+    events.push({ type: 'guard.failed', ...at, message: reasonOf(error) });
     return false;
   }
 }

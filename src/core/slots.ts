@@ -1,7 +1,7 @@
 /** Reads and writes slots by path. Values inside slots are never changed in place, because branches share them. */
 import { rememberGrowth } from './digest.ts';
 import { objectText, oneObject, reply } from '../expr/reply.ts';
-import type { Json } from '../expr/json.ts';
+import { isRecord, type Json } from '../expr/json.ts';
 import type { Recorded, Slots, WriteRecord } from '../ir/events.ts';
 
 /** Null if a step of the path is missing. */
@@ -80,7 +80,7 @@ function append(list: Json, value: Json): Json {
 function setPath(target: Json, path: readonly string[], depth: number, value: Json, own: Set<object> | null): Json {
   if (depth === path.length) return value;
   const step = path[depth] as string;
-  const base = target !== null && typeof target === 'object' && !Array.isArray(target) ? target : {};
+  const base = isRecord(target) ? target : {};
   const child = Object.hasOwn(base, step) ? base[step] : undefined;
   const stored = setPath(child ?? null, path, depth + 1, value, own);
   const next: { [key: string]: Json } = own?.has(base) === true ? base : { ...base };

@@ -23,7 +23,7 @@ export class EvalError extends Error {
 export function asEvalError(cause: unknown): EvalError {
   if (cause instanceof EvalError) return cause;
   if (cause instanceof RangeError) return new EvalError('limit', 'the value is nested too deeply or is too large');
-  return new EvalError('other', cause instanceof Error ? cause.message : String(cause));
+  return new EvalError('other', reasonOf(cause));
 }
 
 /** Limits on source and tree hold when an expression is compiled; fuel holds while it runs. */
@@ -41,3 +41,8 @@ export const LIMITS = {
   /** Units of work of one evaluation: about one per node evaluated in a loop, element compared, or eight characters touched. */
   fuel: 10_000_000,
 } as const;
+
+/** The message of an error; any other thrown value as text. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -5,7 +5,7 @@
 import { RE2JS } from 're2js';
 import { charge } from './context.ts';
 import type { Eval } from './context.ts';
-import { EvalError, LIMITS } from './error.ts';
+import { EvalError, LIMITS, reasonOf } from './error.ts';
 import type { Range } from './error.ts';
 import type { Ast } from './parse.ts';
 import { typeOf } from './value.ts';
@@ -33,7 +33,7 @@ export function patternProblem(pattern: string): string | null {
     compilePattern(pattern);
     return null;
   } catch (cause) {
-    return cause instanceof Error ? cause.message : String(cause);
+    return reasonOf(cause);
   }
 }
 
@@ -59,7 +59,7 @@ function compilePattern(pattern: string, range?: Range): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new EvalError('other', `the pattern cannot be used: ${why}`, range);
   }
 }

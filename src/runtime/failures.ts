@@ -38,10 +38,6 @@ export function fail(failure: FailureClass, type: string, message: string): Perf
   return new PerformError({ class: failure, type, message });
 }
 
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 export function failureOf(error: unknown): Failure {
   if (error instanceof PerformError) {
     const { class: kind, type, message, retryAfterMs, ran } = error;

@@ -1,4 +1,5 @@
 /** Reads a script and checks it as strictly as a document: misspelt keys, agents and choices are reported with their place. */
+import { suffixesOf } from '../effects/scripted/performer.ts';
 import * as z from 'zod';
 import type { Script } from '../effects/scripted/script.ts';
 import type { Diagnostic, Report } from '../compile/diagnose/diagnostics.ts';
@@ -143,19 +144,13 @@ function stopsIn(flow: CompiledFlow, kind: 'ask' | 'wait') {
   return Object.values<Node>(flow.nodes).flatMap((node) => {
     if (node.op !== 'do' || node.effect.kind !== kind) return [];
     const choices = node.effect.kind === 'ask' ? node.effect.choices.map((choice) => choice.name) : [];
-    return [{ names: [node.label.name, node.effect.about].flatMap(endsOf), choices }];
+    return [{ names: [node.label.name, node.effect.about].flatMap(suffixesOf), choices }];
   });
 }
 
 /** The names of the questions of a flow, in a script and in the expectations of a case. */
 export function questionNames(flow: CompiledFlow): readonly string[] {
   return stopsIn(flow, 'ask').flatMap(({ names }) => names);
-}
-
-/** `a/b/c`, `b/c` and `c`. */
-function endsOf(name: string): readonly string[] {
-  const parts = name.split('/');
-  return parts.map((_, index) => parts.slice(index).join('/'));
 }
 
 function warnOfUnknownNames(shaped: Shaped<ScriptValue>, flow: CompiledFlow, report: Report): void {

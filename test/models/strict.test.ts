@@ -1,7 +1,7 @@
 /** The schemas that OpenAI's strict mode accepts. */
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
-import { allowsStrict } from '../../src/effects/models/strict.ts';
+import { allowsStrict } from '../../src/effects/models/request.ts';
 
 const closed = (properties: { [name: string]: Json }, more: object = {}): Json => ({
   type: 'object',

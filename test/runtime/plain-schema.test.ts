@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/expr/json.ts';
-import { isPlainSchema } from '../../src/runtime/engine/plain-schema.ts';
+import { isPlainSchema } from '../../src/runtime/engine/pure.ts';
 import { pure } from '../../src/runtime/engine/pure.ts';
 
 const ajv = new Ajv2020({ strict: false, logger: false });

@@ -1,4 +1,5 @@
 /** The section `pii`: its defaults and its checks. */
+import { reasonOf } from '../../expr/error.ts';
 import { RE2JS } from 're2js';
 import { present } from '../../expr/present.ts';
 import { PII_TYPES } from '../../catalog/pii.ts';
@@ -71,6 +72,6 @@ function engineProblem(pattern: string): string | null {
     RE2JS.compile(RE2JS.translateRegExp(pattern));
     return null;
   } catch (cause) {
-    return cause instanceof Error ? cause.message : String(cause);
+    return reasonOf(cause);
   }
 }

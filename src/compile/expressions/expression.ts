@@ -3,7 +3,7 @@
  * Check the text as the author wrote it, then rewrite names: the ranges belong to the author's text.
  */
 import { compileAst, type Expr } from '../../expr/evaluate.ts';
-import { EvalError } from '../../expr/error.ts';
+import { EvalError, reasonOf } from '../../expr/error.ts';
 import type { Kind } from '../../expr/function.ts';
 import { parseExpr, type Ast } from '../../expr/parse.ts';
 import type { Json } from '../../expr/json.ts';
@@ -100,7 +100,7 @@ function fromError(cause: unknown, source: string): Problem {
   const code = cause instanceof EvalError && cause.kind === 'limit' ? 'limit' : 'syntax';
   const accented = code === 'syntax' ? accentedName(source, range.start) : null;
   if (accented !== null) return accented;
-  return problem(code, range, cause instanceof Error ? cause.message : String(cause));
+  return problem(code, range, reasonOf(cause));
 }
 
 /** The parser stops at the first letter that a name cannot have. The problem is the whole word. */

@@ -1,5 +1,5 @@
 /** The form that a reply is expected to have, and how it is stored. */
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import type { DoNode } from '../../ir/nodes.ts';
 
 /** The reply is an object. If it does not fit, the model gets it back once with the reason. */
@@ -14,5 +14,5 @@ export function replyMode(schema: Json): 'object' | 'reply' {
 }
 
 export function isObjectSchema(schema: Json): boolean {
-  return schema !== null && typeof schema === 'object' && !Array.isArray(schema) && schema['type'] === 'object';
+  return isRecord(schema) && schema['type'] === 'object';
 }

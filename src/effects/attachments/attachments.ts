@@ -2,11 +2,12 @@
  * Adds images and files to a run: from a path, a URL or data. The content decides the type. Paths and URLs come from the
  * operator or from code, never from a model: a model's text is not read here.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { hash } from 'node:crypto';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, isAbsolute, relative, resolve } from 'node:path';
 import type { AttachmentRef } from '../../ir/attachment.ts';
-import { fail, failureOf, PerformError, reasonOf } from '../../runtime/failures.ts';
+import { fail, failureOf, PerformError } from '../../runtime/failures.ts';
 import type { AttachmentOrigin, AttachmentStore, StoredAttachment } from '../../runtime/ports.ts';
 import { TOKEN } from '../pii/vault.ts';
 import { readBeneath } from '../safe-path.ts';

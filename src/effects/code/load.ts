@@ -2,11 +2,11 @@
  * Imports modules of documents, and checks every file that Node loads for them: also files that are imported later and by a
  * computed name. A file that a run is not pinned to, or whose content is another one, is refused.
  */
+import { reasonOf } from '../../expr/error.ts';
 import * as nodeModule from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Pins } from '../../ir/events.ts';
-import { reasonOf } from '../../runtime/failures.ts';
 import { codeOf, isEngineFile } from './closure.ts';
 import { hashOf, readBytes, realPath } from './files.ts';
 

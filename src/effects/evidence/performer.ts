@@ -2,10 +2,11 @@
  * Performs the checks that read evidence: `validator:<Name>` over the current turn, `contract:<Name>` over the session, and
  * `context:assemble`, which returns texts. A refusal has a reason and a failure type. An unknown name is a refusal.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { listOf, type Json } from '../../expr/json.ts';
 import { present } from '../../expr/present.ts';
 import type { Pins } from '../../ir/events.ts';
-import { PerformError, fail, reasonOf } from '../../runtime/failures.ts';
+import { PerformError, fail } from '../../runtime/failures.ts';
 import type { Call, Performer } from '../../runtime/ports.ts';
 import { loadFunction } from '../code/load.ts';
 import { workDirOf } from '../pins.ts';

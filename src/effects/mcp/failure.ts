@@ -1,6 +1,7 @@
 /** Failures of MCP servers as typed failures that error routes can match. */
+import { reasonOf } from '../../expr/error.ts';
 import type { FailureClass } from '../../ir/codes.ts';
-import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
+import { fail, PerformError } from '../../runtime/failures.ts';
 import { classOfStatus } from '../tools/http-client.ts';
 import { isUnopened } from '../unopened.ts';
 import { isLogin, isProtocolError, isSdkError, statusOf } from './sdk.ts';

@@ -1,9 +1,9 @@
 /** Logs a person in to an MCP server: shows the page of the authorization server, and waits for the browser to come back. */
+import { reasonOf } from '../../expr/error.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SluiceError } from '../../runtime/errors.ts';
 import { expandText } from '../tools/template.ts';
-import { reasonOf } from '../../runtime/failures.ts';
 import type { McpServer } from '../tools/tool.ts';
 import { Login } from './oauth.ts';
 import { loadSdk, sdk } from './sdk.ts';

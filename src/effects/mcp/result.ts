@@ -3,10 +3,11 @@
  * value names the file: base64 is useless to a model as text. So is base64 inside text and structured content. Content that
  * models take becomes an attachment too. The type is read from the content, not from the server.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { hash } from 'node:crypto';
 import type { CallToolResult, ReadResourceResult } from '@modelcontextprotocol/client';
 import type { Json } from '../../expr/json.ts';
-import { fail, failureOf, reasonOf } from '../../runtime/failures.ts';
+import { fail, failureOf } from '../../runtime/failures.ts';
 import type { Attach, HoldsSecret } from '../attachments/source.ts';
 import { writeBeneath } from '../safe-path.ts';
 

@@ -8,7 +8,7 @@ import type {
   LanguageModelV4Prompt,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import type { Message, ReplyPart, ToolRequest } from '../prompt/messages.ts';
 import type { SentFiles } from './attachments.ts';
 import type { Offer } from './tool-names.ts';
@@ -100,7 +100,7 @@ function optionsOf(metadata: Json | SharedV4ProviderOptions | undefined): {
 
 /** Providers take objects only, so other arguments are wrapped. The model then sees the text it wrote. */
 function inputOf({ args, raw }: RecordedCall): Json {
-  if (args !== null && typeof args === 'object' && !Array.isArray(args)) return args;
+  if (isRecord(args)) return args;
   const written = raw ?? args ?? null;
   return written === null ? {} : { invalid_json: written };
 }

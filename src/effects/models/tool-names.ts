@@ -1,7 +1,7 @@
 /** The tools that are offered to a model, under names that every provider accepts. */
 import type { JSONSchema7, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { AgentDef, CompiledFlow } from '../../ir/nodes.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import type { Message } from '../prompt/messages.ts';
 
 export interface Offer {
@@ -76,7 +76,6 @@ function unused(name: string, taken: ReadonlyMap<string, string>): string {
 
 /** Providers need an object schema. A tool without a schema takes any object. */
 function objectSchema(schema: Json): JSONSchema7 {
-  if (schema === null || typeof schema !== 'object' || Array.isArray(schema))
-    return { type: 'object', properties: {}, additionalProperties: true };
+  if (!isRecord(schema)) return { type: 'object', properties: {}, additionalProperties: true };
   return { type: 'object', properties: {}, ...(schema as JSONSchema7) };
 }

@@ -2,6 +2,7 @@
  * Checks against a JSON Schema. `policy:arguments` converts the drafted arguments of a call to the types of the tool's schema
  * where that loses nothing, then validates them. `policy:output` validates an answer against the agent's output schema.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { onlyReads } from '../../ir/effect-classes.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
 import { writingStatement } from './statements.ts';
@@ -9,7 +10,6 @@ import { oneObject, parsedJson, unfenced } from '../../expr/reply.ts';
 import { isRecord, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { pure } from '../../runtime/engine/pure.ts';
-import { reasonOf } from '../../runtime/failures.ts';
 
 export function checkArguments({ command, flow }: Call): Json {
   const { tool: name, args, raw } = command.input;

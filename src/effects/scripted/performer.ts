@@ -166,7 +166,7 @@ function signal({ signals = {}, strict }: Script, { node, signal: name, ordinal 
 }
 
 /** `each/sub/gate`, `sub/gate` and `gate`: a node inside others is also found without the outer names. */
-function suffixesOf(name: string): readonly string[] {
+export function suffixesOf(name: string): readonly string[] {
   const parts = name.split('/');
   return parts.map((_, index) => parts.slice(index).join('/'));
 }

@@ -3,9 +3,10 @@
  * unless the host is listed as private. The connection uses one of the checked addresses, so a second lookup with another
  * answer changes nothing.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { HttpOptions } from './tool.ts';
 
 export interface Allowed {

@@ -2,6 +2,7 @@
  * Sends one HTTP request within limits of time, size and redirects. Every redirect is checked like the first request; one to
  * another origin loses the headers meant for the first. A status other than 2xx is a failed call.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { request as plainRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { isIPv6, type LookupFunction } from 'node:net';
@@ -11,7 +12,7 @@ import type { FailureClass } from '../../ir/codes.ts';
 import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
 import type { Instant } from '../../ir/events.ts';
-import { fail, PerformError, reasonOf } from '../../runtime/failures.ts';
+import { fail, PerformError } from '../../runtime/failures.ts';
 import { retryAfterMs } from '../retry-after.ts';
 import { addressesOf, type Allowed } from './hosts.ts';
 

@@ -1,7 +1,8 @@
 /** Tools for JSON texts. */
+import { reasonOf } from '../../expr/error.ts';
 import { checkedJson } from '../../expr/parse-json.ts';
-import type { Json } from '../../expr/json.ts';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
 
 export function jsonTools(): ToolKind {
@@ -36,7 +37,7 @@ function validated(call: ToolCall): Json {
 
 function objectOf(call: ToolCall, field: string): { readonly [key: string]: Json } {
   const value = parsed(call, field);
-  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
+  if (isRecord(value)) return value;
   throw fail('semantic', 'ArgumentError', `\`${field}\` is not a JSON object`);
 }
 

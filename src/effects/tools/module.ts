@@ -1,9 +1,10 @@
 /** Tools that are functions in a module beside the document. */
+import { reasonOf } from '../../expr/error.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Pins } from '../../ir/events.ts';
 import { loadFunction } from '../code/load.ts';
 import type { ToolContext } from '../functions.ts';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
 /**

@@ -2,6 +2,7 @@
  * Performs tool calls: built-in tools, and tools that a document declares. Arguments are checked against the schema of the
  * tool before it runs. A result that is too large or not JSON is a failed call.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { realpath } from 'node:fs/promises';
 import { BUILTIN_TOOLS, isBuiltinTool, type BuiltinTool } from '../../catalog/builtin-tools.ts';
 import type { ToolDef } from '../../ir/nodes.ts';
@@ -20,7 +21,7 @@ import { logChange, noteTools } from './notes.ts';
 import { searchTools } from './search.ts';
 import { shellTools } from './shell.ts';
 import { withoutSecrets } from './template.ts';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import { refusedResult } from './tool.ts';
 import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 

@@ -2,6 +2,7 @@
  * Checks the prerequisites of the tools and validators of a flow before a run spends money: bubblewrap, modules,
  * programs, MCP servers and environment variables. `../mcp/discover.ts` compares the tools of MCP servers.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Json } from '../../expr/json.ts';
@@ -9,7 +10,7 @@ import { misspelt } from '../../expr/misspelt.ts';
 import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow, Node } from '../../ir/nodes.ts';
 import type { SluiceError } from '../../runtime/errors.ts';
-import { failureOf, reasonOf } from '../../runtime/failures.ts';
+import { failureOf } from '../../runtime/failures.ts';
 import { resolveOptional } from '../optional-package.ts';
 import { loadModuleTool } from './module.ts';
 import { INSTALL_BUBBLEWRAP, findBubblewrap, findInSandbox, findProgram } from './sandbox.ts';

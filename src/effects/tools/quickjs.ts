@@ -2,7 +2,7 @@
  * The program that runs JavaScript for `code_run` in a process of its own. It reads one request as JSON from standard input
  * and writes one answer as JSON to standard output. The memory of the interpreter is one WebAssembly memory with a maximum.
  */
-import { reasonOf } from '../../runtime/failures.ts';
+import { reasonOf } from '../../expr/error.ts';
 import { fileURLToPath } from 'node:url';
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten';
 import type { Json } from '../../expr/json.ts';

@@ -1,9 +1,10 @@
 /** Search tools: lines and files of the work directory. Patterns run in linear time. */
+import { reasonOf } from '../../expr/error.ts';
 import { RE2JS } from 're2js';
 import type { Json } from '../../expr/json.ts';
 import { listBeneath, readBeneath } from '../safe-path.ts';
 import { filesBelow } from '../walk-files.ts';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import type { ToolCall, ToolKind } from './tool.ts';
 
 const MATCHES_MAX = 100;

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { hasPath, readPath } from '../../core/slots.ts';
 import { misspelt } from '../../expr/misspelt.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import type { Event, RunState, SlotEdit, Slots } from '../../ir/events.ts';
 import type { CompiledFlow, Node, Write } from '../../ir/nodes.ts';
 import { SluiceError } from '../errors.ts';
@@ -184,6 +184,6 @@ function fieldsIn({ threads }: RunState): readonly string[] {
 }
 
 function fieldNames(name: string, value: Json): readonly (readonly [string, Json])[] {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];
+  if (!isRecord(value)) return [];
   return Object.entries(value).map(([field, each]) => [`${name}.${field}`, each]);
 }

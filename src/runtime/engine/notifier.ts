@@ -3,6 +3,7 @@
  * background: a hook that fails or hangs never delays the run. An announcement that was not recorded, because its process
  * died, is made by the next process, under the same id. Also records that more questions wait than the flow allows.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../expr/json.ts';
 import type { ErrorRecord, Event, Question, RunId, RunState } from '../../ir/events.ts';
@@ -178,7 +179,7 @@ export class Notifier {
         await this.#host.performer.notify?.({ hook, id, body, documentDir, signal });
         return { attempts: attempt };
       } catch (error) {
-        problem = error instanceof Error ? error.message : String(error);
+        problem = reasonOf(error);
       }
     }
     if (this.#stop.signal.aborted) return null;

@@ -2,6 +2,7 @@
  * Turns the result of a tool, or the input of a caller, into JSON that the journal can store. A value that is already JSON
  * passes unchanged, after a walk that is cheaper than serialising it. A result that cannot be stored is a failure of the call.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { parseJson } from '../../expr/parse-json.ts';
 import type { Json } from '../../expr/json.ts';
 import { PerformError } from '../failures.ts';
@@ -18,7 +19,7 @@ export function toolResult(name: string, value: unknown, max: number = RESULT_MA
     return normalised(name, value, max);
   } catch (error) {
     if (error instanceof PerformError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw failed('ResultError', `the result of \`${name}\` is not JSON: ${reason}`);
   }
 }

@@ -2,7 +2,7 @@
  * Verifies memory against the journals: each entry must equal the one that the gate of its run wrote, and an entry that the gate
  * quarantined is active only after an act of an operator.
  */
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import type { Event, RunId } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { entryHash } from '../memory.ts';
@@ -61,6 +61,6 @@ async function eventsOf({ journal }: Store, run: RunId): Promise<readonly Event[
 }
 
 function writeOf(value: Json, id: string): readonly { readonly [field: string]: Json }[] {
-  const isWrite = value !== null && typeof value === 'object' && !Array.isArray(value) && value['entry'] === id;
+  const isWrite = isRecord(value) && value['entry'] === id;
   return isWrite ? [value] : [];
 }

@@ -1,7 +1,7 @@
 /** Stores big values once per run, by hash. Events refer to them. */
 import { hash } from 'node:crypto';
 import { parseJson } from '../../expr/parse-json.ts';
-import type { Json } from '../../expr/json.ts';
+import { isRecord, type Json } from '../../expr/json.ts';
 import { SluiceError } from '../errors.ts';
 import type { Blob } from '../ports.ts';
 
@@ -43,7 +43,7 @@ class RunShelf implements Shelf {
   };
 
   unpack = (stored: Json): Json => {
-    if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) return stored;
+    if (!isRecord(stored)) return stored;
     // Only an object with exactly one such key is a reference; `$literal` wraps a user value that looks like one.
     const [key, ...others] = Object.keys(stored);
     if (others.length > 0 || (key !== '$literal' && key !== '$blob')) return stored;

@@ -2,6 +2,7 @@
  * The quota of a tenant and its use, as plain data. A run reserves the most that it can spend. When it ends, its real use
  * counts and the rest is free again. Use and reservations together never exceed a limit.
  */
+import { isRecord } from '../../expr/json.ts';
 import type { Instant, RunId } from '../../ir/facts.ts';
 import { SluiceError } from '../errors.ts';
 
@@ -162,7 +163,7 @@ export function checkedQuota(tenant: string, given: unknown): Quota {
       `the quota of tenant \`${tenant}\` is not valid: ${message}`,
       'The fields are runs, concurrent, tokens, usd and per.',
     );
-  if (given === null || typeof given !== 'object' || Array.isArray(given)) throw wrong('it is not an object');
+  if (!isRecord(given)) throw wrong('it is not an object');
   const fields = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of fields) {
     if (name === 'per') {

@@ -2,6 +2,7 @@
  * Compiles a document on disk: YAML and JSON from their text, a TypeScript or JavaScript module from its exports.
  * Mistakes in the document are diagnostics; a file that cannot be read is an error.
  */
+import { reasonOf } from '../../expr/error.ts';
 import { present } from '../../expr/present.ts';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -25,7 +26,7 @@ import type { Pins } from '../../ir/events.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
 import type { FlowTools } from '../../effects/functions.ts';
 import { SluiceError } from '../../runtime/errors.ts';
-import { fail, reasonOf } from '../../runtime/failures.ts';
+import { fail } from '../../runtime/failures.ts';
 import { isDefinition, type AnyDefinition } from '../library/define/definition.ts';
 import { compile } from '../library/compile.ts';
 import { readText } from './files.ts';

@@ -1,5 +1,5 @@
 /** Reports every error in the same form: code, sentence, help, page. Stack traces need `--debug`. */
-import { reasonOf } from '../../runtime/failures.ts';
+import { reasonOf } from '../../expr/error.ts';
 import { isErrorCode, SluiceError } from '../../runtime/errors.ts';
 import { withCommandName } from './command-name.ts';
 import { DiagnosticsError } from './diagnostics.ts';

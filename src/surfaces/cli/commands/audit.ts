@@ -1,14 +1,14 @@
 /** `sluice audit verify`: recomputes the hash chain of each run and names the event where it breaks. */
+import { hash } from 'node:crypto';
 import { auditRun, type Audit } from '../../../runtime/journal/audit.ts';
-import { withAttachments } from '../../../runtime/journal/audit-attachments.ts';
 import { attachmentsBeside } from '../../../stores/sqlite/attachment-store.ts';
 import { auditTombstones } from '../../../runtime/journal/audit-entry.ts';
 import { auditShared, withCheckpoints } from '../../../runtime/journal/audit-checkpoints.ts';
 import { auditMemory } from '../../../runtime/journal/audit-memory.ts';
 import { memoryBeside } from '../../../stores/sqlite/memory-store.ts';
 import { publicKeyText } from '../../../runtime/journal/checkpoint.ts';
-import type { Shared, Store } from '../../../runtime/ports.ts';
-import type { RunState } from '../../../ir/events.ts';
+import type { AttachmentStore, Shared, Store } from '../../../runtime/ports.ts';
+import type { RunId, RunState } from '../../../ir/events.ts';
 import { isErased } from '../../erased.ts';
 import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';
@@ -96,6 +96,33 @@ async function inputAttachments(shared: Shared, { run, origin }: RunState): Prom
   const owners = [run, ...(parent === undefined ? [] : [parent.run])];
   for (const owner of owners) if (await isErased(shared, owner)) return [];
   return pins?.attachments ?? [];
+}
+
+/**
+ * The audit of a run with its attachments: their data must have the hash under which the journal names it. `expected` are the
+ * attachments of the input that no operator erased.
+ */
+function withAttachments(
+  audited: Audit,
+  store: AttachmentStore,
+  expected: readonly string[],
+): Audit & { readonly attachments: number } {
+  const { run, broken } = audited;
+  const ids = store.list(run);
+  const changed = ids.find((id) => isChanged(store, run, id));
+  const missing = expected.find((id) => !ids.includes(id));
+  if (broken !== null || (changed ?? missing) === undefined) return { ...audited, attachments: ids.length };
+  const problem =
+    changed === undefined
+      ? `the attachment ${missing} is missing, and no operator erased it`
+      : `the data of the attachment ${changed} was changed`;
+  const message = `run \`${run}\`: ${problem}`;
+  return { ...audited, ok: false, broken: { seq: 0, last: 0, message }, attachments: ids.length };
+}
+
+function isChanged(store: AttachmentStore, run: RunId, id: string): boolean {
+  const found = store.find(run, id);
+  return found !== null && `sha256-${hash('sha256', found.data, 'hex')}` !== id;
 }
 
 /** The problem of a run, with its name. */

@@ -1,5 +1,5 @@
 /** `sluice doctor`: checks the prerequisites on this machine. Keys are never printed. */
-import { reasonOf } from '../../../runtime/failures.ts';
+import { reasonOf } from '../../../expr/error.ts';
 import { present } from '../../../expr/present.ts';
 import type { Options } from '../command-table.ts';
 import { FAILED, OK, type Cli, type ExitStatus } from '../context.ts';

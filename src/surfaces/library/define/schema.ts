@@ -1,5 +1,5 @@
 /** Schemas of any library that follows Standard Schema (zod, valibot, arktype, …), converted to JSON Schema. */
-import { reasonOf } from '../../../runtime/failures.ts';
+import { reasonOf } from '../../../expr/error.ts';
 import { createRequire } from 'node:module';
 import type { Json } from '../../../expr/json.ts';
 import { SluiceError } from '../../../runtime/errors.ts';
