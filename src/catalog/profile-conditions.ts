@@ -110,7 +110,7 @@ const REGULATED_KINDS = [
   'gdpr',
   'hipaa',
 ];
-/** The category of a product says nothing about the customer. A product is known by its fields, or by the tool that gave it. */
+/** The category of a product is not that of the customer. A product is recognised by its fields, or by the tool that returned it. */
 const SHOP = '"(?i)product|catalog|shop|store|item|inventory|stock|article"';
 const NO_PRODUCT = `${list(['sku', 'price', 'product', 'product_id', 'brand', 'stock'])}.all(k, r[k] == null)`;
 export const REGULATED: Expr = bySignalOr(

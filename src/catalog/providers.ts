@@ -81,7 +81,7 @@ export interface ModelRef {
   readonly model: string;
 }
 
-/** Reads `provider/model`, or a model name that tells its provider, such as `gpt-5-mini`. */
+/** Reads `provider/model`, or a model name from which the provider follows, such as `gpt-5-mini`. */
 export function readModelRef(name: string): ModelRef | null {
   // The name of a package in a scope contains a slash itself.
   const slash = name.indexOf('/', name.startsWith('@') ? name.indexOf('/') + 1 : 0);

@@ -21,7 +21,7 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
   const branches = all ?? branchesOf(program, thread, node, events);
   const total = 'heads' in branches ? branches.heads.length : branches.count;
   // There are too few branches for the join, so none is started.
-  const hopeless = node.eager && node.need !== 'all' && total < node.need;
+  const isImpossible = node.eager && node.need !== 'all' && total < node.need;
   return [
     ...events,
     {
@@ -30,7 +30,7 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
       key: `${thread.id}#${thread.acts}`,
       node: thread.at,
       branches,
-      started: hopeless ? 0 : firstBranches(program, thread, node, total),
+      started: isImpossible ? 0 : firstBranches(program, thread, node, total),
       deadline: node.timeoutMs === null ? null : state.now + node.timeoutMs,
       exceptPeople: node.exceptPeople,
       into: node.into,
@@ -45,9 +45,9 @@ export function join(program: Program, state: RunState, thread: Thread, fork: Fo
   const need = node.need === 'all' ? fork.total : node.need;
   const left = fork.total - fork.done;
   if (fork.ok >= need && (node.need !== 'all' || left === 0)) return joined(state, thread, 'met', node.next);
-  const hopeless = fork.ok + left < need;
+  const isImpossible = fork.ok + left < need;
   const late = isForkDue(fork, state.now);
-  if (late || left === 0 || (hopeless && node.eager)) {
+  if (late || left === 0 || (isImpossible && node.eager)) {
     const error = joinError(node, fork, late && left > 0);
     return joined(state, thread, late && left > 0 ? 'late' : 'short', route({ program, thread }, node, error), error);
   }

@@ -315,7 +315,7 @@ function modelOptions(given: WorldOptions['models'] = {}): ModelPerformerOptions
   return Object.keys(objects).length === 0 ? options : { ...options, objects: { ...options.objects, ...objects } };
 }
 
-/** True if a tool is built in, or if the document says how to run it. */
+/** True if a tool is built in, or if the document implements it. */
 function isImplemented(flow: CompiledFlow, name: string): boolean {
   const declared = Object.hasOwn(flow.tools, name) ? flow.tools[name] : undefined;
   return (declared !== undefined && declared.implementation !== null) || isBuiltinTool(name);

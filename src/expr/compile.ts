@@ -203,7 +203,7 @@ export function readPath(scope: { readonly [name: string]: Value }, path: readon
   return value;
 }
 
-/** A root name that the scope lacks but CEL knows is a type, as in `type(x) == string`. */
+/** A root name that is not in the scope may be a type of CEL, as in `type(x) == string`. */
 export function typeNameOf(path: readonly string[]): TypeName | null {
   const [first = ''] = path;
   if (path.length === 1) return TYPE_NAMES.has(first) ? new TypeName(first) : null;

@@ -81,7 +81,7 @@ export function pathOf(source: string): string[] | null {
 export function literalOf(source: string): Json | undefined {
   try {
     const { op, args } = parseExpr(source);
-    // Numbers are left to the evaluator, which knows their kinds.
+    // Numbers are left to the evaluator, which distinguishes their kinds.
     return op === 'value' && (args === null || typeof args === 'string' || typeof args === 'boolean')
       ? args
       : undefined;

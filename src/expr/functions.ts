@@ -36,7 +36,7 @@ export interface CallShape {
   readonly count: number;
 }
 
-/** The reason why a call is wrong, or null. Only this function knows the forms and the number of arguments of a function. */
+/** The reason why a call is wrong, or null. The forms and the number of arguments are checked only here. */
 export function callProblem(call: CallShape): string | null {
   const special = specialProblem(call);
   if (special !== undefined) return special;

@@ -5,7 +5,7 @@
  */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The value if it is a list; if not, an empty list. The caller knows the type of the entries. */
+/** The value if it is a list; if not, an empty list. The caller casts the entries. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

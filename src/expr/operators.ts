@@ -139,7 +139,7 @@ function orderNumbers(a: number | bigint, b: number | bigint): number | undefine
   return a == b ? 0 : undefined;
 }
 
-/** By code point, as CEL says; UTF-16 order differs where a surrogate meets a character above U+DFFF. */
+/** By code point, as in CEL; UTF-16 order differs where a surrogate meets a character above U+DFFF. */
 function orderText(env: Env, a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);

@@ -286,7 +286,7 @@ export interface Performer {
   /** Sends a signal at once, as a script does. Null leaves it to the outside. */
   signal?(waiting: Awaited): { readonly data: Json } | null;
 }
-/** An answer from a script. Without `by`, it stands for as many people as have to agree. */
+/** An answer from a script. Without `by`, it counts as the answers of all people who must agree. */
 export interface ScriptedAnswer extends Omit<Answer, 'by' | 'proof' | 'unproven'> {
   readonly by?: string | readonly string[];
 }
@@ -315,7 +315,7 @@ export interface Awaited {
 export interface PiiStore {
   /** Null if no token of the run has this lookup. */
   tokenOf(run: RunId, lookup: string): string | null;
-  /** The last number of a type that this store knows of; 0 without one. It stays after an erasure. */
+  /** The last number of a type in this store; 0 without one. It stays after an erasure. */
   lastNumber(run: RunId, type: string): number;
   /** The token with this lookup, or the one that is made now, with `number` or the next free number of its type. */
   add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken, number?: number): string;

@@ -57,23 +57,23 @@ const shared = {
 };
 const modelEntry = record({
   ...shared,
-  text: spoken().optional(),
+  text: anyText().optional(),
   usage: record({ input: int({ min: 0 }).optional(), output: int({ min: 0 }).optional() }).optional(),
   // A model can propose a call without a name.
   tools: list(record({ name: text(), args: json().optional() })).optional(),
 });
 const toolEntry = record({ ...shared, result: json().optional() });
 const answerEntry = record({
-  choice: spoken().optional(),
+  choice: anyText().optional(),
   expires: bool().optional(),
   text: text().optional(),
   edit: json().optional(),
   by: z.union([name(), list(name(), { min: 1 })]).optional(),
 });
-const answer = z.union([spoken(), answerEntry]);
+const answer = z.union([anyText(), answerEntry]);
 
 export const scriptSchema = record({
-  agents: map(entries(z.union([spoken(), modelEntry]))).optional(),
+  agents: map(entries(z.union([anyText(), modelEntry]))).optional(),
   tools: map(entries(toolEntry)).optional(),
   approvals: map(z.union([answer, list(answer, { min: 1 })])).optional(),
   signals: map(json()).optional(),
@@ -83,7 +83,7 @@ export const scriptSchema = record({
 type ScriptValue = z.output<typeof scriptSchema>;
 
 /** Text, also if YAML reads it as a number or a boolean, such as `42` or `true`. */
-function spoken() {
+function anyText() {
   return z.union([text(), number().transform(String), bool().transform(String)]);
 }
 

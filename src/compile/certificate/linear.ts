@@ -20,7 +20,7 @@ export function maximise(objective: ReadonlyMap<number, number>, rows: readonly 
   const table = tableOf(objective, rows, variables);
   const { cells } = table;
   const total = cells.length - 1;
-  // After a pivot, a column stands for the variable that left. Its number decides among equals, so that no basis comes twice.
+  // After a pivot, a column belongs to the variable that left the basis. Its number decides ties, so that no basis occurs twice.
   const columns = Array.from({ length: variables }, (_, index) => index);
   const basis = rows.map((_, index) => variables + index);
   for (let idle = 0; ;) {

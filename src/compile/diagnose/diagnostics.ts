@@ -31,7 +31,7 @@ export interface Diagnostic {
   readonly related?: readonly RelatedPlace[];
 }
 
-/** Anything that knows where it is: a range, a located value, or a map entry's key by its `keyRange`. */
+/** A place: a range, a located value, or the key of a map entry by its `keyRange`. */
 type Place = Range | { readonly range: Range };
 
 interface Detail {

@@ -50,7 +50,7 @@ export interface Definitions {
   /** The boundary of all agents, and the stricter boundaries of single agents. */
   readonly boundary: Boundary | undefined;
   readonly agentBoundaries: { readonly [agent: string]: Boundary };
-  /** Seconds after which a question expires, if no boundary says so. */
+  /** Seconds after which a question expires, if no boundary sets them. */
   readonly approvalTimeout?: number;
   /** Budgets of single agents. */
   readonly agentBudgets: { readonly [agent: string]: Budgets };
@@ -383,7 +383,7 @@ export function reserveOfTool(tool: ToolDef | undefined, costUsd: number | undef
   const how = tool?.implementation ?? null;
   // Rounded up to a whole millionth, without the noise of multiplying decimals.
   const costMicros = Math.ceil(Number(((costUsd ?? 0) * 1_000_000).toFixed(3)));
-  // The implementation tells that a tool is networked or paid. The author can say so for a tool without implementation.
+  // The implementation shows if a tool is networked or paid. For a tool without one, the author can declare it.
   const networked = how !== null && typeof how === 'object' && ('http' in how || 'mcp' in how);
   const outside = networked || tool?.category === 'live_api' || costMicros > 0;
   return {

@@ -94,7 +94,7 @@ function mayMatchUnder(pattern: string, prefix: string): boolean {
   return fixed.startsWith(start) || start.startsWith(fixed);
 }
 
-/** True for an alias, for `provider/model`, and for a name that tells its provider and is not like an alias: `gpt-5-mini`. */
+/** True for an alias, for `provider/model`, and for a name from which the provider follows and that is not like an alias: `gpt-5-mini`. */
 export function isModelName(name: string, aliases: Names): boolean {
   if (aliases.has(name) || name.includes('/')) return true;
   return readModelRef(name) !== null && misspelt(name, aliases.all) === undefined;

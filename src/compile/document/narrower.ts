@@ -30,7 +30,7 @@ interface Looser {
   /** From the boundary of the agent. */
   readonly path: Path;
   /** Both values. Continues "`field` of agent `a` …". */
-  readonly says: string;
+  readonly difference: string;
   /** The place of the document's value, from its boundary. */
   readonly outer?: Path;
   readonly isBudget?: boolean;
@@ -62,7 +62,7 @@ export function checkNarrower(compared: Compared): void {
 }
 
 function reportLooser(found: Looser, agent: string, index: number, { sections, outer, own, report }: Compared): void {
-  const { path, says, outer: place, isBudget = false } = found;
+  const { path, difference, outer: place, isBudget = false } = found;
   const field = path.filter((key) => typeof key === 'string').join('.');
   const isWritten = own === outer && place !== undefined && sections.located('boundary', ...place) !== undefined;
   const related = isWritten
@@ -71,7 +71,7 @@ function reportLooser(found: Looser, agent: string, index: number, { sections, o
   report[isBudget || own !== outer ? 'warning' : 'error'](
     'looser-boundary',
     sections.at('agents', index, 'boundary', ...path),
-    `\`${field}\` of agent \`${agent}\` ${says}`,
+    `\`${field}\` of agent \`${agent}\` ${difference}`,
     { help: isBudget ? BUDGET_HELP : HELP, ...(isWritten ? { related } : {}) },
   );
 }
@@ -115,7 +115,7 @@ function looserEscalation({ escalation = {} }: Boundary, outer: Boundary): reado
 }
 
 function differs(path: Path, own: unknown, outer: unknown): Looser {
-  return { path, outer: path, says: `is ${shown(own)}, looser than ${shown(outer)} of the document` };
+  return { path, outer: path, difference: `is ${shown(own)}, looser than ${shown(outer)} of the document` };
 }
 
 function shown(value: unknown): string {
@@ -129,7 +129,7 @@ function looserLists(own: Boundary, outer: Boundary): readonly Looser[] {
   const found = extra.map((right) => ({
     path: ['decisions', own.decisions?.indexOf(right) ?? 0],
     outer: ['decisions'],
-    says: `grants \`${right}\`, but the document grants ${shown(outer.decisions)}`,
+    difference: `grants \`${right}\`, but the document grants ${shown(outer.decisions)}`,
   }));
   const restrictions = [
     ['approve_effects', own.approve_effects, outer.approve_effects],
@@ -178,7 +178,7 @@ function looserTools(own: Boundary, outer: Boundary, tools: Tools): readonly Loo
       const refused = fitting.map(([name, tool]) => refusal(name, tool, outer));
       const [first] = refused;
       if (first === undefined || refused.includes(undefined)) return [];
-      return [{ path: [...path, index], says: `has \`${entry}\`, but the document ${first}` }];
+      return [{ path: [...path, index], difference: `has \`${entry}\`, but the document ${first}` }];
     }),
   );
 }

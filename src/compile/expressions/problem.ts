@@ -1,6 +1,6 @@
 /**
  * Something wrong with an expression. Offsets count from the start of its source text, so that the caller can map them
- * into the document; the code says what kind of mistake it is.
+ * into the document. The code is the kind of the mistake.
  */
 import type { DiagnosticCode } from '../diagnose/codes.ts';
 import type { Report } from '../diagnose/diagnostics.ts';

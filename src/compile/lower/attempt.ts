@@ -24,7 +24,7 @@ export interface Attempts {
   } | null;
   /**
    * True if an attempt can make calls that must not be made twice. After a timeout it is then not repeated, because a call
-   * may still be open. After any other end it returns its observations, so the next attempt knows its calls.
+   * may still be open. After any other end it returns its observations, so the next attempt has its calls.
    */
   readonly risky: boolean;
   /** The number of times that the first node can be visited. */

@@ -74,7 +74,7 @@ interface Check extends Outcome {
   readonly retry?: Retry;
 }
 
-/** Without `timeoutMs`, the question waits as long as the `approval_timeout` of the boundary says. */
+/** Without `timeoutMs`, the `approval_timeout` of the boundary applies. */
 export interface Question extends Outcome, Partial<Pick<DoNode, 'grant' | 'takes'>> {
   /** The subject of the question. It is stored and answered under this name. */
   readonly about: string;

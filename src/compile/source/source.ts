@@ -61,7 +61,7 @@ function readYaml(text: string, report: Report, { what, start }: Kind): Located 
   try {
     document = parseDocument(text, {
       prettyErrors: false,
-      // Our own check is linear and says where the first one stands; the library's compares each key with each.
+      // Our own check is linear and reports the place of the first key. The library compares each key with each.
       uniqueKeys: false,
       version: '1.2',
     });

@@ -87,7 +87,7 @@ function pathTargets(path: string, file: string): readonly string[] {
   return files.filter((real) => !isEngineFile(real)).map(placed);
 }
 
-/** A file of a package stands for the whole package, because packages load files by computed names. */
+/** A file of a package counts as the whole package, because packages load files by computed names. */
 function placed(real: string): string {
   return packageRoot(real) ?? real;
 }

@@ -44,12 +44,12 @@ export function isAboutTests(text: string): boolean {
   );
 }
 
-/** True if the output says that no test ran, and nothing in it says that one did. */
+/** True if the output reports that no test ran, and no part of it reports a test. */
 export function ranNoTests(output: string): boolean {
   return NONE_RAN.test(uncoloured(output)) && !ranTests(output);
 }
 
-/** True if the output says that a test ran. */
+/** True if the output reports a test. */
 export function ranTests(output: string): boolean {
   return SOME_RAN.test(uncoloured(output));
 }

@@ -39,7 +39,7 @@ export function proves(run: CommandRun, pattern: string): boolean {
   return coveredBy(pattern, [run]) !== null;
 }
 
-/** True if the command was to run tests, and its output says that it ran none. */
+/** True if the command should run tests, and its output reports that none ran. */
 export function testedNothing({ output }: CommandRun, pattern: string): boolean {
   return isAboutTests(pattern) && ranNoTests(output);
 }

@@ -126,7 +126,7 @@ const BLANK: ReadonlySet<number> = new Set([9, 10, 13, 32, 0xef, 0xbb, 0xbf]);
 const BLANKS_MAX = 65_536;
 
 /**
- * Reads up to the first character that tells the form: a stream of events, JSON or HTML, or null for anything else. Some servers
+ * Reads up to the first character that shows the form: a stream of events, JSON or HTML, or null for anything else. Some servers
  * ignore the form that a request asks for.
  */
 async function formOf(

@@ -134,7 +134,7 @@ function hintOf({ status }: ErrorFacts, type: string, { how, baseUrl }: Target):
 /** The text that Groq reports when a model wrote a tool call that cannot be read; undefined for any other error. */
 export function failedToolCall(error: unknown): string | undefined {
   const causes = causesOf(error);
-  // The AI SDK keeps only the fields that it knows, so the body comes first.
+  // The AI SDK drops unknown fields, so the body comes first.
   const reports = [bodyIn(causes), firstOf(causes, 'data')].flatMap(errorObjects);
   const report = reports.find(({ code }) => code === 'tool_use_failed');
   return report === undefined ? undefined : (textIn(report['failed_generation']) ?? '');
@@ -182,7 +182,7 @@ interface ErrorFacts {
   /** True if the connection could not be opened. */
   readonly unopened: boolean;
   readonly aborted: boolean;
-  /** True if a response of any status says that the provider is busy, or that the reply broke off. */
+  /** True if a response of any status reports that the provider is busy, or that the reply broke off. */
   readonly reported: boolean;
   /** True if a response arrived that could not be parsed. */
   readonly malformed: boolean;

@@ -120,7 +120,7 @@ function chat(): Rules {
   };
 }
 
-/** Items of Responses that the AI SDK knows. Others cannot be sent back, so they are left out. */
+/** Items of Responses that the AI SDK supports. Others cannot be sent back, so they are left out. */
 const KNOWN_ITEM =
   /^(message|reasoning|compaction|program|program_output|mcp_\w+|\w+_call|\w+_call_output|tool_search_output)$/;
 const KNOWN_CONTENT = /^(output_text|refusal)$/;

@@ -1,5 +1,5 @@
 /**
- * The options and settings of a model call. No option is lost: names that the AI SDK knows go through it, and all others are
+ * The options and settings of a model call. No option is lost: known options go through the AI SDK, and all others are
  * written into the request as the author wrote them. A setting that the AI SDK leaves out of a request is put back, so that
  * the provider answers it with its own error.
  */

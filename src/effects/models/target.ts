@@ -169,7 +169,7 @@ function keyOf({ api_key_env }: Entry, how: Provider, env: Env): Pick<Target, 'k
 
 const SECRET_NAME = /auth|key|token|secret|cookie|password/i;
 
-/** Keys of all models and providers, and values of headers and settings whose name says that they are secret. */
+/** Keys of all models and providers, and values of headers and settings whose names mark them as secret. */
 function secretsOf(flow: CompiledFlow, { headers, settings }: Entry, env: Env): readonly string[] {
   const named = (Object.values(flow.models) as unknown as Entry[]).flatMap(({ api_key_env: name }) => name ?? []);
   const written = Object.entries({ ...headers, ...settings }).flatMap(([name, value]) =>

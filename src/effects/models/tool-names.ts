@@ -6,11 +6,11 @@ import type { Message } from '../prompt/messages.ts';
 
 export interface Offer {
   readonly tools: LanguageModelV4FunctionTool[];
-  /** The name of a tool as the provider knows it. */
+  /** The name of a tool for the provider. */
   sent(name: string): string;
   /** The tool behind a name that the model used. An unknown name is returned as it is. */
   original(name: string): string;
-  /** A message with the names of tools as the provider knows them, where the engine wrote them. Data stays as it is. */
+  /** A message with the names of tools for the provider, in the text of the engine. Data stays unchanged. */
   renamed(role: Message['role'], content: string): string;
 }
 
@@ -38,7 +38,7 @@ export function offerTools(flow: CompiledFlow, agent: AgentDef): Offer {
 const ENGINE_NOTE = /^\[[A-Z][A-Z ]*\]/;
 
 /**
- * In a note of the engine, every mention counts. In a result, only the mark that says where the data comes from. Other
+ * In a note of the engine, every mention counts. In a result, only the mark with the source of the data. Other
  * messages can hold any data, so only the forms count in which the engine names tools: in backticks, as `tool` of a step,
  * and at the start of an observation.
  */

@@ -40,7 +40,7 @@ export interface AnswerEntry {
   readonly expires?: boolean;
   readonly text?: string;
   readonly edit?: Json;
-  /** The people who give this answer. Without it, the script stands for people who may. */
+  /** The people who give this answer. Default: people who may answer. */
   readonly by?: string | readonly string[];
 }
 export type ApprovalEntry = string | AnswerEntry;

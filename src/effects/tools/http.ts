@@ -233,7 +233,7 @@ function withKey(method: string, headers: Headers, { call }: ToolCall): Headers 
   const changes = method !== 'GET' && method !== 'HEAD';
   return {
     ...headers,
-    // A server that knows the deadline can stop early.
+    // With the deadline, the server can stop early.
     ...(deadline === null || hasHeader(headers, 'sluice-deadline') ? {} : { 'Sluice-Deadline': deadline }),
     ...(changes && !hasHeader(headers, 'idempotency-key') ? { 'Idempotency-Key': call.idempotencyKey } : {}),
   };

@@ -113,7 +113,7 @@ export function shellRunner(options: ShellOptions = {}): ShellRunner {
 
 const probed = new Map<string, Promise<Bubblewrap>>();
 
-/** Finds bubblewrap and the options that work on this machine. Throws a `SandboxError` that says how to install it. */
+/** Finds bubblewrap and the options that work on this machine. Throws a `SandboxError` with the command that installs it. */
 export async function findBubblewrap(name = 'bwrap'): Promise<Bubblewrap> {
   const path = await findProgram(name);
   if (path === null)

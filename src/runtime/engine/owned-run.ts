@@ -17,7 +17,7 @@ import { Calls } from './calls.ts';
 import { pure } from './pure.ts';
 import { RunTime } from './run-time.ts';
 
-/** A fact on its way to a run. `done` reports whether it was refused; `failed`, that it could not be stored. */
+/** A fact for a run. `done` is called with the refusal, if there is one; `failed`, if the fact could not be stored. */
 export interface Message {
   readonly fact: Fact;
   readonly done?: (refusal: Refusal | null) => void;

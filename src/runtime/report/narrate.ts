@@ -42,7 +42,7 @@ export function storyLog(program: Program): InputLog {
   return new InputLog(program, (kind) => kind === 'tool' || kind === 'ask' || kind === 'undo');
 }
 
-/** A caller that also wants the state and the calls of the run passes its own log. */
+/** A caller that also needs the state and the calls of the run passes its own log. */
 export function createNarrator(program: Program, log = storyLog(program)): Narrator {
   const story: Story = {
     program,

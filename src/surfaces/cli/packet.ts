@@ -6,7 +6,7 @@ import { oneLine, pad, widthOf, wrap } from './text.ts';
 const INDENT = '  ';
 const NAMES_MAX = 24;
 
-/** At most `linesMax` lines of at most `width` columns. The last one then says how many are left out. */
+/** At most `linesMax` lines of at most `width` columns. The last one then has the number of lines that are left out. */
 export function packetLines(packet: Json, width: number, linesMax = 40): readonly string[] {
   const lines = linesOf(packet, Math.max(20, width));
   if (lines.length <= linesMax) return lines;

@@ -151,7 +151,7 @@ export function evidenceLines(report: Report): readonly string[] {
   ];
 }
 
-/** The reason of a partial success, unless a violation says the same. */
+/** The reason of a partial success, unless it is one of the violations. */
 function ownReason({ violations, reason }: Report): string | undefined {
   return violations.some(({ message }) => message === reason) ? undefined : reason;
 }

@@ -14,7 +14,7 @@ export interface ArgumentProblem {
   readonly code: Extract<DiagnosticCode, 'type-mismatch' | 'missing-field' | 'unknown-key' | 'bad-value'>;
   readonly path: Path;
   /** The problem, as the rest of a sentence that begins with the name of the field. */
-  readonly says: string;
+  readonly message: string;
   /** The type that it should have. */
   readonly wanted?: string;
 }
@@ -101,28 +101,28 @@ function problemOf({ keyword, params, message = 'is not allowed' }: ErrorObject,
     case 'type':
       return mistyped(path, [given['type']].flat().map(String));
     case 'required':
-      return { code: 'missing-field', path, says: `lacks \`${String(given['missingProperty'])}\`` };
+      return { code: 'missing-field', path, message: `lacks \`${String(given['missingProperty'])}\`` };
     case 'additionalProperties':
     case 'unevaluatedProperties': {
       const key = String(given['additionalProperty'] ?? given['unevaluatedProperty']);
-      return { code: 'unknown-key', path: [...path, key], says: 'is not known here' };
+      return { code: 'unknown-key', path: [...path, key], message: 'is not known here' };
     }
     case 'enum': {
       const allowed = (given['allowedValues'] as readonly unknown[]).map((each) => `\`${String(each)}\``);
-      return { code: 'bad-value', path, says: `must be one of ${allowed.join(', ')}` };
+      return { code: 'bad-value', path, message: `must be one of ${allowed.join(', ')}` };
     }
     case 'const':
-      return { code: 'bad-value', path, says: `must be \`${JSON.stringify(given['allowedValue'])}\`` };
+      return { code: 'bad-value', path, message: `must be \`${JSON.stringify(given['allowedValue'])}\`` };
     case 'anyOf':
     case 'oneOf':
-      return { code: 'bad-value', path, says: 'fits none of the allowed forms' };
+      return { code: 'bad-value', path, message: 'fits none of the allowed forms' };
     default:
-      return { code: 'bad-value', path, says: message };
+      return { code: 'bad-value', path, message };
   }
 }
 
 function mistyped(path: Path, types: readonly string[]): ArgumentProblem {
   const wanted = types.length === 1 ? types[0] : undefined;
-  const problem = { code: 'type-mismatch', path, says: `must be ${typePhrase(types)}` } as const;
+  const problem = { code: 'type-mismatch', path, message: `must be ${typePhrase(types)}` } as const;
   return wanted === undefined ? problem : { ...problem, wanted };
 }

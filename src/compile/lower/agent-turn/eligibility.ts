@@ -141,7 +141,7 @@ function addRisk(gate: Gate, first: NodeId): NodeId {
   const cases: Case[] = [
     { when: `${APPROVED} == true`, to: dispatch },
     addRejectedBefore(gate),
-    // The same call may have happened already. The approval says so.
+    // The same call may have happened already. The question mentions it.
     ...(harmless ? [] : [{ when: UNKNOWN_BEFORE, to: approval }]),
     ...(traced === null ? [] : [{ when: `${CHECKED}.ok != true`, to: distrusted }]),
   ];

@@ -162,7 +162,7 @@ function editSchema({ kit, tool }: Gate): Json {
   return input === true ? { type: 'object' } : { allOf: [{ type: 'object' }, input] };
 }
 
-/** The call needs approval, and the document says that no person can be asked. */
+/** The call needs approval, and the document allows no questions to people. */
 function addUnapprovable(gate: Gate): NodeId {
   return addStop(gate.kit, gate.turn, name(gate, 'approval.nobody'), {
     type: 'ApprovalRequiredError',

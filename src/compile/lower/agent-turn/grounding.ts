@@ -27,7 +27,7 @@ export interface GroundingRules {
   readonly values: (typeof VALUES)[number];
 }
 
-export interface Uttered {
+export interface GroundedText {
   /** The subject of the reason: "the answer …". */
   readonly what: string;
   readonly tools: readonly string[];
@@ -46,15 +46,15 @@ const LAST = `${OBSERVATIONS}[size(${OBSERVATIONS}) - 1]`;
 export const NO_CALL_REASON: Expr = `text("no tool call succeeded; the last one, ", ${LAST}.tool, ", failed: ", ${LAST}.error)`;
 
 /** The input of `policy:grounding`. The verdict is `{ ok, claimed, reason?, kinds?, findings? }`. */
-export function groundingInput(uttered: Uttered, { cite, claims, values }: GroundingRules): Input {
+export function groundingInput(checked: GroundedText, { cite, claims, values }: GroundingRules): Input {
   return {
-    what: quote(uttered.what),
-    tools: literal([...uttered.tools]),
-    reply: uttered.reply,
+    what: quote(checked.what),
+    tools: literal([...checked.tools]),
+    reply: checked.reply,
     observations: OBSERVATIONS,
-    given: `[${uttered.given.join(', ')}]`,
-    userAnswers: uttered.userAnswers,
-    claimed: uttered.claimed,
+    given: `[${checked.given.join(', ')}]`,
+    userAnswers: checked.userAnswers,
+    claimed: checked.claimed,
     cite: String(cite),
     claims: String(claims),
     values: quote(values === 'bound' ? 'names' : values),
@@ -114,7 +114,7 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
     [set(GROUNDED, { ok: 'false', reason: 'error.message' })],
     violated,
   );
-  const uttered = {
+  const checked = {
     what: 'the answer',
     tools,
     reply: `${REPLY}.text`,
@@ -126,7 +126,7 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
     { hint: `${hint}.grounding`, origin: `${origin}: grounding`, authored: origin },
     {
       check: GROUNDING_CHECK,
-      input: groundingInput(uttered, { cite: false, claims: true, values: 'names' }),
+      input: groundingInput(checked, { cite: false, claims: true, values: 'names' }),
       into: GROUNDED,
       next: kit.when({ hint: `${hint}.grounded`, origin }, `${GROUNDED}.ok == true`, next, violated),
       fail: broken,
@@ -138,7 +138,7 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
 function addMark(kit: Kit, turn: StartedTurn): NodeId {
   const { hint, origin, tools, next } = turn;
   const prompt = turn.input['prompt'] ?? 'null';
-  const uttered = {
+  const checked = {
     what: 'the answer',
     tools,
     reply: `${REPLY}.text`,
@@ -151,7 +151,7 @@ function addMark(kit: Kit, turn: StartedTurn): NodeId {
     {
       check: ANSWER_CHECK,
       input: {
-        ...groundingInput(uttered, { cite: false, claims: true, values: 'off' }),
+        ...groundingInput(checked, { cite: false, claims: true, values: 'off' }),
         prompt,
         task: taskOf(kit, turn),
       },

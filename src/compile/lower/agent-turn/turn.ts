@@ -51,7 +51,7 @@ export interface AgentTurn {
   readonly input: Input;
   /** The input that vouches for arguments; `input` unless given. */
   readonly user?: Expr;
-  /** Replies of the form that the prompt asks for, if no schema says it. */
+  /** Replies of the form that the prompt asks for, if no schema has it. */
   readonly samples?: readonly Json[];
   /** The tools that the agent may call. */
   readonly tools: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * The two checks of long-term memory, as every notation asks for them: `memory.read` gives a run the entries of an agent,
+ * The two checks of long-term memory, for all notations: `memory.read` gives a run the entries of an agent,
  * `memory.write` takes an answer through the write gate. A slot holds the entries that were read as `{ entries, withheld }`,
  * or null.
  */

@@ -1,6 +1,6 @@
 /**
- * The given type if it is valid, and the wanted type otherwise. The compiler error is then at the wrong field and says what is
- * allowed there. An unknown key in a literal is an error too.
+ * The given type if it is valid, and the wanted type otherwise. The compiler error is then at the wrong field and names the types
+ * that are allowed there. An unknown key in a literal is an error too.
  */
 
 export type Verified<Given, Wanted> = Given extends Wanted

@@ -75,7 +75,7 @@ export function createExpressions(parts: Parts): Expressions {
       if (report.failed()) return 'null';
       return templateToExpr(value, (expr, inText) => {
         const read = rewritten(checker, node, expr);
-        return inText && isReply(expr, parts.agents) ? spoken(read) : read;
+        return inText && isReply(expr, parts.agents) ? replyText(read) : read;
       });
     },
     kind(node, expr) {
@@ -237,7 +237,7 @@ function isReply(expr: string, agents: Parts['agents']): boolean {
 }
 
 /** In a text, an output `{ "reply": "…" }` stands for its reply. `| json` writes the whole object. */
-function spoken(output: Expr): Expr {
+function replyText(output: Expr): Expr {
   return `cel.bind(o, ${output}, type(o) == map && type(o.reply) == string ? o.reply : o)`;
 }
 

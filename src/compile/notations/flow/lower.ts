@@ -229,7 +229,7 @@ interface Endings {
   capped(): NodeId;
 }
 
-/** A branch that ends early tells its parent through a slot; the ends after a join look at these slots. */
+/** A branch that ends early sets a slot of its parent. The ends after a join read these slots. */
 function createEndings({ kit, parts, all, path }: Scope): Endings {
   const { flow, graph, subs } = parts;
   const nodes = [...all].flatMap((id) => flow.nodes.get(id) ?? []);

@@ -1,4 +1,4 @@
-/** Resolves the names in a flow's expressions, and knows their types. */
+/** Resolves the names in a flow's expressions, with their types. */
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { path } from '../../expressions/cel-text.ts';
 import type { Path } from '../../expressions/reads.ts';
@@ -139,7 +139,7 @@ function fieldMeaning(
   }
   const replies = [...recent.agents].map((agent) => typeFromSchema(outputSchema(definitions, agent)));
   const fields = replies.flatMap((reply) => [...(reply.fields?.keys() ?? [])]);
-  // A reply that lists its fields has no others, unless its schema says so.
+  // A reply with listed fields has no others, unless its schema allows more.
   if (
     recent.open ||
     fields.includes(root) ||

@@ -38,7 +38,7 @@ const OUTER_ONLY = [
   'review_queue',
 ] as const;
 
-/** Null if there is no such flow, or if it calls itself; the report says so. */
+/** Null if there is no such flow, or if it calls itself, which is reported. */
 export function findSubFlow(node: FlowNode, name: string, standing: Standing): Standing | null {
   if (isPoison(name)) return null;
   const { document, report, chain, folder } = standing;

@@ -1,4 +1,4 @@
-/** Warnings about graphs that are legal but seldom do what their author wants. */
+/** Warnings about graphs that are valid but probably not intended. */
 import { onlyReads } from '../../../ir/effect-classes.ts';
 import type { Report } from '../../diagnose/diagnostics.ts';
 import { toolNamed, type Definitions } from '../../document/definitions.ts';

@@ -195,7 +195,7 @@ export function addGroundingCheck(
     [set(into, `text("the grounding of ${what} cannot be checked: ", error.message)`), set('error', 'null')],
     next,
   );
-  const uttered = {
+  const checked = {
     what,
     tools: toolsOf(loop),
     reply,
@@ -214,7 +214,7 @@ export function addGroundingCheck(
     { hint, origin },
     {
       check: GROUNDING_CHECK,
-      input: groundingInput(uttered, loop.grounding),
+      input: groundingInput(checked, loop.grounding),
       writes: [
         set(into, 'it.ok == true ? null : it.reason'),
         set(CLAIMED, `${CLAIMED} + it.claimed`),

@@ -175,7 +175,7 @@ function partialReason({ criteria, planner, verifier, validate, grounding }: Loo
   const marks = `${VIOLATIONS} + ${MARKS}`;
   const unchecked =
     criteria.length > 0 && verifier === null ? quote(`no verifier judged: ${criteria.join('; ')}`) : 'null';
-  // A plan says which calls its steps need; a verifier and conditions judge the answer itself.
+  // A plan names the calls that its steps need; a verifier and conditions judge the answer itself.
   const isProven = planner !== null || verifier !== null || validate.length > 0;
   const failed = isProven || !grounding.claims ? '' : `${NO_CALL_SUCCEEDED} ? ${NO_CALL_REASON} : `;
   const open = `size(${marks}) > 0 ? (${marks})[0].message : ${UNDONE} != null ? ${UNDONE} : ${failed}${unchecked}`;

@@ -30,7 +30,7 @@ import { evidenceMessages, planPrompt } from './prompts.ts';
 const DRAFT = 'draft';
 const STEPS = `${DRAFT}.steps`;
 /** The status in a reply without a plan. */
-const SAYS = `lower(trim(text(${DRAFT}.status)))`;
+const DRAFT_STATUS = `lower(trim(text(${DRAFT}.status)))`;
 /** Steps of the draft that can never start. */
 const STUCK = 'draft_stuck';
 
@@ -90,10 +90,10 @@ function addJudgement(l: Lowering, begin: NodeId, agreed: NodeId): NodeId {
     [
       ...(l.loop.grounding.onViolation === 'mark' ? [] : [{ when: `${VIOLATION} != null`, to: unfounded }]),
       {
-        when: `${SAYS} == "impossible"`,
+        when: `${DRAFT_STATUS} == "impossible"`,
         to: stop(l, 'IMPOSSIBLE', 'PlanAbandoned', `text("The plan was given up: ", ${DRAFT}.reason)`),
       },
-      { when: `${SAYS} in ["missing_info", "ambiguous"]`, to: addClarification(l, begin) },
+      { when: `${DRAFT_STATUS} in ["missing_info", "ambiguous"]`, to: addClarification(l, begin) },
       { when: `${PLAN_PROBLEM} == null`, to: agreed },
     ],
     addRepair(l),

@@ -124,7 +124,7 @@ interface Violated {
   readonly thenEscalate: boolean;
 }
 
-/** As the boundary says; otherwise repair, then escalate, if the agent's tools have effects that matter; otherwise mark. */
+/** The rule of the boundary; otherwise repair, then escalate, if the agent's tools have effects that matter; otherwise mark. */
 function violationDefault(definitions: Definitions, executor: string): Violated {
   const { agents, agentBoundaries, tools, boundary } = definitions;
   const hasProfile = [agentBoundaries[executor], boundary].some((each) => each?.profile !== undefined);

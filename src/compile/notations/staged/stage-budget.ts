@@ -11,7 +11,7 @@ import { TRIPPED } from './slots.ts';
 
 /** Adds one meter per limited dimension, if they are not there yet. Every call of the stage charges them. */
 export function stageMeters(l: Lowering, stage: Stage): readonly MeterId[] {
-  // A call without room goes where its node says, not to this end.
+  // A call without room takes the route of its node, not this end.
   const over = l.builder.end({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
   return stageBudget(l, stage).map(({ id, unit, max, label }) => l.builder.meter(id, { unit, max, over, label }));
 }

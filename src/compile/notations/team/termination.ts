@@ -30,7 +30,7 @@ interface Found {
   readonly rules: Rule[];
   readonly caps: number[];
 }
-/** The messages that a rule looks at, and what must pass before it ends the session. A composite limits its children. */
+/** The messages that a rule reads, and the checks that must pass before it ends the session. A composite limits its children. */
 type Limits = Pick<Rule, 'agents' | 'checks'>;
 
 /** Collects the rules and caps of one termination and its children. False if something is missing. */

@@ -151,7 +151,7 @@ function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
     ];
     return l.kit.set(part(turn, kind), writes, next);
   };
-  const spoken = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;
+  const lastText = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;
   return l.kit.pick(
     part(turn, 'commit'),
     [
@@ -159,7 +159,7 @@ function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
       { when: `size(${TALK}) == 1 && ${REPLY}.parts == null`, to: store('replied', `${REPLY}.text`, false) },
       { when: `${REPLY}.text != ""`, to: store('done', `${REPLY}.text`, true) },
     ],
-    store('mute', spoken, true),
+    store('mute', lastText, true),
   );
 }
 

@@ -3,7 +3,7 @@ import { isFilled, pathsIn, readBrief, setting } from '../artifacts.ts';
 import { conflicting, invalid, missing, pass, type Evidence, type Observation, type Validator } from '../evidence.ts';
 import { isWrite, mentions, normalPath, pathOf, proves, succeeded, testedNothing } from '../records.ts';
 
-/** `BlockOnConsecutiveFail` looks at this many turns. */
+/** The number of turns that `BlockOnConsecutiveFail` compares. */
 const TURNS = 3;
 
 export const requireBrief: Validator = async (evidence) => {

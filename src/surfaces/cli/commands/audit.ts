@@ -32,7 +32,7 @@ export async function auditVerifyCommand(
   const ok = chain && (compared === null || compared.differences.length === 0);
   if (cli.json) cli.printJson(compared === null ? jsonOf(found, ok) : { ok, chain, ...compared });
   else {
-    // Differences come first, so that no line says `hold` before them.
+    // Differences come first, before a line with `hold`.
     if (compared !== null) printHeads(cli, compared);
     if (compared === null || ok === chain) print(cli, found);
   }

@@ -187,7 +187,7 @@ async function modelFindings(file: string, flow: CompiledFlow, connect: boolean)
 
 const REACH_TIMEOUT_MS = 5000;
 
-/** Any answer counts: a server that wants a key is there. */
+/** Any answer counts, also one that asks for a key. */
 async function reached(name: string, url: string): Promise<Finding> {
   try {
     const { status } = await fetch(url, { signal: AbortSignal.timeout(REACH_TIMEOUT_MS), redirect: 'manual' });

@@ -41,7 +41,7 @@ const WORDS: Words = {
   'node.finished': ({ durationMs }) => ({ kind: 'ended', text: '', ms: durationMs }),
   'node.failed': ({ durationMs }) => ({ kind: 'failed', text: '', ms: durationMs }),
   'node.stopped': ({ durationMs }) => ({ kind: 'stopped', text: '', ms: durationMs }),
-  // At the end of a run the path says which nodes were not entered.
+  // At the end of a run the path shows the nodes that were not entered.
   'node.skipped': ({ reason }) => (reason === 'path' ? null : { kind: 'skipped', text: 'its condition does not hold' }),
   'node.retried': ({ error, delayMs }) => ({
     kind: 'retry',

@@ -209,8 +209,8 @@ function loopByCap(run: Trajectory): Found | null {
 
 function loopByReply(run: Trajectory): Found | null {
   // An empty reply without calls is not a repeated step.
-  const spoken = run.replies.filter(({ text, proposes }) => text.trim() !== '' || proposes.length > 0);
-  const [same = []] = repeated(spoken, replyPrint, IDENTICAL);
+  const nonEmpty = run.replies.filter(({ text, proposes }) => text.trim() !== '' || proposes.length > 0);
+  const [same = []] = repeated(nonEmpty, replyPrint, IDENTICAL);
   return foundIn(same, ({ agent, node }) => ({
     seen: `${agent} gave the same reply ${same.length} times`,
     remedy: remedyFor(run, {

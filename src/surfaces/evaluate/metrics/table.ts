@@ -1,6 +1,6 @@
 /**
  * The 18 metrics of the specification, one row each. A row gives the share of one run: `part` of `whole`. The value over many
- * runs is the sum of the parts divided by the sum of the wholes, unless the row says otherwise.
+ * runs is the sum of the parts divided by the sum of the wholes, unless the row has another rule.
  */
 import { dimensionRow } from '../../../ir/dimensions.ts';
 import { isCounted } from '../../../ir/meters.ts';

@@ -23,10 +23,10 @@ const NEGATIVE: ReadonlySet<string> = new Set(['never', 'atMost']);
 /** A case without a positive expectation expects a successful end. Otherwise a run that fails at once would pass. */
 function endProblems({ report }: RunRecord, expect: Expectation): readonly string[] {
   const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-  const says = Object.entries(expect).some(
+  const hasExpectation = Object.entries(expect).some(
     ([key, value]) => !NEGATIVE.has(key) && value !== undefined && !isEmpty(value),
   );
-  if (says || isGood(report.code)) return [];
+  if (hasExpectation || isGood(report.code)) return [];
   return [codeProblem(report, 'SUCCESS or PARTIAL_SUCCESS, because the case expects no other end')];
 }
 

@@ -254,7 +254,7 @@ const NO = /^(?:reject|den|no$|refus|declin|stop|cancel|abort|block)/i;
 
 /**
  * An absent approver leaves the run suspended. A late one lets the deadline pass, if there is one. The answer of a rejecting
- * one stands for people who may answer.
+ * one counts as that of people who may answer.
  */
 function answerOf(approver: string, { question }: Asked): ReturnType<NonNullable<Performer['answer']>> {
   if (approver !== 'rejecting') return null;

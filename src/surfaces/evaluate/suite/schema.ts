@@ -212,10 +212,10 @@ function checkFlowNames(shaped: Shaped<Suite>, flow: CompiledFlow, report: Repor
   const { value, at } = shaped;
   const labels = Object.values(flow.nodes).map(({ label }) => label);
   const nodes = [...new Set(labels.flatMap(({ enters }) => enters ?? []))];
-  // A task is listed under its stage, by an id that only the run knows: `workers/tea`.
+  // A task is listed under its stage, by an id that the run makes: `workers/tea`.
   const dynamic = labels.flatMap(({ enters, entersBy }) => (entersBy === undefined ? [] : [`${enters ?? ''}/`]));
   const tools = Object.keys(flow.tools);
-  // A question about a call of an agent goes by the name of the agent too.
+  // A question about a call of an agent also has the name of the agent.
   const questions = [...new Set([...questionNames(flow), ...nodes])];
   const refuse = (where: ReturnType<typeof at>, kind: string, given: string, known: readonly string[]): void =>
     unknown(report, where, `flow \`${flow.id}\` has no ${kind} \`${given}\``, given, known);

@@ -36,7 +36,7 @@ export interface Soak {
   readonly waiting: number;
 }
 
-/** Unless the suite says otherwise: 10 MB, and one kilobyte for each run. A run that leaks more is found in a long soak. */
+/** The default: 10 MB, and one kilobyte for each run. A run that leaks more is found in a long soak. */
 function usualGrowthMb(runs: number): number {
   return 10 + runs / 1024;
 }

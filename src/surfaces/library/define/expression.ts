@@ -118,7 +118,7 @@ type FieldOf<T, Name extends keyof NonNullable<T>> =
   | (undefined extends T ? undefined : never)
   | (null extends T ? undefined : never);
 
-/** The CEL text of an expression. A number says how tightly it binds. */
+/** The CEL text of an expression. The number is its precedence. */
 interface Recorded {
   readonly text: string;
   readonly binding: number;

@@ -142,7 +142,7 @@ type AgentOf<Agents, Id> = Agents extends readonly (infer Agent)[]
 
 type OutputOf<Definition> = [Definition] extends [{ readonly output: infer Schema }] ? FieldsOf<Schema> : unknown;
 
-/** As the compiler reads it: an object that lists its fields has no others, unless it says so. */
+/** As the compiler reads it: an object with listed fields has no others, unless its schema allows more. */
 type FieldsOf<Schema> = Schema extends {
   readonly type?: 'object' | undefined;
   readonly properties: infer Fields;

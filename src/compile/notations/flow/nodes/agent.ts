@@ -71,8 +71,8 @@ function promptOf(node: FlowNode<Value>, expressions: Expressions): Expr {
     return asText(field, expressions.template(id, undefined, field));
   };
   const data = fields.filter(([key]) => !words.includes(key)).flatMap(([key]) => [quote(`\n\n${key}: `), textOf(key)]);
-  const spoken = words.flatMap((key, index) => (index === 0 ? [textOf(key)] : [quote('\n\n'), textOf(key)]));
-  const [only = '""', ...more] = [...spoken, ...data];
+  const texts = words.flatMap((key, index) => (index === 0 ? [textOf(key)] : [quote('\n\n'), textOf(key)]));
+  const [only = '""', ...more] = [...texts, ...data];
   return more.length === 0 ? only : `text(${[only, ...more].join(', ')})`;
 }
 

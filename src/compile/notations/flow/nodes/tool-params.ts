@@ -88,7 +88,7 @@ function checkValue(checking: Checking, value: Json, schema: Json, path: Path): 
   if (typeof value === 'string') return checkTemplate(checking, value, schema, path);
   const { kind } = typeFromSchema(schema);
   if (kind !== 'any' && kind !== (Array.isArray(value) ? 'list' : 'map'))
-    return tell(checking, path, `must be ${typePhrase([WORDS[kind] ?? kind])}`, undefined);
+    return reportType(checking, path, `must be ${typePhrase([WORDS[kind] ?? kind])}`, undefined);
   if (!isRecord(schema)) return;
   const items = schema['items'];
   if (Array.isArray(value)) {
@@ -104,11 +104,11 @@ function checkValue(checking: Checking, value: Json, schema: Json, path: Path): 
 
 function checkLiteral(checking: Checking, value: Json, schema: Json, path: Path): void {
   const { node, report, root } = checking;
-  for (const { code, path: inner, says, wanted } of argumentProblems(value, schema, root)) {
+  for (const { code, path: inner, message, wanted } of argumentProblems(value, schema, root)) {
     const place = [...path, ...inner];
-    if (code === 'type-mismatch') tell(checking, place, says, wanted);
+    if (code === 'type-mismatch') reportType(checking, place, message, wanted);
     else
-      report.error(code, node.at('params', ...place), `${subject(checking, place)} ${says}`, {
+      report.error(code, node.at('params', ...place), `${subject(checking, place)} ${message}`, {
         help: `Correct the value, or the \`input\` schema of \`${checking.tool}\`.`,
       });
   }
@@ -131,12 +131,12 @@ function checkTemplate(checking: Checking, value: string, schema: Json, path: Pa
   );
 }
 
-function tell(checking: Checking, path: Path, says: string, wanted: string | undefined): void {
+function reportType(checking: Checking, path: Path, message: string, wanted: string | undefined): void {
   const { node, report } = checking;
   const located = node.located('params', ...path);
   const found = located === undefined ? '' : `, but is ${describe(located)}`;
   const quoted = wanted === 'string' && located?.kind === 'scalar' && located.value !== null;
-  report.error('type-mismatch', node.at('params', ...path), `${subject(checking, path)} ${says}${found}`, {
+  report.error('type-mismatch', node.at('params', ...path), `${subject(checking, path)} ${message}${found}`, {
     help: quoted ? `Put it in quotes: "${String(located.value)}".` : 'Write a value of the right type.',
   });
 }

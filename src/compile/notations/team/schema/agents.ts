@@ -21,8 +21,8 @@ import {
   text,
 } from '../../../document/shape/fields.ts';
 
-/** The description of keys of the source system that are read without effect. `sluice check` says what to write instead. */
-export const NO_EFFECT = 'It has no effect here. `sluice check` says what to write instead.';
+/** The description of keys of the source system that are read without effect. `sluice check` names the replacement. */
+export const NO_EFFECT = 'It has no effect here. `sluice check` names the replacement.';
 
 const modelFields = record(() => ({
   ModelId: name().describe("The provider's name of the model, or an alias."),

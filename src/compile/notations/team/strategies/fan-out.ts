@@ -24,8 +24,8 @@ export function addFanOut(l: Lowering, fanOut: Merge): NodeId {
     const place = `${hint}.${name}.${index}`;
     const begin = l.builder.fresh(place);
     const site = { agent, hint: place, origin: name, again: begin, limit: badTurns(l) };
-    const spoken = addTermination(inside, site, done);
-    return { name, to: addTeamTurn(l, { agent, hint: place, origin: name, enters: name, begin, at, next: spoken }) };
+    const finished = addTermination(inside, site, done);
+    return { name, to: addTeamTurn(l, { agent, hint: place, origin: name, enters: name, begin, at, next: finished }) };
   });
   return addBranches(l, { hint, origin }, heads, addMerge(l, fanOut));
 }

@@ -144,8 +144,8 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     [{ when: `size(${MATCHED}) == 0`, to: none }, { when: `size(${MATCHED}) > 1`, to: many }, ...cases],
     addForeign(l, site, choice),
   );
-  const listen = l.kit.set(part(site, 'listen'), [set(MATCHED, matchedPhrases(words, false))], routed);
-  addTurnOf(l, agent, listen, { samples: messagesWith(own) });
+  const match = l.kit.set(part(site, 'match'), [set(MATCHED, matchedPhrases(words, false))], routed);
+  addTurnOf(l, agent, match, { samples: messagesWith(own) });
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {

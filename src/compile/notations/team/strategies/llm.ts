@@ -80,7 +80,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
   const bare = `cel.bind(t, trim(${plain}), t.endsWith(".") ? t.substring(0, size(t) - 1) : t)`;
   const exact = `${literal(twins)}.filter(n, lines(t).exists(line, trim(line) == n))`;
   const matched = `cel.bind(t, ${bare}, alone(t, ${names})${twins.length === 0 ? '' : ` + ${exact}`})`;
-  const listen = l.kit.set(part(site, 'listen'), [set(MATCHED, matched)], judged);
+  const match = l.kit.set(part(site, 'match'), [set(MATCHED, matched)], judged);
   const meter = l.kit.visits('selections', l.turnsMax * badTurns(l), builder.failedEnd(OUTPUT), 'selections');
   const asked = filled(prompt ?? DEFAULT_PROMPT, team);
   const again = `${NOTE} == null ? ${asked} : text(${asked}, "\\n\\n", ${NOTE})`;
@@ -91,7 +91,7 @@ function lowerLlm(l: Lowering, prompt: string | undefined): NodeId {
     input: { prompt: again },
     charges: [meter],
     samples: team.names,
-    next: listen,
+    next: match,
   });
   return ask;
 }

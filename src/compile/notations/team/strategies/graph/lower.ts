@@ -117,7 +117,7 @@ function addEdges(
   const otherwise = automatic ?? addTermination(l, site, addSilence(l, node, site, choiceOf('keyword', words)));
   if (words.length === 0) return otherwise;
   const routed = l.kit.pick(part(site, 'route'), automatic === null ? cases : cases.slice(0, -1), otherwise);
-  return l.kit.set(part(site, 'listen'), [set(MATCHED, matchedPhrases(words, true))], routed);
+  return l.kit.set(part(site, 'match'), [set(MATCHED, matchedPhrases(words, true))], routed);
 }
 
 function addSilence(l: Lowering, node: GraphNode, site: Site, choice: string): NodeId {

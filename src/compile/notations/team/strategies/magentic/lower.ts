@@ -50,7 +50,7 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
     ],
     ready,
   );
-  const listen = l.kit.set(manager('plan'), [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')], judged);
+  const stored = l.kit.set(manager('plan'), [set(PLAN, answered(ORIENTATION)), set(NOTE, 'null')], judged);
   const most = (1 + raw.MaxResetCount) * badTurns(l) + (raw.EnablePlanReview ? REVIEWS_MAX : 0);
   const meter = l.kit.visits('orientations', most, exhausted(l), 'plans');
   addAsk(l, {
@@ -60,7 +60,7 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
     input: { prompt: asking(l, ORIENTATION, `Plan how the team solves the task.`), tool: quote(ORIENTATION) },
     charges: [meter],
     readsObject: true,
-    next: listen,
+    next: stored,
   });
   return l.kit.set(
     manager('start'),
@@ -82,13 +82,13 @@ function siteOf(l: Lowering, again: NodeId, hint: string): Site {
 function addRound(l: Lowering, raw: RawMagentic, orient: NodeId): NodeId {
   const round = l.builder.fresh('manager.round');
   const judged = addLedger(l, raw, orient, addSelection(l, raw, round));
-  const listen = l.kit.set(manager('listen'), [set(UPDATE, answered(LEDGER))], judged);
+  const stored = l.kit.set(manager('ledger.read'), [set(UPDATE, answered(LEDGER))], judged);
   const ask = addAsk(l, {
     agent: MANAGER,
     hint: 'manager.update',
     input: { prompt: asking(l, LEDGER, 'Judge where the team is.'), tool: quote(LEDGER) },
     readsObject: true,
-    next: listen,
+    next: stored,
   });
   const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount;
   const meter = l.kit.visits('rounds', most, exhausted(l), 'MaxRoundCount');
@@ -147,7 +147,7 @@ function addSelection(l: Lowering, raw: RawMagentic, round: NodeId): NodeId {
     shared: false,
   });
   const judged = l.kit.pick(manager('chosen'), cases, wrong);
-  const listen = l.kit.set(manager('choose'), [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')], judged);
+  const stored = l.kit.set(manager('choose'), [set(CHOICE, answered(SPEAKER)), set(NOTE, 'null')], judged);
   const most = (1 + raw.MaxResetCount) * raw.MaxRoundCount * badTurns(l);
   const meter = l.kit.visits('selections', most, exhausted(l), 'selections');
   addAsk(l, {
@@ -158,7 +158,7 @@ function addSelection(l: Lowering, raw: RawMagentic, round: NodeId): NodeId {
     charges: [meter],
     readsObject: true,
     samples: team.names.map((speaker) => ({ speaker, instruction: 'Do the next step.' })),
-    next: listen,
+    next: stored,
   });
   return ask;
 }

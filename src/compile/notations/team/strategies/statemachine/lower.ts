@@ -36,7 +36,7 @@ function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): 
   const begin = l.builder.idOf(name);
   const site: Site = { agent: state.Agent, hint: name, origin: name, again: audit.arrive(name), limit: badTurns(l) };
   // The agent of a terminal state has turns until a termination fires.
-  const next = isTerminal(state) ? addTermination(l, site, site.again) : addListening(l, machine, name, site, audit);
+  const next = isTerminal(state) ? addTermination(l, site, site.again) : addTransitions(l, machine, name, site, audit);
   addTeamTurn(l, {
     agent: state.Agent,
     hint: name,
@@ -49,7 +49,7 @@ function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): 
   });
 }
 
-function addListening(l: Lowering, machine: Machine, name: string, site: Site, audit: Auditor): NodeId {
+function addTransitions(l: Lowering, machine: Machine, name: string, site: Site, audit: Auditor): NodeId {
   const taken = openIn(machine.raw.States[name] as RawState);
   const open = machine.transitions(name).filter(({ raw }) => taken.includes(raw));
   const words = open.flatMap(({ raw }) => (raw.Signal === undefined ? [] : [raw.Signal]));
@@ -75,7 +75,7 @@ function addListening(l: Lowering, machine: Machine, name: string, site: Site, a
     [{ when: `size(${MATCHED}) == 0`, to: silent }, { when: `size(${MATCHED}) > 1`, to: many }, ...cases],
     silent,
   );
-  return l.kit.set(part(site, 'listen'), [set(MATCHED, matchedPhrases(words, false))], routed);
+  return l.kit.set(part(site, 'match'), [set(MATCHED, matchedPhrases(words, false))], routed);
 }
 
 function addNudge(l: Lowering, site: Site, choice: string): NodeId {
