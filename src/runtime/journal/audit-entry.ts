@@ -101,14 +101,14 @@ export function wrongField(
 ): string | null {
   const expected = state === null ? null : entryOf(state);
   const isRunning = state !== null && statusOf(state) === 'running';
-  const updates = isRunning ? appends.map(({ at }) => at) : [appends.at(-1)?.at];
+  const isUpdate = isRunning && appends.some(({ at }) => at === entry.updatedAt);
   const fields: readonly Field[] = [
     ['flow', entry.flow, [flow.id]],
     ['hash', entry.hash, [flow.hash]],
     ['notation', entry.notation, [flow.notation]],
     ['start', entry.startedAt, [startOf(appends, state)]],
     ...ownerFields(entry, state?.origin ?? {}),
-    ['last change', entry.updatedAt, updates],
+    ['last change', entry.updatedAt, [isUpdate ? entry.updatedAt : appends.at(-1)?.at]],
     ['status', entry.status, [expected?.status]],
     ...(isRunning
       ? []

@@ -35,7 +35,7 @@ export class Connection {
   /** Row ids of workers that are not fenced, by name. */
   readonly leases: Map<string, number> = new Map();
   /** The sum over the ends of runs; null if it was not read yet. */
-  endsSum: Weight | null = null;
+  endsSum: string | null = null;
   /** Sums of buckets, with the weight of each in the seal of the store. */
   readonly sums: Map<number, { readonly sum: Weight; readonly weight: Weight }> = new Map();
   /** The seal of the store; null if it was not read yet. */

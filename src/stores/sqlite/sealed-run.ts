@@ -101,17 +101,28 @@ export class EndsChange {
     if (signed !== signedNow) this.#others += weightOfSigned(run, signedNow) - weightOfSigned(run, signed);
   }
 
-  /** The change so far. It starts over. */
-  take(): Weight {
-    const total = this.#words.reduce((sum, word) => (sum << 32n) + BigInt(word), 0n) + this.#others;
+  /** The sum with the change. The change starts over. */
+  addTo(sum: string): string {
+    BYTES.write(sum, 'hex');
+    for (let at = 28, carry = 0; at >= 0; at -= 4) {
+      const total = (this.#words[at / 4] as number) + WORDS.getUint32(at) + carry;
+      carry = Math.floor(total / 2 ** 32);
+      WORDS.setUint32(at, total - carry * 2 ** 32);
+    }
+    const others = this.#others;
+    this.reset();
+    const text = BYTES.toString('hex');
+    return others === 0n ? text : textOf(modulo(hexNumber(text) + others));
+  }
+
+  reset(): void {
     this.#words.fill(0);
     this.#others = 0n;
     this.#count = 0;
-    return total;
   }
 
   #addEnd({ head, events }: RunEnd, sign: 1 | -1): void {
-    if (this.#count === 2 ** 20) this.#others = this.take();
+    if (this.#count === 2 ** 20) this.#others = hexNumber(this.addTo(textOf(0n)));
     this.#count += 1;
     const words = this.#words;
     words[7] = (words[7] as number) + sign * events;
@@ -120,10 +131,11 @@ export class EndsChange {
       return;
     }
     BYTES.write(head, 'base64url');
-    for (let at = 0; at < 8; at++) words[at] = (words[at] as number) + sign * BYTES.readUInt32BE(4 * at);
+    for (let at = 0; at < 8; at++) words[at] = (words[at] as number) + sign * WORDS.getUint32(4 * at);
   }
 }
 const BYTES = Buffer.alloc(32);
+const WORDS = new DataView(BYTES.buffer, BYTES.byteOffset, 32);
 
 export function weightOfTombstone([id, link]: readonly [number, string]): Weight {
   return weightOf('tombstone', `${id}\n${link}`);
@@ -156,7 +168,7 @@ export function modulo(sum: Weight): Weight {
 }
 
 export function textOf(sum: Weight): string {
-  return sum.toString(16);
+  return sum.toString(16).padStart(64, '0');
 }
 
 /** 0 if the text is not a number. */

@@ -268,11 +268,11 @@ export class Seals {
 
   #writeEndsSum(): void {
     const connection = this.#connection;
-    connection.endsSum ??= numberIn((this.#statements.endsSum.get() as unknown as [string] | undefined)?.[0]);
-    connection.endsSum = modulo(connection.endsSum + this.#ends.take());
+    connection.endsSum ??= textOf(numberIn((this.#statements.endsSum.get() as unknown as [string] | undefined)?.[0]));
+    connection.endsSum = this.#ends.addTo(connection.endsSum);
     this.#hasEndsChange = false;
     // A row that was deleted is not written again.
-    this.#writes.setEndsSum.get(textOf(connection.endsSum));
+    this.#writes.setEndsSum.get(connection.endsSum);
   }
 
   #sumIn(bucket: number): Weight {
@@ -287,7 +287,7 @@ export class Seals {
   #forget(): void {
     this.#changes.clear();
     this.#storeChange = 0n;
-    this.#ends.take();
+    this.#ends.reset();
     this.#hasEndsChange = false;
     this.#intact.clear();
     this.#covered.clear();
