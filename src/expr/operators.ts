@@ -70,9 +70,13 @@ function asNumbers(env: Env, a: Value, b: Value): readonly [Value, Value] {
 }
 
 function numberIn(env: Env, text: string): Value {
-  if (!/^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/.test(text)) return text;
+  if (!spellsNumber(text)) return text;
   env.notes?.push(`the text ${JSON.stringify(text)} was compared as the number ${Number(text)}`);
   return Number(text);
+}
+
+export function spellsNumber(text: string): boolean {
+  return /^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/.test(text);
 }
 
 function isNumber(value: Value): boolean {

@@ -43,6 +43,48 @@ describe('guard(…)', () => {
   });
 });
 
+describe('a guard of a flow', () => {
+  const typed = ', output: { type: object, properties: { amount: { type: number }, level: { enum: ["1", "2"] } } }';
+  const found = (when: string, output = ''): readonly string[] =>
+    compileText(`agents: [{ id: a, instructions: Read.${output} }]
+flow:
+  id: f
+  entry: read
+  nodes:
+    - { id: read, type: agent, agent: a, routes: [{ to: gate }] }
+    - { id: gate, type: approval, message: Pay?, routes: [{ when: "${when}", to: done }, { to: end }] }
+    - { id: done, type: terminal }`).diagnostics.map(({ code, help = '' }) => `${code}: ${help}`);
+
+  test.each(["amount == '200'", "'20.5' < amount", 'level == 1', "amount > 3 && level == '2'"])(
+    'compares a number with a text that spells one: %s',
+    (when) => {
+      expect(found(when, typed)).toEqual([]);
+    },
+  );
+
+  test.each(["amount == 'high'", "amount > '3 EUR'", 'level == true'])('refuses other types: %s', (when) => {
+    expect(found(when, typed)).toEqual([expect.stringMatching(/^type-mismatch/)]);
+  });
+
+  test.each([
+    ['approve', "unknown-name: Write `approvals.gate == 'approve'`."],
+    ["gate == 'approve'", "unknown-name: Write `approvals.gate == 'approve'`."],
+  ])('warns about an approval that it does not read: %s', (when, expected) => {
+    expect(found(when)).toEqual([expected]);
+  });
+
+  test('shows how to call a function that other languages write as an operator', () => {
+    expect(found("note contains 'x'")).toEqual(['bad-expression: Write `text.contains("…")`.']);
+  });
+});
+
+test('a parameter that is a slip of a declared one gets a warning', () => {
+  const { diagnostics } = compileText(`
+tools: { t.x: { input: { type: object, properties: { customer: { type: string } } } } }
+flow: { id: f, entry: s, nodes: [{ id: s, type: tool, tool: t.x, params: { custmer: x, other: y } }] }`);
+  expect(diagnostics.map(({ code, help }) => `${code}: ${help}`)).toEqual(['unknown-key: Did you mean `customer`?']);
+});
+
 describe('a guard that protects a side effect', () => {
   const flow = (output: string, routes: string): string => `
 agents: [{ id: reader, instructions: Read.${output} }]
@@ -52,7 +94,7 @@ flow:
   entry: read
   nodes:
     - { id: read, type: agent, agent: reader, routes: [${routes}] }
-    - { id: ask, type: approval, message: Pay?, routes: [{ when: approve, to: pay }, { to: end }] }
+    - { id: ask, type: approval, message: Pay?, routes: [{ when: "approvals.ask == 'approve'", to: pay }, { to: end }] }
     - { id: pay, type: tool, tool: bank.pay }
     - { id: look, type: tool, tool: bank.look }`;
   const codes = (source: string): readonly string[] => compileText(source).diagnostics.map(({ code }) => code);

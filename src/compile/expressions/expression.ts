@@ -19,6 +19,8 @@ export interface ExprContext {
   readonly names?: Iterable<string>;
   /** JSON Schemas of variables, by name. Parts without a schema are not checked. */
   readonly types?: { readonly [name: string]: Json };
+  /** True for a guard of a flow, which compares a number with a text that spells a number as numbers. */
+  readonly guard?: boolean;
   /** Nodes whose names have hyphens or other signs. */
   readonly nodes?: readonly string[];
 }
@@ -42,7 +44,7 @@ export function checkExpression(source: Expr, context: ExprContext = {}): ExprCh
   const names = context.names === undefined ? undefined : new Set(context.names);
   const types = new Map(Object.entries(context.types ?? {}).map(([name, schema]) => [name, typeFromSchema(schema)]));
   const problems: Problem[] = [];
-  const type = infer(parsed.ast, { names, types, nodes: context.nodes }, problems);
+  const type = infer(parsed.ast, { ...context, names, types }, problems);
   // An expression with correct types may still exceed a limit of the evaluator, such as macro nesting.
   if (!hasError(problems)) problems.push(...compileProblems(parsed.ast, source));
   problems.sort((a, b) => a.start - b.start);

@@ -15,6 +15,7 @@ export interface Known {
   /** The variables in scope. Undefined means that any name may be a variable. */
   readonly names: ReadonlySet<string> | undefined;
   readonly types: ReadonlyMap<string, Type>;
+  readonly guard?: boolean | undefined;
   /** Nodes whose names have hyphens or other signs. */
   readonly nodes?: readonly string[] | undefined;
 }
@@ -88,7 +89,8 @@ class Inference {
     }
     const type = typeIn(node);
     const side = (each: Ast): Type => (each === type ? { kind: 'type' } : this.of(each, locals));
-    const operands = { node, left: side(node.args[0]), right: side(node.args[1]) };
+    const { guard = false } = this.#known;
+    const operands = { node, left: side(node.args[0]), right: side(node.args[1]), guard };
     switch (node.op as string) {
       case '==':
       case '!=':
@@ -197,8 +199,7 @@ class Inference {
   #field(node: Ast, of: Type, key: string): Type {
     if (of.kind === 'any' || of.kind === 'null') return of;
     if (of.kind !== 'map') {
-      const help = key === 'length' ? 'Write `size(…)`.' : 'Read the value without the field.';
-      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``, help));
+      this.#report(problem('field', node, `a ${of.kind} has no field \`${key}\``));
       return ANY;
     }
     const type = of.fields?.get(key) ?? of.rest;

@@ -1,6 +1,7 @@
 /** Type checks of operators and calls. */
 import type { Json } from '../../expr/json.ts';
 import type { Kind } from '../../expr/function.ts';
+import { spellsNumber } from '../../expr/operators.ts';
 import type { Ast } from '../../expr/parse.ts';
 import { problem, regexProblem, type Problem } from './problem.ts';
 import { ANY, BOOL, STRING, literalType, type Type } from './type.ts';
@@ -11,10 +12,13 @@ export interface Operands {
   readonly node: Ast & { readonly args: readonly [Ast, Ast] };
   readonly left: Type;
   readonly right: Type;
+  /** True if a number and a text that spells a number are compared as numbers. */
+  readonly guard: boolean;
 }
 
-export function checkEquality({ node, left, right }: Operands): Problem | null {
+export function checkEquality({ node, left, right, guard }: Operands): Problem | null {
   const [a, b] = node.args;
+  if (guard && areNumbers(left, right)) return null;
   const always = node.op === '==' ? 'false' : 'true';
   if (!isOpen(left) && !isOpen(right) && left.kind !== right.kind) {
     return problem('type', node, `a ${left.kind} is compared with a ${right.kind}, which is always ${always}`);
@@ -24,7 +28,7 @@ export function checkEquality({ node, left, right }: Operands): Problem | null {
   return b.op === 'value' ? impossible(b, left, right) : a.op === 'value' ? impossible(a, right, left) : null;
 }
 
-export function checkMembership({ node, left, right }: Operands): (Problem | null)[] {
+export function checkMembership({ node, left, right }: Omit<Operands, 'guard'>): (Problem | null)[] {
   const [, container] = node.args;
   if (!['list', 'map', 'any', 'null'].includes(right.kind))
     return [problem('type', container, `\`in\` needs a list or a map, not ${right.kind}`)];
@@ -34,7 +38,8 @@ export function checkMembership({ node, left, right }: Operands): (Problem | nul
 
 const ORDERED: ReadonlySet<Kind> = new Set(['number', 'string', 'bool', 'bytes', 'timestamp', 'duration', 'any']);
 
-export function checkOrder({ node, left, right }: Operands): Problem | null {
+export function checkOrder({ node, left, right, guard }: Operands): Problem | null {
+  if (guard && areNumbers(left, right)) return null;
   const unordered = [left, right].find((type) => !ORDERED.has(type.kind));
   if (unordered !== undefined)
     return problem('type', node, `a ${unordered.kind} has no order, so \`${node.op}\` is always false`);
@@ -42,8 +47,15 @@ export function checkOrder({ node, left, right }: Operands): Problem | null {
   return problem('type', node, `a ${left.kind} is compared with a ${right.kind}, which is always false`);
 }
 
+/** A number, and a text that always spells one. */
+function areNumbers(left: Type, right: Type): boolean {
+  const text = left.kind === 'number' ? right : right.kind === 'number' ? left : null;
+  if (text?.kind !== 'string' || text.values === undefined) return false;
+  return text.values.every((value) => typeof value === 'string' && spellsNumber(value));
+}
+
 /** The type of the result, or the problem. */
-export function checkArithmetic({ node, left, right }: Operands): Type | Problem {
+export function checkArithmetic({ node, left, right }: Omit<Operands, 'guard'>): Type | Problem {
   const { op } = node;
   if (left.kind === 'any' && right.kind === 'any') return ANY;
   const rule = RULES.find(([a, ops, b]) => fits(left, a) && fits(right, b) && ops.includes(op));

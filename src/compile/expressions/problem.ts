@@ -76,10 +76,17 @@ const MENDED: { readonly [message: string]: string } = {
   'unexpected `=`': 'Write `==` to compare.',
   'the expression ends too early': 'Complete the expression, or remove the operator at its end.',
   'unexpected `?`': 'Write `a == null ? b : a` for `a ?? b`.',
+  ...Object.fromEntries(
+    ['contains', 'matches', 'startsWith', 'endsWith'].map((word) => [
+      `unexpected \`${word}\``,
+      `Write \`text.${word}("…")\`.`,
+    ]),
+  ),
 };
 
 /** The help for a problem without its own. */
 const MENDED_BY_CODE: { readonly [code in ProblemCode]?: string } = {
+  field: 'Read the value without the field. The length of a text or a list is `size(value)`.',
   type: 'Use values of one type, or correct the schema that declares the type.',
   never: 'Correct the value, or remove the condition.',
   syntax: 'Check the brackets, quotes and operators; docs/guide/expressions.md shows the syntax.',

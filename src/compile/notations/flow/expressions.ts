@@ -141,7 +141,7 @@ function check(
   const text = slots.readable(written);
   const recent = leaving ? recents.after(node) : recents.before(node);
   const found = meaningsOf(checker, node, text, recent, guard);
-  const result = checkExpression(text, { types: typesOf(checker, found, recent), nodes: slots.odd });
+  const result = checkExpression(text, { types: typesOf(checker, found, recent), nodes: slots.odd, guard });
   const misread = result.ok ? [] : result.problems.filter(({ code }) => code === 'syntax');
   for (const { read, meaning } of found) {
     if (misread.some(({ start, end }) => start <= read.start && read.end <= end)) continue;

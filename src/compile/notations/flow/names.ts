@@ -36,6 +36,11 @@ const EVENT_HELP = 'The input of the run is `event.payload`; a text is `event.pa
 
 export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions: Definitions): Names {
   const locals = localNames(flow, graph);
+  const valueOf = (id: string): string => {
+    const node = flow.nodes.get(id);
+    const [field = 'output'] = node === undefined ? [] : Object.keys(node.facts.readable(node, flow, definitions));
+    return node?.facts.choices === undefined ? `${id}.${field}` : path('approvals', id);
+  };
   const bySlot = new Map([...flow.declared.all].map((id) => [slots.named(id), id]));
   return {
     meaning(read, recent, guard, reader) {
@@ -47,14 +52,14 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       if (id !== undefined && !flow.nodes.has(id)) return { is: 'context' };
       if (id !== undefined && guard && field === undefined) {
         const meant = fieldMeaning(flow, definitions, read, recent, around, reader);
-        const help = answerHelp(flow, reader, id) ?? `Did you mean \`${id}.output\`?`;
+        const help = answerMeant(flow, reader, id)?.help ?? `Did you mean \`${valueOf(id)}\`?`;
         return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
-      if (id !== undefined && field !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
+      if (id !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
         return {
           is: 'nothing',
-          message: `approval \`${id}\` has no fields`,
-          help: `Its choice is \`approvals.${id}\`.`,
+          message: `approval \`${id}\` has no ${field === undefined ? 'value' : 'fields'}`,
+          help: `Its choice is \`${valueOf(id)}\`.`,
         };
       }
       if (id !== undefined) return { is: 'node', id };
@@ -154,7 +159,7 @@ function fieldMeaning(
       is: 'nothing',
       message: `there is no \`${root}\` here, and no agent has answered before this node`,
       help:
-        answerHelp(flow, reader, root) ??
+        answerMeant(flow, reader, root)?.help ??
         didYouMean(
           root,
           [...locals.keys(), ...ids, 'event', 'approvals', 'error'],
@@ -166,7 +171,9 @@ function fieldMeaning(
   return {
     is: 'nothing',
     message: `there is no \`${root}\` in the output of ${agents}`,
-    help: answerHelp(flow, reader, root) ?? didYouMean(root, [...locals.keys(), ...fields, ...ids], fieldsHelp(fields)),
+    help:
+      answerMeant(flow, reader, root)?.help ??
+      didYouMean(root, [...locals.keys(), ...fields, ...ids], fieldsHelp(fields)),
   };
 }
 
@@ -177,8 +184,8 @@ function fieldsHelp(fields: readonly string[]): string {
 /** A warning if the author probably means another name: `input`, a choice, or one that is nearly the same and has this field. */
 function likelyMistake(flow: Flow, definitions: Definitions, root: string, field: string, reader: string) {
   if (root === 'input' && field !== '') return { warning: NOT_THE_INPUT, help: EVENT_HELP };
-  const answer = field === '' ? answerHelp(flow, reader, root) : undefined;
-  if (answer !== undefined) return { warning: `${readAsField(root)}, not as the answer to an approval`, help: answer };
+  const answer = field === '' ? answerMeant(flow, reader, root) : undefined;
+  if (answer !== undefined) return answer;
   const nodes = [...flow.nodes.values()].filter(({ id }) => id !== root);
   const roots = nodes
     .filter((node) => Object.hasOwn(node.facts.readable(node, flow, definitions), field))
@@ -190,11 +197,13 @@ function likelyMistake(flow: Flow, definitions: Definitions, root: string, field
 }
 
 /** Neither a choice nor an approval is the answer of the person: a condition compares the answer with a choice. */
-function answerHelp(flow: Flow, reader: string, name: string): string | undefined {
-  const [first] = choicesOf(flow, name) ?? [];
-  if (first !== undefined) return `Write \`${path('approvals', name)} == '${first}'\`.`;
+function answerMeant(flow: Flow, reader: string, name: string) {
   const isChoice = choicesOf(flow, reader)?.includes(name) === true;
-  return isChoice ? `Write \`${path('approvals', reader)} == '${name}'\`.` : undefined;
+  const asked = isChoice ? reader : name;
+  const [first] = choicesOf(flow, asked) ?? [];
+  if (first === undefined) return undefined;
+  const help = `Write \`${path('approvals', asked)} == '${isChoice ? name : first}'\`.`;
+  return { warning: `${readAsField(name)}, not as the answer to \`${asked}\``, help };
 }
 
 const readAsField = (root: string): string => `\`${root}\` is read as a field of the latest reply`;

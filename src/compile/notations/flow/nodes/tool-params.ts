@@ -7,7 +7,7 @@ import type { Report } from '../../../diagnose/diagnostics.ts';
 import { typeFromSchema } from '../../../expressions/type.ts';
 import { describe } from '../../../document/shape/fault-words.ts';
 import { childOf, type Path } from '../../../source/located.ts';
-import { nearest, quoted, suggestion } from '../../../diagnose/nearest.ts';
+import { nearest, quoted, slipOf, suggestion } from '../../../diagnose/nearest.ts';
 import { parseTemplate } from '../../../expressions/template.ts';
 import type { Expressions } from '../expressions.ts';
 import type { CommonValue, FlowNode } from '../model.ts';
@@ -59,6 +59,16 @@ function checkKeys(node: FlowNode, value: ToolValue, schema: { [key: string]: Js
   // A name that is misspelt in the schema has been reported there.
   const isMisspelt = (key: string): boolean => !properties.includes(key) && misspelt(key, properties) !== undefined;
   const others = given.filter((key) => !properties.includes(key));
+  for (const key of strange.length > 0 ? [] : others) {
+    const slip = slipOf(
+      key,
+      properties.filter((each) => !isWritten(each) && !required.includes(each)),
+    );
+    if (slip !== undefined)
+      report.warning('unknown-key', node.key('params', key), `the schema of \`${value.tool}\` has no \`${key}\``, {
+        help: suggestion(slip, undefined),
+      });
+  }
   for (const key of required.filter((each) => !isWritten(each) && !meant.has(each) && !isMisspelt(each)))
     reportMissing(node, value.tool, key, others, report);
 }
