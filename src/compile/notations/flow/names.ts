@@ -203,7 +203,7 @@ function answerMeant(flow: Flow, reader: string, name: string) {
   const [first] = choicesOf(flow, asked) ?? [];
   if (first === undefined) return undefined;
   const help = `Write \`${path('approvals', asked)} == '${isChoice ? name : first}'\`.`;
-  return { warning: `${readAsField(name)}, not as the answer to \`${asked}\``, help };
+  return { warning: `${readAsField(name)}, not as the answer to an approval`, help };
 }
 
 const readAsField = (root: string): string => `\`${root}\` is read as a field of the latest reply`;
