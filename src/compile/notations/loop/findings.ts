@@ -50,7 +50,11 @@ export function findings(loop: Loop): readonly Finding[] {
     ...contested(loop).map((each) => ({ ...each, when: `${each.early} && ${each.when}` })),
     ...(loop.planner === null ? [] : [unfinishedStep()]),
     { when: open, kind: 'none', words: '""' },
-    ...loop.validate.map(({ when, reason }) => ({ when: `(${when}) != true`, kind: 'criteria', words: quote(reason) })),
+    ...loop.validate.map(({ when, reason }) => ({
+      when: `${isLast(loop)} && (${when}) != true`,
+      kind: 'criteria',
+      words: quote(reason),
+    })),
   ];
 }
 
@@ -176,7 +180,12 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
 /** The answer must fit the schema. In a plan, only the result of the last step must. */
 export function outputDue(loop: Loop, offered: Expr = `${STATUS} in ["complete", "partial"]`): Expr {
   if (outputOf(loop) === null) return 'false';
-  return loop.planner === null ? `(${offered})` : `(${offered}) && size(${FINISHED}) + 1 >= size(${PLAN})`;
+  return `(${offered}) && ${isLast(loop)}`;
+}
+
+/** The answer is that of the whole goal: every other step of the plan is finished. */
+export function isLast({ planner }: Loop): Expr {
+  return planner === null ? 'true' : `${PLAN}.all(s, s.id == ${STEP}.id || s.id in ${FINISHED})`;
 }
 
 /** The instruction about the output schema. */

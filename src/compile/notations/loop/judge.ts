@@ -3,7 +3,17 @@ import type { Case, Expr, NodeId } from '../../../ir/nodes.ts';
 import { RETRY_CHECK } from '../../../ir/protections.ts';
 import { TALK } from '../../lower/agent-turn/turn.ts';
 import { quote } from '../../expressions/cel-text.ts';
-import { GIVEN, addOutputCheck, chosen, contested, findings, hasOutput, offered, outputDue } from './findings.ts';
+import {
+  GIVEN,
+  addOutputCheck,
+  chosen,
+  contested,
+  findings,
+  hasOutput,
+  isLast,
+  offered,
+  outputDue,
+} from './findings.ts';
 import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
 import { addModel, failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
@@ -15,7 +25,6 @@ import {
   FINISHED,
   KIND,
   MARKS,
-  PLAN,
   PROBLEM,
   ONE_MORE_REPAIR,
   REPAIRS,
@@ -265,7 +274,7 @@ function stepCases(l: Lowering): readonly Case[] {
     part('termination_check', 'step.done'),
     [
       append(FINISHED, `${STEP}.id`),
-      append(RESULTS, { id: `${STEP}.id`, answer: ANSWER }),
+      append(RESULTS, { id: `${STEP}.id`, do: `${STEP}.do`, answer: ANSWER }),
       set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`),
       set(MARKS, '[]'),
       set(SINCE, `${TURN} + 1`),
@@ -278,5 +287,5 @@ function stepCases(l: Lowering): readonly Case[] {
     ],
     idOf(l, 'tool_eligibility'),
   );
-  return [{ when: `${STATUS} == "complete" && size(${FINISHED}) + 1 < size(${PLAN})`, to: next }];
+  return [{ when: `${STATUS} == "complete" && !(${isLast(l.loop)})`, to: next }];
 }

@@ -19,6 +19,7 @@ import {
   PLAN,
   PLAN_PROBLEM,
   REPAIRS,
+  RESULTS,
   SINCE,
   TRIGGER,
   TURN,
@@ -205,7 +206,7 @@ function problem(loop: Loop): Expr {
     `${steps}.exists(s, ${which})`,
     `cel.bind(s, ${steps}.filter(s, ${which})[0], ${words})`,
   ];
-  const among = (expr: Expr): Expr => `cel.bind(known, ${steps}.map(t, t.id), ${expr})`;
+  const among = (expr: Expr): Expr => `cel.bind(known, ${steps}.map(t, t.id) + ${FINISHED}, ${expr})`;
   const stranger = (which: Expr, verb: string, id: Expr): readonly [Expr, Expr] => {
     const [when, words] = first(
       which,
@@ -225,6 +226,10 @@ function problem(loop: Loop): Expr {
       '"every step needs an `id`, and a task in `do`"',
     ],
     first(`size(${steps}.filter(t, t.id == s.id)) > 1`, 'text("two steps have the id `", s.id, "`")'),
+    first(
+      `${RESULTS}.exists(r, r.id == s.id && lower(trim(r.do)) != lower(trim(s.do)))`,
+      'text("step `", s.id, "` has the id of a finished step: give it another id")',
+    ),
     first(
       `size(${steps}.filter(t, lower(trim(t.do)) == lower(trim(s.do)) && t.tool == s.tool)) > 1`,
       'text("step `", s.id, "` repeats what another step does")',
@@ -251,7 +256,7 @@ function problem(loop: Loop): Expr {
 type Rule = readonly [Expr, Expr];
 
 function budgetRules(loop: Loop): readonly Rule[] {
-  const steps = STEPS;
+  const steps = `${STEPS}.filter(s, !(s.id in ${FINISHED}))`;
   const budgets = loop.definitions.budgets ?? {};
   const changing = changingTools(loop);
   const rules: Rule[] = [];
@@ -277,7 +282,7 @@ function budgetRules(loop: Loop): readonly Rule[] {
 function stuck(rounds: number): Expr {
   const steps = `${DRAFT}.steps`;
   const next = (done: string): Expr =>
-    `size(${done}) == size(${steps}) ? ${done} : ${steps}.filter(s, (s.after == null || s.after.all(a, a in ${done})) && (s.parent == null || s.parent in ${done})).map(s, s.id)`;
+    `size(${done}) == size(${steps}) ? ${done} : ${steps}.filter(s, (s.after == null || s.after.all(a, a in ${done} + ${FINISHED})) && (s.parent == null || s.parent in ${done} + ${FINISHED})).map(s, s.id)`;
   let left = `${steps}.filter(s, !(s.id in done${rounds})).map(s, s.id)`;
   for (let round = rounds; round > 0; round--) left = `cel.bind(done${round}, ${next(`done${round - 1}`)}, ${left})`;
   const sound = `type(${DRAFT}) == map && type(${steps}) == list && size(${steps}) <= ${rounds} && ${steps}.all(s, type(s) == map && (s.after == null || type(s.after) == list))`;

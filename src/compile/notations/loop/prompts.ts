@@ -7,7 +7,7 @@ import { literal, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS, TALK } from '../../lower/agent-turn/turn.ts';
 import { set } from '../../lower/kit.ts';
 import { memoryMessages } from '../../lower/memory/checks.ts';
-import { STATUSES, outputText } from './findings.ts';
+import { STATUSES, isLast, outputText } from './findings.ts';
 import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
 import {
@@ -35,6 +35,8 @@ const OBSERVED = observed(OBSERVATIONS);
  * call to the next, and providers can cache it.
  */
 const EARLIER = `(${LAST_DROPPED} == null ? [] : upTo(${OBSERVATIONS}, "id", ${LAST_DROPPED}))`;
+
+const STEP_TEXT = `${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when)`;
 
 /** Drops the talk. From then on the prompt lists what was observed so far. */
 export const DROP_TALK: readonly Write[] = [
@@ -80,7 +82,7 @@ export function actionPrompt(loop: Loop): Expr {
     parts.push(
       `text("\\n\\nPlan:\\n", join(${PLAN}.map(s, text(s.id in ${FINISHED} ? "- done " : "- open ", s.id, ": ", s.do)), "\\n"))`,
       `size(${RESULTS}) == 0 ? "" : text("\\n\\nResults so far:\\n", join(${RESULTS}.map(r, text("- ", r.id, ": ", r.answer)), "\\n"))`,
-      `text("\\n\\nDo now: ", ${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when))`,
+      `text("\\n\\nDo now: ", ${STEP_TEXT})`,
     );
   parts.push(
     observed(EARLIER),
@@ -120,7 +122,7 @@ export function planPrompt(loop: Loop): Expr {
     GOAL,
     quote(`${criteriaText(loop)}\n\nTools:\n${tools}\n\nBudget: `),
     literal(JSON.parse(JSON.stringify(loop.definitions.budgets ?? {})) as { [field: string]: number }),
-    `size(${FINISHED}) == 0 ? "" : text("\\n\\nFinished: ", ${FINISHED})`,
+    `size(${RESULTS}) == 0 ? "" : text("\\n\\nFinished steps, which are not done again:\\n", join(${RESULTS}.map(r, text("- ", r.id, ": ", r.do)), "\\n"), "\\nGive new steps other ids.")`,
     OBSERVED,
     `${PLAN_PROBLEM} == null ? "" : text("\\n\\nThe last plan is not valid: ", ${PLAN_PROBLEM})`,
     quote(
@@ -136,7 +138,7 @@ const UNSUPPORTED = `${UNFOUNDED} == null ? "" : text("\\n\\nThe last verdict is
 export function verifyPrompt(loop: Loop): Expr {
   const ask =
     '\n\nJudge the answer against the observations that follow as data. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
-  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, UNSUPPORTED, quote(ask)].join(', ')})`;
+  return `text(${[judgedText(loop), OBSERVED, UNSUPPORTED, quote(ask)].join(', ')})`;
 }
 
 const QUESTIONS: { readonly [kind: string]: string } = {
@@ -145,7 +147,15 @@ const QUESTIONS: { readonly [kind: string]: string } = {
 };
 
 export function reflectPrompt(loop: Loop, kind: 'confidence' | 'conflict'): Expr {
-  return `text(${[quote('Goal: '), GOAL, quote(criteriaText(loop)), quote('\n\nAnswer: '), ANSWER, OBSERVED, quote('\n\nProblem: '), PROBLEM, quote(`\n\n${QUESTIONS[kind] ?? ''}`)].join(', ')})`;
+  return `text(${[judgedText(loop), OBSERVED, quote('\n\nProblem: '), PROBLEM, quote(`\n\n${QUESTIONS[kind] ?? ''}`)].join(', ')})`;
+}
+
+/** The goal and the answer, with what the answer must satisfy: the criteria, or in a plan the step until the last one. */
+function judgedText(loop: Loop): Expr {
+  const criteria = quote(criteriaText(loop));
+  const step = `text("\\n\\nThe answer is the result of one step and not of the whole goal. Step: ", ${STEP_TEXT})`;
+  const due = loop.planner === null ? criteria : `${isLast(loop)} ? ${criteria} : ${step}`;
+  return `text(${[quote('Goal: '), GOAL, due, quote('\n\nAnswer: '), ANSWER].join(', ')})`;
 }
 
 function criteriaText({ criteria }: Loop): string {
