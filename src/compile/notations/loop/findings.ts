@@ -183,9 +183,11 @@ export function outputDue(loop: Loop, offered: Expr = `${STATUS} in ["complete",
   return `(${offered}) && ${isLast(loop)}`;
 }
 
-/** The answer is that of the whole goal: every other step of the plan is finished. */
+/** The answer ends the run: every other step of the plan is finished, or the result is partial. */
 export function isLast({ planner }: Loop): Expr {
-  return planner === null ? 'true' : `${PLAN}.all(s, s.id == ${STEP}.id || s.id in ${FINISHED})`;
+  return planner === null
+    ? 'true'
+    : `(${STATUS} == "partial" || ${PLAN}.all(s, s.id == ${STEP}.id || s.id in ${FINISHED}))`;
 }
 
 /** The instruction about the output schema. */

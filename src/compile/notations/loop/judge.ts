@@ -287,5 +287,5 @@ function stepCases(l: Lowering): readonly Case[] {
     ],
     idOf(l, 'tool_eligibility'),
   );
-  return [{ when: `${STATUS} == "complete" && !(${isLast(l.loop)})`, to: next }];
+  return [{ when: `${STATUS} == "complete" && !${isLast(l.loop)}`, to: next }];
 }

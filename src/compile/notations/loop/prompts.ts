@@ -12,6 +12,7 @@ import { toolsOf } from './intake.ts';
 import type { Loop } from './settle.ts';
 import {
   ANSWER,
+  ANSWERS_DROPPED,
   BUDGET,
   COMPRESSED,
   FINISHED,
@@ -26,6 +27,7 @@ import {
   PARSED_REPLY,
   STEP,
   UNFOUNDED,
+  USER_ANSWERS,
 } from './state.ts';
 
 /** The ids and outcomes of the observations, without their content. */
@@ -38,9 +40,13 @@ const EARLIER = `(${LAST_DROPPED} == null ? [] : upTo(${OBSERVATIONS}, "id", ${L
 
 const STEP_TEXT = `${STEP}.do, ${STEP}.done_when == null ? "" : text("\\nDone when: ", ${STEP}.done_when)`;
 
-/** Drops the talk. From then on the prompt lists what was observed so far. */
+/** Answers of people that the talk no longer shows. */
+const ANSWERED = `${ANSWERS_DROPPED} == 0 ? "" : text("\\n\\nPeople have answered:\\n", join(slice(${USER_ANSWERS}, 0, ${ANSWERS_DROPPED}).map(a, text("- ", a.text)), "\\n"))`;
+
+/** Drops the talk. From then on the prompt lists what was observed and answered so far. */
 export const DROP_TALK: readonly Write[] = [
   set(TALK, '[]'),
+  set(ANSWERS_DROPPED, `size(${USER_ANSWERS})`),
   set(LAST_DROPPED, `size(${OBSERVATIONS}) == 0 ? null : ${OBSERVATIONS}[size(${OBSERVATIONS}) - 1].id`),
 ];
 
@@ -85,6 +91,7 @@ export function actionPrompt(loop: Loop): Expr {
       `text("\\n\\nDo now: ", ${STEP_TEXT})`,
     );
   parts.push(
+    ANSWERED,
     observed(EARLIER),
     `${COMPRESSED} == 0 ? "" : text("\\n\\nBudget: ", ${BUDGET}, "\\nOpen: ", ${PROBLEM} == null ? "nothing" : ${PROBLEM}, ", repairs ", ${REPAIRS})`,
     quote(outputText(loop) + protocol(loop)),

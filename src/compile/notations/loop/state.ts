@@ -63,6 +63,8 @@ export const SCRATCH = 'scratch';
 export const COMPRESSED = 'compressed';
 /** The id of the last observation before the talk was dropped. */
 export const LAST_DROPPED = 'last_dropped';
+/** The number of people's answers before the talk was dropped. */
+export const ANSWERS_DROPPED = 'answers_dropped';
 export const REVIEWED = 'reviewed';
 /** The last answer of a person to a question of the loop. */
 export const DECISION = 'decision';
@@ -77,7 +79,7 @@ export const REASON = 'reason';
 /** The state of a task as it begins. */
 export function initialState(): readonly Write[] {
   const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, USER_ANSWERS, CLAIMED, MARKS, VIOLATIONS];
-  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED];
+  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED, ANSWERS_DROPPED];
   const ofRound = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED];
   const ofAnswer = [FINAL, VIOLATION, UNFOUNDED, LAST_DROPPED, ANSWER, NO_RESULT, REJECTED, REASON, UNDONE];
   return [
