@@ -19,6 +19,7 @@ import {
   AGGREGATE,
   CRITIQUE,
   FEEDBACK,
+  LAST_PLAN,
   LOST,
   OUTPUT,
   PARTIAL,
@@ -138,8 +139,8 @@ function addStart(l: Lowering, id: NodeId, request: string): void {
       recoveryStart,
       ...[TASKS, SUMMARIES, LOST, ROUNDS].map((slot) => set(slot, '[]')),
       ...(l.staged.plan.critic === null ? [] : [set(CRITIQUE, 'null')]),
-      ...[PLAN, RESULT, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, VALIDATION, REJECTED, TRIPPED, 'error'].map((slot) =>
-        set(slot, 'null'),
+      ...[PLAN, RESULT, AGGREGATE, VERDICT, OUTPUT, FEEDBACK, LAST_PLAN, VALIDATION, REJECTED, TRIPPED, 'error'].map(
+        (slot) => set(slot, 'null'),
       ),
       set(PARTIAL, 'false'),
       ...(l.prefix === '' ? [set(OBSERVATIONS, '[]')] : []),

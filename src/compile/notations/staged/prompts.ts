@@ -2,7 +2,7 @@
 import type { Expr } from '../../../ir/nodes.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { hasJudge, spawnMax, type Staged } from './model.ts';
-import { AGGREGATE, FEEDBACK, LOST, PLAN, REQUEST_TEXT, RESULT, SUMMARIES, TASK, TASKS } from './slots.ts';
+import { AGGREGATE, FEEDBACK, LAST_PLAN, LOST, PLAN, REQUEST_TEXT, RESULT, SUMMARIES, TASK, TASKS } from './slots.ts';
 
 export function textOf(...parts: readonly Expr[]): Expr {
   return `text(${parts.join(', ')})`;
@@ -38,7 +38,7 @@ export function planPrompt(staged: Staged): Expr {
   return textOf(
     TASK_PART,
     quote(`\n\n${form}`),
-    optional('The last plan', `${FEEDBACK} == null ? null : ${PLAN}`),
+    optional('The last plan', LAST_PLAN),
     optional('It did not succeed. The reason', FEEDBACK),
   );
 }

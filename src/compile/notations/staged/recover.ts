@@ -22,6 +22,7 @@ import {
   CRITIQUE,
   FEEDBACK,
   DECISION,
+  LAST_PLAN,
   LOST,
   OUTPUT,
   PARTIAL,
@@ -163,6 +164,7 @@ function addReplan(l: Lowering, { id }: Stage, feedback: Expr, what: string): No
     [
       ...writes,
       set(FEEDBACK, feedback),
+      set(LAST_PLAN, PLAN),
       set(ROUND, `${ROUND} + 1`),
       set('error', 'null'),
       set(PARTIAL, 'false'),

@@ -28,6 +28,8 @@ export const VERDICT = 'verdict';
 export const OUTPUT = 'output';
 /** The reason for another plan or another try, in words for the agent. */
 export const FEEDBACK = 'feedback';
+/** The plan that a new one replaces. */
+export const LAST_PLAN = 'last_plan';
 /** True if tasks were lost, or if an output was replaced by its safe fallback. */
 export const PARTIAL = 'partial';
 /** The last result of a gate: `{ stage, gate, check, ok, reason }`. */
