@@ -6,7 +6,7 @@ import type { Report } from '../diagnose/diagnostics.ts';
 import { unknownKeyHelp } from './shape/fault-words.ts';
 import { RESERVED_KEY, type Located, type LocatedMap, withEntries } from '../source/located.ts';
 import { nearest } from '../diagnose/nearest.ts';
-import { detectNotation, type Detected, type NotationKeys } from './notation.ts';
+import { detectNotation, reportOtherCase, type Detected, type NotationKeys } from './notation.ts';
 import { SECTION_NAMES, isSectionName, sectionsSchema, type Sections } from './schema/schema.ts';
 import { sectionNames, type SectionNames } from './names.ts';
 import { checkSections } from './names-check.ts';
@@ -21,9 +21,11 @@ export interface ReadDocument extends Detected {
 /** Null if the notation is unclear. Problems of the sections are reported even then. */
 export function readDocument(doc: Located, notations: readonly NotationKeys[], report: Report): ReadDocument | null {
   const detected = detectNotation(doc, notations, report);
+  const notation = detected?.bare === true ? notations.find(({ name }) => name === detected.notation) : undefined;
+  const slip = doc.kind !== 'map' || notation === undefined ? undefined : reportOtherCase(doc, notation, report);
   const names = sectionNames(doc, keysOf(notations));
-  const sections = readSections(doc, names, report);
-  if (doc.kind !== 'map' || detected === null || sections === null) return null;
+  const sections = readSections(doc, names, report, slip);
+  if (doc.kind !== 'map' || detected === null || sections === null || slip !== undefined) return null;
   if (!detected.bare) reportStrayKeys(doc, notations, report);
   return { ...detected, doc, sections, names };
 }
@@ -47,10 +49,11 @@ function keysOf(notations: readonly NotationKeys[]): readonly string[] {
   return notations.map(({ key }) => key);
 }
 
-/** Reads only the section keys of the document; the others are the notation's. */
-function readSections(doc: Located, names: SectionNames, report: Report): Shaped<Sections> | null {
+/** Reads only the section keys of the document; the others, and `slip`, are the notation's. */
+function readSections(doc: Located, names: SectionNames, report: Report, slip?: string): Shaped<Sections> | null {
   if (doc.kind !== 'map') return null;
-  const sections = readShape(sectionsSchema, withEntries(doc, isSectionName), report);
+  const isSection = (key: string): boolean => isSectionName(key) && key !== slip;
+  const sections = readShape(sectionsSchema, withEntries(doc, isSection), report);
   if (sections !== null) checkSections(sections, doc, names, report);
   return sections;
 }

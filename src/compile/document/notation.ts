@@ -62,6 +62,17 @@ export function detectNotation(doc: Located, notations: readonly NotationKeys[],
   return first;
 }
 
+/** Reports a shared section that stands where a bare notation has a key of its own: `agents` instead of `Agents`. */
+export function reportOtherCase(doc: LocatedMap, { bareKeys = [] }: NotationKeys, report: Report): string | undefined {
+  const near = bareKeys.find((key) => !doc.entries.has(key) && doc.entries.has(key.toLowerCase()));
+  const entry = near === undefined ? undefined : doc.entries.get(near.toLowerCase());
+  if (entry === undefined) return undefined;
+  report.error('unknown-key', entry.keyRange, `unknown key \`${entry.key}\` in this document`, {
+    help: `Did you mean \`${near}\`?`,
+  });
+  return entry.key;
+}
+
 function candidates(doc: LocatedMap, notations: readonly NotationKeys[]): readonly Detected[] {
   const found: Detected[] = [];
   const bare = withEntries(doc, (key) => !isSectionName(key));
