@@ -37,11 +37,7 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
     corrections: [{ type: 'manager_plan', text: quote(`Answer by calling \`${ORIENTATION}\`.`) }],
     shared: false,
   });
-  const complete = l.kit.set(
-    manager('complete'),
-    [set(MESSAGE, `${MESSAGE} == null ? ${PLAN}.task_summary : ${MESSAGE}`)],
-    success(l),
-  );
+  const complete = l.kit.set(manager('complete'), [set(MESSAGE, LATEST)], success(l));
   const judged = l.kit.pick(
     manager('planned'),
     [
@@ -68,6 +64,9 @@ export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
     orient,
   );
 }
+
+/** The latest message of a participant; before the first one, the manager's summary. */
+const LATEST: Expr = `${MESSAGE} == null ? ${PLAN}.task_summary : ${MESSAGE}`;
 
 /** A node of the manager. */
 function manager(name: string): Place {
@@ -122,7 +121,7 @@ function addLedger(l: Lowering, raw: RawMagentic, orient: NodeId, select: NodeId
   );
   const finish = l.kit.set(
     manager('finish'),
-    [set(MESSAGE, `trim(text(${UPDATE}.final_answer)) == "" ? ${MESSAGE} : ${UPDATE}.final_answer`)],
+    [set(MESSAGE, `trim(text(${UPDATE}.final_answer)) == "" ? (${LATEST}) : ${UPDATE}.final_answer`)],
     success(l),
   );
   return l.kit.when(manager('ledger'), `${UPDATE}.task_complete == true`, finish, counted);
