@@ -30,6 +30,8 @@ export interface Failure {
   readonly unmeasured?: true;
   /** Set if the call took effect and only its result was refused. The call is undone, and not repeated. */
   readonly ran?: true;
+  /** Set by a performer if nothing was sent. It is not recorded. */
+  readonly notSent?: true;
   /** The reply that broke off. The next attempt continues it. */
   readonly partial?: Json;
   /** The most attempts that may continue it. Default: the number of the agent. */

@@ -1,4 +1,5 @@
 /** Turns an error of a performer into a failure with a class. A performer sets the class by throwing a PerformError. */
+import { present } from '../expr/present.ts';
 import { FAILURE_CLASSES, type FailureClass } from '../ir/codes.ts';
 import type { Failure } from '../ir/events.ts';
 
@@ -13,6 +14,8 @@ export class PerformError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The call took effect, and only its result is refused. It is undone if the run fails, and not repeated. */
   readonly ran: true | undefined;
+  /** Nothing was sent. If an earlier process sent the call, its outcome stays unknown. */
+  readonly notSent: true | undefined;
 
   constructor(failure: Failure) {
     requireFailure(failure);
@@ -22,6 +25,7 @@ export class PerformError extends Error {
     this.type = failure.type;
     this.retryAfterMs = failure.retryAfterMs;
     this.ran = failure.ran;
+    this.notSent = failure.notSent;
   }
 }
 
@@ -38,16 +42,15 @@ export function fail(failure: FailureClass, type: string, message: string): Perf
   return new PerformError({ class: failure, type, message });
 }
 
+/** A call that failed before anything was sent. */
+export function failUnsent(failure: FailureClass, type: string, message: string): PerformError {
+  return new PerformError({ class: failure, type, message, notSent: true });
+}
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof PerformError) {
-    const { class: kind, type, message, retryAfterMs, ran } = error;
-    return {
-      class: kind,
-      type,
-      message,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(ran === undefined ? {} : { ran }),
-    };
+    const { class: kind, type, message, retryAfterMs, ran, notSent } = error;
+    return { class: kind, type, message, ...present({ retryAfterMs, ran, notSent }) };
   }
   if (!(error instanceof Error)) return { class: 'fatal', type: 'Error', message: String(error) };
   const isTimeout = error.name === 'TimeoutError' || error.name === 'AbortError';

@@ -4,7 +4,7 @@
  */
 import { changedParts, type McpTool } from '../../catalog/mcp-lock.ts';
 import type { Json } from '../../expr/json.ts';
-import { fail } from '../../runtime/failures.ts';
+import { fail, failUnsent } from '../../runtime/failures.ts';
 import { createFolder } from '../create-folder.ts';
 import {
   classUnanswered,
@@ -137,10 +137,10 @@ class McpServers {
 /** Throws if the server has no such tool, or if the tool differs from the one that the run was compiled with. */
 function requireUnchanged({ server, tool, locked }: Target, found: McpTool | undefined): McpTool {
   if (found === undefined)
-    throw fail('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
+    throw failUnsent('semantic', 'UnknownToolError', `the MCP server \`${server}\` has no tool \`${tool}\``);
   const changed = locked === undefined ? [] : changedParts(locked, found);
   if (changed.length === 0) return found;
-  throw fail(
+  throw failUnsent(
     'policy',
     'McpChangedError',
     `the tool \`${tool}\` of the MCP server \`${server}\` has changed since it was locked: ${changed.join(', ')}`,

@@ -1,7 +1,7 @@
 /** Failures of MCP servers as typed failures that error routes can match. */
 import { reasonOf } from '../../expr/error.ts';
 import type { FailureClass } from '../../ir/codes.ts';
-import { fail, PerformError } from '../../runtime/failures.ts';
+import { fail, PerformError, failUnsent } from '../../runtime/failures.ts';
 import { classOfStatus } from '../tools/http-client.ts';
 import { isUnopened } from '../unopened.ts';
 import { isLogin, isProtocolError, isSdkError, statusOf } from './sdk.ts';
@@ -38,7 +38,7 @@ export function failureOfServer(
     closedFailure(name, error, sent);
   if (known !== null) return known;
   if (sent === null || isUnopened(cause) || isLogin(cause))
-    return fail('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`);
+    return failUnsent('transient', 'McpStartError', `${name} failed: ${fullReason(error)}`);
   return fail(sent.unanswered, 'McpClosedError', `${name} gave no usable answer: ${fullReason(error)}`);
 }
 
@@ -74,8 +74,9 @@ function closedFailure(name: string, error: unknown, sent: Sent | null): Error |
   if (!isClosed(error)) return null;
   const printed = sent?.stderr.trim().slice(-300) ?? '';
   const output = printed === '' ? '' : `; its last output: ${printed}`;
-  const kind = sent === null || isUnsent(error) ? 'transient' : sent.unanswered;
-  return fail(kind, 'McpClosedError', `${name} ended during the call${output}`);
+  const message = `${name} ended during the call${output}`;
+  if (sent === null || isUnsent(error)) return failUnsent('transient', 'McpClosedError', message);
+  return fail(sent.unanswered, 'McpClosedError', message);
 }
 
 function tooLargeFailure(name: string, error: unknown, fault: Error | null | undefined): Error | null {

@@ -6,7 +6,7 @@
 import { reasonOf } from '../../expr/error.ts';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
-import { fail } from '../../runtime/failures.ts';
+import { failUnsent } from '../../runtime/failures.ts';
 import type { HttpOptions } from './tool.ts';
 
 export interface Allowed {
@@ -59,7 +59,7 @@ export async function addressesOf(
     throw denied(`the document does not allow the host \`${host}\``);
   const literal = addressIn(host);
   const addresses = literal === null ? await resolved(host, resolve) : [literal];
-  if (addresses.length === 0) throw fail('transient', 'DnsError', `the host \`${host}\` has no address`);
+  if (addresses.length === 0) throw failUnsent('transient', 'DnsError', `the host \`${host}\` has no address`);
   if (allowed.privateHosts.some((pattern) => matches(host, pattern))) return addresses;
   const inside = addresses.find((address) => !isPublicAddress(address));
   if (inside !== undefined) throw denied(`the host \`${host}\` has the address ${inside}, which is not public`);
@@ -93,7 +93,7 @@ async function resolved(host: string, resolve: NonNullable<HttpOptions['resolve'
   try {
     return await resolve(host);
   } catch (error) {
-    throw fail('transient', 'DnsError', `the host \`${host}\` cannot be resolved: ${reasonOf(error)}`);
+    throw failUnsent('transient', 'DnsError', `the host \`${host}\` cannot be resolved: ${reasonOf(error)}`);
   }
 }
 
@@ -107,5 +107,5 @@ function subnet(range: string): [string, number] {
 }
 
 function denied(message: string): Error {
-  return fail('policy', 'HostError', message);
+  return failUnsent('policy', 'HostError', message);
 }

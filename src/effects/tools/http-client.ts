@@ -12,7 +12,7 @@ import type { FailureClass } from '../../ir/codes.ts';
 import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
 import type { Instant } from '../../ir/events.ts';
-import { fail, PerformError } from '../../runtime/failures.ts';
+import { fail, PerformError, failUnsent } from '../../runtime/failures.ts';
 import { retryAfterMs } from '../retry-after.ts';
 import { addressesOf, type Allowed } from './hosts.ts';
 
@@ -138,10 +138,9 @@ function exchange(
     const isSecure = url.protocol === 'https:';
     let isOpen = false;
     const failed = (error: Error): void => {
-      const [kind, what] = isOpen
-        ? ([unanswered, 'closed the connection without an answer'] as const)
-        : (['transient', 'cannot be reached'] as const);
-      reject(fail(kind, 'ConnectionError', `\`${url.origin}\` ${what}: ${codeOf(error)}`));
+      const message = (what: string): string => `\`${url.origin}\` ${what}: ${codeOf(error)}`;
+      if (isOpen) reject(fail(unanswered, 'ConnectionError', message('closed the connection without an answer')));
+      else reject(failUnsent('transient', 'ConnectionError', message('cannot be reached')));
     };
     try {
       const sent = (isSecure ? secureRequest : plainRequest)(url, settings, resolve);

@@ -21,7 +21,7 @@ import { logChange, noteTools } from './notes.ts';
 import { searchTools } from './search.ts';
 import { shellTools } from './shell.ts';
 import { withoutSecrets } from './template.ts';
-import { fail } from '../../runtime/failures.ts';
+import { fail, failUnsent } from '../../runtime/failures.ts';
 import { refusedResult } from './tool.ts';
 import type { Args, ToolCall, ToolKind, ToolOptions, ToolWork } from './tool.ts';
 
@@ -143,7 +143,7 @@ function workOf(
   }
   const { builtin = name } = implementation;
   const work = builtins.get(String(builtin));
-  if (work === undefined) throw fail('fatal', 'NotConfiguredError', `the tool \`${name}\` has no implementation`);
+  if (work === undefined) throw failUnsent('fatal', 'NotConfiguredError', `the tool \`${name}\` has no implementation`);
   return work;
 }
 

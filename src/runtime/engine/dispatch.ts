@@ -3,12 +3,13 @@ import { authorOf } from '../../core/failure.ts';
 import { commandOf, isAwaited, isOpenCall, outstanding, statusOf } from '../../core/outstanding.ts';
 import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
+import { onlyReads } from '../../ir/effect-classes.ts';
 import { failureOf } from '../failures.ts';
 import type { Call, Clock, MailFact, Performer } from '../ports.ts';
 import { NotStarted } from '../protections/guard.ts';
 import type { Guard, Performed } from '../protections/guard.ts';
 import type { TextListeners } from './calls.ts';
-import { runNow } from './owned-run.ts';
+import { attemptId, runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { holdsText, protectedFact } from './protected-fact.ts';
 import { standIns } from './stand-ins.ts';
@@ -147,9 +148,10 @@ export class Dispatcher {
     const call = owned.calls.start(command, { flow: owned.program.flow, clock, pins, listeners });
     // The time of the run is not before its last event, so the clock is read only for a call that waits.
     const isLater = command.notBefore > (owned.state?.now ?? -Infinity);
-    if (isLater && command.notBefore > runNow(owned, clock))
+    if (isLater && command.notBefore > runNow(owned, clock)) {
+      owned.repeated.delete(attemptId(command));
       this.#at(owned, command.notBefore, () => this.#start(owned, call));
-    else this.#start(owned, call);
+    } else this.#start(owned, call);
   }
 
   /** Calls back at an instant of the run's time. The timer itself is relative, so a jump of the clock does not affect it. */
@@ -183,11 +185,26 @@ export class Dispatcher {
     if (!this.#stopped) this.#start(owned, call);
   }
 
-  #returned(owned: OwnedRun, { key, attempt, node }: Command, { result, notes }: Performed): void {
+  #returned(owned: OwnedRun, command: Command, { result, notes }: Performed): void {
+    const { key, attempt } = command;
     if (!owned.calls.end(key, attempt) || this.#stopped) return;
-    const fact = { type: 'settle', key, attempt, result: withPrice(owned, { key, node }, result) } as const;
+    const known = withPrice(owned, command, withEarlier(owned, command, result));
+    const fact = { type: 'settle', key, attempt, result: known } as const;
     this.#options.send(owned, { fact: notes.length === 0 ? fact : { ...fact, notes } });
   }
+}
+
+/**
+ * A call with effects that an earlier process may have made, and that cannot be sent again, has an unknown outcome, as after a
+ * timeout. Otherwise a run that is resumed while a service is down would neither undo the call nor show it.
+ */
+function withEarlier({ program: { flow }, repeated }: OwnedRun, command: Command, result: Settled): Settled {
+  if (result.ok || result.error.notSent === undefined) return result;
+  const { notSent: _, ...error } = result.error;
+  const hasEffects = command.kind === 'tool' && !onlyReads(flow.tools[command.name]?.effect ?? 'write');
+  if (!hasEffects || !repeated.has(attemptId(command))) return { ...result, error };
+  const message = `${error.message}; an earlier process may have made the call`;
+  return { ...result, error: { ...error, class: 'timeout', message } };
 }
 
 /** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */

@@ -2,9 +2,9 @@
 import type { Program } from '../../core/program.ts';
 import { createProgram } from '../../core/program.ts';
 import { evolve } from '../../core/evolve.ts';
-import { isPaused, statusOf } from '../../core/outstanding.ts';
+import { isOpenCall, isPaused, statusOf } from '../../core/outstanding.ts';
 import type { CompiledFlow } from '../../ir/nodes.ts';
-import type { Fact, Instant, Refusal, RunId, RunState } from '../../ir/events.ts';
+import type { Command, Fact, Instant, Refusal, RunId, RunState } from '../../ir/events.ts';
 import { SluiceError } from '../errors.ts';
 import { genesis, graphText } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
@@ -39,6 +39,8 @@ export interface OwnedRun {
   inbox: Message[];
   /** Answers and signals of a script whose personal data is being replaced. */
   protecting: number;
+  /** Open calls that another process may have made, by key and attempt. */
+  readonly repeated: Set<string>;
   /** In the worker's queue. */
   queued: boolean;
   /** Its outstanding calls are being performed. Until then it can be sent messages, and released unchanged. */
@@ -74,6 +76,7 @@ export function newRun(run: RunId, program: Program, print: string = graphText(p
     head: genesis(run, print),
     inbox: [],
     protecting: 0,
+    repeated: new Set(),
     queued: false,
     begun: false,
     verifying: false,
@@ -113,7 +116,13 @@ export function restoreRun(run: RunId, stored: StoredRun, program: Program): Own
     owned.eventsSince += append.count;
     owned.bytesSince += append.body.length;
   }
+  for (const pending of owned.state?.pending.values() ?? [])
+    if (isOpenCall(pending)) owned.repeated.add(attemptId(pending));
   return owned;
+}
+
+export function attemptId({ key, attempt }: Pick<Command, 'key' | 'attempt'>): string {
+  return `${key} ${attempt}`;
 }
 
 /** A suspended run has no owner: another process may have continued it since. */
