@@ -1,5 +1,14 @@
 /** Code and folders belong to the run: they are recorded when it starts, and a later process uses the same. */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { compile } from '../../src/index.ts';
@@ -64,6 +73,13 @@ test.each(['own.mjs', 'who.mjs'])('changed code is refused by the name of the fi
     expect(json(other)).toMatchObject({ error: { code: 'code-changed' } });
   }
   expect(report(await sluice(['show', 'r_1', '--json'], { cwd: home })).state).toBe('suspended');
+});
+
+test('a module that was deleted is reported as missing', async () => {
+  const { home, answer } = await waitingRun();
+  rmSync(join(home, 'code', 'who.mjs'));
+  const message = expect.stringMatching(/who\.mjs` \(missing\)$/) as string;
+  expect(json(await answer())).toMatchObject({ error: { code: 'code-changed', message } });
 });
 
 test('an operator accepts changed code, and the journal records it', async () => {

@@ -78,9 +78,10 @@ export function acceptedCode(
   const changed = changedModules(pins);
   if (changed.length === 0) return undefined;
   if (acceptChangedCode) return acceptedModules(pins);
+  const files = changed.map((file) => `\`${file}\`${existsSync(file) ? '' : ' (missing)'}`);
   throw new SluiceError(
     'code-changed',
-    `the code of run \`${run}\` has changed since it started: ${changed.map((file) => `\`${file}\``).join(', ')}`,
+    `the code of run \`${run}\` has changed since it started: ${files.join(', ')}`,
     'Restore the files, or accept the change with `--accept-changed-code`.',
   );
 }
