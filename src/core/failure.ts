@@ -3,7 +3,8 @@ import { reasonOf } from '../expr/error.ts';
 import type { Json } from '../expr/json.ts';
 import { codeOfFailure } from '../ir/codes.ts';
 import type { ErrorRecord, Failure } from '../ir/events.ts';
-import type { DoNode, Node, NodeId } from '../ir/nodes.ts';
+import { onlyReads } from '../ir/effect-classes.ts';
+import type { CompiledFlow, DoNode, Node, NodeId } from '../ir/nodes.ts';
 import type { Visit } from './program.ts';
 
 /** The first declared route that takes this failure. */
@@ -37,6 +38,12 @@ export function expressionError(node: Node, cause: unknown): ErrorRecord {
 /** The authored name of a node. */
 export function authorOf({ label }: Node): string {
   return label.authored ?? label.name;
+}
+
+/** True for a call of a declared tool that changes something. */
+export function hasEffects({ tools }: Pick<CompiledFlow, 'tools'>, { effect }: DoNode): boolean {
+  const tool = effect.kind === 'tool' && Object.hasOwn(tools, effect.tool) ? tools[effect.tool] : undefined;
+  return tool !== undefined && !onlyReads(tool.effect);
 }
 
 /** The name of the agent, tool, check, question or wait of an effect. */

@@ -3,7 +3,7 @@ import type { Json } from '../expr/json.ts';
 import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, RunState, Thread } from '../ir/events.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
-import { errorRecord, expressionError, nameOf, route } from './failure.ts';
+import { errorRecord, expressionError, hasEffects, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { adviceOn, repeatedFailure } from './repeats.ts';
@@ -18,7 +18,7 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const node = nodeAt(program, pending.node) as DoNode;
   const { observed } = pending;
   const visit = { program, state, thread, node };
-  const failure = observed.ok ? objection(visit, observed.value) : observed.error;
+  const failure = observed.ok ? refusal(visit, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;
   const record = errorRecord(node, failure as Failure, declaredAttempt(pending) - unsent);
@@ -75,6 +75,13 @@ function deadlineAfter(
 ): { readonly deadline?: Instant } {
   const by = raises.find(({ meter }) => meter === flow.clock)?.by;
   return by === undefined || deadline === null ? {} : { deadline: deadline + by };
+}
+
+/** A call with effects took effect, also if its result is refused. So it is not repeated. */
+function refusal(visit: Visit<DoNode>, value: Json): Failure | null {
+  const { program, node } = visit;
+  const failure = objection(visit, value);
+  return failure !== null && hasEffects(program.flow, node) ? { ...failure, ran: true } : failure;
 }
 
 /** The reason to refuse an answer; null if it is accepted. */

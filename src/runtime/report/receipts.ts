@@ -137,6 +137,12 @@ function entryOf(
   return { seq, tool, effect, args: input['args'] ?? null, result: attempts.at(-1)?.value ?? null, ...people };
 }
 
+/** Only the result of the call was refused: by the performer, by its schema or by a check. */
+function tookEffect({ attempts }: RunCall, { effect }: Pick<Receipt, 'effect'>): boolean {
+  const last = attempts.at(-1);
+  return last?.error?.ran === true || (last?.ok === true && !onlyReads(effect));
+}
+
 function judged(ledger: Ledger, call: RunCall, event: Extract<Event, { readonly type: 'effect.judged' }>): void {
   if (event.verdict === 'retry') return;
   const { key } = call;
@@ -144,7 +150,7 @@ function judged(ledger: Ledger, call: RunCall, event: Extract<Event, { readonly 
   if (event.verdict === 'accepted') {
     ledger.receipts.set(key, { ...entry, status: 'committed' });
     lookedUp(ledger, { key, result: entry.result });
-  } else if (call.attempts.at(-1)?.error?.ran === true) ledger.receipts.set(key, { ...entry, status: 'committed' });
+  } else if (tookEffect(call, entry)) ledger.receipts.set(key, { ...entry, status: 'committed' });
   // A call with effects that timed out may have happened.
   else if (event.error.class === 'timeout' && !onlyReads(entry.effect))
     ledger.receipts.set(key, { ...entry, status: 'unknown' });
