@@ -7,6 +7,7 @@ import { listOf, type Json } from '../../expr/json.ts';
 import type { Call } from '../../runtime/ports.ts';
 import { even, flat, structured } from '../policy/sources.ts';
 import { actions } from './detectors/actions.ts';
+import { canPerform } from './commands.ts';
 import { isAfter, quoted, type Observation } from './detector.ts';
 import { evidenceOf } from './grounding.ts';
 import { observationsIn } from './observations.ts';
@@ -71,7 +72,9 @@ function undoneRequest(
     for (const request of requestsIn(text).actions) {
       const isAny = lenient ? elsewhere !== true && BEYOND_TEXT.has(request.verb) : isChange(request.verb);
       const tools = performing(request, changing, isAny);
-      const isDone = observations.some((o) => o.ok && isAfter(o, turn) && tools.some(({ name }) => name === o.tool));
+      const isDone = observations.some(
+        (o) => canPerform(request.verb, o) && isAfter(o, turn) && tools.some(({ name }) => name === o.tool),
+      );
       if (tools.length === 0 || isDone) continue;
       const names = tools.map(({ name }) => name).join(' or ');
       return `the task asks for a call that has not succeeded (${names}): ${quoted(request.sentence)}`;

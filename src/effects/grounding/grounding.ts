@@ -42,7 +42,9 @@ export function checkGrounding({ command, flow }: Call): Json {
     utteranceOf(input),
     evidenceOf({
       observations: observationsIn(input['observations'], tools, input['reply'] ?? null),
-      userTexts: [...(listOf(input['given']) as readonly Json[]), ...userAnswers.map((each) => each.text)].map(flat),
+      userTexts: [...(listOf(input['given']) as readonly Json[]), ...userAnswers.map((each) => each.text)].map((each) =>
+        flat(structured(each)),
+      ),
       given: Object.values(flow.agents).map(({ instructions }) => instructions),
       since: userAnswers.at(-1)?.turn ?? null,
       confirmed: listOf(input['claimed']).map(String),

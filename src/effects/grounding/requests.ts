@@ -50,12 +50,11 @@ export function speaksOfWriting(sentence: string): boolean {
 
 const WRITING: ReadonlySet<string> = new Set(['write', 'create', 'make', 'prepare'].map(stem));
 const LETTERS: ReadonlySet<string> = new Set(
-  stemsIn(
-    'mail email letter message post tweet article blog advert slogan speech apology headline template question quiz',
-  ),
+  stemsIn(`mail email letter message post tweet article blog advert slogan speech apology headline template question quiz
+  faq entry policy section readme documentation comment sql query regex`),
 );
 const TEXT_VERBS: ReadonlySet<string> = new Set(
-  `draft compose translate rewrite rephrase paraphrase reword proofread
+  `draft compose translate rewrite rephrase paraphrase reword proofread shorten brainstorm
   übersetze übersetzen übersetz schreibe schreib schreiben formuliere formulieren entwirf entwerfen verfasse verfassen
   traduis traduisez traduire écris écrivez écrire rédige rédigez rédiger reformule reformulez traduce traducir traduzca escribe
   escribir redacta redactar traduci tradurre scrivi scrivere riscrivi traduza traduzir escreva escrever vertaal vertalen schrijf

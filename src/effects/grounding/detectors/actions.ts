@@ -5,6 +5,7 @@
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { flat, structured } from '../../policy/sources.ts';
 import { clausesOf, type Clause } from '../clauses.ts';
+import { canPerform } from '../commands.ts';
 import { isFresh, quoted, type Detector, type Evidence, type Finding, type Observation } from '../detector.ts';
 import { valuesIn } from '../read-values.ts';
 import { BEYOND_TEXT, requestsIn, speaksOfWriting } from '../requests.ts';
@@ -66,16 +67,15 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
   if (!fit.verb && fit.score === 0 && isBeyond(clause, changing)) return 'no tool does it';
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
   const names = tools.map(({ name }) => name);
-  const succeeded = evidence.observations.filter(({ ok, tool }) => ok && names.includes(tool));
+  const performed = evidence.observations.filter((each) => canPerform(clause.verb, each));
+  const succeeded = performed.filter(({ tool }) => names.includes(tool));
   if (succeeded.length === 0) {
     const named = stemsIn(clause.what).filter((word) => tools.some((tool) => isNamed(tool, [word])));
     const close = changing.filter(
       (tool) =>
         isState(clause) || (!fit.verb && speaksOf(tool, words) && named.every((word) => speaksOf(tool, [word]))),
     );
-    const consequence = evidence.observations.some(
-      (o) => o.ok && isFresh(o, evidence) && close.some(({ name }) => name === o.tool),
-    );
+    const consequence = performed.some((o) => isFresh(o, evidence) && close.some(({ name }) => name === o.tool));
     // A consequence of a recent action: `the difference has been refunded`.
     return consequence ? null : `${names.join(' or ')} has not succeeded`;
   }
@@ -309,20 +309,17 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
 
 /**
  * The task is to write an example, or a text that says the same as another: `{ "mail": "sent" }` from `mail sent, invoice open`.
- * Other texts may tell what no tool of the agent does.
+ * Other texts may tell rules, and what no tool of the agent does.
  */
-function isWritten({ verb, word, text }: Clause, fit: Fit, evidence: Evidence): boolean {
+function isWritten({ verb, word, text, form }: Clause, fit: Fit, evidence: Evidence): boolean {
   const { userTexts, given } = evidence;
   const tasks = userTexts.map(requestsIn);
   if (tasks.some(({ actions: asked }) => asked.some((request) => isSame(request.verb, verb)))) return false;
-  if (userTexts.some((each) => EXAMPLE.test(each))) return true;
+  const isRepeating = /\S \S+ \S/.test(text) && userTexts.some((each) => normalWords(each).includes(normalWords(text)));
+  if (isRepeating || userTexts.some((each) => EXAMPLE.test(each))) return true;
   const isWriting = tasks.some(({ writes }) => writes);
-  if (
-    isWriting &&
-    !speaksOfWriting(text) &&
-    ((!fit.verb && fit.score === 0) || userTexts.some((each) => SAME.test(each)))
-  )
-    return true;
+  const isOther = form === 'present' || (!fit.verb && fit.score === 0) || userTexts.some((each) => SAME.test(each));
+  if (isWriting && isOther && (form === 'present' || !speaksOfWriting(text))) return true;
   const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
   const isStated = userTexts.some((each) => past.test(each)) || claimedVerbs(evidence).has(verb);
   return isStated && (isWriting || [...userTexts, ...given].some((each) => READING.test(each)));
@@ -330,9 +327,9 @@ function isWritten({ verb, word, text }: Clause, fit: Fit, evidence: Evidence): 
 
 /** A text that repeats another in other words. */
 const SAME =
-  /(?<!\p{L})(?:translat|rewrit|rephras|paraphras|reword|proofread|übersetz|formulier|tradui|reformul|traduc|traduz|riscriv|vertaal|przetłumacz|перевед)/iu;
+  /(?<!\p{L})(?:translat|rewrit|rephras|paraphras|reword|proofread|shorten|übersetz|formulier|tradui|reformul|traduc|traduz|riscriv|vertaal|przetłumacz|перевед)/iu;
 const EXAMPLE =
-  /\b(?:write|make|build|create|generate|design|show|give|need|want)\b(?: \S+){0,5} (?:examples?|samples?|templates?|mock-?up|(?:HTML|web) (?:form|page))\b/i;
+  /\b(?:write|make|build|create|generate|design|show|give|need|want)\b(?: \S+){0,5} (?:examples?|samples?|templates?|mock-?up|(?:HTML|web) (?:form|page))\b|\b(?:role-? ?play|pretend)\b/i;
 const READING = /\b(?:extract|classify|categori[sz]e|parse|summari[sz]e|transcribe|convert|label)\b/i;
 
 /** A list has the task ticked off, or a record of the task says that it was done. */

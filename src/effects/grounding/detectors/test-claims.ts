@@ -7,6 +7,7 @@ import { isFileCommand, isIdle, readCommandLine } from '../../evidence/commands.
 import { ranNoTests, ranTests } from '../../evidence/no-tests.ts';
 import { flat, structured } from '../../policy/sources.ts';
 import { isHypothetical, sentencesOf } from '../clauses.ts';
+import { RUNNER, commandsIn } from '../commands.ts';
 import { quoted, type Detector, type Evidence, type Observation } from '../detector.ts';
 
 export const testClaims: Detector = ({ text, claims }, evidence) => {
@@ -23,7 +24,6 @@ export const testClaims: Detector = ({ text, claims }, evidence) => {
   return { findings };
 };
 
-const RUNNER = /test|shell|exec|command|terminal|bash|(?:^|[._])run|code/i;
 const TESTING =
   /\b(?:tests?|testing|pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|ctest|junit|nose2?|cargo|gradlew?|mvn|go)\b/i;
 /** English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Norwegian, Russian, Japanese and Chinese. */
@@ -60,14 +60,6 @@ function isTestRun({ tool, args, result = null }: Observation): boolean {
   // `make check` runs tests if its output says so.
   const isRun = ranTests(flat(result));
   return RUNNER.test(tool) && commandsIn(args).some((line) => runsTests(line, isRun));
-}
-
-/** The command lines in the arguments: a text, or a list of words. */
-function commandsIn(args: Json): readonly string[] {
-  if (typeof args === 'string') return [args];
-  if (args === null || typeof args !== 'object') return [];
-  if (Array.isArray(args)) return args.every((each) => typeof each === 'string') ? [args.join(' ')] : [];
-  return Object.values(args).flatMap(commandsIn);
 }
 
 /** The line runs tests and cannot exit with 0 where they fail. `echo pytest` and `pytest || true` do not count. */

@@ -1,0 +1,24 @@
+/** Calls that run commands in a shell. */
+import type { Json } from '../../expr/json.ts';
+import { mayWrite } from '../evidence/command-writes.ts';
+import type { Observation } from './detector.ts';
+import { isChange } from './requests.ts';
+import { RUNNING } from './words.ts';
+
+/** Names of tools that run commands. */
+export const RUNNER = /test|shell|exec|command|terminal|bash|(?:^|[._])run|code/i;
+
+/** The command lines in the arguments: a text, or a list of words. */
+export function commandsIn(args: Json): readonly string[] {
+  if (typeof args === 'string') return [args];
+  if (args === null || typeof args !== 'object') return [];
+  if (Array.isArray(args)) return args.every((each) => typeof each === 'string') ? [args.join(' ')] : [];
+  return Object.values(args).flatMap(commandsIn);
+}
+
+/** The call can have performed the action of the verb. A command that only reads, such as `ls`, changes nothing. */
+export function canPerform(verb: string, { ok, tool, args }: Observation): boolean {
+  if (!ok || !isChange(verb) || RUNNING.has(verb) || !RUNNER.test(tool)) return ok;
+  const lines = commandsIn(args);
+  return lines.length === 0 || lines.some(mayWrite);
+}
