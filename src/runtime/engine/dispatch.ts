@@ -188,7 +188,7 @@ export class Dispatcher {
   #returned(owned: OwnedRun, command: Command, { result, notes }: Performed): void {
     const { key, attempt } = command;
     if (!owned.calls.end(key, attempt) || this.#stopped) return;
-    const known = withPrice(owned, command, withEarlier(owned, command, result));
+    const known = withPrice(owned, command, shortened(withEarlier(owned, command, result)));
     const fact = { type: 'settle', key, attempt, result: known } as const;
     this.#options.send(owned, { fact: notes.length === 0 ? fact : { ...fact, notes } });
   }
@@ -205,6 +205,21 @@ function withEarlier({ program: { flow }, repeated }: OwnedRun, command: Command
   if (!hasEffects || !repeated.has(attemptId(command))) return { ...result, error };
   const message = `${error.message}; an earlier process may have made the call`;
   return { ...result, error: { ...error, class: 'timeout', message } };
+}
+
+const TYPE_MAX = 200;
+const MESSAGE_MAX = 8_000;
+
+/** A tool, a server or code of a model can fail with a text of any length. Prompts and the journal get its start. */
+function shortened(result: Settled): Settled {
+  if (result.ok) return result;
+  const { type, message } = result.error;
+  if (type.length <= TYPE_MAX && message.length <= MESSAGE_MAX) return result;
+  return { ...result, error: { ...result.error, type: start(type, TYPE_MAX), message: start(message, MESSAGE_MAX) } };
+}
+
+function start(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */

@@ -1,0 +1,31 @@
+/** A tool fails with a text of any length. The journal, the report and the prompt of an agent get its start. */
+import { expect, test } from 'vitest';
+import { PerformError } from '../../src/runtime/failures.ts';
+import { compile, createEngine, openMemory } from '../../src/index.ts';
+
+const LONG = `boom ${'x'.repeat(100_000)}`;
+
+test.each([
+  ['an error', () => new Error(LONG)],
+  ['an error with a long name', () => Object.assign(new Error('boom'), { name: LONG })],
+  ['a failure with a class', () => new PerformError({ class: 'fatal', type: 'BoomError', message: LONG })],
+])('%s', async (_, failure) => {
+  const { flow } = compile({
+    tools: { 'crm.get': { effect: 'read' } },
+    agents: [{ id: 'clerk', instructions: 'Help.', tools: ['crm.get'] }],
+    flow: { id: 'demo', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'clerk' }] },
+  });
+  if (flow === undefined) throw new Error('the flow does not compile');
+  const fail = (): never => {
+    throw failure();
+  };
+  const clerk = [{ text: '', tools: [{ name: 'crm.get', args: {} }] }, 'The lookup failed.'];
+  const engine = createEngine({ journal: openMemory(), tools: { 'crm.get': fail }, script: { agents: { clerk } } });
+  const run = await engine.start(flow, { input: 'Look it up.' });
+  await engine.wait(run);
+  let written = '';
+  for await (const event of engine.events(run, { live: false })) written += JSON.stringify(event);
+  expect(written).toContain('boom');
+  expect(written.length).toBeLessThan(LONG.length);
+  await engine.close();
+});
