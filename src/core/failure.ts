@@ -40,10 +40,10 @@ export function authorOf({ label }: Node): string {
   return label.authored ?? label.name;
 }
 
-/** True for a call of a declared tool that changes something. */
-export function hasEffects({ tools }: Pick<CompiledFlow, 'tools'>, { effect }: DoNode): boolean {
+/** True for a call of a declared tool that changes something each time it is made. */
+export function addsEffects({ tools }: Pick<CompiledFlow, 'tools'>, { effect }: DoNode): boolean {
   const tool = effect.kind === 'tool' && Object.hasOwn(tools, effect.tool) ? tools[effect.tool] : undefined;
-  return tool !== undefined && !onlyReads(tool.effect);
+  return tool !== undefined && !tool.idempotent && !onlyReads(tool.effect);
 }
 
 /** The name of the agent, tool, check, question or wait of an effect. */

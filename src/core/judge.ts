@@ -3,7 +3,7 @@ import type { Json } from '../expr/json.ts';
 import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, RunState, Thread } from '../ir/events.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
-import { errorRecord, expressionError, hasEffects, nameOf, route } from './failure.ts';
+import { errorRecord, expressionError, addsEffects, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { adviceOn, repeatedFailure } from './repeats.ts';
@@ -77,11 +77,11 @@ function deadlineAfter(
   return by === undefined || deadline === null ? {} : { deadline: deadline + by };
 }
 
-/** A call with effects took effect, also if its result is refused. So it is not repeated. */
+/** A call whose result is refused took effect. It is repeated only if it is idempotent. */
 function refusal(visit: Visit<DoNode>, value: Json): Failure | null {
   const { program, node } = visit;
   const failure = objection(visit, value);
-  return failure !== null && hasEffects(program.flow, node) ? { ...failure, ran: true } : failure;
+  return failure !== null && addsEffects(program.flow, node) ? { ...failure, ran: true } : failure;
 }
 
 /** The reason to refuse an answer; null if it is accepted. */

@@ -5,7 +5,7 @@ import { compiled, playOn } from '../harness.ts';
 
 const OUTPUT = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
-async function called(effect: string) {
+async function called(effect: string, idempotent = false) {
   const calls: string[] = [];
   const performed = (tool: string, result: object) => () => {
     calls.push(tool);
@@ -17,7 +17,7 @@ async function called(effect: string) {
   });
   const flow = compiled({
     tools: {
-      'pay.do': { effect, output: OUTPUT, ...(effect === 'read' ? {} : { compensate: 'pay.undo' }) },
+      'pay.do': { effect, idempotent, output: OUTPUT, ...(effect === 'read' ? {} : { compensate: 'pay.undo' }) },
       'pay.undo': { effect: 'financial' },
     },
     flow: {
@@ -36,6 +36,12 @@ test('a tool with effects', async () => {
   expect(calls).toEqual(['pay.do', 'pay.undo']);
   expect(report.code).toBe('VALIDATION_FAIL');
   expect(report.receipts).toMatchObject([{ tool: 'pay.do', result: { n: 'many' }, status: 'compensated' }]);
+});
+
+test('a tool that is idempotent is tried again, and undone once', async () => {
+  const { calls, report } = await called('financial', true);
+  expect(calls).toEqual(['pay.do', 'pay.do', 'pay.do', 'pay.undo']);
+  expect(report.receipts).toMatchObject([{ tool: 'pay.do', status: 'compensated' }]);
 });
 
 test('a tool that only reads is tried again, and has no receipt', async () => {
