@@ -174,6 +174,14 @@ describe('a test command that runs no test does not count', () => {
     'npx playwright test --list',
     'pytest --collectonly test',
     "npx jest test -t '$^'",
+    'make -t test',
+    './gradlew test -x test',
+    'mvn -q test -DskipTests',
+    'go test -exec true ./...',
+    'tox --notest',
+    "GOFLAGS='-run=^$' go test ./...",
+    'export PYTEST_ADDOPTS=--collect-only; pytest test',
+    'env PYTEST_ADDOPTS="-q --co" pytest test',
   ])('%s', async (command) => {
     expect(await tested(command)).toMatchObject({ ok: false });
   });
@@ -211,6 +219,9 @@ describe('a test command that runs no test does not count', () => {
     ['mvn test', 'Tests run: 5, Failures: 0, Errors: 0, Skipped: 0'],
     ['npx tap test', 'TAP version 13\nok 1 - adds\n# 0 passed with warnings'],
     ['make test -j 4', '10 passed'],
+    ['GOFLAGS=-mod=mod go test -race ./...', 'ok  \tex/a\t0.5s'],
+    ['PYTEST_ADDOPTS="-q -k login" pytest test', '1 passed'],
+    ['./gradlew test -x lint', ''],
   ])('%s counts: %s', async (command, stdout) => {
     expect(await tested(command, stdout)).toMatchObject({ ok: true });
   });

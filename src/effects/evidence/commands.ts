@@ -7,7 +7,7 @@
  */
 
 import { tokensOf, type Token } from './command-tokens.ts';
-import { selectsNothing } from './no-tests.ts';
+import { selectsNothing, setsNothing } from './no-tests.ts';
 
 /** One simple command, such as `CI=1 go test ./...`. */
 export interface SimpleCommand {
@@ -74,10 +74,6 @@ const RUNNING: { readonly [name: string]: string } = {
 };
 /** Commands that may not run the command after them, or not wait for it. */
 const UNSURE = setOf('xargs coproc parallel watch at batch script su strace');
-/** Options for a dry run of a command. */
-const SHOWING = setOf(
-  '-h -help --help --version --dry-run --list -list --collect-only --co --setup-plan --fixtures --markers --no-run --listTests --list-tests --just-print',
-);
 /** Interpreters: the text after these options is code, and not a command. */
 const INTERPRETERS = /^(?:python[\d.]*|node|nodejs|ruby|perl|php|deno|bun)$/;
 const CODE_OPTIONS = setOf('-c -e -p -r --eval --print eval');
@@ -98,8 +94,8 @@ export function readCommandLine(line: string, depth = 0): CommandLine {
   if (tokens === null) return NOTHING;
   const reader = { tokens, at: 0, all: [] as SimpleCommand[], redefines: false, depth };
   const list = readList(reader, null);
-  const isComplete = reader.at === tokens.length;
-  return { all: reader.all, proven: isComplete && !reader.redefines ? list.proven : [] };
+  const isRead = reader.at === tokens.length && !reader.redefines && !tokens.some(({ bare }) => setsNothing(bare));
+  return { all: reader.all, proven: isRead ? list.proven : [] };
 }
 
 /**
@@ -151,7 +147,7 @@ export function isIdle({ words }: SimpleCommand): boolean {
   if (name === '' || IDLE.has(name) || UNSURE.has(name) || isUnknown(name)) return true;
   if (words.slice(0, 3).some((word) => basename(word) === 'command') && words.some((word) => /^-[vV]$/.test(word)))
     return true;
-  return own.some((word) => SHOWING.has(word)) || selectsNothing(own);
+  return selectsNothing(own);
 }
 
 /** The name is an expansion or a pattern, so it can be any command: `$E`, `$'echo'`, `ech?`. */

@@ -5,7 +5,10 @@
 
 /** Commands and options that only show what they would do. The key is the start of the command. */
 const SHOWING_OF: { readonly [command: string]: readonly string[] } = {
-  make: ['-n', '--recon'],
+  make: ['-n', '--recon', '-t', '--touch', '-q', '--question'],
+  'dotnet test': ['-t'],
+  tox: ['-l', '-a', '--notest'],
+  nox: ['-l'],
   'go test': ['-n', '-c'],
   ctest: ['-N', '--show-only'],
   gradle: ['-m'],
@@ -13,6 +16,18 @@ const SHOWING_OF: { readonly [command: string]: readonly string[] } = {
   jest: ['--showConfig'],
   pytest: ['--collectonly', '-V'],
 };
+/** Options for a dry run of a command. */
+const SHOWING = new Set(
+  '-h -help --help --version --dry-run --list -list --collect-only --co --setup-plan --fixtures --markers --no-run --listTests --list-tests --just-print'.split(
+    ' ',
+  ),
+);
+/** Options that leave the tests out without a word in the output: `gradle test -x test`, `mvn -q test -DskipTests`, `go test -exec true`. */
+const SKIPPING = [
+  /^gradlew? (?:.* )?test (?:.* )?-x test(?: |$)/,
+  /^mvnw? (?=.*(?:-q|--quiet)(?: |$))(?=(?:.* )?test(?: |$)).*-D(?:skipTests|maven\.test\.skip)/,
+  /^go test .*-exec[ =](?:\S*\/)?(?:true|echo|:)(?: |$)/,
+];
 const LISTING = new Set(['vitest list', 'cargo nextest', 'dotnet vstest']);
 const FILTERS = new Set(['-run', '--run', '-test.run', '-k', '-t', '-g', '--grep', '--filter', '--testNamePattern']);
 /** Options with which `go test` has work to do although its filter selects no test. */
@@ -23,10 +38,18 @@ export function selectsNothing(words: readonly string[]): boolean {
   const [name = '', sub = ''] = words;
   const command = name.slice(name.lastIndexOf('/') + 1);
   if (LISTING.has(`${command} ${sub}`) && words.slice(1, 3).includes('list')) return true;
+  const line = [command, ...words.slice(1)].join(' ');
+  if (words.some((word) => SHOWING.has(word)) || SKIPPING.some((each) => each.test(line))) return true;
   const showing = SHOWING_OF[`${command} ${sub}`] ?? SHOWING_OF[command] ?? [];
   const own = words.includes('-args') ? words.slice(0, words.indexOf('-args')) : words;
   if (own.some((word) => showing.includes(word) || /^-{1,2}(?:test\.)?list=/.test(word))) return true;
   return own.some((word, at) => isEmptyFilter(word, own[at + 1] ?? '')) && !own.some((word) => OTHER_WORK.test(word));
+}
+
+/** The word puts such an option into a variable that the command reads: `GOFLAGS=-run=^$`, `PYTEST_ADDOPTS=--collect-only`. */
+export function setsNothing(word: string): boolean {
+  const [, options = ''] = /^[A-Z_]*(?:FLAGS|OPTS|OPTIONS|ARGS)=(.*)$/s.exec(word) ?? [];
+  return options.split(/\s+/).some((each, at, all) => SHOWING.has(each) || isEmptyFilter(each, all[at + 1] ?? ''));
 }
 
 function isEmptyFilter(word: string, next: string): boolean {
