@@ -49,23 +49,20 @@ export function namesOf(flow: Flow, graph: FlowGraph, slots: Slots, definitions:
       const known = contextMeaning(flow, root, field, recent, around);
       if (known !== null) return known;
       const id = bySlot.get(root);
-      if (id !== undefined && !flow.nodes.has(id)) return { is: 'context' };
-      if (id !== undefined && guard && field === undefined) {
-        const meant = fieldMeaning(flow, definitions, read, recent, around, reader);
+      const asField = (): Meaning => fieldMeaning(flow, definitions, read, recent, around, reader);
+      if (id === undefined) return flow.declared.has(root) ? { is: 'context' } : asField();
+      if (!flow.nodes.has(id)) return { is: 'context' };
+      if (guard && field === undefined) {
+        const meant = asField();
         const help = answerMeant(flow, reader, id)?.help ?? `Did you mean \`${valueOf(id)}\`?`;
         return meant.is === 'nothing' ? { ...meant, help } : meant;
       }
-      if (id !== undefined && flow.nodes.get(id)?.facts.choices !== undefined) {
-        return {
-          is: 'nothing',
-          message: `approval \`${id}\` has no ${field === undefined ? 'value' : 'fields'}`,
-          help: `Its choice is \`${valueOf(id)}\`.`,
-        };
-      }
-      if (id !== undefined) return { is: 'node', id };
-      return flow.declared.has(root)
-        ? { is: 'context' }
-        : fieldMeaning(flow, definitions, read, recent, around, reader);
+      if (flow.nodes.get(id)?.facts.choices === undefined) return { is: 'node', id };
+      return {
+        is: 'nothing',
+        message: `approval \`${id}\` has no ${field === undefined ? 'value' : 'fields'}`,
+        help: `Its choice is \`${valueOf(id)}\`.`,
+      };
     },
     schema({ path: [root = '', field] }, meaning, recent) {
       if (meaning.is === 'node') {
