@@ -8,7 +8,7 @@
  */
 import { isMeasured, measuredAmount, type Amounts, type Dimension } from '../src/ir/dimensions.ts';
 import canonicalize from 'canonicalize';
-import { hasEffects, nameOf } from '../src/core/failure.ts';
+import { addsEffects, nameOf } from '../src/core/failure.ts';
 import type { CompiledFlow, DoNode, EndNode, ForkNode, Meter, Node, NodeId } from '../src/ir/nodes.ts';
 import type { Json } from '../src/expr/json.ts';
 import { costOf, priceIn } from '../src/ir/estimate.ts';
@@ -190,7 +190,7 @@ class Walk {
         return node.next;
       }
       const error = problem(node, fault, attempt);
-      if (fault.ran === true || (given.ok && hasEffects(this.#flow, node))) return failed(thread, node, error);
+      if (fault.ran === true || (given.ok && addsEffects(this.#flow, node))) return failed(thread, node, error);
       const wanted = holds(retry.when ?? 'true', { ...thread.slots, error: { ...error } });
       const again = target === undefined && attempt <= retry.max && retry.on.includes(fault.class) && wanted;
       target = again ? undefined : nextTarget(node, target, fault);

@@ -3,14 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openSqlite } from '../../src/index.ts';
 import type { CompiledFlow, Store } from '../../src/index.ts';
-import {
-  EndsChange,
-  sumOf,
-  sumOfEnds,
-  textOf,
-  weightOf,
-  weightOfRow,
-} from '../../src/stores/sqlite/sealed-run.ts';
+import { EndsChange, sumOf, sumOfEnds, textOf, weightOf, weightOfRow } from '../../src/stores/sqlite/sealed-run.ts';
 import type { EndRow, Weight } from '../../src/stores/sqlite/sealed-run.ts';
 import { freshPaths } from '../journals/place.ts';
 import { change, findings } from './changed-rows.ts';
