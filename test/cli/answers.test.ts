@@ -34,6 +34,18 @@ test("a person's answer is judged before a script gives its own", async () => {
   expect(report(no)).toMatchObject({ state: 'completed', approvals: { gate: 'no' }, usage: { toolCalls: 0 } });
 });
 
+test('a cancelled run whose compensation failed names that failure', async () => {
+  const broken = `tools: { pay.out: { result: {} }, pay.back: { error: fatal, message: gone } }\n`;
+  const cwd = folder({ ...files, 'broken.yaml': `${broken}approvals: { gate: "yes", pay: approve }\n` });
+  await sluice(['run', 'pay.yaml', '--script', 'broken.yaml', '--run', 'r', '--json'], { cwd });
+  const cancelled = report(await sluice(['cancel', 'r', '--json'], { cwd }));
+  expect(cancelled).toMatchObject({
+    state: 'failed',
+    code: 'REVIEW_REQUIRED',
+    error: { class: 'fatal', type: 'FatalError', message: 'gone', node: 'pay' },
+  });
+});
+
 test('a database with another schema is refused by every command and left alone', async () => {
   const cwd = folder(files);
   await sluice(['run', 'pay.yaml', '--script', 'tools.yaml', '--run', 'r', '--db', 'old.db', '--json'], { cwd });

@@ -193,6 +193,7 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
   if (state.outcome?.state !== 'failed') return null;
   const { code, error } = state.outcome;
   const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
+  if (stop?.type === 'run.halted' && stop.code !== 'TIMEOUT') return undoError(program, events);
   if (stop?.type === 'run.halted')
     return {
       class: 'timeout',
@@ -203,6 +204,14 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
   const limit = stop?.type === 'meter.tripped' ? limitError(program, stop, code) : null;
   if (limit !== null && limit.class !== error?.class) return limit;
   return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
+}
+
+/** The failure of a compensation, which is the reason that a cancelled run has failed. */
+function undoError(program: Program, events: readonly Event[]): Report['error'] {
+  const judged = events.findLast((event) => event.type === 'effect.judged' && event.verdict === 'failed');
+  if (judged?.type !== 'effect.judged' || judged.verdict !== 'failed') return null;
+  const { class: kind, type, message, node } = judged.error;
+  return { class: kind, type, message, node: nameAt(program.flow, node) };
 }
 
 /** The error of a run that ended because a limit was reached; null if it ended with another code. */
