@@ -203,7 +203,7 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
-const VERSION = 12;
+const VERSION = 13;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
