@@ -8,7 +8,8 @@ import { clausesOf, type Clause } from '../clauses.ts';
 import { canPerform } from '../commands.ts';
 import { isFresh, quoted, type Detector, type Evidence, type Finding, type Observation } from '../detector.ts';
 import { valuesIn } from '../read-values.ts';
-import { BEYOND_TEXT, requestsIn, speaksOfWriting } from '../requests.ts';
+import { BEYOND_TEXT, speaksOfWriting } from '../requests.ts';
+import { normalWords, taskOf } from '../task.ts';
 import { fitting, isNamed, speaksOf, type Fit, type ToolWords } from '../tool-words.ts';
 import {
   GENERIC,
@@ -83,11 +84,9 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
 }
 
 /** The clause says that a requested action in the world was done: the verb of the request is its verb or its noun. */
-function isRequested({ verb, form }: Clause, words: readonly string[], { userTexts }: Evidence): boolean {
+function isRequested({ verb, form }: Clause, words: readonly string[], evidence: Evidence): boolean {
   if (form === 'state') return false;
-  const asked = userTexts
-    .flatMap((each) => requestsIn(each).actions)
-    .filter((request) => BEYOND_TEXT.has(request.verb));
+  const asked = taskOf(evidence).requests.filter((request) => BEYOND_TEXT.has(request.verb));
   // `Your request to refund it was received` does not claim a refund.
   const isOther = LOOKING.has(verb) && !LIGHT.has(verb);
   return asked.some(
@@ -96,9 +95,9 @@ function isRequested({ verb, form }: Clause, words: readonly string[], { userTex
 }
 
 /** `✅ Send mails to everyone` praises a feature or gives advice, unless it was asked for or names one particular thing. */
-function isFeature({ text, verb, word }: Clause, { userTexts }: Evidence): boolean {
+function isFeature({ text, verb, word }: Clause, evidence: Evidence): boolean {
   if (!/^[✅✔✓]/u.test(text) || isParticiple(word) || /\d/.test(text)) return false;
-  return !userTexts.some((each) => requestsIn(each).actions.some((request) => isSame(request.verb, verb)));
+  return !taskOf(evidence).requests.some((request) => isSame(request.verb, verb));
 }
 
 /** The tools succeeded, but perhaps for another thing, with another option, or before the request. */
@@ -255,13 +254,6 @@ function mentions({ args, result = null }: Observation, name: string): boolean {
   return `${flat(args)}\n${flat(result)}`.includes(name);
 }
 
-function normalWords(text: string): string {
-  return ` ${text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()} `;
-}
-
 const REPEATED_SHARE = 0.6;
 
 /** Most of its words occur in a claim that was supported before. */
@@ -311,26 +303,23 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
  * The task is to write an example, or a text that says the same as another: `{ "mail": "sent" }` from `mail sent, invoice open`.
  * Other texts may tell rules, and what no tool of the agent does.
  */
-function isWritten({ verb, word, text, form }: Clause, fit: Fit, evidence: Evidence): boolean {
-  const { userTexts, given } = evidence;
-  const tasks = userTexts.map(requestsIn);
-  if (tasks.some(({ actions: asked }) => asked.some((request) => isSame(request.verb, verb)))) return false;
-  const isRepeating = /\S \S+ \S/.test(text) && userTexts.some((each) => normalWords(each).includes(normalWords(text)));
-  if (isRepeating || userTexts.some((each) => EXAMPLE.test(each))) return true;
-  const isWriting = tasks.some(({ writes }) => writes);
-  const isOther = form === 'present' || (!fit.verb && fit.score === 0) || userTexts.some((each) => SAME.test(each));
-  if (isWriting && isOther && (form === 'present' || !speaksOfWriting(text))) return true;
+function isWritten(clause: Clause, fit: Fit, evidence: Evidence): boolean {
+  const { verb, word, text } = clause;
+  const { requests, isExample, isWriting, isReading, words } = taskOf(evidence);
+  if (requests.some((request) => isSame(request.verb, verb))) return false;
+  if (isExample && (isWriting || isAgentless(clause))) return true;
+  if (/\S \S+ \S/.test(text) && words.includes(normalWords(text))) return true;
+  if (isWriting && isOfText(clause, fit, evidence)) return true;
   const past = new RegExp(`(?<![\\p{L}_])(?<!\\b(?:not|never|be|gets?) )${word}(?![\\p{L}_])`, 'iu');
-  const isStated = userTexts.some((each) => past.test(each)) || claimedVerbs(evidence).has(verb);
-  return isStated && (isWriting || [...userTexts, ...given].some((each) => READING.test(each)));
+  const isSaid = claimedVerbs(evidence).has(verb) || evidence.userTexts.some((each) => past.test(each));
+  return isSaid && (isWriting || isReading);
 }
 
-/** A text that repeats another in other words. */
-const SAME =
-  /(?<!\p{L})(?:translat|rewrit|rephras|paraphras|reword|proofread|shorten|übersetz|formulier|tradui|reformul|traduc|traduz|riscriv|vertaal|przetłumacz|перевед)/iu;
-const EXAMPLE =
-  /\b(?:write|make|build|create|generate|design|show|give|need|want)\b(?: \S+){0,5} (?:examples?|samples?|templates?|mock-?up|(?:HTML|web) (?:form|page))\b|\b(?:role-? ?play|pretend)\b/i;
-const READING = /\b(?:extract|classify|categori[sz]e|parse|summari[sz]e|transcribe|convert|label)\b/i;
+/** A sentence of a text that the agent writes for others: a rule, something that no tool does, or other words for a given text. */
+function isOfText({ form, text }: Clause, fit: Fit, evidence: Evidence): boolean {
+  if (form === 'present') return true;
+  return ((!fit.verb && fit.score === 0) || taskOf(evidence).isRewriting) && !speaksOfWriting(text);
+}
 
 /** A list has the task ticked off, or a record of the task says that it was done. */
 function isTicked(value: Json, task: string): boolean {
