@@ -131,7 +131,7 @@ function usageOf(entry: ModelEntry, { flow, command }: Call, input: string, text
 function failureOf(entry: EntryBase): Failure {
   const failure = entry.error ?? 'fatal';
   const type = entry.type ?? SCRIPTED_TYPES[failure];
-  return { class: failure, type, message: entry.message ?? `a scripted ${failure} failure` };
+  return { class: failure, type, message: String(entry.message ?? `a scripted ${failure} failure`) };
 }
 
 function answer(script: Script, asked: Asked): ScriptedAnswer | null {
