@@ -1,6 +1,6 @@
 /** The files below a folder, within limits: an agent can make more folders, and deeper ones, than can be walked. */
 
-export interface Walk {
+interface Walk {
   /** The entries of a folder. Null if it does not exist. */
   readonly list: (folder: string) => Promise<readonly { readonly name: string; readonly type: string }[] | null>;
   readonly start?: string;
