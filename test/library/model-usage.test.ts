@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import type { ModelReply } from '../../src/effects/functions.ts';
 import { playOn } from '../harness.ts';
@@ -31,7 +32,7 @@ test.each<[string, string | ModelReply]>([
   ['no numbers', { text: TEXT, usage: { inputTokens: Number.NaN, outputTokens: '9' as never, costUsd: Number.NaN } }],
 ])('%s: tokens and money are estimated', async (_, reply) => {
   for (const budgets of [{ tokens: 2000 }, { cost_usd: 0.006 }]) {
-    const engine = createEngine({ model: () => reply });
+    const engine = createEngine({ journal: openMemory(), model: () => reply });
     const { report } = await playOn(engine, flowWith(budgets), { input: 'Go.' });
     expect(report.usage.modelCalls).toBeGreaterThan(1);
     expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED' });
@@ -43,6 +44,10 @@ test.each<[string, string | ModelReply]>([
 
 test('amounts that the function reports count as they are', async () => {
   const reply = { text: TEXT, usage: { inputTokens: 10, outputTokens: 0, costUsd: 0 } };
-  const { report } = await playOn(createEngine({ model: () => reply }), flowWith({ tokens: 20_000 }), { input: 'Go.' });
+  const { report } = await playOn(
+    createEngine({ journal: openMemory(), model: () => reply }),
+    flowWith({ tokens: 20_000 }),
+    { input: 'Go.' },
+  );
   expect(report.usage).toMatchObject({ modelCalls: VISITS, inputTokens: 10 * VISITS, outputTokens: 0, costUsd: 0 });
 });

@@ -6,6 +6,7 @@ import type { Settled } from '../../src/ir/events.ts';
 import type { CompiledFlow } from '../../src/ir/nodes.ts';
 import type { Call, Performer } from '../../src/runtime/ports.ts';
 import { compile } from '../../src/surfaces/library/compile.ts';
+import { openMemory } from '../../src/stores/memory/open.ts';
 import { createEngine } from '../../src/surfaces/library/create-engine.ts';
 import { playOn } from '../harness.ts';
 
@@ -81,6 +82,7 @@ test.each(['a whole reply', 'a reply that broke off', 'a failure'])(
 
 test('`mode: block` undoes a call whose result it refuses', async () => {
   const engine = createEngine({
+    journal: openMemory(),
     script: { tools: { 'orders.create': { result: { owner: SSN } }, 'orders.cancel': { result: { for: SSN } } } },
   });
   const { flow } = compile({
