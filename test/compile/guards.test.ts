@@ -55,12 +55,16 @@ flow:
     - { id: gate, type: approval, message: Pay?, routes: [{ when: "${when}", to: done }, { to: end }] }
     - { id: done, type: terminal }`).diagnostics.map(({ code, help = '' }) => `${code}: ${help}`);
 
-  test.each(["amount == '200'", "'20.5' < amount", 'level == 1', "amount > 3 && level == '2'"])(
+  test.each(["amount == '200'", "'20.5' < amount", 'level == 1', "amount > 3 && amount == '4' && level == '2'"])(
     'compares a number with a text that spells one: %s',
     (when) => {
       expect(found(when, typed)).toEqual([]);
     },
   );
+
+  test('warns about a number that no text of the schema spells', () => {
+    expect(found('level == 5', typed)).toEqual(['never-holds: It is one of `1`, `2`.']);
+  });
 
   test.each(["amount == 'high'", "amount > '3 EUR'", 'level == true'])('refuses other types: %s', (when) => {
     expect(found(when, typed)).toEqual([expect.stringMatching(/^type-mismatch/)]);

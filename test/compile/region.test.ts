@@ -46,5 +46,7 @@ describe('regions of guards', () => {
     expect(within(of('x > 100'), of('x > 10'))).toBe(true);
     expect(within(of('x > 10'), of('x > 100'))).toBe(false);
     expect(regionOf('x.contains("a")')).toBeNull();
+    expect(regionOf("x == '5' && x > 3")).toBeNull();
+    expect(regionOf("x in ['5'] && x > 3")).toBeNull();
   });
 });

@@ -18,7 +18,8 @@ export interface Operands {
 
 export function checkEquality({ node, left, right, guard }: Operands): Problem | null {
   const [a, b] = node.args;
-  if (guard && areNumbers(left, right)) return null;
+  if (guard && areNumbers(left, right))
+    return checkEquality({ node, left: asNumber(left), right: asNumber(right), guard: false });
   const always = node.op === '==' ? 'false' : 'true';
   if (!isOpen(left) && !isOpen(right) && left.kind !== right.kind) {
     return problem('type', node, `a ${left.kind} is compared with a ${right.kind}, which is always ${always}`);
@@ -52,6 +53,10 @@ function areNumbers(left: Type, right: Type): boolean {
   const text = left.kind === 'number' ? right : right.kind === 'number' ? left : null;
   if (text?.kind !== 'string' || text.values === undefined) return false;
   return text.values.every((value) => typeof value === 'string' && spellsNumber(value));
+}
+
+function asNumber({ values }: Type): Type {
+  return values === undefined ? { kind: 'number' } : { kind: 'number', values: values.map(Number) };
 }
 
 /** The type of the result, or the problem. */

@@ -3,6 +3,7 @@
  * is concluded about them.
  */
 import { pathOfAst } from '../../expr/ast.ts';
+import { spellsNumber } from '../../expr/operators.ts';
 import { parseExpr, type Ast } from '../../expr/parse.ts';
 
 type Literal = string | number | boolean;
@@ -132,7 +133,9 @@ function literalOf(ast: Ast): Literal | null {
   if (ast.op !== 'value') return null;
   const value = ast.args;
   if (typeof value === 'bigint') return Number(value);
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  // A guard compares such a text with a number as a number, but with another text as a text.
+  if (typeof value === 'string') return spellsNumber(value) ? null : value;
+  return typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
 function holds(values: Values, value: Literal): boolean {
