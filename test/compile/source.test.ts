@@ -67,6 +67,21 @@ describe('parseSource', () => {
     expect(diagnostics[0]?.help).toMatch(/\.$/);
   });
 
+  test.each(['//cdn.example.com: 1\n', 'a: //cdn: b\n'])(
+    'the help for %j keeps a text that is not a comment',
+    (text) => {
+      const [{ help } = { help: '' }] = parseSource(text, 'a.yaml').diagnostics;
+      expect(help).toBe('Start a comment with `#`. Put a text that starts with `//` in quotes.');
+    },
+  );
+
+  test.each(['a: //cdn/x\n', '/path: 1\n', 'https://a.example: //b\n', '"//a": 1\n', 'a: |\n  // b: c\n'])(
+    '%j has no comment',
+    (text) => {
+      expect(parseSource(text, 'a.yaml').diagnostics).toEqual([]);
+    },
+  );
+
   test('goes on after a duplicate key, and says where the first one is', () => {
     const { doc, diagnostics } = parseSource('a: 1\na: 2\n', 'a.yaml');
     expect(doc && plain(doc)).toEqual({ a: 1 });

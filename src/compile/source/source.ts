@@ -114,7 +114,7 @@ function foundComment(start: number, report: Report): boolean {
   const [sign] = /^\/[/*]/.exec(report.source.text.slice(start, start + 2)) ?? [];
   if (sign === undefined) return false;
   report.error('syntax-error', { start, end: start + 2 }, `\`${sign}\` does not start a comment`, {
-    help: 'Remove the comment, or start it with `#`.',
+    help: `Start a comment with \`#\`. Put a text that starts with \`${sign}\` in quotes.`,
   });
   return true;
 }
