@@ -1,4 +1,5 @@
 /** Turns an error of a performer into a failure with a class. A performer sets the class by throwing a PerformError. */
+import { inspect } from 'node:util';
 import { present } from '../expr/present.ts';
 import { FAILURE_CLASSES, type FailureClass } from '../ir/codes.ts';
 import type { Failure } from '../ir/events.ts';
@@ -52,7 +53,12 @@ export function failureOf(error: unknown): Failure {
     const { class: kind, type, message, retryAfterMs, ran, notSent } = error;
     return { class: kind, type, message, ...present({ retryAfterMs, ran, notSent }) };
   }
-  if (!(error instanceof Error)) return { class: 'fatal', type: 'Error', message: String(error) };
-  const isTimeout = error.name === 'TimeoutError' || error.name === 'AbortError';
-  return { class: isTimeout ? 'timeout' : 'fatal', type: error.name, message: error.message };
+  // Code can throw any value, and an error can have any value as its name or message.
+  const { name, message }: { name: unknown; message: unknown } =
+    error instanceof Error ? error : { name: 'Error', message: error };
+  return {
+    class: name === 'TimeoutError' || name === 'AbortError' ? 'timeout' : 'fatal',
+    type: typeof name === 'string' ? name : 'Error',
+    message: typeof message === 'string' ? message : inspect(message),
+  };
 }

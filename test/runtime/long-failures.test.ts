@@ -1,4 +1,4 @@
-/** A tool fails with a text of any length. The journal, the report and the prompt of an agent get its start. */
+/** A tool fails with a text of any length or with another value. The journal, the report and prompts get the start of its text. */
 import { expect, test } from 'vitest';
 import { PerformError } from '../../src/runtime/failures.ts';
 import { compile, createEngine, openMemory } from '../../src/index.ts';
@@ -8,6 +8,10 @@ const LONG = `boom ${'x'.repeat(100_000)}`;
 test.each([
   ['an error', () => new Error(LONG)],
   ['an error with a long name', () => Object.assign(new Error('boom'), { name: LONG })],
+  ['an error whose message is an object', () => Object.assign(new Error(), { message: { reason: 'boom' } })],
+  ['an error whose name is a number', () => Object.assign(new Error('boom'), { name: 404 })],
+  ['an error whose name is missing', () => Object.assign(new Error('boom'), { name: undefined })],
+  ['an object', () => Object.assign(Object.create(null) as Error, { reason: 'boom' })],
   ['a failure with a class', () => new PerformError({ class: 'fatal', type: 'BoomError', message: LONG })],
 ])('%s', async (_, failure) => {
   const { flow } = compile({
