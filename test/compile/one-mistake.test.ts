@@ -285,12 +285,14 @@ flow:
     expect(helpOf(expression)).toEqual([`${first} To subtract, put blanks around \`-\`.`]);
   });
 
-  test.each(['get-data.output.x == 1', "get-data['output'].x == 1", "output['due-date'] == 'get-dta'"])(
-    'is read as one name: %s',
-    (expression) => {
-      expect(helpOf(expression)).toEqual([]);
-    },
-  );
+  test.each([
+    'get-data.output.x == 1',
+    "get-data['output'].x == 1",
+    '-get-data.output.x == 1-get-data.output.y',
+    "output['due-date'] == 'get-dta'",
+  ])('is read as one name: %s', (expression) => {
+    expect(helpOf(expression)).toEqual([]);
+  });
 });
 
 describe('a field whose name needs brackets', () => {

@@ -65,7 +65,7 @@ export function slotsOf(ids: Iterable<string>, prefix = ''): Slots {
     odd.push(id);
   }
   const longestFirst = odd.toSorted((a, b) => b.length - a.length).map(escaped);
-  const named = new RegExp(`(?<![\\w.-])(?:${longestFirst.join('|')})(?=\\s*[.[])|${STRING}`, 'g');
+  const named = new RegExp(`(?<![\\w.]|[A-Za-z_]\\w*-)(?:${longestFirst.join('|')})(?=\\s*[.[])|${STRING}`, 'g');
   return {
     odd,
     of: (id) => `${prefix}${slots.get(id) ?? id}`,
