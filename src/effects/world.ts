@@ -266,7 +266,7 @@ function recordable(call: Call, given: Settled): Settled {
     return { ok: false, error: refused(fail('fatal', 'ResultError', message)) };
   }
   if (!given.ok) requireFailure(given.error);
-  const wrong = Object.entries(given.used ?? {}).find(([, amount]) => !isAmount(amount));
+  const wrong = Object.entries(given.used ?? {}).find(([, amount]) => amount !== undefined && !isAmount(amount));
   if (wrong !== undefined) {
     const message = `the performer reported \`${wrong[0]}: ${String(wrong[1])}\` for \`${name}\`, but amounts are numbers from 0`;
     const error = given.ok ? refused(fail('fatal', 'ResultError', message)) : given.error;

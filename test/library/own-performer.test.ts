@@ -46,6 +46,14 @@ test.each([-500, Number.NaN, Number.POSITIVE_INFINITY, '9', null])(
   },
 );
 
+test('an amount that is undefined counts as not reported', async () => {
+  const used = { inputTokens: 100, outputTokens: undefined, costMicros: undefined };
+  const engine = engineWith(() => ({ ok: true, value: { text: 'x' }, used }));
+  const { report } = await playOn(engine, ASKS, { input: 'Go.' });
+  expect(report).toMatchObject({ state: 'failed', code: 'BUDGET_EXHAUSTED', error: { node: 'ask' } });
+  expect(report.usage).toMatchObject({ modelCalls: 18, inputTokens: 1800, outputTokens: 0, costUsd: 0 });
+});
+
 test('a refused result keeps its usage', async () => {
   const used = { inputTokens: 100, outputTokens: 100 };
   const engine = engineWith(() => ({ ok: true, value: () => 'no JSON', used }));
