@@ -73,6 +73,14 @@ test.each<readonly [string, readonly Called[], string]>([
   ['Run the tests.', [run('pytest', 1, '2 failed, 3 passed')], '2 tests failed and 3 passed.'],
   ['Compare the files.', [run('diff a b', 1, '< x')], 'The files differ in line 1, which has x.'],
   ['Mail ann@x.org and bob@x.org.', [mail('ann@x.org', 'bob@x.org')], 'I emailed ann@x.org and bob@x.org.'],
+  ['Mail Ann@x.org.', [mail('ann@x.org')], 'I emailed Ann@x.org.'],
+  ['Mail bob@x.org the address ann@x.org.', [mail('bob@x.org')], 'I emailed bob@x.org with the address ann@x.org.'],
+  ['Mail ann@x.org from desk@x.org.', [mail('ann@x.org')], 'I emailed ann@x.org; her answers go to desk@x.org.'],
+  ['Rename the files.', [run('for f in *.txt; do mv "$f" "$f.bak"; done', 0, '')], 'I updated the names of the files.'],
+  ['Update the files.', [run("ls *.txt | xargs perl -pi -e 's/a/b/'", 0, '')], 'I updated the files.'],
+  ['Update the name.', [run('git config user.name Ann', 0, '')], 'I updated the name.'],
+  ['Update the config.', [run("awk -i inplace '{ print $1 }' app.conf", 0, '')], 'I updated the config.'],
+  ['Update the files.', [run('if [ -d old ]; then mv old new; fi', 0, '')], 'I updated the files.'],
 ])('%s with %j: "%s" is a success', async (asked, calls, said) => {
   expect(await codesOf(asked, calls, said)).toEqual(['SUCCESS', 'SUCCESS']);
 });
@@ -92,6 +100,9 @@ test.each<readonly [string, readonly Called[], string]>([
   ['Help the customer.', [order({ total: 49.5 })], 'Refund of $49.50 processed; you will see it within 3 days.'],
   ['Help the customer.', [order({ total: 49.5 })], 'The money has been credited back to your card.'],
   ['Mail ann@x.org and bob@x.org.', [mail('ann@x.org')], 'I emailed ann@x.org and bob@x.org.'],
+  ['Mail Ann and Bob.', [mail('ann@x.org')], 'I emailed Ann (ann@x.org) and Bob (bob@x.org).'],
+  ['Mail Ann.', [mail('ann@x.org')], 'I emailed bob@x.org.'],
+  ['Update the config.', [run('sort app.conf | grep a; git branch -a', 0, '')], 'I updated the config.'],
   ['Send the report to the board.', [order({})], 'The board has the report.'],
   ['Schedule a meeting with Bob on Friday.', [order({})], 'The meeting with Bob is in your calendar for Friday.'],
   ['Annuleer bestelling A-7.', [order({ status: 'shipped' })], 'Bestelling A-7 is geannuleerd.'],

@@ -20,5 +20,12 @@ export function commandsIn(args: Json): readonly string[] {
 export function canPerform(verb: string, { ok, tool, args }: Observation): boolean {
   if (!ok || !isChange(verb) || RUNNING.has(verb) || !RUNNER.test(tool)) return ok;
   const lines = commandsIn(args);
-  return lines.length === 0 || lines.some(mayWrite);
+  return lines.length === 0 || lines.some((line) => mayWrite(line) || INDIRECT.test(line) || WRITING.test(line));
 }
+
+/** The line can run commands that it does not name, or that a loop or a condition holds: `ls | xargs rm`, `for f in *; do mv …`. */
+const INDIRECT =
+  /`|\$\(|\(\)|(?:^|[;|&({'"\n])\s*(?:sudo\s+)?(?:\$|(?:for|while|until|if|case|select|function|eval|xargs|parallel|su|watch|at|batch|script|strace|coproc)\s)/;
+/** Commands that mostly read, in a form that changes something. */
+const WRITING =
+  /\b(?:git (?:branch|config|remote) (?:-\S+ )*[^-\s|;&]|sort [^|;&]*(?:-o|--output)|awk [^|;&]*-i|date [^|;&]*(?:-s|--set)\b)/;

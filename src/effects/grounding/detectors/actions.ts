@@ -235,9 +235,26 @@ function targetsIn(
 /** Identifiers and addresses of a clause that are written like an argument of the calls: `A-2` beside `A-1`. */
 function twinsIn(text: string, succeeded: readonly Observation[]): readonly string[] {
   const shapes = new Set(succeeded.flatMap(({ args }) => flat(args).split('\n').map(shapeOf)));
-  const ids = valuesIn(text).flatMap(({ kind, text: id }) => (kind === 'id' ? [id] : []));
-  return [...ids, ...(text.match(ADDRESSES) ?? [])].filter((each) => shapes.has(shapeOf(each)));
+  const ids = valuesIn(text).flatMap(({ kind, text: id }) => (kind === 'id' && !id.includes('@') ? [id] : []));
+  return [...ids, ...recipientsIn(text, succeeded)].filter((each) => shapes.has(shapeOf(each)));
 }
+
+/** The addresses of a clause. If a call had one of them, only those in a list with it: `ann@x.org and bob@x.org`. */
+function recipientsIn(text: string, succeeded: readonly Observation[]): readonly string[] {
+  const lists: string[][] = [];
+  let end = 0;
+  for (const { 0: address, index } of text.matchAll(ADDRESSES)) {
+    if (JOINED.test(text.slice(end, index))) lists.at(-1)?.push(address);
+    else lists.push([address]);
+    end = index + address.length;
+  }
+  const reached = lists.filter((list) => list.some((each) => succeeded.some((o) => mentions(o, each))));
+  return (reached.length > 0 ? reached : lists).flat();
+}
+
+/** The text between two addresses of a list: `, `, ` and also to `, `) and Bob (`. */
+const JOINED =
+  /^[\s)>]*(?:,|&|、|(?:,\s*)?(?:and|und|et|y|e|en|och|og|и|と|和)(?!\p{L}))(?:\s+(?:also|to|an|à|a))*(?:\s*\p{Lu}[\p{L}.-]*)*[\s(<]*$/u;
 
 const ADDRESSES = /[\p{L}\p{N}._+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu;
 
@@ -251,7 +268,7 @@ function entriesOf(args: Json): readonly (readonly [string, Json])[] {
 }
 
 function mentions({ args, result = null }: Observation, name: string): boolean {
-  return `${flat(args)}\n${flat(result)}`.includes(name);
+  return `${flat(args)}\n${flat(result)}`.toLowerCase().includes(name.toLowerCase());
 }
 
 const REPEATED_SHARE = 0.6;
