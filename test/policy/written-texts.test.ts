@@ -35,13 +35,18 @@ const run = (command: string, exitCode: number, stdout: string): Called => [
 ];
 const mail = (...to: readonly string[]): Called => ['mail.send', { to }, { sent: true }];
 
-async function codesOf(asked: string, calls: readonly Called[], said: string): Promise<readonly (string | null)[]> {
+async function codesOf(
+  asked: string,
+  calls: readonly Called[],
+  said: string,
+  [first, second] = [FLOW, LOOP],
+): Promise<readonly (string | null)[]> {
   const script = {
     agents: { clerk: [...calls.map(([name, args]) => ({ tools: [{ name, args }], text: '' })), said] as never },
     tools: Object.fromEntries(calls.map(([name, , result]) => [name, [{ result: result as never }]])),
   };
-  const flow = await drive(FLOW, script, { input: { message: asked } });
-  const loop = await drive(LOOP, script, { input: asked });
+  const flow = await drive(first, script, { input: { message: asked } });
+  const loop = await drive(second, script, { input: asked });
   return [flow.report.code, loop.report.code];
 }
 
@@ -81,12 +86,20 @@ test.each<readonly [string, readonly Called[], string]>([
   ['Update the name.', [run('git config user.name Ann', 0, '')], 'I updated the name.'],
   ['Update the config.', [run("awk -i inplace '{ print $1 }' app.conf", 0, '')], 'I updated the config.'],
   ['Update the files.', [run('if [ -d old ]; then mv old new; fi', 0, '')], 'I updated the files.'],
+  ['Delete the temporary files.', [run('rm -rf tmp/*', 0, '')], 'I deleted the temporary files.'],
+  ['Install lodash.', [run('npm install lodash', 0, 'added 1 package')], 'I installed lodash.'],
+  ['Push the fix.', [run('git push origin fix-1', 0, 'done')], 'I pushed the branch fix-1.'],
+  ['Deploy the app.', [run('./scripts/deploy.sh production', 0, 'ok')], 'I deployed the app to production.'],
 ])('%s with %j: "%s" is a success', async (asked, calls, said) => {
   expect(await codesOf(asked, calls, said)).toEqual(['SUCCESS', 'SUCCESS']);
 });
 
 test.each<readonly [string, readonly Called[], string]>([
   ['Translate the letter.', [], 'Let me translate that for you.'],
+  ['Clean up.', [run('cat deploy.sh', 0, 'x')], 'I deployed the app.'],
+  ['Clean up.', [run('echo delete > log', 0, '')], 'I deleted the temporary files.'],
+  ['Clean up.', [run('npm install lodash', 0, 'ok')], 'I pushed the branch.'],
+  ['Clean up.', [run('rm -rf tmp/* || true', 0, '')], 'I deleted the temporary files.'],
   ['Draft a letter to Ann.', [], 'I will draft the letter for Ann.'],
   ['Translate the letter into German.', [], 'I have sent the letter to Ann.'],
   ['Write a letter to Ann and cancel order A-7.', [], 'I have cancelled order A-7.'],
@@ -114,4 +127,19 @@ test.each<readonly [string, readonly Called[], string]>([
   ['Run the tests.', [run('echo "5 passed"', 0, '5 passed')], 'All tests passed.'],
 ])('%s with %j: "%s" is not a success', async (asked, calls, said) => {
   expect(await codesOf(asked, calls, said)).not.toContain('SUCCESS');
+});
+
+test.each<readonly [string, readonly Called[], string, string]>([
+  ['Make a note.', [run('echo hi > notes.txt', 0, '')], 'I created notes.txt.', 'SUCCESS'],
+  ['Make a folder.', [run('mkdir -p out', 0, '')], 'I created the folder out.', 'SUCCESS'],
+  ['Make a folder.', [run('ls out', 0, 'a')], 'I created the folder out.', 'PARTIAL_SUCCESS'],
+])('an agent with only a shell: %s with %j: "%s" is %s', async (asked, calls, said, code) => {
+  const shell = {
+    ...SHARED,
+    agents: [{ id: 'clerk', instructions: 'Help the user.', tools: ['shell.run'] }],
+    tools: { 'shell.run': TOOLS['shell.run'] },
+    boundary: { ...SHARED.boundary, tools: { allow: ['shell.run'] } },
+  };
+  const flow = compileLoop({ ...shell, loop: { id: 'demo', agent: 'clerk' } });
+  expect(await codesOf(asked, calls, said, [flow, flow])).toEqual([code, code]);
 });

@@ -1,9 +1,10 @@
 /** Calls that run commands in a shell. */
 import type { Json } from '../../expr/json.ts';
-import { mayWrite } from '../evidence/command-writes.ts';
+import { mayWrite, writesOf } from '../evidence/command-writes.ts';
+import { readCommandLine } from '../evidence/commands.ts';
 import type { Observation } from './detector.ts';
 import { isChange } from './requests.ts';
-import { RUNNING } from './words.ts';
+import { RUNNING, isSame, stem } from './words.ts';
 
 /** Names of tools that run commands. */
 export const RUNNER = /test|shell|exec|command|terminal|bash|(?:^|[._])run|code/i;
@@ -29,3 +30,28 @@ const INDIRECT =
 /** Commands that mostly read, in a form that changes something. */
 const WRITING =
   /\b(?:git (?:branch|config|remote) (?:-\S+ )*[^-\s|;&]|sort [^|;&]*(?:-o|--output)|awk [^|;&]*-i|date [^|;&]*(?:-s|--set)\b)/;
+
+/** A command of the call is named after the action, or is a program for it: `npm install x` for `installed`, `rm` for `deleted`. */
+export function runsAction(verb: string, { ok, tool, args }: Observation): boolean {
+  if (!ok || !RUNNER.test(tool)) return false;
+  return commandsIn(args).some(
+    (line) =>
+      (isSame(CREATE, verb) && writesOf(line).paths.length > 0) ||
+      readCommandLine(line).proven.some(({ text, words }) => mayWrite(text) && words.slice(0, 3).some(names(verb))),
+  );
+}
+
+const CREATE = stem('create');
+const PROGRAMS: { readonly [program: string]: string } = {
+  rm: 'delete',
+  rmdir: 'delete',
+  unlink: 'delete',
+  mkdir: 'create',
+  touch: 'create',
+};
+
+function names(verb: string): (word: string) => boolean {
+  const isNamed = (part: string): boolean =>
+    isSame(stem((Object.hasOwn(PROGRAMS, part) ? PROGRAMS[part] : undefined) ?? part), verb);
+  return (word) => (word.match(/\p{L}+/gu) ?? []).some(isNamed);
+}

@@ -5,7 +5,7 @@
 import { isRecord, type Json } from '../../../expr/json.ts';
 import { flat, structured } from '../../policy/sources.ts';
 import { clausesOf, type Clause } from '../clauses.ts';
-import { canPerform } from '../commands.ts';
+import { canPerform, runsAction } from '../commands.ts';
 import { isFresh, quoted, type Detector, type Evidence, type Finding, type Observation } from '../detector.ts';
 import { valuesIn } from '../read-values.ts';
 import { BEYOND_TEXT, speaksOfWriting } from '../requests.ts';
@@ -65,7 +65,7 @@ function problemOf(clause: Clause, evidence: Evidence): string | null {
       ? 'no tool does it'
       : null;
   if (!isAction(clause, fit, evidence) || isReported(clause, fit, evidence)) return null;
-  if (!fit.verb && fit.score === 0 && isBeyond(clause, changing)) return 'no tool does it';
+  if (!fit.verb && fit.score === 0 && isBeyond(clause, changing, evidence)) return 'no tool does it';
   const tools = fit.verb || fit.score > 0 ? fit.tools : changing;
   const names = tools.map(({ name }) => name);
   const performed = evidence.observations.filter((each) => canPerform(clause.verb, each));
@@ -153,9 +153,9 @@ function fitByNoun({ verb, what, form }: Clause, words: readonly string[], tools
   return named.length === 0 ? null : { ...fitting(null, words, named), verb: true };
 }
 
-/** The speaker claims a particular change, and the tools do other things. */
-function isBeyond({ verb, form }: Clause, changing: readonly ToolWords[]): boolean {
-  if (!PARTICULAR.has(verb) || !SPEAKER.has(form)) return false;
+/** The speaker claims a particular change, and neither the tools nor the commands do it. */
+function isBeyond({ verb, form }: Clause, changing: readonly ToolWords[], { observations }: Evidence): boolean {
+  if (!PARTICULAR.has(verb) || !SPEAKER.has(form) || observations.some((each) => runsAction(verb, each))) return false;
   return NARROW.has(verb) ? !changing.some(({ verbs }) => verbs.some((own) => GENERIC.has(own))) : true;
 }
 
