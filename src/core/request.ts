@@ -17,7 +17,7 @@ import type {
   Slots,
   Undo,
 } from '../ir/events.ts';
-import { onlyReads } from '../ir/effect-classes.ts';
+import { hasEffects } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
@@ -115,7 +115,7 @@ function printsOf(program: Program, declared: Declared, node: DoNode, input: Pre
   if (repeats === undefined) return { fingerprint, compared: undefined, words: undefined };
   const ignored = new Set(repeats.flatMap((id) => meterAt(program, id).ignore ?? []));
   const plain = normalised(input, ignored);
-  const isRead = onlyReads(program.flow.tools[nameOf(node)]?.effect ?? 'write');
+  const isRead = !hasEffects(program.flow, nameOf(node));
   const words = isRead && repeats.some((id) => meterAt(program, id).words === true) ? inWords(plain) : null;
   return {
     fingerprint,

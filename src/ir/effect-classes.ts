@@ -5,6 +5,14 @@ export type EffectClass = (typeof EFFECT_CLASSES)[number];
 /** Classes of calls that need the approval of a person. */
 export const RISKY: ReadonlySet<string> = new Set<EffectClass>(['financial', 'communication', 'infrastructure']);
 
+/** True if a call of the tool changes something. A tool without a definition counts as one that does. */
+export function hasEffects(
+  { tools }: { readonly tools: { readonly [name: string]: { readonly effect: EffectClass } } },
+  tool: string,
+): boolean {
+  return !onlyReads(Object.hasOwn(tools, tool) ? tools[tool]?.effect : undefined);
+}
+
 /** True if a call of this class changes nothing. */
 export function onlyReads(effect: EffectClass | undefined): boolean {
   return effect === 'read' || effect === 'egress';

@@ -2,7 +2,7 @@
 import type { Evidence } from './detector.ts';
 import { requestsIn, type Request } from './requests.ts';
 
-/** Cached, because every claim asks for it. */
+/** Cached, because every claim needs it. */
 export function taskOf(evidence: Evidence): Task {
   const known = TASKS.get(evidence) ?? readTask(evidence);
   TASKS.set(evidence, known);

@@ -73,10 +73,20 @@ export async function connect(config: McpServer, options: ConnectOptions): Promi
   const limits = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
   try {
     await client.connect(transportOf(config, options, output), limits);
-    let listed: Map<string, McpTool> | null = await toolsOf(client, limits);
+    let listed: Promise<Map<string, McpTool>> | null = null;
     client.setNotificationHandler('notifications/tools/list_changed', () => void (listed = null));
+    // A change that is announced while the list is read counts for the next call. A failed list is read again.
+    const tools = async (): Promise<Map<string, McpTool>> => {
+      const asked = (listed ??= toolsOf(client, limits));
+      try {
+        return await asked;
+      } catch (error) {
+        if (listed === asked) listed = null;
+        throw error;
+      }
+    };
+    await tools();
     if (asksForRoots) await sleep(ROOTS_MS);
-    const tools = async (): Promise<Map<string, McpTool>> => (listed ??= await toolsOf(client, limits));
     const connection: Connection = { client, tools, stderr, clean, fault: null };
     Object.assign(client, { onerror: (error: Error) => (connection.fault = error) });
     return connection;

@@ -3,7 +3,7 @@ import { authorOf } from '../../core/failure.ts';
 import { commandOf, isAwaited, isOpenCall, outstanding, statusOf } from '../../core/outstanding.ts';
 import { nodeAt } from '../../core/program.ts';
 import type { Command, Event, Instant, RunState, Settled } from '../../ir/events.ts';
-import { onlyReads } from '../../ir/effect-classes.ts';
+import { hasEffects } from '../../ir/effect-classes.ts';
 import { failureOf } from '../failures.ts';
 import type { Call, Clock, MailFact, Performer } from '../ports.ts';
 import { NotStarted } from '../protections/guard.ts';
@@ -201,8 +201,8 @@ export class Dispatcher {
 function withEarlier({ program: { flow }, repeated }: OwnedRun, command: Command, result: Settled): Settled {
   if (result.ok || result.error.notSent === undefined) return result;
   const { notSent: _, ...error } = result.error;
-  const hasEffects = command.kind === 'tool' && !onlyReads(flow.tools[command.name]?.effect ?? 'write');
-  if (!hasEffects || !repeated.has(attemptId(command))) return { ...result, error };
+  const isChange = command.kind === 'tool' && hasEffects(flow, command.name);
+  if (!isChange || !repeated.has(attemptId(command))) return { ...result, error };
   const message = `${error.message}; an earlier process may have made the call`;
   return { ...result, error: { ...error, class: 'timeout', message } };
 }

@@ -2,7 +2,7 @@
  * Refuses a fork between the approval of a call and its result. An approval covers one call of one run. The fork would make the call
  * again, under another idempotency key, and no person would have approved that.
  */
-import { onlyReads } from '../../ir/effect-classes.ts';
+import { hasEffects } from '../../ir/effect-classes.ts';
 import type { Json } from '../../expr/json.ts';
 import type { Program } from '../../core/program.ts';
 import { isBelow } from '../../core/state.ts';
@@ -111,10 +111,6 @@ function idsIn(value: Json): readonly string[] {
 
 function changes(flow: CompiledFlow, node: Node): boolean {
   return node.op === 'do' && node.effect.kind === 'tool' && hasEffects(flow, node.effect.tool);
-}
-
-function hasEffects({ tools }: CompiledFlow, tool: string): boolean {
-  return !onlyReads(tools[tool]?.effect ?? 'write');
 }
 
 function approvedBefore({ nodes }: CompiledFlow, run: string, { seq, node }: Approval): SluiceError {

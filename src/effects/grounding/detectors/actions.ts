@@ -318,7 +318,7 @@ function isOnRecord(clause: Clause, { tools }: Fit, reading: readonly Observatio
 
 /**
  * The task is to write an example, or a text that says the same as another: `{ "mail": "sent" }` from `mail sent, invoice open`.
- * Other texts may tell rules, and what no tool of the agent does.
+ * Other texts may state rules, and actions that no tool of the agent performs.
  */
 function isWritten(clause: Clause, fit: Fit, evidence: Evidence): boolean {
   const { verb, word, text } = clause;
