@@ -42,7 +42,7 @@ const tools = [
     outputSchema: { type: 'object', $defs: { a: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' },
   },
 ];
-/** How often the list was asked for; a server in mode `changes` has another one every time. */
+/** How often the list was asked for. In the modes `changes…`, the server has another one after the first time. */
 let listed = 0;
 
 if (mode === 'dies-at-once') {
@@ -76,7 +76,10 @@ function handle({ id, method, params }: Message): void {
 function list(id: number): void {
   listed += 1;
   if (mode === 'pages') return answer(id, { tools, nextCursor: String(listed) });
-  if (mode === 'changes' && listed > 1) return answer(id, { tools: [{ name: 'other', inputSchema: object }] });
+  if (mode === 'changes-while-listing' && listed === 1)
+    say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+  if (mode?.startsWith('changes') === true && listed > 1)
+    return answer(id, { tools: [{ name: 'other', inputSchema: object }] });
   if (mode === 'no-list') return answer(id, { tools: 'many' });
   answer(id, { tools });
 }

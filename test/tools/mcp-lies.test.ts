@@ -54,6 +54,12 @@ describe('a server that', () => {
     expect(failures).toMatchObject([{ type: 'UnknownToolError', message: 'the MCP server `s` has no tool `ok`' }]);
   });
 
+  test('announces another list while it sends the first one: the list is read again before the first call', async () => {
+    const { failures, values } = await calling('noise', 'changes-while-listing');
+    expect(values).toEqual([]);
+    expect(failures[0]).toMatchObject({ type: 'UnknownToolError', message: 'the MCP server `s` has no tool `noise`' });
+  });
+
   test('gives pictures that are none: only the real one is an attachment, and nothing is text', async () => {
     const { values, told, report } = await calling('pictures', 'serve');
     expect(report.code).toBe('SUCCESS');
