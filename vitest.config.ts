@@ -2,15 +2,15 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { CODE_CACHE } from './scripts/tool.ts';
-import { SlowestFirst } from './test/slowest-first.ts';
+import { SlowestFirst } from './test/setup/slowest-first.ts';
 
 /** Mutation testing tries each change against a few tests. It runs them in threads, and replaces modules through Vite. */
 const mutated = process.env['SLUICE_TESTS'];
 
 export default defineConfig({
   test: {
-    include: (mutated ?? 'test/**/*.test.ts').split(' '),
-    globalSetup: ['test/bundle.ts', 'test/memory-folder.ts'],
+    include: (mutated ?? 'packages/*/test/**/*.test.ts test/**/*.test.ts').split(' '),
+    globalSetup: ['test/setup/bundle.ts', 'test/setup/memory-folder.ts'],
     pool: 'forks',
     // A larger young generation: far fewer collections, a tenth less processor time in all.
     execArgv: mutated === undefined ? ['--max-semi-space-size=64'] : [],

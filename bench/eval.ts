@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parse } from 'yaml';
-import { compile, createEngine, openMemory } from '../src/index.ts';
-import type { CompiledFlow } from '../src/index.ts';
-import type { Script } from '../src/testing.ts';
+import { compile, createEngine, openMemory } from '@sluice-internal/library';
+import type { CompiledFlow } from '@sluice-internal/library';
+import type { Script } from '@sluice-internal/testing';
 import { withDir } from './disk.ts';
 import { median } from './stats.ts';
 

@@ -5,8 +5,8 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compile, createEngine, openMemory } from '../src/index.ts';
-import type { CompiledFlow } from '../src/index.ts';
+import { compile, createEngine, openMemory } from '@sluice-internal/library';
+import type { CompiledFlow } from '@sluice-internal/library';
 import { withDir } from './disk.ts';
 import { median } from './stats.ts';
 

@@ -1,8 +1,8 @@
 /** The shapes as documents that a user could write, and one graph by hand where no notation keeps a growing history yet. */
 import { hash } from 'node:crypto';
-import { seal } from '../src/compile/lower/hash.ts';
-import { compile } from '../src/index.ts';
-import type { CompiledFlow } from '../src/index.ts';
+import { seal } from '@sluice-internal/compile/prove';
+import { compile } from '@sluice-internal/library';
+import type { CompiledFlow } from '@sluice-internal/library';
 
 const AGENTS = [{ id: 'worker', instructions: 'Work.' }];
 

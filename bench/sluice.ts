@@ -1,8 +1,8 @@
 /** Sluice as a contestant: each shape is a flow run by the engine on its SQLite journal. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { compile, createEngine } from '../src/index.ts';
-import type { CompiledFlow, Engine } from '../src/index.ts';
+import { compile, createEngine } from '@sluice-internal/library';
+import type { CompiledFlow, Engine } from '@sluice-internal/library';
 import { bytesOnDisk, withDir } from './disk.ts';
 import { liveHeap, metered, payload, timed } from './gauge.ts';
 import { COMPILE_SIZES, HISTORY_SIZES, RESULT_BYTES, RESUME_SIZES } from './shape.ts';

@@ -41,19 +41,23 @@ function start() {
 /** The bundle. A checkout runs its source if that is newer, so that an edit takes effect at once. Node 22 cannot run it. */
 function program() {
   var built = path.join(root, 'dist', 'bundle', 'cli.cjs');
-  var source = path.join(root, 'src', 'surfaces', 'cli', 'main.ts');
+  var source = path.join(root, 'packages', 'cli', 'src', 'main.ts');
   var runsTypes = Number(process.versions.node.split('.')[0]) >= 24;
-  if (runsTypes && fs.existsSync(source) && !isBuiltAfter(path.join(root, 'src'), built))
+  if (runsTypes && fs.existsSync(source) && !isBuiltAfter(built))
     return import(require('url').pathToFileURL(source).href);
   return Promise.resolve().then(function () {
     return require('./load.cjs').load('cli.cjs', process.argv[2]);
   });
 }
 
-function isBuiltAfter(folder, built) {
+function isBuiltAfter(built) {
   if (!fs.existsSync(built)) return false;
   var at = fs.statSync(built).mtimeMs;
-  return isOlder(folder, at);
+  var packages = path.join(root, 'packages');
+  return fs.readdirSync(packages).every(function (name) {
+    var source = path.join(packages, name, 'src');
+    return !fs.existsSync(source) || isOlder(source, at);
+  });
 }
 
 /** True if the folder and all that is in it were changed last at this time or before. */

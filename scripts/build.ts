@@ -5,17 +5,19 @@
  */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { documentSchema } from '../src/compile/document/schema/schema.ts';
-import { NOTATIONS } from '../src/compile/notations/registry.ts';
+import { documentSchema } from '@sluice-internal/compile/document';
+import { NOTATIONS } from '@sluice-internal/notations/driver';
 import { bundle, isBundled } from './bundle.ts';
+import { writeDeclarations } from './declarations.ts';
 import { root, run } from './tool.ts';
 
-const built = run('tsc', ['-b', 'src']);
+const built = run('tsc', ['-b', 'packages/cli']);
 if (!built.ok) {
   process.stderr.write(`${built.output}\n`);
   process.exitCode = 1;
 } else {
   if (!(process.argv.includes('--changed') && isBundled())) await bundle({ tidy: true });
+  writeDeclarations();
   writeSchema();
   if (process.platform !== 'win32') link();
 }

@@ -7,6 +7,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown, type OutputChunk } from 'rolldown';
+import { sourcePaths } from './sources.ts';
 import { root } from './tool.ts';
 
 const OUT = join(root, 'dist/bundle');
@@ -18,10 +19,10 @@ const KEPT_MS = 600_000;
 export async function bundle({ tidy }: { readonly tidy: boolean }): Promise<void> {
   const build = await rolldown({
     input: {
-      index: join(root, 'src/index.ts'),
-      testing: join(root, 'src/testing.ts'),
-      cli: join(root, 'src/surfaces/cli/main.ts'),
-      quickjs: join(root, 'src/effects/tools/quickjs.ts'),
+      index: join(root, 'packages/library/src/index.ts'),
+      testing: join(root, 'packages/testing/src/testing.ts'),
+      cli: join(root, 'packages/cli/src/main.ts'),
+      quickjs: join(root, 'packages/tools/src/calls/quickjs.ts'),
     },
     platform: 'node',
     external: [...outside()],
@@ -78,8 +79,7 @@ function ascii(code: string): string {
 export function isBundled(): boolean {
   if (!existsSync(STAMP)) return false;
   const built = statSync(STAMP).mtimeMs;
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((file) => `src/${file}`);
-  return ['package.json', 'package-lock.json', 'scripts/bundle.ts', 'src', ...sources].every(
+  return ['package.json', 'package-lock.json', 'scripts/bundle.ts', ...sourcePaths()].every(
     (file) => statSync(join(root, file)).mtimeMs <= built,
   );
 }

@@ -5,9 +5,9 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compile } from '../src/index.ts';
-import type { Diagnostic } from '../src/index.ts';
-import { readScript } from '../src/surfaces/script.ts';
+import { compile } from '@sluice-internal/library';
+import type { Diagnostic } from '@sluice-internal/library';
+import { readScript } from '@sluice-internal/library/host';
 import { root } from './tool.ts';
 
 const folder = join(root, 'docs', 'errors');

@@ -1,10 +1,10 @@
 /** Writes the pages about metrics and pathologies from their tables, so that page and code cannot differ. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PATHOLOGIES } from '../src/surfaces/evaluate/diagnose/diagnose.ts';
-import type { Pathology } from '../src/surfaces/evaluate/diagnose/detector.ts';
-import { shownTarget } from '../src/surfaces/evaluate/render/metrics.ts';
-import { METRICS } from '../src/surfaces/evaluate/metrics/table.ts';
+import { PATHOLOGIES } from '../packages/evals/src/diagnose/diagnose.ts';
+import type { Pathology } from '../packages/evals/src/diagnose/detector.ts';
+import { shownTarget } from '../packages/evals/src/render/metrics.ts';
+import { METRICS } from '@sluice-internal/evals/metrics';
 import { root } from './tool.ts';
 
 /** The generated files, by path. */

@@ -7,8 +7,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { compile, createEngine, openMemory } from '../src/index.ts';
-import type { Script } from '../src/testing.ts';
+import { compile, createEngine, openMemory } from '@sluice-internal/library';
+import type { Script } from '@sluice-internal/testing';
 import { root } from './tool.ts';
 
 const EXAMPLES = [

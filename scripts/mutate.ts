@@ -1,6 +1,6 @@
 /**
  * `npm run mutate [-- FILE…]`: changes the core in small ways, one at a time, and says which changes no test noticed. FILE
- * is the name of a file in src/core without its ending. Only fast tests that watch the core are run, and those of them that
+ * is the name of a file in packages/kernel/src/core without its ending. Only fast tests that watch the core are run, and those of them that
  * draw random cases draw the same ones each time.
  */
 import { run } from './tool.ts';
@@ -16,7 +16,7 @@ process.env['SEED'] = '1';
 process.env['SLUICE_RUNS'] = '150';
 
 const given = process.argv.slice(2);
-const files = (given.length > 0 ? given : FILES).map((name) => `src/core/${name}.ts`);
+const files = (given.length > 0 ? given : FILES).map((name) => `packages/kernel/src/core/${name}.ts`);
 const stryker = 'mutation/node_modules/@stryker-mutator/core/bin/stryker.js';
 // Stryker cannot read the project's tsconfig without the programming interface that TypeScript 7 does not have: it is
 // told of one that is not there.

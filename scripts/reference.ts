@@ -5,6 +5,7 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeDeclarations } from './declarations.ts';
 import { root, run } from './tool.ts';
 
 const home = join(root, 'reference');
@@ -17,8 +18,9 @@ function main(isCheck: boolean): number {
     const installed = run('npm', ['ci', '--prefix', home, '--no-audit', '--no-fund']);
     if (!installed.ok) return complain(installed.output);
   }
-  const built = run('tsc', ['-b', 'src']);
+  const built = run('tsc', ['-b', 'packages/cli']);
   if (!built.ok) return complain(built.output);
+  writeDeclarations();
   const out = isCheck ? mkdtempSync(join(tmpdir(), 'sluice-reference-')) : pages;
   try {
     const typedoc = join(home, 'node_modules/typedoc/bin/typedoc');

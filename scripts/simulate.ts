@@ -2,8 +2,8 @@
  * `npm run simulate -- [SEED] [RUNS]`: random flows under random faults, each from one integer. With a single run it tells
  * what happened, event by event.
  */
-import { differenceBetween, simulate } from '../src/surfaces/testing/simulate.ts';
-import type { Simulation } from '../src/surfaces/testing/simulate-types.ts';
+import { differenceBetween, simulate } from '../packages/testing/src/simulate.ts';
+import type { Simulation } from '../packages/testing/src/simulate-types.ts';
 import { randomRun } from '../test/simulate/random-run.ts';
 
 const first = Number(process.argv[2] ?? Date.now() % 1_000_000_000);

@@ -2,7 +2,7 @@
  * Which rows the tables of the specification have, and which tests show them. A test says so in its name, as `§table/row`;
  * a golden case under `shows` in its `expected.yaml`.
  */
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { tokensOf } from '../test/tidy/tokens.ts';
@@ -31,13 +31,22 @@ export function rowIds(): readonly string[] {
 }
 
 export function showings(): readonly Showing[] {
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .map((path) => `test/${path.replaceAll('\\', '/')}`)
+  const files = testFolders()
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+        (path) => `${folder}/${path.replaceAll('\\', '/')}`,
+      ),
+    )
     .toSorted();
   return files.flatMap((file) => {
     if (file.endsWith('.test.ts')) return inNames(file);
     return /\/dialects\/.*\/expected\.yaml$/.test(file) ? inCase(file) : [];
   });
+}
+
+function testFolders(): readonly string[] {
+  const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`);
+  return ['test', ...packages].filter((folder) => existsSync(join(root, folder)));
 }
 
 function inNames(file: string): Showing[] {

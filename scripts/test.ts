@@ -28,8 +28,10 @@ await Promise.all([
   check('test dependencies', installTestDeps),
   buildAndReference(),
   // The build checks the types of the sources.
-  check('lint of the sources', () => start('oxlint', ['src'])),
-  check('lint and types of tests and scripts', () => start('oxlint', ['--type-check', '--ignore-pattern=src/**'])),
+  check('lint of the sources', () => start('oxlint', ['packages'])),
+  check('lint and types of tests and scripts', () =>
+    start('oxlint', ['--type-check', '--ignore-pattern=packages/*/src/**']),
+  ),
   check('format', () => start('oxfmt', ['--check'])),
   check('unused code', () => start('knip', ['--no-progress', '--no-config-hints'])),
   check(`simulation, ${SIMULATED.runs} seeds from ${SIMULATED.seed}`, () =>

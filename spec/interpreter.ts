@@ -6,13 +6,28 @@
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
-import { isMeasured, measuredAmount, type Amounts, type Dimension } from '../src/ir/dimensions.ts';
+import { costOf, isMeasured, measuredAmount, priceIn } from '@sluice-internal/kernel/ir';
+import type {
+  Amounts,
+  Command,
+  CompiledFlow,
+  Dimension,
+  DoNode,
+  EndNode,
+  ErrorRecord,
+  Failure,
+  ForkNode,
+  Meter,
+  Node,
+  NodeId,
+  Outcome,
+  Settled,
+  Slots,
+} from '@sluice-internal/kernel/ir';
+import { nameOf } from '@sluice-internal/kernel/core';
+import type { Json } from '@sluice-internal/kernel/expr';
 import canonicalize from 'canonicalize';
-import { addsEffects, nameOf } from '../src/core/failure.ts';
-import type { CompiledFlow, DoNode, EndNode, ForkNode, Meter, Node, NodeId } from '../src/ir/nodes.ts';
-import type { Json } from '../src/expr/json.ts';
-import { costOf, priceIn } from '../src/ir/estimate.ts';
-import type { Command, ErrorRecord, Failure, Outcome, Settled, Slots } from '../src/ir/events.ts';
+import { addsEffects } from '../packages/kernel/src/core/failure.ts';
 import type { Done } from './values.ts';
 import {
   callerOf,

@@ -1,10 +1,19 @@
 /** What expressions and writes mean. Nothing is ever changed in place. */
 import canonicalize from 'canonicalize';
-import { codeOfFailure } from '../src/ir/codes.ts';
-import { compileExpr, pathOf } from '../src/expr/evaluate.ts';
-import type { Expr, ForkNode, Input, Meter, Node, Write } from '../src/ir/nodes.ts';
-import type { Json } from '../src/expr/json.ts';
-import type { ErrorRecord, Failure, Slots } from '../src/ir/events.ts';
+import { codeOfFailure } from '../packages/kernel/src/ir/codes.ts';
+import { compileExpr, pathOf } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type {
+  ErrorRecord,
+  Expr,
+  Failure,
+  ForkNode,
+  Input,
+  Meter,
+  Node,
+  Slots,
+  Write,
+} from '@sluice-internal/kernel/ir';
 
 export function evaluate(source: Expr, slots: Slots, it: Json = null): Json {
   return compileExpr(source)({ ...slots, it });

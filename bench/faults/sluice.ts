@@ -1,13 +1,11 @@
 /** Sluice: a staged flow with the protections that are on by default. */
-import { compile, createEngine } from '../../src/index.ts';
-import type { CompiledFlow } from '../../src/index.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { Store } from '../../src/runtime/ports.ts';
-import { setByHand } from '../../src/runtime/protections/breaker.ts';
-import { BREAKER_PREFIX, stateOf } from '../../src/runtime/protections/guard.ts';
-import { PerformError } from '../../src/runtime/failures.ts';
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
+import { compile, createEngine } from '@sluice-internal/library';
+import type { CompiledFlow } from '@sluice-internal/library';
+import { PerformError, createVirtualClock } from '@sluice-internal/engine/ports';
+import type { Store } from '@sluice-internal/engine/ports';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { BREAKER_PREFIX, setByHand, stateOf } from '@sluice-internal/engine/limits';
+import { openSqlite } from '@sluice-internal/store-sqlite';
 import type { Faulted } from './contestant.ts';
 import { ProviderError } from './provider.ts';
 import type { Role } from './provider.ts';

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compile, createEngine } from '../../src/index.ts';
-import type { CompiledFlow } from '../../src/index.ts';
+import { compile, createEngine } from '@sluice-internal/library';
+import type { CompiledFlow } from '@sluice-internal/library';
 import type { Part, Round } from './part.ts';
 
 const BIN = join(import.meta.dirname, '../../bin/sluice.js');

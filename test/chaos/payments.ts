@@ -1,7 +1,7 @@
 /** A flow that reads pages, asks a person and pays, and a signing engine for it: the subject of tests of tampering. */
 import { generateKeyPairSync } from 'node:crypto';
-import { compile, createEngine } from '../../src/index.ts';
-import type { CompiledFlow, Engine } from '../../src/index.ts';
+import { compile, createEngine } from '@sluice-internal/library';
+import type { CompiledFlow, Engine } from '@sluice-internal/library';
 
 const { flow } = compile({
   tools: { 'read.page': { effect: 'read' }, 'pay.out': { effect: 'financial' } },

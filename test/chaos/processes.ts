@@ -11,7 +11,7 @@ import { judge } from '../crash/outcome.ts';
 import { startWorker } from '../crash/processes.ts';
 import type { WorkerOrders } from '../crash/processes.ts';
 import { rivals } from '../crash/rivals.ts';
-import { program } from '../programs.ts';
+import { program } from '../support/programs.ts';
 import type { Part, Round } from './part.ts';
 
 export const kills: Part = {
@@ -57,7 +57,17 @@ function fillDisk(): Round {
   const inside = (script: string): SpawnSyncReturns<string> =>
     spawnSync(
       'unshare',
-      ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene.ts')],
+      [
+        '--map-root-user',
+        '--mount',
+        'sh',
+        '-c',
+        script,
+        'sh',
+        dir,
+        process.execPath,
+        program('test/crash/disk-scene.ts'),
+      ],
       {
         encoding: 'utf8',
       },

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { program } from '../programs.ts';
+import { program } from '../support/programs.ts';
 import type { Part, Round } from './part.ts';
 
 const SECRET = 'chaos-secret-8b1f';
@@ -69,7 +69,7 @@ function probe(seed: number, size: 'short' | 'long'): Round {
 
 function runInside(command: string): { exitCode: number; text: string } {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-work-'));
-  const done = spawnSync(process.execPath, [program('tools/run-shell.ts'), dir, command], {
+  const done = spawnSync(process.execPath, [program('packages/tools/test/tools/run-shell.ts'), dir, command], {
     encoding: 'utf8',
     env: { ...process.env, CHAOS_SECRET: SECRET },
   });

@@ -1,12 +1,12 @@
 /** Codes, their pages and the index agree, and every example of a page gives that code and no other. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DIAGNOSTIC_CODES } from '../../src/compile/diagnose/codes.ts';
+import { DIAGNOSTIC_CODES } from '../../packages/compile/src/source/codes.ts';
 import { errorPages } from '../../scripts/error-pages.ts';
-import { codeFiles } from '../tidy/tree.ts';
-import { compile } from '../../src/index.ts';
-import { ERROR_CODES } from '../../src/runtime/errors.ts';
-import { readScript } from '../../src/surfaces/script.ts';
+import { packageFiles } from '../tidy/tree.ts';
+import { compile } from '@sluice-internal/library';
+import { readScript } from '@sluice-internal/library/host';
+import { ERROR_CODES } from '../../packages/engine/src/ports/errors.ts';
 
 const folder = new URL('../../docs/errors/', import.meta.url);
 const page = (code: string) => readFileSync(new URL(`${code}.md`, folder), 'utf8');
@@ -28,7 +28,7 @@ const wordsOf = (message: string) =>
         .split(/`[^`]*`|\$?\d[\d.]*|\b[A-Z_]{4,}\b/),
     )
     .flatMap((each) => (each.trim().length < 13 ? [] : [each.trim()]));
-const SOURCE = codeFiles('src')
+const SOURCE = packageFiles()
   .map(({ text }) => text)
   .join('\n');
 
@@ -71,7 +71,7 @@ describe('the pages of errors', () => {
     for (const code of codes) expect(index).toContain(`| [\`${code}\`](${code}.md) | ${opening(code)[3]} |`);
   });
 
-  // `sluice check` adds `nobody-approves` itself; test/cli/check.test.ts shows it.
+  // `sluice check` adds `nobody-approves` itself; packages/cli/test/cli/check.test.ts shows it.
   test.each(examples.filter(([code]) => code !== 'bad-script' && code !== 'nobody-approves'))(
     '%s: the example triggers it, and nothing else',
     (code, text) => {

@@ -1,8 +1,8 @@
 /** A file in the place of another gets one error that names both kinds. */
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../src/surfaces/library/compile.ts';
-import { readSuite } from '../../src/surfaces/evaluate/suite/schema.ts';
-import { readScript } from '../../src/surfaces/script.ts';
+import { compile } from '@sluice-internal/library';
+import { readSuite } from '@sluice-internal/evals/suite';
+import { readScript } from '@sluice-internal/library/host';
 
 const DOCUMENT = 'agents: [{ id: a }]\nflow: { id: f, entry: x, nodes: [{ id: x, type: terminal }] }\n';
 const SUITE = 'flow: ./f.flow.yaml\ncases: [{ name: one, input: hi }]\n';

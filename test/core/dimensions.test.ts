@@ -1,8 +1,8 @@
 /** One table of budget dimensions: every row is a key of documents, a meter, a field of certificates and a field of reports. */
 import { describe, expect, test } from 'vitest';
-import { compile, createEngine, openMemory } from '../../src/index.ts';
-import { DIMENSION_ROWS } from '../../src/ir/dimensions.ts';
-import { usageText } from '../../src/surfaces/cli/report-text.ts';
+import { compile, createEngine, openMemory } from '@sluice-internal/library';
+import { DIMENSION_ROWS } from '@sluice-internal/kernel/ir';
+import { usageText } from '../../packages/cli/src/view/report-text.ts';
 
 const document = (budgets: object) => ({
   agents: [{ id: 'bot', model: 'm', max_output_tokens: 10 }],

@@ -1,12 +1,8 @@
 /** Waiting as long as one is asked to, and turning to other models: both recorded, both within every budget (L2, L4). */
 import { describe, expect, test } from 'vitest';
-import type { DoNode, Meter, Retry } from '../../src/ir/nodes.ts';
-import { outstanding } from '../../src/core/outstanding.ts';
-import { createProgram } from '../../src/core/program.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Event, Fact, Failure, RunState } from '../../src/ir/events.ts';
-import { settle } from '../../src/core/settle.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
+import type { CompiledFlow, DoNode, Event, Fact, Failure, Meter, Retry, RunState } from '@sluice-internal/kernel/ir';
+import { createProgram, outstanding, settle } from '@sluice-internal/kernel/core';
+import { pure } from '@sluice-internal/engine/ports';
 
 const DOWN: Failure = { class: 'transient', type: 'TransientError', message: 'down' };
 const BUSY: Failure = { class: 'rate_limit', type: 'RateLimitError', message: 'busy', retryAfterMs: 9000 };

@@ -1,10 +1,9 @@
 /** One turn: many facts, one after the other, on a clock that never goes back. */
 import { expect, test } from 'vitest';
-import { settle } from '../../src/core/settle.ts';
-import { createProgram } from '../../src/core/program.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
-import { redecide } from '../../src/runtime/journal/replay.ts';
-import { compiled } from '../harness.ts';
+import { createProgram, settle } from '@sluice-internal/kernel/core';
+import { pure } from '@sluice-internal/engine/ports';
+import { redecide } from '../../packages/engine/src/audit/replay.ts';
+import { compiled } from '../support/harness.ts';
 import { Core, end, flowOf, tool, undoable } from '../laws/flow.ts';
 
 const flow = flowOf({ a: tool('a', 'b'), b: tool('b', 'end'), end: end() });

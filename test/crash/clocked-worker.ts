@@ -1,6 +1,6 @@
 /** Works on one run while the test moves the clock of the process: `clocked-worker.ts DATABASE`. Prints JSON lines. */
-import { compile, createEngine } from '../../src/index.ts';
-import type { CompiledFlow } from '../../src/index.ts';
+import { compile, createEngine } from '@sluice-internal/library';
+import type { CompiledFlow } from '@sluice-internal/library';
 
 const [journal = ''] = process.argv.slice(2);
 const { flow } = compile({

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bin, cleanEnvironment } from '../cli/cli.ts';
-import { program } from '../programs.ts';
+import { bin, cleanEnvironment } from '../../packages/cli/test/cli/cli.ts';
+import { program } from '../support/programs.ts';
 import type { DiskStory } from './disk-scene.ts';
 
 test(
@@ -18,7 +18,17 @@ test(
     const inside = (script: string): SpawnSyncReturns<string> =>
       spawnSync(
         'unshare',
-        ['--map-root-user', '--mount', 'sh', '-c', script, 'sh', dir, process.execPath, program('crash/disk-scene.ts')],
+        [
+          '--map-root-user',
+          '--mount',
+          'sh',
+          '-c',
+          script,
+          'sh',
+          dir,
+          process.execPath,
+          program('test/crash/disk-scene.ts'),
+        ],
         { encoding: 'utf8' },
       );
     if (inside(disk).status !== 0)

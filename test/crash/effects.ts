@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import type { Json } from '../../src/expr/json.ts';
-import { program } from '../programs.ts';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { program } from '../support/programs.ts';
 
 export interface EffectCall {
   readonly worker: string;
@@ -35,7 +35,7 @@ export interface EffectServer {
 }
 
 export async function startEffectServer(): Promise<EffectServer> {
-  const child = spawn(process.execPath, [program('crash/effect-server.ts')], {
+  const child = spawn(process.execPath, [program('test/crash/effect-server.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exit = once(child, 'exit');

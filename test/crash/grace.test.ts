@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ended, folder, start } from '../cli/cli.ts';
+import { ended, folder, start } from '../../packages/cli/test/cli/cli.ts';
 
 const MODULE = `
 import { writeFileSync } from 'node:fs';

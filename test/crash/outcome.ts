@@ -1,9 +1,9 @@
 /** What a run came to, without anything that time decides, so that two runs of the same flow can be compared. */
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
-import type { Event } from '../../src/ir/events.ts';
-import { audit, replay } from '../../src/runtime/journal/audit.ts';
-import { readRun } from '../../src/runtime/journal/read.ts';
-import { reportOf } from '../../src/runtime/report/report.ts';
+import { openSqlite } from '@sluice-internal/store-sqlite';
+import type { Event } from '@sluice-internal/kernel/ir';
+import { audit, replay } from '@sluice-internal/engine/audit';
+import { readRun } from '@sluice-internal/engine/journal';
+import { reportOf } from '@sluice-internal/engine/report';
 
 interface RunOutcome {
   readonly run: string;

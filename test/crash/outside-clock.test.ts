@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { program } from '../programs.ts';
+import { program } from '../support/programs.ts';
 
 const DAY_S = 86_400;
 const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
@@ -29,7 +29,7 @@ test.for([
   expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, source], { encoding: 'utf8' }).stderr).toBe('');
   const offset = join(dir, 'offset');
   writeFileSync(offset, '0');
-  const child = spawn(process.execPath, [program('crash/clocked-worker.ts'), join(dir, 'db', 'sluice.db')], {
+  const child = spawn(process.execPath, [program('test/crash/clocked-worker.ts'), join(dir, 'db', 'sluice.db')], {
     env: { ...process.env, LD_PRELOAD: library, CLOCK_OFFSET_FILE: offset },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

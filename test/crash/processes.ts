@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { CODE_CACHE } from '../../scripts/tool.ts';
-import { program } from '../programs.ts';
+import { program } from '../support/programs.ts';
 
 export interface WorkerOrders {
   readonly name: string;
@@ -33,7 +33,7 @@ export interface WorkerProcess {
 }
 
 export function startWorker(orders: WorkerOrders): WorkerProcess {
-  const command = [process.execPath, program('crash/worker.ts'), JSON.stringify(orders)];
+  const command = [process.execPath, program('test/crash/worker.ts'), JSON.stringify(orders)];
   const [executable = '', ...args] =
     orders.openFiles === undefined ? command : ['prlimit', `--nofile=${orders.openFiles}`, ...command];
   const child = spawn(executable, args, {

@@ -3,9 +3,10 @@
  * compensations, all from one integer. What a crashed run comes to can therefore be compared with one that never crashed.
  */
 import { hash } from 'node:crypto';
-import { seal } from '../../src/compile/lower/hash.ts';
-import type { DoNode, CompiledFlow, Head, Input, Meter, Node, NodeId, Retry } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
+import { seal } from '@sluice-internal/compile/prove';
+import type { CompiledFlow, DoNode, Input, Meter, Node, NodeId, Retry } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { Head } from '../../packages/kernel/src/ir/nodes.ts';
 import { createChance } from './chance.ts';
 import type { Chance } from './chance.ts';
 

@@ -1,7 +1,7 @@
 /** A chain of equal tool calls: the plainest flow that keeps the journal growing. */
 import { hash } from 'node:crypto';
-import { seal } from '../../src/compile/lower/hash.ts';
-import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
+import { seal } from '@sluice-internal/compile/prove';
+import type { CompiledFlow, Node } from '@sluice-internal/kernel/ir';
 
 export function steadyFlow(steps: number): CompiledFlow {
   const nodes: { [id: string]: Node } = {

@@ -4,12 +4,12 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
-import type { ModelEntry, Script } from '../../src/effects/scripted/script.ts';
-import { realClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import type { Clock, Performer } from '../../src/runtime/ports.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
+import { openSqlite } from '@sluice-internal/store-sqlite';
+import type { ModelEntry, Script } from '@sluice-internal/library/host';
+import { realClock } from '@sluice-internal/engine/ports';
+import type { Clock, Performer } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
 import { INPUT, exampleNames, exampleScript, layOut } from '../dialects/team-example-files.ts';
 import { world } from '../dialects/team-world.ts';
 

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { CODE_CACHE } from '../../scripts/tool.ts';
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
-import { replay } from '../../src/runtime/journal/audit.ts';
-import { readRun } from '../../src/runtime/journal/read.ts';
-import { reportOf } from '../../src/runtime/report/report.ts';
-import { program } from '../programs.ts';
+import { openSqlite } from '@sluice-internal/store-sqlite';
+import { replay } from '@sluice-internal/engine/audit';
+import { readRun } from '@sluice-internal/engine/journal';
+import { reportOf } from '@sluice-internal/engine/report';
+import { program } from '../support/programs.ts';
 import { exampleNames } from '../dialects/team-example-files.ts';
 import { compileExample, playExample } from '../dialects/team-examples.ts';
 
@@ -50,7 +50,7 @@ test(`L8: ${KILLS} times kill -9 under all strategies (seed ${SEED})`, { timeout
 
 /** Works until all have ended, or is killed that many milliseconds after it has begun to; gives the last thing it said. */
 async function work(db: string, root: string, life: number, killAfterMs: number | null): Promise<string> {
-  const child = spawn(process.execPath, [program('crash/team-worker.ts'), db, root, String(life)], {
+  const child = spawn(process.execPath, [program('test/crash/team-worker.ts'), db, root, String(life)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: CODE_CACHE },
   });

@@ -5,14 +5,12 @@
  */
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
-import { functionPerformer } from '../../src/effects/functions.ts';
-import type { ToolFunction } from '../../src/effects/functions.ts';
-import { openSqlite } from '../../src/stores/sqlite/open.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import type { Engine } from '../../src/runtime/engine/types.ts';
-import { PerformError } from '../../src/runtime/failures.ts';
-import type { Performer } from '../../src/runtime/ports.ts';
-import { SluiceError } from '../../src/runtime/errors.ts';
+import { functionPerformer } from '../../packages/library/src/host/functions.ts';
+import type { ToolFunction } from '@sluice-internal/tools/calls';
+import { openSqlite } from '@sluice-internal/store-sqlite';
+import { createRuntime } from '@sluice-internal/engine/worker';
+import { PerformError, SluiceError } from '@sluice-internal/engine/ports';
+import type { Engine, Performer } from '@sluice-internal/engine/ports';
 import { callEffect } from './effects.ts';
 import type { EffectReply } from './effects.ts';
 import { ANSWERED_AT_ONCE, CANCELLED, sceneOf } from './random-flow.ts';

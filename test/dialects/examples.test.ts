@@ -3,15 +3,15 @@ import { hash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { openMemory } from '../../src/stores/memory/open.ts';
-import { policyPerformer } from '../../src/effects/policy/performer.ts';
-import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
-import type { Script } from '../../src/effects/scripted/script.ts';
-import { compile } from '../../src/compile/compile.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
+import { policyPerformer } from '@sluice-internal/guard/policy';
+import { scriptedPerformer } from '@sluice-internal/library/host';
+import type { Script } from '@sluice-internal/library/host';
+import { compile } from '@sluice-internal/notations/driver';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import { createVirtualClock } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
 
 const root = new URL('../../examples/', import.meta.url);
 const examples = readdirSync(root).filter(

@@ -1,14 +1,14 @@
 /** Whatever the branches' latencies, a run comes to the same wherever the notation makes it deterministic. */
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { openMemory } from '../../src/stores/memory/open.ts';
-import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
-import type { Script } from '../../src/effects/scripted/script.ts';
-import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import { draw } from '../../src/core/random.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
+import { scriptedPerformer } from '@sluice-internal/library/host';
+import type { Script } from '@sluice-internal/library/host';
+import { compile } from '@sluice-internal/notations/driver';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import { createVirtualClock } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
+import { draw } from '../../packages/kernel/src/core/random.ts';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 1000;

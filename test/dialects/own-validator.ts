@@ -1,5 +1,5 @@
 /** A validator as a user writes one: a function that is given the evidence and says yes, or no and why. */
-import type { Evidence, Verdict } from '../../src/effects/evidence/evidence.ts';
+import type { Evidence, Verdict } from '@sluice-internal/guard/evidence';
 
 export async function hasNotes(evidence: Evidence): Promise<Verdict> {
   const notes = await evidence.readText('NOTES.md');

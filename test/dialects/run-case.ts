@@ -8,16 +8,15 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
-import type { Script } from '../../src/effects/scripted/script.ts';
-import { compile } from '../../src/compile/compile.ts';
-import type { CompileResult } from '../../src/compile/compile.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { Answer } from '../../src/ir/events.ts';
-import type { Report } from '../../src/runtime/engine/types.ts';
-import { stepResults } from '../../src/runtime/report/step-results.ts';
-import { playOn, scriptedEngine } from '../harness.ts';
-import type { Prompt } from '../harness.ts';
+import type { Script } from '@sluice-internal/library/host';
+import { compile } from '@sluice-internal/notations/driver';
+import type { CompileResult } from '@sluice-internal/notations/driver';
+import type { Answer, CompiledFlow } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { Report } from '@sluice-internal/engine/ports';
+import { stepResults } from '../../packages/engine/src/report/step-results.ts';
+import { playOn, scriptedEngine } from '../support/harness.ts';
+import type { Prompt } from '../support/harness.ts';
 
 interface ExpectedDiagnostic {
   readonly code: string;

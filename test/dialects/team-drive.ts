@@ -1,13 +1,12 @@
 /** Runs a team on the core alone: agents, checks and people are functions, and time stands still. For many small runs. */
 import { hash } from 'node:crypto';
-import { compile } from '../../src/compile/compile.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { Command, Event, Outcome, Settled } from '../../src/ir/events.ts';
-import { promptOf } from '../../src/effects/prompt/prompt.ts';
-import type { Message } from '../../src/effects/prompt/prompt.ts';
-import { pathOf } from '../../src/runtime/report/report.ts';
-import { driveCore } from '../harness.ts';
+import { compile } from '@sluice-internal/notations/driver';
+import type { Command, CompiledFlow, Event, Outcome, Settled } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { promptOf } from '@sluice-internal/platform';
+import type { Message } from '@sluice-internal/platform';
+import { pathOf } from '../../packages/engine/src/report/report.ts';
+import { driveCore } from '../support/harness.ts';
 
 type Said =
   | string

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Script } from '../../src/effects/scripted/script.ts';
+import type { Script } from '@sluice-internal/library/host';
 
 const root = join(import.meta.dirname, '../../examples');
 export const INPUT = 'Do it well.';

@@ -1,10 +1,10 @@
 /** What a person may put in the place of a plan: words, steps, or both in the manager's own form, and nothing else. */
 import { expect, test } from 'vitest';
-import { openMemory } from '../../src/stores/memory/open.ts';
-import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
-import type { Json } from '../../src/expr/json.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
+import { scriptedPerformer } from '@sluice-internal/library/host';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { createVirtualClock } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
 import { compileTeam } from './team-drive.ts';
 
 const flow = compileTeam({

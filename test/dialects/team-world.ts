@@ -1,11 +1,11 @@
 /** Models and people by script; plugins and checks for real, where the script does not stand in for them. */
 import { join } from 'node:path';
-import { evidencePerformer } from '../../src/effects/evidence/performer.ts';
-import { isPolicyCheck, policyPerformer } from '../../src/effects/policy/performer.ts';
-import { scriptedPerformer } from '../../src/effects/scripted/performer.ts';
-import type { Script } from '../../src/effects/scripted/script.ts';
-import { toolPerformer } from '../../src/effects/tools/performer.ts';
-import type { Performer } from '../../src/runtime/ports.ts';
+import { evidencePerformer } from '@sluice-internal/guard/evidence';
+import { isPolicyCheck, policyPerformer } from '@sluice-internal/guard/policy';
+import { scriptedPerformer } from '@sluice-internal/library/host';
+import type { Script } from '@sluice-internal/library/host';
+import type { Performer } from '@sluice-internal/engine/ports';
+import { toolPerformer } from '../../packages/library/src/host/performer.ts';
 
 export function world(script: Script, workDir: string): Performer {
   const tools = toolPerformer({ workDir });

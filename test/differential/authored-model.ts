@@ -2,7 +2,7 @@
  * A second implementation of the flow notation. It runs the nodes of a document as `docs/dialects/flow.md` describes them, and
  * shares no code with the compiler and the engine. Items of a map and branches are walked one after the other.
  */
-import type { Json } from '../../src/expr/json.ts';
+import type { Json } from '@sluice-internal/kernel/expr';
 import type { AuthoredDocument, AuthoredFlow, AuthoredNode } from './documents.ts';
 
 export interface Made {

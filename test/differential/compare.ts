@@ -1,8 +1,8 @@
 /** Compares a run of the engine with the meaning that the reference interpreter gives to the same flow in the same world. */
 import { expect } from 'vitest';
-import { digest } from '../../src/core/digest.ts';
-import type { Json } from '../../src/expr/json.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
+import { digest } from '@sluice-internal/kernel/core';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { pure } from '@sluice-internal/engine/ports';
 import type { Asked as Meant, Meaning } from '../../spec/interpreter.ts';
 import { askedBy } from './engine.ts';
 import type { Asked, Ran } from './engine.ts';

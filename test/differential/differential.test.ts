@@ -6,8 +6,8 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verify } from '../../src/compile/verify/verify.ts';
-import type { Json } from '../../src/expr/json.ts';
+import { verify } from '@sluice-internal/compile/prove';
+import type { Json } from '@sluice-internal/kernel/expr';
 import type { Meaning } from '../../spec/interpreter.ts';
 import { compare, usageOf } from './compare.ts';
 import type { Usage } from './compare.ts';

@@ -1,7 +1,7 @@
 /** The world of authored documents: calls give 0, 1 or 2, fail in two ways or never return; some signals come. */
 import { createHash } from 'node:crypto';
-import type { Json } from '../../src/expr/json.ts';
-import type { Settled } from '../../src/ir/events.ts';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { Settled } from '@sluice-internal/kernel/ir';
 import type { RandomWorld } from './world.ts';
 
 type Result = number | 'odd' | 'even' | 'silent';

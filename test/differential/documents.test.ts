@@ -7,15 +7,14 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Json } from '../../src/expr/json.ts';
-import type { Event } from '../../src/ir/events.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Bounds } from '../../src/compile/certificate/certificate.ts';
-import { createProgram } from '../../src/core/program.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
-import { pathOf } from '../../src/runtime/report/report.ts';
-import { differenceBetween, simulate } from '../../src/surfaces/testing/simulate.ts';
-import { compileText } from '../compile/compile-text.ts';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { CompiledFlow, Event } from '@sluice-internal/kernel/ir';
+import type { Bounds } from '@sluice-internal/compile/prove';
+import { createProgram } from '@sluice-internal/kernel/core';
+import { pure } from '@sluice-internal/engine/ports';
+import { pathOf } from '../../packages/engine/src/report/report.ts';
+import { differenceBetween, simulate } from '../../packages/testing/src/simulate.ts';
+import { compileText } from '../../packages/notations/test/compile/compile-text.ts';
 import { expectedOf } from './authored-model.ts';
 import type { Expected, Made, Surroundings } from './authored-model.ts';
 import { compare, usageOf } from './compare.ts';

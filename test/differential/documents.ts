@@ -1,5 +1,5 @@
 /** From a random plan to the document that an author would write: nodes with ids, routes, error routes and caps. */
-import type { Json } from '../../src/expr/json.ts';
+import type { Json } from '@sluice-internal/kernel/expr';
 import type {
   Block,
   DocumentPlan,

@@ -1,14 +1,12 @@
 /** Runs a flow through the engine on a virtual clock, and reads from its journal what the interpreter has to agree with. */
-import { openMemory } from '../../src/stores/memory/open.ts';
-import type { CompiledFlow, Node } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { Event, RunState } from '../../src/ir/events.ts';
-import { replay } from '../../src/runtime/journal/audit.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import type { Call, Performer } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/journal/read.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
+import type { CompiledFlow, Event, Node, RunState } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { replay } from '@sluice-internal/engine/audit';
+import { createVirtualClock, pure } from '@sluice-internal/engine/ports';
+import type { Call, Performer } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
+import { readRun } from '@sluice-internal/engine/journal';
 import { interpret } from '../../spec/interpreter.ts';
 import type { Meaning } from '../../spec/interpreter.ts';
 import type { Question, RandomWorld } from './world.ts';

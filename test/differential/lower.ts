@@ -4,8 +4,9 @@
  * since which of them would trip a shared one depends on time.
  */
 import { createHash } from 'node:crypto';
-import type { CompiledFlow, Input, Meter, Node, NodeId, WaitEffect } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
+import type { WaitEffect } from '../../packages/kernel/src/ir/nodes.ts';
+import type { CompiledFlow, Input, Meter, Node, NodeId } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
 import { METERS } from './plan.ts';
 import type { Block, CallPlan, ForkPlan, Plan, Stmt } from './plan.ts';
 

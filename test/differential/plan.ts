@@ -3,8 +3,8 @@
  * graph. Expressions are drawn so that some of them cannot be evaluated, because those ways out need testing too.
  */
 import fc from 'fast-check';
-import type { FailureClass } from '../../src/ir/codes.ts';
-import type { GatherMode } from '../../src/ir/nodes.ts';
+import type { FailureClass } from '@sluice-internal/kernel/ir';
+import type { GatherMode } from '../../packages/kernel/src/ir/nodes.ts';
 
 interface LetPlan {
   readonly is: 'let';

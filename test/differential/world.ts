@@ -1,10 +1,9 @@
 /** One world for both sides: what is asked decides what is answered, whoever asks and whenever. */
 import { createHash } from 'node:crypto';
-import { digest } from '../../src/core/digest.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { Answer, Settled } from '../../src/ir/events.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
+import { digest } from '@sluice-internal/kernel/core';
+import type { Answer, CompiledFlow, Settled } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { pure } from '@sluice-internal/engine/ports';
 import { OUTPUT_PRICE } from './lower.ts';
 
 export interface Question {

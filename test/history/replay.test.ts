@@ -1,11 +1,10 @@
 /** L2: journals of earlier releases mean what they meant: their chain holds, deciding again agrees, the report is the same. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { audit, replay } from '../../src/runtime/journal/audit.ts';
-import type { Report } from '../../src/runtime/engine/types.ts';
-import type { Journal, StoredRun } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/journal/read.ts';
-import { reportOf } from '../../src/runtime/report/report.ts';
+import { audit, replay } from '@sluice-internal/engine/audit';
+import type { Journal, Report, StoredRun } from '@sluice-internal/engine/ports';
+import { readRun } from '@sluice-internal/engine/journal';
+import { reportOf } from '@sluice-internal/engine/report';
 
 interface Frozen {
   readonly stored: StoredRun;

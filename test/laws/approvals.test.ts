@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
+import { createVirtualClock } from '@sluice-internal/engine/ports';
 import { Core, ask, end, flowOf, openEngine, tool } from './flow.ts';
 
 const asking = flowOf({ a: ask('gate', 'end'), end: end('gate') });

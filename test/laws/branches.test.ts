@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/expr/json.ts';
-import { inputOf } from '../../src/core/outstanding.ts';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { inputOf } from '@sluice-internal/kernel/core';
 import { Core, end, flowOf, forkOver, set, tool } from './flow.ts';
 
 const heads = [

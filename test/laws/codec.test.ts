@@ -1,9 +1,9 @@
 /** What is stored is what was decided. A failure prints its seed; SEED runs it again. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../src/expr/parse-json.ts';
-import { decodeEvents, encodeEvents } from '../../src/runtime/journal/codec.ts';
-import { createShelf } from '../../src/runtime/journal/values.ts';
+import { parseJson } from '@sluice-internal/kernel/expr';
+import { createShelf, decodeEvents } from '@sluice-internal/engine/journal';
+import { encodeEvents } from '../../packages/engine/src/journal/codec.ts';
 import { TYPES, appends, values } from './events.ts';
 import { graphAppends, program, reloaded } from './graph-events.ts';
 

@@ -2,7 +2,7 @@
  * A store that several processes share, one after the other, each of which may die at a commit: before it is stored, or
  * after that but before anybody learns of it. The next process begins when the lease of the dead one has run out.
  */
-import type { Store } from '../../src/runtime/ports.ts';
+import type { Store } from '@sluice-internal/engine/ports';
 
 export interface Death {
   /** At which commit of this process; 0 for never. */

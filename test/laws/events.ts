@@ -1,10 +1,11 @@
 /** Random events of every type, with the strings and values that formats trip over. */
 import fc from 'fast-check';
-import { FAILURE_CLASSES, TERMINAL_CODES } from '../../src/ir/codes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import { parseJson } from '../../src/expr/parse-json.ts';
-import type { Event, EventBody, EventType, Recorded } from '../../src/ir/events.ts';
-import { ANY_CHARACTER } from '../any-character.ts';
+import { FAILURE_CLASSES, TERMINAL_CODES } from '@sluice-internal/kernel/ir';
+import type { Event, EventBody, Recorded } from '@sluice-internal/kernel/ir';
+import { parseJson } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { EventType } from '../../packages/kernel/src/ir/events.ts';
+import { ANY_CHARACTER } from '../support/any-character.ts';
 
 const text = fc.oneof(
   fc.constantFrom(

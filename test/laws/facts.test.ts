@@ -16,7 +16,7 @@ describe('facts', () => {
   });
 
   test('L1: two answers in one batch are one', async () => {
-    const { settle } = await import('../../src/core/settle.ts');
+    const { settle } = await import('../../packages/kernel/src/core/settle.ts');
     const core = new Core(two);
     const fact = { type: 'settle', key: '0#0', attempt: 1, result: { ok: true, value: 1 } } as const;
     const { events, refusals } = settle(core.program, core.state, [fact, fact], 1);

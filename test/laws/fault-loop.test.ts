@@ -3,14 +3,14 @@
  * dying; and once more at every commit of the process that takes over. Each run must end as the one that nobody disturbed.
  */
 import { describe, expect, test } from 'vitest';
-import { openMemory } from '../../src/stores/memory/open.ts';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import { audit, replay } from '../../src/runtime/journal/audit.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import type { Performer, Store } from '../../src/runtime/ports.ts';
-import { readRun } from '../../src/runtime/journal/read.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { audit, replay } from '@sluice-internal/engine/audit';
+import { createVirtualClock } from '@sluice-internal/engine/ports';
+import type { Performer, Store } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
+import { readRun } from '@sluice-internal/engine/journal';
 import { randomRun } from '../simulate/random-run.ts';
 import type { Death } from './dying-store.ts';
 import { dyingStore } from './dying-store.ts';

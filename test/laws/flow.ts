@@ -1,29 +1,31 @@
 /** Small flows written by hand, and ways to run them without a world: for tests that need to see one thing clearly. */
 import { createHash } from 'node:crypto';
-import { openMemory } from '../../src/stores/memory/open.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
 import type {
+  Answer,
   CompiledFlow,
   DoNode,
   EndNode,
+  Event,
+  Fact,
   FlowBody,
   ForkNode,
   LetNode,
   Meter,
   Node,
+  Origin,
   PickNode,
+  Refusal,
+  RunState,
+  Settled,
   ToolEffect,
-} from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import { createProgram } from '../../src/core/program.ts';
-import type { Program } from '../../src/core/program.ts';
-import type { Event, Fact, Origin, Refusal, RunState, Settled } from '../../src/ir/events.ts';
-import { settle } from '../../src/core/settle.ts';
-import { createVirtualClock } from '../../src/runtime/engine/clock.ts';
-import { createRuntime } from '../../src/runtime/engine/engine.ts';
-import type { Engine, Report } from '../../src/runtime/engine/types.ts';
-import type { Asked, Call, Clock, Store } from '../../src/runtime/ports.ts';
-import type { Answer } from '../../src/ir/events.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
+} from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { createProgram, settle } from '@sluice-internal/kernel/core';
+import type { Program } from '@sluice-internal/kernel/core';
+import { createVirtualClock, pure } from '@sluice-internal/engine/ports';
+import type { Asked, Call, Clock, Engine, Report, Store } from '@sluice-internal/engine/ports';
+import { createRuntime } from '@sluice-internal/engine/worker';
 
 export const NO_RETRY = { max: 0, baseMs: 0, capMs: 0, on: [] } as const;
 

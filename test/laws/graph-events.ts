@@ -1,12 +1,9 @@
 /** Random events that do what a graph says, alone and among others; and the graph, as compiled and as it is read back. */
-import { nameOf } from '../../src/core/failure.ts';
+import { createProgram, declaredOf, nameOf } from '@sluice-internal/kernel/core';
+import type { CompiledFlow, DoNode, EventBody, Node, Origin, WriteRecord } from '@sluice-internal/kernel/ir';
+import { pure } from '@sluice-internal/engine/ports';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
-import { declaredOf } from '../../src/core/declared.ts';
-import type { CompiledFlow, DoNode, Node } from '../../src/ir/nodes.ts';
-import { createProgram } from '../../src/core/program.ts';
-import type { EventBody, Origin, WriteRecord } from '../../src/ir/events.ts';
-import { pure } from '../../src/runtime/engine/pure.ts';
 import { appends, values } from './events.ts';
 import { flowOf, tool } from './flow.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Store } from '../../src/runtime/ports.ts';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import type { Store } from '@sluice-internal/engine/ports';
 import { end, flowOf, forkOver, meter, pick, runToEnd, tool } from './flow.ts';
 
 /** A conversation of so many turns: each call is sent the whole history, and its reply is appended to it. */

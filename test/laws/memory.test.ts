@@ -1,9 +1,9 @@
 /** L12: 10,000 random operations of memory under random callers and tenants. No caller reaches an entry of another owner. */
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
-import { mayAccess, MemoryViolation } from '../../src/runtime/memory.ts';
-import type { MemoryCaller, MemoryEntry, MemoryScope, MemoryStore, OnViolation } from '../../src/runtime/memory.ts';
-import { createChance } from '../../src/surfaces/testing/chance.ts';
+import { createMemoryStore } from '@sluice-internal/store-sqlite';
+import { MemoryViolation, mayAccess } from '@sluice-internal/engine/ports';
+import type { MemoryCaller, MemoryEntry, MemoryScope, MemoryStore, OnViolation } from '@sluice-internal/engine/ports';
+import { createChance } from '@sluice-internal/testing/chance';
 
 /** Names that would be the same owner if fields were joined without a border, or read as SQL or as a search. */
 const NAMES = ['a', 'b', 'ab', '', 'null', '["a"', 'a,b', 'a\n', "' OR 1=1 --", 'A', 'ä', '%', '"a" OR "b"'] as const;

@@ -1,4 +1,4 @@
-import type { Dimension } from '../../src/ir/dimensions.ts';
+import type { Dimension } from '@sluice-internal/kernel/ir';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Core, NO_RETRY, end, flowOf, forkOver, meter, tool } from './flow.ts';

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { compile } from '../../src/surfaces/library/compile.ts';
-import { createEngine } from '../../src/surfaces/library/create-engine.ts';
-import { PROTOCOLS } from '../models/protocols.ts';
-import type { ProtocolMock } from '../models/protocols.ts';
-import { serve, text } from '../models/serve.ts';
+import { compile } from '@sluice-internal/library';
+import { createEngine } from '../../packages/library/src/create-engine.ts';
+import { PROTOCOLS } from '../../packages/models/test/models/protocols.ts';
+import type { ProtocolMock } from '../../packages/models/test/models/protocols.ts';
+import { serve, text } from '../../packages/models/test/models/serve.ts';
 
 const [openai] = PROTOCOLS as [ProtocolMock];
 const MODEL_KEY = 'sk-of-the-model-0001';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { openMemory } from '../../src/stores/memory/open.ts';
-import { outstanding } from '../../src/core/outstanding.ts';
-import { programOf, restoreRun } from '../../src/runtime/engine/owned-run.ts';
-import type { StoredRun } from '../../src/runtime/ports.ts';
-import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
-import { simulate } from '../../src/surfaces/testing/simulate.ts';
+import { openMemory } from '@sluice-internal/engine/memory';
+import { outstanding } from '@sluice-internal/kernel/core';
+import { programOf, restoreRun } from '@sluice-internal/engine/worker';
+import type { StoredRun } from '@sluice-internal/engine/ports';
+import { freezeState, thawState } from '@sluice-internal/engine/journal';
+import { simulate } from '../../packages/testing/src/simulate.ts';
 import { randomRun } from '../simulate/random-run.ts';
 import { Core, end, flowOf, forkOver, meter, openEngine, pick, set, tool } from './flow.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { audit, replay } from '../../src/runtime/journal/audit.ts';
-import type { Journal, StoredRun } from '../../src/runtime/ports.ts';
+import { audit, replay } from '@sluice-internal/engine/audit';
+import type { Journal, StoredRun } from '@sluice-internal/engine/ports';
 import { ask, end, flowOf, forkOver, runToEnd, set, tool } from './flow.ts';
 
 const flow = flowOf({

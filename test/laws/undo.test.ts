@@ -95,7 +95,7 @@ describe('compensations', () => {
   });
 
   test('L7: what is known by the time of a cancellation is not forgotten', async () => {
-    const { settle } = await import('../../src/core/settle.ts');
+    const { settle } = await import('../../packages/kernel/src/core/settle.ts');
     const flow = flowOf({
       fork: forkOver(
         {

@@ -1,9 +1,8 @@
 /** Time in which a run only waits for people does not count towards its own time (decision 63). */
 import { describe, expect, test } from 'vitest';
-import type { RunState } from '../../src/ir/events.ts';
-import { evolve } from '../../src/core/evolve.ts';
-import { earliest } from '../../src/core/admit.ts';
-import { freezeState, thawState } from '../../src/runtime/journal/snapshot.ts';
+import type { RunState } from '@sluice-internal/kernel/ir';
+import { earliest, evolve } from '@sluice-internal/kernel/core';
+import { freezeState, thawState } from '@sluice-internal/engine/journal';
 import { Core, ask, end, flowOf, forkOver, tool, within } from './flow.ts';
 
 const yes = (core: Core, id: string, at: number) =>

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { steadyFolder } from '../steady-folder.ts';
+import { steadyFolder } from '../support/steady-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 const dir = steadyFolder('sluice-package');

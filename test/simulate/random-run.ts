@@ -1,8 +1,8 @@
 /** A random flow in a random world, from one integer: what `npm run simulate` and the tests run. */
 import fc from 'fast-check';
-import type { CompiledFlow } from '../../src/ir/nodes.ts';
-import type { Json } from '../../src/expr/json.ts';
-import type { SimulatedWorld } from '../../src/surfaces/testing/simulate-types.ts';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { SimulatedWorld } from '../../packages/testing/src/simulate-types.ts';
 import { lower } from '../differential/lower.ts';
 import { plans } from '../differential/plan.ts';
 import type { Plan } from '../differential/plan.ts';

@@ -1,8 +1,8 @@
 /** Random flows under random faults. A failure names its seed: `npm run simulate -- SEED` runs it again and tells more. */
-import type { Meter } from '../../src/ir/nodes.ts';
+import type { Meter } from '@sluice-internal/kernel/ir';
 import { expect, test } from 'vitest';
-import { differenceBetween, simulate } from '../../src/surfaces/testing/simulate.ts';
-import type { FaultCounts } from '../../src/surfaces/testing/simulate-types.ts';
+import { differenceBetween, simulate } from '../../packages/testing/src/simulate.ts';
+import type { FaultCounts } from '../../packages/testing/src/simulate-types.ts';
 import { randomRun } from './random-run.ts';
 
 const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 30));

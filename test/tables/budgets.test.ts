@@ -1,8 +1,8 @@
 /** The table of budgets: what each preset grants, and that a limit of each dimension stops a run at exactly its number. */
 import { describe, expect, test } from 'vitest';
-import { BUDGET_PRESETS } from '../../src/compile/notations/loop/settle.ts';
-import type { Usage } from '../../src/runtime/engine/types.ts';
-import { compileLoop, drive } from '../loop/drive.ts';
+import { BUDGET_PRESETS } from '../../packages/notations/src/loop/settle.ts';
+import type { Usage } from '@sluice-internal/engine/ports';
+import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
 
 type Field = keyof (typeof BUDGET_PRESETS)['research'];
 

@@ -1,12 +1,12 @@
 /** The metrics, on runs whose figures are known: good runs, failing runs, and runs that a person must take over. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Script } from '../../src/effects/scripted/script.ts';
-import { createMemoryStore } from '../../src/stores/sqlite/memory-store.ts';
-import { compileLoop, drive } from '../loop/drive.ts';
-import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
-import type { Measured } from '../../src/surfaces/evaluate/journal/record.ts';
-import { figuresOf, sampleOf, valuesOf } from '../../src/surfaces/evaluate/metrics/measure.ts';
-import type { MetricValues } from '../../src/surfaces/evaluate/metrics/measure.ts';
+import type { Script } from '@sluice-internal/library/host';
+import { createMemoryStore } from '@sluice-internal/store-sqlite';
+import { recordOf } from '@sluice-internal/evals/journal';
+import { figuresOf, sampleOf, valuesOf } from '@sluice-internal/evals/metrics';
+import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import type { Measured } from '../../packages/evals/src/journal/record.ts';
+import type { MetricValues } from '../../packages/evals/src/metrics/measure.ts';
 
 interface Task {
   readonly expected: string;

@@ -1,8 +1,7 @@
 /** The fields of a trace: each is there, is right, and changes when what it stands for changes. */
 import { describe, expect, test } from 'vitest';
-import { compileLoop, drive } from '../loop/drive.ts';
-import { agentRunTrace } from '../../src/surfaces/evaluate/journal/art.ts';
-import { recordOf } from '../../src/surfaces/evaluate/journal/record.ts';
+import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import { agentRunTrace, recordOf } from '@sluice-internal/evals/journal';
 
 function documentOf(agent: object = {}, more: object = {}): object {
   return {

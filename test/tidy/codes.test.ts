@@ -1,13 +1,13 @@
 /** No code without somebody who reports it: a page about an error that cannot happen sends people looking for it. */
 import { expect, test } from 'vitest';
-import { DIAGNOSTIC_CODES } from '../../src/compile/diagnose/codes.ts';
-import { ERROR_CODES } from '../../src/runtime/errors.ts';
-import { codeFiles, read } from './tree.ts';
+import { DIAGNOSTIC_CODES } from '../../packages/compile/src/source/codes.ts';
+import { ERROR_CODES } from '../../packages/engine/src/ports/errors.ts';
+import { packageFiles, read } from './tree.ts';
 
-const TABLES = ['src/compile/diagnose/codes.ts', 'src/runtime/errors.ts'];
+const TABLES = ['packages/compile/src/source/codes.ts', 'packages/engine/src/ports/errors.ts'];
 
 test('every code of the tables is reported somewhere', () => {
-  const texts = codeFiles('src')
+  const texts = packageFiles()
     .filter(({ path }) => !TABLES.includes(path))
     .map(({ text }) => withoutSets(text));
   const launcher = read('bin/sluice.js');

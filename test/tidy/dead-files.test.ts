@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { importEdges, namedInStrings, reachable } from './imports.ts';
-import { codeFiles, filesIn, read, root } from './tree.ts';
+import { codeFiles, filesIn, packageFiles, packageNames, read, root } from './tree.ts';
 
-const ENTRIES = ['src/index.ts', 'src/testing.ts', 'src/surfaces/cli/main.ts'];
+const ENTRIES = ['packages/library/src/index.ts', 'packages/testing/src/testing.ts', 'packages/cli/src/main.ts'];
 const scripts = Object.values(
   (JSON.parse(read('package.json')) as { scripts: { [name: string]: string } }).scripts,
 ).join(' ');
@@ -18,10 +18,10 @@ test('each import finds its file', () => {
   ).toEqual([]);
 });
 
-test('each file of src is reachable from an entry', () => {
+test('each source file is reachable from an entry', () => {
   const alive = reachable(ENTRIES, edges);
   expect(
-    codeFiles('src')
+    packageFiles()
       .filter(({ path }) => !alive.has(path))
       .map(({ path }) => path),
   ).toEqual([]);
@@ -35,10 +35,10 @@ test('each other file is a test, a command, or used by one', () => {
     named.has(basename(path)) ||
     read('vitest.config.ts').includes(`./${path}`) ||
     (dirname(path) === 'bench/peers' && named.has(basename(path, '.ts')));
-  const started = all.map(({ path }) => path).filter((path) => isStarted(path) && !path.startsWith('src/'));
-  const configured = [...read('vitest.config.ts').matchAll(/test\/[\w-]+\.ts/g)].map(([path]) => path);
+  const started = all.map(({ path }) => path).filter((path) => isStarted(path) && !isSource(path));
+  const configured = [...read('vitest.config.ts').matchAll(/test\/[\w/-]+\.ts/g)].map(([path]) => path);
   const alive = reachable([...ENTRIES, ...commands, ...tests, ...started, ...configured], edges);
-  expect(all.filter(({ path }) => !path.startsWith('src/') && !alive.has(path)).map(({ path }) => path)).toEqual([]);
+  expect(all.filter(({ path }) => !isSource(path) && !alive.has(path)).map(({ path }) => path)).toEqual([]);
 });
 
 test('each command in package.json that names a file finds it', () => {
@@ -47,31 +47,30 @@ test('each command in package.json that names a file finds it', () => {
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the map of the architecture names every folder of src', () => {
-  const [, map = ''] = /## Map of `src`\n([\s\S]*?)\n## /.exec(read('docs/ARCHITECTURE.md')) ?? [];
-  const folders = new Set(codeFiles('src').map(({ path }) => dirname(path).split('/').slice(1, 3).join('/')));
-  const isNamed = (folder: string): boolean => {
-    const [top = '', inner] = folder.split('/');
-    return inner === undefined
-      ? new RegExp(`\\| \`${top}[\`/]`).test(map)
-      : map.includes(`\`${folder}\``) ||
-          map.split('\n').some((row) => row.startsWith(`| \`${top}\``) && row.includes(`\`${inner}\``));
-  };
-  expect([...folders].filter((folder) => folder !== '' && !isNamed(folder))).toEqual([]);
+test('the map of the architecture names every package', () => {
+  const map = read('docs/ARCHITECTURE.md');
+  expect(packageNames().filter((name) => !map.includes(`| \`${name}\``))).toEqual([]);
 });
 
-test('a store imports no other store', () => {
-  const folder = (path: string): string => path.split('/').slice(0, 3).join('/');
-  const isStore = (path: string): boolean => /^src\/stores\/\w+\//.test(path);
-  const wrong = edges.filter(({ from, to }) => isStore(from) && isStore(to) && folder(from) !== folder(to));
-  expect(wrong).toEqual([]);
+test('a package has a readme of at most ten lines: its job, its imports, where to begin', () => {
+  for (const name of packageNames()) {
+    const text = read(`packages/${name}/README.md`);
+    expect({ name, isShort: text.trimEnd().split('\n').length <= 10 }).toEqual({ name, isShort: true });
+    expect(text).toContain('Imports:');
+    expect(text).toContain('Begin with');
+  }
 });
 
 test('what the tests and the tools share with the product goes one way', () => {
-  expect(edges.filter(({ from, to }) => from.startsWith('src/') && !to.startsWith('src/'))).toEqual([]);
+  expect(edges.filter(({ from, to }) => isSource(from) && !isSource(to))).toEqual([]);
+  const sources = packageNames().map((name) => `packages/${name}/src`);
   expect(
-    filesIn(['src'])
-      .filter(({ path }) => !path.endsWith('.ts') && !path.endsWith('tsconfig.json'))
+    filesIn(sources)
+      .filter(({ path }) => !path.endsWith('.ts'))
       .map(({ path }) => path),
   ).toEqual([]);
 });
+
+function isSource(path: string): boolean {
+  return /^packages\/[^/]+\/src\//.test(path);
+}

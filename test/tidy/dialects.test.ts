@@ -1,6 +1,6 @@
 /**
  * The engine has never heard of notations: what differs between them is data. No identifier and no string in the core or
- * the runtime names one, nor a strategy or a kind of step of one.
+ * the engine names one, nor a strategy or a kind of step of one.
  */
 import { expect, test } from 'vitest';
 import { codeFiles } from './tree.ts';
@@ -17,25 +17,28 @@ const NAMES = new Set(["'flow'", "'steps'", "'graph'", "'loop'", "'team'"]);
 
 /** Where such a word means something else. */
 const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; readonly because: string } } = {
-  'src/expr/macros.ts': {
+  'packages/kernel/src/expr/macros.ts': {
     words: ['loop', 'mapper'],
     because: 'the comprehension of the expression language, and its map macro',
   },
-  'src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
-  'src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/ir/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
-  'src/ir/nodes.ts': { words: ['parallel'], because: 'a setting of providers' },
-  'src/runtime/report/decisions.ts': {
+  'packages/kernel/src/ir/dimensions.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'packages/kernel/src/ir/protections.ts': { words: ['loop'], because: 'a kind of failure in the decision table' },
+  'packages/kernel/src/core/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'packages/kernel/src/ir/meters.ts': { words: ["'steps'"], because: 'a dimension of budgets' },
+  'packages/kernel/src/ir/nodes.ts': { words: ['parallel'], because: 'a setting of providers' },
+  'packages/engine/src/ports/decisions.ts': {
     words: ['loop'],
     because: 'a kind of failure in the decision table',
   },
-  'src/runtime/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
+  'packages/engine/src/journal/audit-entry.ts': { words: ["'flow'"], because: 'a column of the listing' },
 };
 
-const files = codeFiles('src/expr', 'src/ir', 'src/core', 'src/runtime');
+const files = codeFiles(
+  ...['expr', 'ir', 'core'].map((folder) => `packages/kernel/src/${folder}`),
+  ...['audit', 'journal', 'limits', 'ports', 'report', 'worker'].map((folder) => `packages/engine/src/${folder}`),
+);
 
-test('core and runtime name no notation', () => {
+test('core and engine name no notation', () => {
   const found = files.flatMap(({ path, text }) =>
     tokensOf(text)
       .flatMap((token) => wordsOf(token.text, token.kind).map((word) => ({ word, line: token.line })))
@@ -45,7 +48,7 @@ test('core and runtime name no notation', () => {
   expect(found).toEqual([]);
 });
 
-test('core and runtime do not branch on the notation', () => {
+test('core and engine do not branch on the notation', () => {
   const found = files.flatMap(({ path, text }) => {
     const tokens = tokensOf(text);
     return tokens.flatMap((token, index) => {

@@ -7,12 +7,12 @@ import { cpSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { compile } from '../../src/index.ts';
-import { PROJECT_FILES } from '../../src/surfaces/cli/init-files.ts';
-import { steadyFolder } from '../steady-folder.ts';
-import { pathsIn, read, root } from './tree.ts';
+import { compile } from '@sluice-internal/library';
+import { PROJECT_FILES } from '../../packages/cli/src/templates/init-files.ts';
+import { steadyFolder } from '../support/steady-folder.ts';
+import { packageFiles, pathsIn, read, root } from './tree.ts';
 
-const LIBRARY = { sluice: 'src/index.ts', 'sluice/testing': 'src/testing.ts' };
+const LIBRARY = { sluice: 'packages/library/src/index.ts', 'sluice/testing': 'packages/testing/src/testing.ts' };
 /** What the fragments on the pages of errors take for granted. */
 const GIVEN = `import { compile, createEngine, type CompiledFlow, type Engine } from 'sluice';
 declare const engine: Engine, flow: CompiledFlow, text: string;
@@ -35,7 +35,8 @@ test('every snippet type-checks', { timeout: 240_000 }, () => {
   writeFileSync(join(dir, 'wrong.ts'), "export const wrong: number = '';\n");
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   // The types of the build, if it is up to date: the compiler then reads 700 files less.
-  const place = (path: string): string => (isBuilt() ? path.replace(/^src(.*)\.ts$/, 'dist$1.d.ts') : path);
+  const place = (path: string): string =>
+    isBuilt() ? path.replace(/^packages\/(\w+)\/src\/(.*)\.ts$/, 'dist/types/$1/$2.d.ts') : path;
   const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, place(path))]]);
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
@@ -108,8 +109,8 @@ test('the matchers of the guide to evaluating run under vitest', { timeout: 240_
 });
 
 function isBuilt(): boolean {
-  const stamp = statSync(join(root, 'dist/.tsbuildinfo'), { throwIfNoEntry: false });
-  return stamp !== undefined && pathsIn('src').every((path) => statSync(join(root, path)).mtimeMs <= stamp.mtimeMs);
+  const stamp = statSync(join(root, 'dist/types/library/index.d.ts'), { throwIfNoEntry: false });
+  return stamp !== undefined && packageFiles().every(({ path }) => statSync(join(root, path)).mtimeMs <= stamp.mtimeMs);
 }
 
 function blocksOf(page: string, language: string): string[] {

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../src/index.ts';
-import { documentSchema } from '../../src/compile/document/schema/schema.ts';
-import { NOTATIONS } from '../../src/compile/notations/registry.ts';
-import { isRecord, type Json } from '../../src/expr/json.ts';
-import { FUNCTION_NAMES } from '../../src/expr/functions.ts';
-import { COMMANDS } from '../../src/surfaces/cli/command-table.ts';
-import { createProgram } from '../../src/surfaces/cli/program.ts';
-import { createScreen } from '../../src/surfaces/cli/screen.ts';
+import { compile } from '@sluice-internal/library';
+import { documentSchema } from '@sluice-internal/compile/document';
+import { NOTATIONS } from '@sluice-internal/notations/driver';
+import { FUNCTION_NAMES, isRecord } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { createScreen } from '@sluice-internal/library/documents';
+import { COMMANDS } from '../../packages/cli/src/table/command-table.ts';
+import { createProgram } from '../../packages/cli/src/program.ts';
 import { pathsIn, read, root } from './tree.ts';
 
 const pages = pathsIn('.').filter((path) => path.endsWith('.md'));
@@ -42,7 +42,7 @@ describe('pages', () => {
 
 test('each row about where a change goes names files and folders that exist', () => {
   const table = read('CONTRIBUTING.md').split('## Where a change goes')[1]?.split(/^## /m)[0] ?? '';
-  const rows = table.split('\n').filter((line) => line.includes('`src/'));
+  const rows = table.split('\n').filter((line) => line.includes('`packages/'));
   const dead = rows.flatMap((row) => {
     const names = [...row.matchAll(/`([\w./-]+(?:\.ts|\/|\/\w+))`/g)].map(([, name = '']) => name);
     const folders = names.filter((name) => name.includes('/')).flatMap((name) => [name, dirname(name)]);

@@ -1,65 +1,74 @@
-/** A small project under the real configuration: one file per folder of `src`, plus the files that a test adds. */
+/** A small project under the real configuration: one file per package, plus the files that a test adds. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root } from './tree.ts';
 
-/** Every folder of `src` with the folders it may import from. */
-export const FOLDERS: { readonly [folder: string]: readonly string[] } = {
-  expr: [],
-  ir: ['expr'],
-  core: ['expr', 'ir'],
-  catalog: ['expr', 'ir'],
-  compile: ['expr', 'ir', 'catalog'],
-  runtime: ['expr', 'ir', 'core', 'catalog'],
-  effects: ['expr', 'ir', 'core', 'catalog', 'runtime'],
-  stores: ['expr', 'ir', 'core', 'runtime'],
-  surfaces: ['expr', 'ir', 'core', 'catalog', 'compile', 'runtime', 'effects', 'stores'],
+/** The packages of the small project, each with those that it may import. Each has one entry. */
+const PACKAGES: { readonly [name: string]: readonly string[] } = {
+  kernel: [],
+  compile: ['kernel'],
+  notations: ['kernel', 'compile'],
+  engine: ['kernel'],
 };
-const NAMES = Object.keys(FOLDERS);
+const NAMES = Object.keys(PACKAGES);
 
-export type Files = { readonly [path: string]: string };
+type Files = { readonly [path: string]: string };
 
-/** A file that imports the example file of each of the given folders. */
-export function importing(folders: readonly string[], name = 'x'): string {
-  const imports = folders.map((folder) => `import { ${folder}Value } from '../${folder}/example.ts';\n`);
-  return `${imports.join('')}export const ${name}: number = ${['1', ...folders.map((each) => `${each}Value`)].join(' + ')};\n`;
+/** A file that imports the example file of each of the given packages. */
+function importing(names: readonly string[], name = 'x'): string {
+  const imports = names.map((each) => `import { ${each}Value } from '@sluice-internal/${each}';\n`);
+  return `${imports.join('')}export const ${name}: number = ${['1', ...names.map((each) => `${each}Value`)].join(' + ')};\n`;
 }
 
 export function build(files: Files): { ok: boolean; output: string } {
-  return within(files, (dir) => call(dir, 'tsc', ['-b', 'src', '--singleThreaded']));
+  const projects = NAMES.map((name) => `packages/${name}`);
+  return within(files, (dir) => call(dir, 'tsc', ['-b', ...projects, '--singleThreaded']));
 }
 
 export function lint(files: Files): { ok: boolean; output: string } {
-  return within(files, (dir) => call(dir, 'oxlint', ['--format', 'unix', 'src']));
+  return within(files, (dir) => call(dir, 'oxlint', ['--format', 'unix', 'packages']));
 }
 
 function within<T>(files: Files, work: (dir: string) => T): T {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-mini-'));
   try {
-    const configuration = ['.oxlintrc.json', 'tsconfig.base.json', 'package.json', 'src/tsconfig.json'];
-    for (const path of [...configuration, ...NAMES.map((each) => `src/${each}/tsconfig.json`)])
+    for (const path of ['.oxlintrc.json', 'tsconfig.base.json', 'package.json'])
       cpSync(join(root, path), join(dir, path));
-    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+    linkModules(dir, NAMES);
     for (const [path, text] of Object.entries({ ...examples(), ...files })) {
       mkdirSync(dirname(join(dir, path)), { recursive: true });
       writeFileSync(join(dir, path), text);
     }
+    for (const name of NAMES)
+      cpSync(join(root, 'packages', name, 'tsconfig.json'), join(dir, 'packages', name, 'tsconfig.json'));
     return work(dir);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
+/** Links the libraries of the project, and the packages of the copy in `dir` in place of the real ones. */
+export function linkModules(dir: string, names: readonly string[]): void {
+  const modules = join(dir, 'node_modules');
+  mkdirSync(join(modules, '@sluice-internal'), { recursive: true });
+  for (const name of readdirSync(join(root, 'node_modules')))
+    if (name !== '@sluice-internal' && name !== '.cache')
+      symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  for (const name of names) symlinkSync(join(dir, 'packages', name), join(modules, '@sluice-internal', name));
+}
+
 function examples(): Files {
-  const files: { [path: string]: string } = {
-    'src/node-version.ts': 'export const node = 24;\n',
-    'src/index.ts': "export { surfacesValue } from './surfaces/example.ts';\n",
-    'src/testing.ts': "export { storesValue } from './stores/example.ts';\n",
-  };
-  for (const [folder, sees] of Object.entries(FOLDERS))
-    files[`src/${folder}/example.ts`] = importing(folder === 'runtime' ? ['core'] : sees, `${folder}Value`);
+  const files: { [path: string]: string } = {};
+  for (const [name, sees] of Object.entries(PACKAGES)) {
+    files[`packages/${name}/src/index.ts`] = importing(sees, `${name}Value`);
+    files[`packages/${name}/package.json`] = JSON.stringify({
+      name: `@sluice-internal/${name}`,
+      type: 'module',
+      exports: { '.': './src/index.ts' },
+    });
+  }
   return files;
 }
 

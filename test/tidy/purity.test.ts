@@ -1,9 +1,10 @@
 /** The core and the compiler have no clock, no randomness and no I/O; what the compiler of types cannot see is looked for here. */
 import { expect, test } from 'vitest';
-import { codeFiles } from './tree.ts';
+import { PURE } from '../../architecture.ts';
+import { packageFiles } from './tree.ts';
 import { tokensOf } from './tokens.ts';
 
-const files = codeFiles('src/expr', 'src/ir', 'src/core', 'src/catalog', 'src/compile');
+const files = packageFiles(...PURE);
 const BANNED_WORDS = new Set([
   'console',
   'process',

@@ -1,42 +1,40 @@
 /** The command starts fast because its entry loads neither the compiler nor the engine: each command imports what it needs. */
-import { readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { root } from './tree.ts';
 
-const root = join(import.meta.dirname, '../..');
+const BUNDLE = join(root, 'dist/bundle');
+const chunks = readdirSync(BUNDLE).filter((file) => file.endsWith('.cjs'));
 
-/** The files that are loaded with a file, by its import statements. Types are erased, and `import()` loads later. */
-function loadedWith(file: string, seen = new Set<string>()): ReadonlySet<string> {
-  if (seen.has(file)) return seen;
-  seen.add(file);
-  const text = readFileSync(file, 'utf8');
-  for (const [, names = '', path = ''] of text.matchAll(/^import (?!type )([^;]*?) from '(\.[^']+)';/gm)) {
-    const values = names
-      .replace(/[{}]/g, '')
-      .split(',')
-      .filter((name) => name.trim() !== '');
-    if (values.some((name) => !name.trim().startsWith('type '))) loadedWith(join(dirname(file), path), seen);
-  }
-  return seen;
+/** The files of the bundle that a process has loaded after `code`. */
+function loadedBy(code: string): readonly string[] {
+  const program = `${code};console.log(JSON.stringify(Object.keys(require.cache)))`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: BUNDLE, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return (JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as string[]).map((file) => file.slice(BUNDLE.length + 1));
 }
 
-const SLOW = [
-  'compile/compile.ts',
-  'compile/notations/registry.ts',
-  'runtime/engine/engine.ts',
-  'effects/world.ts',
-  'stores/open-store.ts',
-];
+/** The files of the bundle that define a function of this name. */
+function definers(name: string): readonly string[] {
+  return chunks.filter((file) => readFileSync(join(BUNDLE, file), 'utf8').includes(`\nfunction ${name}(`));
+}
 
-test.each(SLOW)('the entry of the command does not load %s', (slow) => {
-  const loaded = [...loadedWith(join(root, 'src/surfaces/cli/main.ts'))].map((file) =>
-    relative(join(root, 'src'), file),
-  );
-  expect(loaded).toContain('surfaces/cli/program.ts');
-  expect(loaded).not.toContain(slow);
+/** The compiler, the engine, the calls to the outside and the stores. */
+const SLOW = ['compile', 'createRuntime', 'createWorld', 'openStore'];
+
+const loaded = loadedBy("require('./cli.cjs')");
+
+test.each(SLOW)('the entry of the command does not load `%s`', (name) => {
+  expect(definers(name)).not.toEqual([]);
+  expect(loaded.length).toBeGreaterThan(3);
+  expect(loaded.filter((file) => definers(name).includes(file))).toEqual([]);
 });
 
-test('the walk finds the compiler where it is loaded', () => {
-  const loaded = loadedWith(join(root, 'src/surfaces/cli/commands/check.ts'));
-  expect([...loaded].map((file) => relative(join(root, 'src'), file))).toContain('compile/compile.ts');
+test('the compiler is found where it is loaded', () => {
+  const library = loadedBy(
+    "require(require('fs').readFileSync('index.js', 'utf8').match(/'(.*\\.cjs)'|\"(.*\\.cjs)\"/).slice(1).find(Boolean))",
+  );
+  expect(library.some((file) => definers('compile').includes(file))).toBe(true);
 });

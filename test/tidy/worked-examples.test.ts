@@ -1,24 +1,28 @@
 /**
- * The worked examples of CONTRIBUTING.md, applied to a copy of `src`: the copy compiles, the new things work through the
+ * The worked examples of CONTRIBUTING.md, applied to a copy of the packages: the copy compiles, the new things work through the
  * command line, and each change touches no more files than it may.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type * as Main from '../../src/surfaces/cli/main.ts';
-import { sluice } from '../cli/in-process.ts';
-import { steadyFolder } from '../steady-folder.ts';
-import { read, root } from './tree.ts';
+import type * as Main from '../../packages/cli/src/main.ts';
+import { sluice } from '../../packages/cli/test/cli/in-process.ts';
+import { steadyFolder } from '../support/steady-folder.ts';
+import { linkModules } from './mini-project.ts';
+import { packageNames, read, root } from './tree.ts';
 
 const EXAMPLES = ['Add a node type', 'Add a team strategy', 'Add a budget dimension'] as const;
 const dir = steadyFolder('sluice-examples');
 
 beforeAll(() => {
-  for (const path of ['src', 'package.json', 'tsconfig.base.json'])
+  const packages = packageNames().flatMap((name) =>
+    ['src', 'package.json', 'tsconfig.json'].map((path) => `packages/${name}/${path}`),
+  );
+  for (const path of [...packages, 'package.json', 'tsconfig.base.json'])
     cpSync(join(root, path), join(dir, path), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  linkModules(dir, packageNames());
   for (const example of EXAMPLES) {
     const { created, changed } = changesIn(example);
     for (const [path, text] of created) write(path, text);
@@ -48,7 +52,12 @@ describe('files touched outside of the new file', () => {
 });
 
 test('the copy compiles', { timeout: 240_000 }, () => {
-  const { stdout, status } = node([join(dir, 'node_modules/typescript/bin/tsc'), '-b', 'src', '--singleThreaded']);
+  const { stdout, status } = node([
+    join(dir, 'node_modules/typescript/bin/tsc'),
+    '-b',
+    'packages/cli',
+    '--singleThreaded',
+  ]);
   expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
 });
 
@@ -103,7 +112,9 @@ function changesIn(section: string): { readonly created: ReadonlyMap<string, str
   const created = new Map<string, string>();
   const changed: Change[] = [];
   let path = '';
-  for (const [, file, language, block = ''] of text.matchAll(/`(src\/[^`]+\.ts)`|^```(ts|diff)\n([\s\S]*?)^```$/gm)) {
+  for (const [, file, language, block = ''] of text.matchAll(
+    /`(packages\/[^`]+\.ts)`|^```(ts|diff)\n([\s\S]*?)^```$/gm,
+  )) {
     if (file !== undefined) path = file;
     else if (language === 'ts') created.set(path, block);
     else changed.push({ path, before: side(block, '-'), after: side(block, '+') });
@@ -120,7 +131,7 @@ async function run(document: unknown, script: unknown, input: unknown): Promise<
   write('doc.yaml', JSON.stringify(document));
   write('script.yaml', JSON.stringify(script));
   write('input.json', JSON.stringify(input));
-  const main = pathToFileURL(join(dir, 'dist/surfaces/cli/main.js')).href;
+  const main = pathToFileURL(join(dir, 'packages/cli/src/main.ts')).href;
   const { runCommand } = (await import(main)) as typeof Main;
   const args = ['run', 'doc.yaml', '--script', 'script.yaml', '--input', '@input.json', '--json'];
   const { stdout, stderr } = await sluice(args, { cwd: dir }, runCommand);

@@ -1,0 +1,102 @@
+/**
+ * The walls of the project: each folder of the packages, and what it may import. The name of another package stands for all its
+ * folders. Another package is imported by its name, such as `@sluice-internal/kernel/ir`, and never by a path. `test/tidy/architecture.test.ts` compares this table with the imports.
+ */
+export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
+  'kernel/expr': [],
+  'kernel/ir': ['kernel/expr'],
+  'kernel/catalog': ['kernel/expr', 'kernel/ir'],
+  'kernel/core': ['kernel/expr', 'kernel/ir'],
+
+  'compile/source': ['kernel'],
+  'compile/expressions': ['kernel', 'compile/source'],
+  'compile/document': ['kernel', 'compile/source', 'compile/expressions'],
+  'compile/graph': ['kernel'],
+  'compile/lower': ['kernel', 'compile/source', 'compile/expressions', 'compile/document', 'compile/graph'],
+  'compile/prove': [
+    'kernel',
+    'compile/source',
+    'compile/expressions',
+    'compile/document',
+    'compile/graph',
+    'compile/lower',
+  ],
+  'compile/picture': ['compile/graph'],
+  'compile/rules': [
+    'kernel',
+    'compile/source',
+    'compile/expressions',
+    'compile/document',
+    'compile/lower',
+    'compile/picture',
+  ],
+
+  'notations/flow': ['kernel', 'compile'],
+  'notations/workflow': ['kernel', 'compile'],
+  'notations/team': ['kernel', 'compile'],
+  'notations/staged': ['kernel', 'compile'],
+  'notations/loop': ['kernel', 'compile'],
+  'notations/driver': [
+    ...['kernel', 'compile'],
+    ...['notations/flow', 'notations/workflow', 'notations/team', 'notations/staged', 'notations/loop'],
+  ],
+
+  'engine/ports': ['kernel'],
+  'engine/journal': ['kernel', 'engine/ports'],
+  'engine/memory': ['kernel', 'engine/ports', 'engine/journal'],
+  'engine/limits': ['kernel', 'engine/ports', 'engine/journal'],
+  'engine/report': ['kernel', 'engine/ports', 'engine/journal'],
+  'engine/audit': ['kernel', 'engine/ports', 'engine/journal', 'engine/report'],
+  'engine/worker': ['kernel', 'engine/ports', 'engine/journal', 'engine/limits', 'engine/report', 'engine/audit'],
+
+  'store-sqlite': ['kernel', 'engine'],
+  platform: ['kernel', 'engine'],
+  models: ['kernel', 'engine', 'platform'],
+  'pii/detectors': ['kernel', 'platform'],
+  pii: ['kernel', 'engine', 'platform', 'pii/detectors'],
+  'tools/calls': ['kernel', 'engine', 'platform', 'pii'],
+  'tools/mcp': ['kernel', 'engine', 'platform', 'tools/calls'],
+  'guard/text': ['kernel'],
+  'guard/evidence': ['kernel', 'engine', 'platform'],
+  'guard/values': ['kernel', 'engine', 'guard/text', 'guard/evidence'],
+  'guard/policy': ['kernel', 'engine', 'platform', 'pii', 'guard/text', 'guard/values'],
+
+  'library/host': [
+    ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite'],
+    ...['platform', 'models', 'pii', 'tools', 'guard'],
+  ],
+  'library/define': ['kernel', 'compile', 'notations', 'engine', 'tools'],
+  library: [
+    ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite'],
+    ...['platform', 'models', 'tools', 'guard', 'library/host', 'library/define'],
+  ],
+  'library/documents': [
+    ...['kernel', 'compile', 'notations', 'engine', 'platform', 'models', 'tools'],
+    ...['library', 'library/host', 'library/define'],
+  ],
+
+  'testing/suite': ['engine'],
+  testing: ['kernel', 'engine', 'library', 'testing/suite'],
+  'evals/journal': ['kernel', 'engine'],
+  'evals/metrics': ['kernel', 'engine', 'evals/journal'],
+  'evals/rehearse': ['kernel', 'compile', 'engine', 'testing'],
+  'evals/suite': [
+    ...['kernel', 'compile', 'notations', 'engine', 'models', 'pii', 'tools', 'library', 'testing'],
+    ...['evals/journal', 'evals/metrics'],
+  ],
+  'evals/diagnose': ['kernel', 'engine', 'guard', 'library', 'evals/journal', 'evals/suite'],
+  'evals/render': ['library', 'evals/metrics', 'evals/rehearse', 'evals/suite'],
+
+  'cli/table': ['kernel', 'engine', 'library'],
+  'cli/templates': [],
+  'cli/view': ['kernel', 'engine', 'library', 'cli/table'],
+  'cli/session': ['kernel', 'compile', 'engine', 'platform', 'tools', 'library', 'evals', 'cli/table', 'cli/view'],
+  'cli/commands': [
+    ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite', 'platform', 'models', 'tools', 'guard'],
+    ...['library', 'testing', 'evals', 'cli/table', 'cli/templates', 'cli/view', 'cli/session'],
+  ],
+  cli: ['library', 'platform', 'cli/table', 'cli/view', 'cli/session', 'cli/commands'],
+};
+
+/** Compiled without the types of Node and of the browser: no clock, no socket, no file. */
+export const PURE: readonly string[] = ['kernel', 'compile', 'notations'];

@@ -1,0 +1,185 @@
+/** `sluice approvals`: open questions, each with the commands that answer it. */
+import { present } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { RunId } from '@sluice-internal/kernel/ir';
+import { SluiceError } from '@sluice-internal/engine/ports';
+import type { Store, Waiting } from '@sluice-internal/engine/ports';
+import { readRun } from '@sluice-internal/engine/journal';
+import { waitingOf } from '@sluice-internal/engine/report';
+import { OK, fitted, framed, oneLine, seconds, table } from '@sluice-internal/library/documents';
+import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
+import { answerLines, approversLine, escalationLine } from '../view/report-text.ts';
+import { flagsOf, scriptOf } from '../table/command-name.ts';
+import type { Options } from '../table/command-table.ts';
+import { packetLines } from '../view/packet.ts';
+import { findRun, withStore } from '../session/store.ts';
+import type { WorldOptions } from '../session/world.ts';
+import { askPerson, currentUser, prompt } from '../session/ask-person.ts';
+import { answerCommand } from './answer.ts';
+
+export async function approvalsCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: Options<'approvals'>,
+): Promise<ExitStatus> {
+  if (cli.screen.interactive && !cli.json && !cli.quiet) return openInbox(cli, options, () => allWaiting(cli, given));
+  const waiting = await allWaiting(cli, given);
+  if (cli.json) cli.printJson(waiting.map(({ question }) => question));
+  else if (waiting.length === 0) cli.hint('there are no open questions');
+  else {
+    const flags = ({ world }: OpenQuestion): string => flagsOf(cli, { ...world, ...options });
+    cli.screen.print(waiting.map((each) => block(each.question, flags(each), cli.screen.width())).join('\n\n'));
+  }
+  return OK;
+}
+
+function allWaiting(cli: Cli, given: string | undefined): Promise<readonly OpenQuestion[]> {
+  return withStore(cli, async (store) => {
+    if (given !== undefined) return waitingIn(store, await findRun(cli, store, given));
+    const found: OpenQuestion[] = [];
+    for (const { run } of await store.roster.list({ status: ['suspended', 'running'] }))
+      found.push(...(await waitingIn(store, run).catch((error: unknown) => leftOut(cli, run, error))));
+    return found;
+  });
+}
+
+/** A run that was changed from outside must not hide the questions of the others. */
+function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly OpenQuestion[] {
+  if (!(error instanceof SluiceError)) throw error;
+  screen.note(
+    `${screen.colors.yellow(`warning[${error.code}]`)}: ${framed(`the questions of ${run} are left out: ${error.message}`)}`,
+  );
+  return [];
+}
+
+async function waitingIn(store: Store, run: RunId): Promise<readonly OpenQuestion[]> {
+  const { program, state } = await readRun(store.journal, run);
+  const world = scriptOf(state);
+  return waitingOf(program, state).map((question) => ({ question, world }));
+}
+
+function block(waiting: Waiting, flags: string, width: number): string {
+  const { id, run, node, message, askedBy, payload, expiresAt, onExpiry, approvers } = waiting;
+  const whose = escalationLine({ payload });
+  const { escalation: _, ...about } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
+    [field: string]: unknown;
+  };
+  const rows = [
+    ['approval', id],
+    ['run', run],
+    ['node', oneLine(node)],
+    ['question', framed(message)],
+    ...(whose === '' ? [] : [['goes to', whose]]),
+    ...(Object.keys(about).length > 0 ? packetRows(about as Json, Math.min(PACKET_WIDTH, width - NAMES_WIDTH)) : []),
+    ...factRows(waiting),
+    ['asked by', oneLine(askedBy)],
+    ...(approvers === null ? [] : [['people', approversLine(waiting)]]),
+    ...(expiresAt === null ? [] : [['until', `${expiresAt}, then it counts as ${oneLine(onExpiry)}`]]),
+  ];
+  const commands = answerLines(waiting, flags).map((line) => ['answer', line]);
+  return table([...rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]), ...commands]);
+}
+
+/** The data of the question; only its first line has a name. */
+function packetRows(about: Json, width: number): string[][] {
+  return packetLines(about, width).map((line, index) => [index === 0 ? 'about' : '', line]);
+}
+
+const PACKET_WIDTH = 100;
+/** The longest name of a row, the gap, and the mark of a broken line. */
+const NAMES_WIDTH = 14;
+
+/** The facts of a question without a call: the next node of each answer, and the values of the question. */
+function factRows({ packet, payload }: Waiting): string[][] {
+  if (typeof payload === 'object' && payload !== null && 'tool' in payload) return [];
+  const { blastRadius, rollback, evidence } = packet;
+  const shown = [
+    ['touches', blastRadius],
+    ['rollback', rollback],
+    ['evidence', evidence],
+  ] as const;
+  return shown.flatMap(([name, value]) => {
+    const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
+    return isEmpty ? [] : [[name, oneLine(typeof value === 'string' ? value : JSON.stringify(value), 400)]];
+  });
+}
+
+/** A question, and the options that its run needs to go on as it began. */
+interface OpenQuestion {
+  readonly question: Waiting;
+  readonly world: Pick<WorldOptions, 'script'>;
+}
+
+const NEVER: Promise<never> = new Promise(() => undefined);
+
+/** Asks until the person leaves or nothing waits any more. `load` gives the open questions. */
+async function openInbox(
+  cli: Cli,
+  options: WorldOptions,
+  load: () => Promise<readonly OpenQuestion[]>,
+): Promise<ExitStatus> {
+  for (;;) {
+    const waiting = await load();
+    if (waiting.length === 0) {
+      cli.hint('there are no open questions');
+      return OK;
+    }
+    const chosen = await choose(cli, waiting);
+    if (chosen === null) return OK;
+    await answer(cli, { ...chosen.world, ...options }, chosen.question);
+  }
+}
+
+async function choose(cli: Cli, waiting: readonly OpenQuestion[]): Promise<OpenQuestion | null> {
+  cli.screen.note(
+    waiting.map((each, index) => `${String(index + 1).padStart(3)}  ${lineOf(each.question)}`).join('\n'),
+  );
+  const typed = await prompt('Which one? A number, or q to leave: ', NEVER, (given) =>
+    /^q/i.test(given.trim()) || waiting[Number(given) - 1] !== undefined
+      ? null
+      : `Type a number from 1 to ${waiting.length}, or q.`,
+  );
+  return typed === null || /^q/i.test(typed) ? null : (waiting[Number(typed) - 1] ?? null);
+}
+
+function lineOf({ node, message, run, askedAt, expiresAt }: Waiting): string {
+  const age = seconds(Math.max(0, Date.now() - Date.parse(askedAt)));
+  const until = expiresAt === null ? '' : `, until ${expiresAt}`;
+  return `${oneLine(node, 30)}: ${oneLine(message, 60)}  (${run}, for ${age}${until})`;
+}
+
+/** A refused answer is shown, and the question stays in the list. */
+async function answer(cli: Cli, options: WorldOptions, question: Waiting): Promise<void> {
+  const people = approversLine(question);
+  if (people !== '') cli.screen.note(people);
+  const who = await identity(question);
+  if (who === null) return;
+  const answered = await askPerson(cli.screen, [question], NEVER, who.as);
+  if (answered === null) return;
+  const { choice, text, edit, payload } = answered.answer;
+  try {
+    await answerCommand(cli, question.id, choice, {
+      ...options,
+      ...who,
+      ...present({ text, payload, edit: edit === undefined ? undefined : JSON.stringify(edit) }),
+    });
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    for (const line of [error.message, error.help]) if (line !== undefined) cli.screen.note(framed(line));
+  }
+}
+
+/** Null if the person leaves. */
+async function identity({ approvers }: Waiting): Promise<{ readonly as: string; readonly key?: string } | null> {
+  if (approvers === null) return { as: currentUser() };
+  const names = approvers.people.join(', ');
+  const as = await prompt(`Your name (${names}): `, NEVER, (given) => (given.trim() === '' ? 'Type your name.' : null));
+  if (as === null) return null;
+  if (approvers.people.includes(as) && !approvers.signing.includes(as)) return { as };
+  const key = await prompt(
+    'Your key: a file, or its name in `sluice keys list`; empty without one: ',
+    NEVER,
+    () => null,
+  );
+  return key === null ? null : { as, ...(key === '' ? {} : { key }) };
+}

@@ -1,0 +1,136 @@
+/** `sluice resume`: continues one run or all unfinished ones. Waits for a run that another live process owns. */
+import type { RunId } from '@sluice-internal/kernel/ir';
+import { SluiceError } from '@sluice-internal/engine/ports';
+import type { Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
+import { FAILED, OK, statusOfRun, worst } from '@sluice-internal/library/documents';
+import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
+import type { Options } from '../table/command-table.ts';
+import { checkCode, withRecorded } from '../session/continue-run.ts';
+import { follow, printOutcome } from '../session/follow.ts';
+import { renderError, reportOf, type ErrorReport } from '../view/report-error.ts';
+import { withSession, type Session } from '../session/session.ts';
+import { findRun, headOf, withStore } from '../session/store.ts';
+import type { WorldOptions } from '../session/world.ts';
+
+export async function resumeCommand(
+  cli: Cli,
+  given: string | undefined,
+  options: Options<'resume'>,
+): Promise<ExitStatus> {
+  const look = async (store: Store): Promise<readonly RunId[]> => {
+    if (given !== undefined) return [await findRun(cli, store, given)];
+    const listed = await store.roster.list({ status: ['pending', 'running', 'suspended'] });
+    return listed
+      .filter(isDue)
+      .map(({ run }) => run)
+      .reverse();
+  };
+  const runs = await withStore(cli, look, false);
+  if (runs.length === 0) {
+    if (cli.json) cli.printJson([]);
+    cli.hint('nothing to resume');
+    return OK;
+  }
+  const resumed = new Resumed(cli, given !== undefined);
+  for (const group of await resumed.grouped(runs, options))
+    await withSession(cli, group.options, undefined, (session) => resumed.resume(session, group.runs, options));
+  return resumed.finish();
+}
+
+/** Skips runs that wait for a person, unless the wait is over. */
+function isDue({ status, due }: RunEntry): boolean {
+  return status !== 'suspended' || (due !== null && due <= Date.now());
+}
+
+/** Runs that go on with the same script, or with none. */
+interface Group {
+  readonly options: WorldOptions;
+  readonly runs: RunId[];
+}
+
+/** The runs of a group work at once; the reports follow one after the other. A run that cannot continue does not stop the others. */
+class Resumed {
+  readonly #cli: Cli;
+  /** The user named one run, so its error is the error of the command. */
+  readonly #single: boolean;
+  readonly #reports: Report[] = [];
+  readonly #left: { readonly run: RunId; readonly error: ErrorReport }[] = [];
+
+  constructor(cli: Cli, single: boolean) {
+    this.#cli = cli;
+    this.#single = single;
+  }
+
+  async grouped(runs: readonly RunId[], options: WorldOptions): Promise<readonly Group[]> {
+    const groups = new Map<WorldOptions['script'], Group>();
+    await withStore(this.#cli, async (store) => {
+      for (const run of runs)
+        await this.#attempt(run, async () => {
+          const own = await withRecorded(this.#cli, store, run, options);
+          const group = groups.get(own.script) ?? { options: own, runs: [] };
+          group.runs.push(run);
+          groups.set(own.script, group);
+        });
+    });
+    return [...groups.values()];
+  }
+
+  async resume(session: Session, runs: readonly RunId[], options: WorldOptions): Promise<void> {
+    const heads = new Map<RunId, number>();
+    for (const run of runs)
+      await this.#attempt(run, async () => void heads.set(run, await this.#begin(session, run, options)));
+    for (const [run, head] of heads) await this.#attempt(run, () => this.#follow(session, run, head));
+  }
+
+  async #attempt(run: RunId, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (this.#single || !(error instanceof SluiceError) || !OF_ONE_RUN.has(error.code)) throw error;
+      const report = reportOf(error);
+      this.#left.push({ run, error: report });
+      this.#cli.screen.note(renderError(report, this.#cli.screen));
+    }
+  }
+
+  /** The event at which the run goes on. */
+  async #begin(session: Session, run: RunId, options: WorldOptions): Promise<number> {
+    const { store, engine } = session;
+    await checkCode(session, run, options);
+    const before = await ownerOf(session, run);
+    const { seq } = await headOf(store, run);
+    await engine.resume(run);
+    if (before !== null && (await ownerOf(session, run)) === before)
+      this.#cli.hint(`run ${run} is owned by another process; waiting until that process ends or its lease expires`);
+    return seq;
+  }
+
+  async #follow(session: Session, run: RunId, head: number): Promise<void> {
+    this.#cli.hint(`run ${run}`);
+    const report = await follow(this.#cli, session, run, head);
+    if (!this.#cli.json) printOutcome(this.#cli, session.world.flags, report);
+    this.#reports.push(report);
+  }
+
+  finish(): ExitStatus {
+    if (this.#cli.json) this.#cli.printJson(this.#single ? this.#reports[0] : [...this.#reports, ...this.#left]);
+    return worst([...this.#reports.map(statusOfRun), ...(this.#left.length > 0 ? ([FAILED] as const) : [])]);
+  }
+}
+
+async function ownerOf({ store }: Session, run: RunId): Promise<WorkerId | null> {
+  return (await store.roster.find(run))?.owner ?? null;
+}
+
+/** Errors that concern one run and not the database. */
+const OF_ONE_RUN: ReadonlySet<string> = new Set([
+  'chain-broken',
+  'code-changed',
+  'file-not-found',
+  'invariant-broken',
+  'journal-damaged',
+  'pii-key',
+  'quota-exceeded',
+  'run-not-found',
+  'unsafe-module',
+]);

@@ -1,0 +1,364 @@
+/**
+ * All commands: their texts, arguments and options. The types of the options come from their flags: `--work-dir <dir>` is
+ * `workDir?: string`. `program.ts` has the code of each command.
+ */
+import { RUN_STATES } from '@sluice-internal/kernel/ir';
+import { PERIODS } from '@sluice-internal/engine/ports';
+
+/** The text of an argument or an option, and what else it needs. */
+export type Described =
+  | string
+  | {
+      readonly about: string;
+      readonly choices?: readonly string[];
+      /** The value lists several choices, and the command itself checks each of them. */
+      readonly listed?: true;
+      readonly default?: string;
+      /** An option that cannot be left out. */
+      readonly required?: true;
+    };
+/** Keys in brackets are arguments, keys with dashes are options. */
+export type Spec = { readonly about: string; readonly [part: string]: Described };
+
+const RUN = { '<run>': 'the id of a run' } as const;
+const ANY_RUN = { '[run]': 'the id of a run' } as const;
+const FLOW = { '<file>': 'a flow document' } as const;
+const ENTRY = { '<entry>': 'an entry' } as const;
+const AFTER = { '--after <seq>': 'only later events' } as const;
+const UNVERIFIED = { '--unverified': 'print the stored run even if its hashes do not match, with a warning' } as const;
+const BASELINE = {
+  '--baseline <file>': 'compare with an earlier .json report; exit 1 if a metric got worse',
+} as const;
+const NEW_RUN = { '--run <id>': 'the id of the new run' } as const;
+const SUITE_FILE = { '--out <file>': 'the file of the suite; standard output by default' } as const;
+
+/** Options of the commands that an operator changes the database with. */
+const OPERATOR = { '--as <who>': 'the name of the person who does it', '--why <text>': 'the reason' } as const;
+
+const REPORTS = {
+  '--junit <file>': 'write JUnit XML',
+  '--html <file>': 'write an HTML page with plots',
+  '--report <file...>': 'write a report: .json, .md, .html or .xml (JUnit)',
+} as const;
+
+/** Options of the commands that work on a run. */
+const WORLD = {
+  '-s, --script <file>': 'a file that replaces models, tools and people',
+  '-m, --model <model>': 'the model of agents that name no model',
+  '--work-dir <dir>': 'the folder in which the tools work',
+  '--allow-host <host...>': 'hosts that `http.get` and `http.request` may call; * for every public host',
+  '--shell-limit <name=value...>': 'limits of shell commands: cpu, memory, processes, file, disk',
+} as const;
+
+/** Options of the commands that continue a run. */
+const CONTINUE = {
+  ...WORLD,
+  '--no-script': 'use real models and tools, although the run started with a script',
+  '--accept-changed-code': 'continue although the code of modules has changed; the journal records it',
+} as const;
+
+export const COMMANDS = {
+  init: {
+    about: 'make a new project that runs offline',
+    '[dir]': { about: 'the folder', default: '.' },
+    '--template <name>': 'support, research, team or typescript; adds a package.json and a test',
+    '--force': 'overwrite existing files',
+  },
+  check: {
+    about: 'compile documents; print every mistake, or the nodes, limits and costs',
+    '<files...>': 'flow documents',
+    '--max-cost <usd>': 'exit 1 if a run can cost more, or if nothing limits its cost',
+  },
+  graph: {
+    about: 'draw a flow',
+    ...FLOW,
+    '-f, --format <format>': {
+      about: 'the format of the picture',
+      choices: ['mermaid', 'dot', 'svg', 'json'],
+      default: 'mermaid',
+    },
+    '-d, --direction <way>': { about: 'the direction of the drawing', choices: ['down', 'right'], default: 'down' },
+  },
+  schema: {
+    about: 'print the JSON Schema of a document, or of the Agent Run Trace',
+    '[of]': { about: 'the kind of schema', choices: ['document', 'trace'], default: 'document' },
+  },
+  run: {
+    about: 'start a run and follow it',
+    ...FLOW,
+    ...WORLD,
+    '-i, --input <value>': 'text, JSON or @file',
+    '--attach <file...>': 'an image, PDF or sound for the input: a path or a URL',
+    '--user <name>': 'the user of the run',
+    '--run <id>': 'an id for the run; a second start with it gives the same run',
+    '--seed <number>': 'the seed of random choices',
+    '--deadline <time>': 'the run stops at this time, such as 2026-12-01T09:00:00Z',
+  },
+  answer: {
+    about: 'answer a question; the run continues',
+    '<id>': 'the id of the question',
+    '<choice>': 'one of its choices',
+    ...CONTINUE,
+    '--edit <json>': 'data that replaces the proposed data',
+    '--text <text>': 'words for the agent, or a remark',
+    '--as <who>': 'the name of the person who answers: one of `people`, if the flow declares any',
+    '--key <file>': 'the private key of that person, or its name in `sluice keys list`',
+    '--payload <hash>': 'answer only if the question still has this payload',
+  },
+  signal: {
+    about: 'send a signal to a run that waits for it; the run continues',
+    ...RUN,
+    '<name>': 'the name of the signal, or of the `wait` node',
+    ...CONTINUE,
+    '--data <json>': 'the data of the signal',
+    '--as <who>': 'the name of the sender',
+  },
+  resume: {
+    about: 'continue a run after a crash or a stop; without a run, all unfinished runs',
+    ...ANY_RUN,
+    ...CONTINUE,
+  },
+  fork: {
+    about: 'start a new run from a past event of a run, with edits',
+    ...RUN,
+    ...CONTINUE,
+    '--at <seq>': { about: 'the last event that both runs share', required: true },
+    '--set <slot=json...>': 'a new value of a slot: input="hello", triage.output={…}',
+    '--answer <question=choice...>': 'answer a question that is open at that event: gate=approve',
+    '--agent-model <agent=model...>': 'another model of an agent',
+    '--instructions <agent=text...>': 'other instructions of an agent; @file reads them',
+    ...NEW_RUN,
+    '--as <who>': 'the name of the person who forks and answers',
+  },
+  migrate: {
+    about: 'move a waiting run to a new version of its flow',
+    ...RUN,
+    '<file>': 'the new version',
+    ...CONTINUE,
+    '--dry-run': 'only check if the run fits',
+    ...NEW_RUN,
+    '--as <who>': 'the name of the person who moves it',
+  },
+  cancel: {
+    about: 'stop a run and undo its effects',
+    ...RUN,
+    ...CONTINUE,
+    '--as <who>': 'the name of the person who cancels',
+    '--why <text>': 'the reason',
+  },
+  runs: {
+    about: 'list the runs, newest first',
+    '--state <states>': {
+      about: 'only runs in these states, separated by commas',
+      choices: RUN_STATES,
+      listed: true,
+    },
+    '-n, --limit <number>': 'list at most this many runs',
+  },
+  show: { about: 'print the state and the result of a run', ...RUN, ...UNVERIFIED },
+  approvals: { about: 'list the open questions; on a terminal, an inbox to answer them', ...ANY_RUN, ...CONTINUE },
+  replay: { about: 'decide every step again from the journal, without calls, and compare', ...RUN },
+  erase: { about: 'delete the personal data of a run for good', ...RUN },
+  diff: { about: 'print the differences between two runs', ...RUN, '<other>': 'another run' },
+  backup: { about: 'copy the database while runs continue', '<file>': 'the file to write' },
+  prune: {
+    about: 'remove ended runs by the rule of their flow, or by these options',
+    '--flow <id>': 'only runs of this flow',
+    '--keep <number>': 'keep this many of the newest runs of each flow and tenant',
+    '--older-than <time>': 'remove runs that ended earlier: a date, or 30d, 12h',
+    '--export <dir>': 'write each run to this folder first',
+    '--dry-run': 'only list the runs',
+  },
+  memory: { about: 'manage the long-term memory of agents' },
+  'memory list': {
+    about: 'list the entries, newest first',
+    '--agent <id>': 'only entries of this agent',
+    '--user <name>': 'only entries of this user',
+    '--share <name>': 'only entries of this shared memory',
+    '--state <state>': { about: 'only entries in this state', choices: ['active', 'quarantined', 'expired'] },
+    '--search <text>': 'only entries with one of these words, best first',
+    '-n, --limit <number>': 'list at most this many entries',
+  },
+  'memory show': { about: 'print an entry with its sources', ...ENTRY },
+  'memory release': {
+    about: 'let later runs read an entry that is in quarantine; the database records who did it',
+    ...ENTRY,
+    ...OPERATOR,
+  },
+  'memory forget': { about: 'delete an entry for good; the database records who did it', ...ENTRY, ...OPERATOR },
+  'memory log': { about: 'list releases, deletions and refused accesses' },
+  quotas: { about: 'list the quotas of tenants, their use, and refused starts' },
+  'quotas set': {
+    about: 'limit the runs of a tenant; the database records who did it',
+    '<tenant>': 'a tenant, or * for every tenant without a quota of its own',
+    ...OPERATOR,
+    '--runs <number>': 'runs that start within the period',
+    '--concurrent <number>': 'runs that have not ended',
+    '--tokens <number>': 'tokens within the period',
+    '--usd <amount>': 'dollars within the period',
+    '--per <period>': { about: 'the period, by the calendar in UTC; day by default', choices: PERIODS },
+  },
+  'quotas remove': { about: 'remove the quota of a tenant', '<tenant>': 'a tenant, or *', ...OPERATOR },
+  audit: { about: 'check and export the audit trail' },
+  'audit verify': {
+    about: 'check that no run and no record was changed',
+    '[run]': 'a run, or a file of `audit export`; without it, all runs',
+    '--heads <file>': 'compare with a file of `audit heads`',
+    '--key <public>': 'the public key that must have signed every ended run: ed25519:…',
+  },
+  'audit acts': { about: 'list the acts of operators, and accesses that were refused to tenants' },
+  'audit export': {
+    about: 'write a run to a file that can be checked on another machine',
+    ...RUN,
+    '--out <file>': { about: 'the file to write', required: true },
+  },
+  'audit heads': {
+    about: 'write the last hash of every run, to find a database that was rolled back',
+    '--out <file>': 'the file to write',
+    '--webhook <url>': 'post them to this address',
+  },
+  trace: {
+    about: 'print the events of a run',
+    ...RUN,
+    '--events': 'print every event of the journal',
+    '--prompts': 'add the messages that each model received',
+    ...AFTER,
+    ...UNVERIFIED,
+    '-f, --format <format>': {
+      about: 'events, the Agent Run Trace, or OpenTelemetry spans',
+      choices: ['events', 'art', 'otel'],
+      default: 'events',
+    },
+  },
+  watch: {
+    about: 'follow a run of any process until it ends or waits; with --json, one event per line',
+    ...RUN,
+    ...AFTER,
+  },
+  logs: {
+    about: 'print what happened in a run, one line for each event',
+    '[run]': 'a run; without it, the newest',
+    '-f, --follow': 'continue until the run ends or waits',
+    ...AFTER,
+  },
+  explain: { about: 'summarize a run in one sentence, then in detail', ...RUN },
+  breakers: { about: 'list the circuit breakers of the database' },
+  'breakers open': {
+    about: 'open a breaker by hand; the database records who did it',
+    '<breaker>': 'AGENT@PROVIDER/MODEL',
+    ...OPERATOR,
+  },
+  'breakers close': {
+    about: 'close a breaker by hand; the database records who did it',
+    '<breaker>': 'AGENT@PROVIDER/MODEL',
+    ...OPERATOR,
+  },
+  budget: { about: 'print the retry budget that all runs share, and how fast the latest runs spend' },
+  eval: {
+    about: 'run the cases of a suite and compute metrics',
+    '<suite>': 'a suite',
+    '--tag <tag...>': 'only cases with one of these tags',
+    '-m, --model <model>': 'the model of agents that name no model',
+    ...BASELINE,
+    ...REPORTS,
+  },
+  'eval record': {
+    about: 'write a stored run as a golden case',
+    ...RUN,
+    '--flow <file>': 'the document of the run',
+    '--name <name>': 'the name of the case',
+    ...SUITE_FILE,
+  },
+  'eval from-runs': {
+    about: 'write stored runs as cases, with the recorded replies and results',
+    '--where <expression>': `only runs for which this is true: 'code == "SUCCESS"'`,
+    '--sample <number>': 'at most this many runs, chosen at random by the seed',
+    '--since <time>': 'only runs that started later',
+    '--seed <number>': 'the seed of the choice',
+    '--flow <file>': 'the document of the runs',
+    ...SUITE_FILE,
+  },
+  simulate: {
+    about: 'run a flow thousands of times with generated replies and faults, without models or tools',
+    ...FLOW,
+    '--runs <number>': 'the number of runs; 1,000 by default',
+    '--seed <number>': 'the seed of the first run; the next run has the next seed',
+    '-i, --input <json>': 'the input of every run; generated by default',
+    '--until-coverage': 'stop after 200 runs in a row that reach nothing new',
+    ...REPORTS,
+  },
+  metrics: {
+    about: 'compute the 18 metrics over the runs of the database',
+    '--since <time>': 'only runs that started later: a date, or 7d, 12h, 30m',
+    '--flow <id>': 'only runs of this flow',
+    '--report <file...>': 'write a report: .json, .md, .html, .xml (JUnit) or .txt',
+    ...BASELINE,
+    '--gate': 'exit 1 if a target is missed',
+  },
+  diagnose: {
+    about: 'find the 23 known pathologies of agents in a run, with evidence and remedy',
+    ...ANY_RUN,
+    '--since <time>': 'all runs that started later: a date, or 7d, 12h, 30m',
+    '--judge [model]': 'also ask an agent for the decisive step of a failed run: provider/model',
+    '--script <file>': 'the replies of the judge, as the agent `judge`',
+  },
+  keys: { about: 'manage keys that sign answers and journals' },
+  'keys add': {
+    about: 'make a key pair, and print the line for `people`',
+    '<name>': 'the name of the key: the id of the person who signs',
+    '--out <file>': 'the file of the private key',
+  },
+  'keys list': { about: 'list the keys of this user' },
+  mcp: { about: 'manage the MCP servers of a document' },
+  'mcp lock': { about: 'write the tools of the servers to a lock file beside the document', '<file>': 'a document' },
+  'mcp login': {
+    about: 'log in to servers that need a person (`oauth: { login: true }`)',
+    '<file>': 'a document',
+    '[server]': 'one of its servers',
+    '--timeout <seconds>': 'how long to wait for the person; 300 by default',
+  },
+  doctor: {
+    about: 'check this machine, and the prerequisites of documents',
+    '[files...]': 'documents whose models, tools and MCP servers are checked too',
+    '--connect': 'also send a request to the servers of the models',
+  },
+  completion: {
+    about: 'print a completion script for your shell',
+    '<shell>': { about: 'your shell', choices: ['bash', 'zsh', 'fish'] },
+  },
+} as const satisfies { readonly [path: string]: Spec };
+
+export type Path = keyof typeof COMMANDS;
+
+/** The options of a command, as its code gets them. */
+export type Options<Of extends Path> = OptionsIn<(typeof COMMANDS)[Of]>;
+export type OperatorOptions = OptionsIn<typeof OPERATOR>;
+export type ReportOptions = OptionsIn<typeof REPORTS>;
+export type ContinueOptions = OptionsIn<typeof CONTINUE>;
+
+type OptionsIn<Table> = {
+  readonly [Part in keyof Table as Table[Part] extends Certain ? never : NameIn<Part>]?: ValueIn<Part, Table[Part]>;
+} & {
+  readonly [Part in keyof Table as Table[Part] extends Certain ? NameIn<Part> : never]: ValueIn<Part, Table[Part]>;
+};
+type Certain = { readonly required: true } | { readonly default: string };
+
+/** `workDir` of `--work-dir <dir>`, and `script` of `-s, --script <file>` and of `--no-script`. */
+type NameIn<Part> = Part extends `${string}--${infer Long}` ? Camel<Positive<FirstWord<Long>>> : never;
+type FirstWord<Text extends string> = Text extends `${infer First} ${string}` ? First : Text;
+type Positive<Name extends string> = Name extends `no-${infer Rest}` ? Rest : Name;
+type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+
+type ValueIn<Part, Given> = Given extends { readonly choices: readonly (infer Value)[]; readonly listed?: never }
+  ? Value
+  : Part extends `${string}...>`
+    ? readonly string[]
+    : Part extends `${string}>`
+      ? string
+      : Part extends `${string}]`
+        ? string | true
+        : Part extends `--no-${string}`
+          ? false
+          : boolean;

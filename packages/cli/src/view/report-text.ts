@@ -1,0 +1,209 @@
+/** A report as text: the one-line verdict after a run, and the page of `sluice show`. */
+import { BUDGET_ROWS, isGood, onlyReads } from '@sluice-internal/kernel/ir';
+import { isRecord } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { Report, Usage, Waiting } from '@sluice-internal/engine/ports';
+import {
+  dollars,
+  fitted,
+  framed,
+  grouped,
+  harmless,
+  oneLine,
+  plural,
+  seconds,
+  shellWord,
+  shown,
+  table,
+} from '@sluice-internal/library/documents';
+import type { Screen } from '@sluice-internal/library/documents';
+import type { Escalation } from '@sluice-internal/kernel/catalog';
+import { withCommandName } from '../table/command-name.ts';
+
+export function verdictLine(report: Report, { colors }: Screen): string {
+  const head =
+    report.state === 'suspended'
+      ? colors.yellow(`? ${report.state} ${report.code ?? ''}`.trimEnd())
+      : isGood(report.code)
+        ? colors.green(`✓ ${report.code}`)
+        : colors.red(`✗ ${report.state} ${report.code ?? ''}`.trimEnd());
+  return `${head}  ${report.run}  ${colors.dim(usageText(report.usage))}`;
+}
+
+export function failureLine({ error }: Report): string | null {
+  if (error === null) return null;
+  const where = error.node === '' ? '' : ` at \`${oneLine(error.node)}\``;
+  return `${error.type}${where}: ${oneLine(error.message, 500)}`;
+}
+
+export function usageText(usage: Usage): string {
+  const always = BUDGET_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
+  const parts = always.map(({ measure, one, many }) => plural(usage[measure], one, many));
+  const tokens = usage.inputTokens + usage.outputTokens;
+  if (tokens > 0) parts.push(`${grouped(tokens)} tokens`);
+  if (usage.costUsd > 0) parts.push(dollars(usage.costUsd));
+  if (usage.retries > 0) parts.push(plural(usage.retries, 'retry', 'retries'));
+  parts.push(seconds(usage.wallClockSeconds * 1000));
+  return parts.join(', ');
+}
+
+/** The commands that answer each question. `flags` are the options to repeat. */
+export function waitingText(waiting: readonly Waiting[], flags: string, { colors, live, columns }: Screen): string {
+  const width = live ? columns() - 2 : Infinity;
+  return waiting
+    .map((each) => {
+      const { node, message, expiresAt } = each;
+      const until = expiresAt === null ? '' : colors.dim(`  until ${expiresAt}`);
+      const question = framed(`? ${oneLine(node)} asks: ${message}`, width).slice(`? ${oneLine(node)}`.length);
+      const head = `${colors.yellow('?')} ${colors.bold(oneLine(node))}${question}${until}`;
+      const who = approversLine(each);
+      return [
+        head,
+        ...(who === '' ? [] : [`    ${who}`]),
+        ...answerLines(each, flags).map((line) => `    ${line}`),
+      ].join('\n');
+    })
+    .join('\n');
+}
+
+/** One line with the people who may answer, the answers so far, and the number that is missing. */
+export function approversLine({ approvers }: Waiting): string {
+  if (approvers === null) return '';
+  const { people, roles, quorum, answers, missing } = approvers;
+  const names = people.length === 0 ? 'nobody' : people.join(', ');
+  const given = answers.map(({ by, choice }) => `${by}: ${choice}`).join(', ');
+  const parts = [
+    `may answer: ${names}${roles.length === 0 ? '' : ` (${roles.join(', ')})`}`,
+    ...(quorum === 1 ? [] : [`${missing} of ${quorum} missing`]),
+    ...(given === '' ? [] : [`answered: ${given}`]),
+  ];
+  return oneLine(parts.join('; '), 400);
+}
+
+/** The commands that send each signal. */
+export function signalsText({ run, waits }: Report, flags: string, { colors }: Screen): string[] {
+  return waits.flatMap(({ node, signal, until }) => {
+    if (signal === null) return [];
+    const late = until === null ? '' : colors.dim(`  until ${until}`);
+    const command = withCommandName(`sluice signal ${run} ${shellWord(signal)}${flags}`);
+    return [
+      `${colors.yellow('?')} ${colors.bold(oneLine(node))} waits for the signal ${oneLine(signal)}${late}\n    ${command}`,
+    ];
+  });
+}
+
+/** The page of `sluice show`. */
+export function reportPage(report: Report, width: number): string {
+  const rows: string[][] = [
+    ['run', report.run],
+    ['flow', `${oneLine(report.flow)}  ${report.hash}`],
+    ...(report.parent === undefined ? [] : [['fork of', `${report.parent.run} at event ${report.parent.seq}`]]),
+    ...(report.movedTo === undefined ? [] : [['moved to', report.movedTo]]),
+    ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
+    ['path', report.path.length === 0 ? '-' : report.path.map((name) => oneLine(name)).join(' > ')],
+    ['usage', usageText(report.usage)],
+  ];
+  for (const [node, choice] of Object.entries(report.approvals))
+    rows.push(['approval', `${oneLine(node)}: ${oneLine(choice)}`]);
+  rows.push(...waitRows(report));
+  const failure = failureLine(report);
+  if (failure !== null) rows.push(['error', failure]);
+  if (report.escalation !== undefined) rows.push(['goes to', rowLine(report.escalation)]);
+  for (const { name, agent, output, durationMs } of report.results ?? [])
+    rows.push([
+      'result',
+      `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
+    ]);
+  for (const receipt of report.receipts) rows.push(['receipt', receiptLine(receipt)]);
+  for (const { message } of report.violations) rows.push(['violation', oneLine(message, 300)]);
+  const reason = ownReason(report);
+  if (reason !== undefined) rows.push(['reason', oneLine(reason, 300)]);
+  if (report.rejected !== null) rows.push(['rejected', framed(report.rejected.text)]);
+  if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
+  return table(rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]));
+}
+
+/** The longest name of a row, the gap, and the mark of a broken line. */
+const NAMES_WIDTH = 15;
+
+/** The people, signals and timers that the run waits for. */
+function waitRows({ waiting, waits }: Report): string[][] {
+  const questions = waiting.flatMap((each) => {
+    const line = escalationLine(each);
+    const row = ['waiting', `${each.id}  ${oneLine(each.node)}: ${oneLine(each.message, 200)}`];
+    return line === '' ? [row] : [row, ['goes to', line]];
+  });
+  const others = waits.map(({ node, signal, until }) => {
+    const name = signal === null ? '' : `: signal ${oneLine(signal)}`;
+    return ['waits', `${oneLine(node)}${name}  ${until ?? ''}`.trimEnd()];
+  });
+  return [...questions, ...others];
+}
+
+/** One effect that the engine committed: the tool, its arguments, its result, and who approved it. */
+function receiptLine({ tool, args, result, status, approvedBy, inherited }: Report['receipts'][number]): string {
+  const notes = [...(status === 'committed' ? [] : [status]), ...(inherited === true ? ['before the fork'] : [])];
+  const state = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+  const approval = approvedBy === null ? '' : `, approved by ${oneLine(approvedBy)}`;
+  const returned = result === null ? '' : ` -> ${oneLine(shown(result), 160)}`;
+  return `${oneLine(tool)} ${oneLine(shown(args), 160)}${returned}${state}${approval}`;
+}
+
+/** The receipts of calls with effects, the marked statements, and the refused answer, after a run. */
+export function evidenceLines(report: Report): readonly string[] {
+  const { receipts, violations, rejected } = report;
+  const reason = ownReason(report);
+  return [
+    ...receipts.filter(({ effect }) => !onlyReads(effect)).map((receipt) => `receipt: ${receiptLine(receipt)}`),
+    ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
+    ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),
+    ...(rejected === null ? [] : [`rejected: ${oneLine(rejected.text, 300)}`]),
+  ];
+}
+
+/** The reason of a partial success, unless it is one of the violations. */
+function ownReason({ violations, reason }: Report): string | undefined {
+  return violations.some(({ message }) => message === reason) ? undefined : reason;
+}
+
+export function escalationLine({ payload }: Pick<Waiting, 'payload'>): string {
+  const row = rowIn(payload);
+  return row === null ? '' : rowLine(row);
+}
+
+function rowLine({ endpoint, severity, row, recovery }: Escalation): string {
+  return oneLine(`${endpoint} (${row}, severity ${severity}): ${recovery}`, 300);
+}
+
+function rowIn(payload: unknown): Escalation | null {
+  if (typeof payload !== 'object' || payload === null || !('escalation' in payload)) return null;
+  const { escalation } = payload;
+  const fits = typeof escalation === 'object' && escalation !== null && 'row' in escalation && 'endpoint' in escalation;
+  return fits ? (escalation as Escalation) : null;
+}
+
+/** One command per choice, ready to paste. `flags` are the options to repeat. */
+export function answerLines({ id, choices, needs, payload, approvers }: Waiting, flags: string): readonly string[] {
+  const [first] = approvers?.people ?? [];
+  const key = first !== undefined && approvers?.signing.includes(first) === true ? ` --key ${shellWord(first)}` : '';
+  const who = first === undefined ? '' : ` --as ${shellWord(first)}${key}`;
+  return choices.map((choice) => {
+    const content = contentFlag(choice, needs[choice], payload);
+    return harmless(withCommandName(`sluice answer ${id} ${shellWord(choice)}${content}${who}${flags}`));
+  });
+}
+
+/** The option for the data or the text that a choice needs. */
+function contentFlag(choice: string, needs: 'edit' | 'text' | 'either' | undefined, payload: Json): string {
+  if (needs === undefined) return '';
+  if (needs !== 'edit') return ' --text "…"';
+  return choice === 'edit' ? editFlag(payload) : ` --edit '{"…": "…"}'`;
+}
+
+/** The `--edit` option, filled in with the proposal. */
+function editFlag(payload: Json): string {
+  const { tool, args, plan, stage, result } = isRecord(payload) ? payload : {};
+  // Of a stage, the result is edited. A stage that failed has none yet.
+  const proposed = stage !== undefined ? (result ?? '…') : tool === undefined ? plan : (args ?? {});
+  return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
+}

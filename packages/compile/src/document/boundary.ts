@@ -1,0 +1,291 @@
+/**
+ * The autonomy boundary of an agent: the author's rules, then the rules of the profile, then the defaults. It sorts every tool
+ * of the agent into allowed, needs approval, or denied. The result is part of the compiled flow.
+ */
+import { RISKY, onlyReads } from '@sluice-internal/kernel/ir';
+import type { BoundaryDef, Consequence, ToolDef } from '@sluice-internal/kernel/ir';
+import { isRecord, present } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { MUTATING, PROFILES, speaksOf } from '@sluice-internal/kernel/catalog';
+import type { Effect, Row } from '@sluice-internal/kernel/catalog';
+import { matches } from './names.ts';
+import { DECISIONS, type Boundary, type BoundaryFields } from './schema/bounds.ts';
+import type { Definitions } from './definitions.ts';
+
+/** Reasons to refuse a proposed tool call or its result. Each has a consequence. */
+export type Trouble = 'unregistered' | 'malformed' | 'denied' | 'rate' | 'rejected' | 'unverified';
+
+const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
+
+export interface Granted {
+  readonly def: ToolDef | undefined;
+  readonly cost: number;
+  /** The tool's definition requires approval. */
+  readonly approval: boolean;
+  /** The tool that undoes a call. */
+  readonly undo?: Granted & { readonly name: string };
+}
+
+/** The tools with all that decides about their calls. */
+export function grantsOf(
+  names: readonly string[],
+  toolDef: (name: string) => ToolDef | undefined,
+  { toolCosts, toolApprovals }: Pick<Definitions, 'toolCosts' | 'toolApprovals'>,
+): { readonly [name: string]: Granted } {
+  const granted = (name: string): Granted => ({
+    def: toolDef(name),
+    cost: toolCosts[name] ?? 0,
+    approval: toolApprovals.has(name),
+  });
+  return Object.fromEntries(
+    names.map((name) => {
+      const tool = granted(name);
+      const undo = tool.def?.compensate ?? null;
+      return [name, undo === null ? tool : { ...tool, undo: { ...granted(undo), name: undo } }];
+    }),
+  );
+}
+
+/** `eligible`: tools that change something need approval by default. `granted`: only where the author's rules require it. */
+export type GateMode = 'eligible' | 'granted';
+
+/** `written`: the boundary of the document, then that of the agent. The stricter one counts. A default counts only if neither sets the field. */
+export function boundaryOf(
+  written: readonly (Boundary | undefined)[],
+  tools: { readonly [name: string]: Granted },
+  mode: GateMode,
+  version: (content: Json) => string,
+): BoundaryDef {
+  const levels = written.filter((each) => each !== undefined);
+  const innermost = <Field extends keyof BoundaryFields>(field: Field): BoundaryFields[Field] | undefined =>
+    levels.findLast((each) => each[field] !== undefined)?.[field];
+  const byPermission = (wanted: Permission): readonly string[] =>
+    Object.entries(tools).flatMap(([name, tool]) => (permissionOf(name, tool, levels, mode) === wanted ? [name] : []));
+  const content = {
+    profile: innermost('profile') ?? null,
+    observations: innermost('observations') ?? null,
+    stateWrites: innermost('state_writes') ?? null,
+    decisions: (innermost('decisions') ?? DECISIONS).filter((right) => levels.every((each) => decides(each, right))),
+    tools: { allow: byPermission('allow'), approve: byPermission('approve'), deny: byPermission('deny') },
+    approveEffects: approvedEffects(levels, mode),
+    untrusted:
+      levels.map(({ untrusted }) => untrusted).reduce((one, other) => stricter(UNTRUSTED, one, other), undefined) ??
+      'ask',
+    ...untrustedInput(levels),
+    ...consequences(levels, mode),
+    approvalTimeoutMs: approvalTimeoutMs(...levels),
+  } as const;
+  return { version: innermost('version') ?? version(content as unknown as Json), ...content };
+}
+
+/** Null if a question about a call stays open. The shortest time of the boundaries counts. */
+export function approvalTimeoutMs(
+  ...boundaries: readonly (Pick<Boundary, 'approval_timeout'> | undefined)[]
+): number | null {
+  const seconds = boundaries.flatMap((each) => each?.approval_timeout ?? []);
+  return seconds.length === 0 ? null : Math.ceil(Math.min(...seconds) * 1000);
+}
+
+/** Fields of the input that any boundary names. False, or an empty list, is the same as nothing. */
+function untrustedInput(levels: Levels): Pick<BoundaryDef, 'untrustedInput'> {
+  const given = levels.map((each) => each.untrusted_input ?? false);
+  if (given.includes(true)) return { untrustedInput: true };
+  const fields = new Set(given.flatMap((each) => (typeof each === 'boolean' ? [] : each)));
+  return fields.size > 0 ? { untrustedInput: [...fields] } : {};
+}
+
+function consequences(levels: Levels, mode: GateMode): Pick<BoundaryDef, 'escalation' | 'failClosed'> {
+  // An agent that the author has granted its tools may correct an invalid call.
+  const lenient: { [trouble: string]: Consequence } = mode === 'granted' ? { malformed: 'tell' } : {};
+  const profiles = [...new Set(levels.flatMap(({ profile }) => (profile === undefined ? [] : [PROFILES[profile]])))];
+  const conditions = profiles.flatMap(({ failClosed }) =>
+    failClosed.flatMap((each) => ('when' in each ? [{ what: each.what, when: each.when, code: each.code }] : [])),
+  );
+  return {
+    escalation: { ...lenient, ...levels.map(escalationOf).reduce(strictest, {}) },
+    failClosed: [...conditions, ...levels.flatMap((each) => each.fail_closed ?? [])],
+  };
+}
+
+/** The author's rules come before the profile's. */
+export function escalationOf({ profile, escalation = {} }: Boundary): Escalation {
+  return { ...(profile === undefined ? {} : PROFILES[profile].escalation), ...present(escalation) };
+}
+
+/** The consequence of a refusal: that of the boundary, else `fail` (the run ends) for severe ones, else `tell` (the agent). */
+export function consequenceOf(
+  { escalation }: BoundaryDef,
+  trouble: Trouble,
+  effect: ToolDef['effect'] | null,
+): Consequence {
+  const written = Object.hasOwn(escalation, trouble) ? escalation[trouble] : undefined;
+  if (written !== undefined) return written;
+  const isGrave = (trouble === 'denied' || trouble === 'unverified') && effect !== null && GRAVE.has(effect);
+  return isGrave || trouble === 'malformed' ? 'fail' : 'tell';
+}
+
+type Levels = readonly Boundary[];
+
+/** From loose to strict. */
+export const UNTRUSTED = ['off', 'ask', 'deny'] as const;
+export const CONSEQUENCES = ['tell', 'ask', 'fail'] as const;
+const PERMISSIONS = ['allow', 'approve', 'deny'] as const;
+
+export function stricter<T>(order: readonly T[], one: T | undefined, other: T | undefined): T | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return order.indexOf(one) > order.indexOf(other) ? one : other;
+}
+
+export function stricterConsequence(
+  one: Consequence | undefined,
+  other: Consequence | undefined,
+): Consequence | undefined {
+  return stricter(CONSEQUENCES, one, other);
+}
+
+function strictest(outer: Escalation, inner: Escalation): Escalation {
+  const stricterOnes = Object.entries(inner).map(([trouble, own]) => [
+    trouble,
+    stricterConsequence(outer[trouble], own) ?? own,
+  ]);
+  return { ...outer, ...Object.fromEntries(stricterOnes) };
+}
+
+type Escalation = { readonly [trouble: string]: Consequence };
+
+type Permission = (typeof PERMISSIONS)[number];
+
+/** The strictest permission of the boundaries, otherwise the default of the tool's effect. */
+function permissionOf(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
+  const own = ownPermission(name, tool, levels, mode);
+  const { undo } = tool;
+  // A failed run undoes its calls without asking. So a person decides before a call whose undo is more dangerous.
+  const isWorse = undo !== undefined && RISKY.has(effectOf(undo)) && !RISKY.has(effectOf(tool));
+  return own === 'allow' && isWorse && ownPermission(undo.name, undo, levels, mode) !== 'allow' ? 'approve' : own;
+}
+
+function ownPermission(name: string, tool: Granted, levels: Levels, mode: GateMode): Permission {
+  const given = levels
+    .map((each) => permissionAt(name, tool, each))
+    .reduce((all, each) => stricter(PERMISSIONS, all, each), undefined);
+  if (tool.approval && given !== 'deny') return 'approve';
+  return given ?? byEffect(tool, approvedEffects(levels, mode));
+}
+
+/** The first rule that decides. A denial comes before an approval, and the author's rules come before the profile's. */
+export function permissionAt(name: string, tool: Granted, level: Boundary): Permission | undefined {
+  const effects = level.approve_effects;
+  return (
+    writtenPermission(name, tool, level) ??
+    profilePermission(name, tool, level) ??
+    (effects === undefined ? undefined : byEffect(tool, effects))
+  );
+}
+
+function writtenPermission(name: string, tool: Granted, level: Boundary): Permission | undefined {
+  const { allow, approve, deny } = level.tools ?? {};
+  if (matches(deny, ...namesOf(name, tool)) || !decides(level, 'tools') || isWithheld(name, tool, level)) return 'deny';
+  if (isHandover(tool) && !decides(level, 'escalate')) return 'deny';
+  if (matches(approve, ...namesOf(name, tool)) || !decides(level, 'arguments')) return 'approve';
+  return matches(allow, ...grantedNames(name, tool)) ? 'allow' : undefined;
+}
+
+/** True if the boundary has a list of readable or writable tools, and the tool is not in the list. */
+export function isWithheld(name: string, tool: Granted, { observations, state_writes: writes }: Boundary): boolean {
+  const names = grantedNames(name, tool);
+  if (onlyReads(effectOf(tool))) return observations !== undefined && !matches(observations, ...names);
+  return writes !== undefined && (effectOf(tool) === 'write' || writesState(name)) && !matches(writes, ...names);
+}
+
+/** The names by which a rule can deny a tool or ask about it. A tool of an MCP server has a name there, too. */
+export function namesOf(name: string, { def }: Granted): readonly string[] {
+  const { mcp = '' } = serverUse(def);
+  const [, server, tool] = /^([^/]+)\/(.+)$/s.exec(mcp) ?? [];
+  if (server === undefined || tool === undefined) return [name];
+  const full = `${server}.${tool}`;
+  // A tool with a name of the author's choice does not go by the bare name of the server.
+  return name === full || name === tool ? [name, full, tool] : [name, full];
+}
+
+/** The names by which a rule can allow a tool. A server chooses bare names itself, so they count only if the document lists them. */
+export function grantedNames(name: string, tool: Granted): readonly string[] {
+  const names = namesOf(name, tool);
+  return serverUse(tool.def).server?.tools?.includes(names.at(-1) ?? '') === true ? names : [name];
+}
+
+function serverUse(def: ToolDef | undefined) {
+  const use = isRecord(def?.implementation) ? def.implementation : {};
+  return use as { readonly mcp?: string; readonly server?: { readonly tools?: readonly string[] } };
+}
+
+function profilePermission(name: string, tool: Granted, { profile: of }: Boundary): Permission | undefined {
+  if (of === undefined) return undefined;
+  const { approval, allowed } = PROFILES[of];
+  const fits = (row: Row): boolean => fitsRow(row, name, tool);
+  const isNamed = ({ words, paid }: Row): boolean => words !== undefined || paid === true;
+  if (approval.some((row) => isNamed(row) && fits(row))) return 'approve';
+  if (allowed.some(fits)) return 'allow';
+  return approval.some(fits) ? 'approve' : undefined;
+}
+
+function byEffect(tool: Granted, approved: readonly Effect[]): Permission {
+  const effect = effectOf(tool);
+  if (isHandover(tool) && effect === 'write') return 'allow';
+  return approved.includes(effect) ? 'approve' : 'allow';
+}
+
+function approvedEffects(levels: Levels, mode: GateMode): readonly Effect[] {
+  const given = levels.flatMap(({ approve_effects: effects }) => (effects === undefined ? [] : [effects]));
+  if (given.length > 0) return [...new Set(given.flat())];
+  return mode === 'eligible' ? MUTATING : [];
+}
+
+function effectOf({ def }: Granted): Effect {
+  return def?.effect ?? 'write';
+}
+
+/** True where every condition of the row holds. */
+function fitsRow({ effects, categories, words, paid }: Row, name: string, { def, cost }: Granted): boolean {
+  if (effects !== undefined && !effects.includes(def?.effect ?? 'write')) return false;
+  if (categories !== undefined && !categories.includes(def?.category ?? '')) return false;
+  if (words !== undefined && !speaksOf(name, words)) return false;
+  return paid !== true || cost > 0;
+}
+
+/** True for tools that pass the task to a person. They need no approval, but the agent must have the right to escalate. */
+function isHandover({ def }: Granted): boolean {
+  return def?.category === 'review';
+}
+
+/** True for tools that write the state of this run or of later runs. */
+function writesState(name: string): boolean {
+  return name === 'session_context_write' || /^memory[._]/.test(name);
+}
+
+type Decision = (typeof DECISIONS)[number];
+
+function decides({ decisions }: Boundary, right: Decision): boolean {
+  return decisions?.includes(right) ?? true;
+}
+
+export function mayDecide(
+  { boundary, agentBoundaries }: Pick<Definitions, 'boundary' | 'agentBoundaries'>,
+  agent: string,
+  right: Decision,
+): boolean {
+  const own = Object.hasOwn(agentBoundaries, agent) ? agentBoundaries[agent] : undefined;
+  return [boundary, own].every((each) => each === undefined || decides(each, right));
+}
+
+/** An agent may ask a person only if it has both the right to clarify and the right to escalate. */
+export function mayAsk(definitions: Definitions, agent: string): boolean {
+  return mayDecide(definitions, agent, 'clarify') && mayDecide(definitions, agent, 'escalate');
+}
+
+/** The error for an agent that should plan without the right to. */
+export function planDenied(agent: string): { readonly message: string; readonly help: string } {
+  return {
+    message: `\`${agent}\` makes the plan here, and its boundary does not grant the decision \`plan\``,
+    help: 'Add `plan` to `decisions` of the boundary, or do without a plan.',
+  };
+}

@@ -1,0 +1,254 @@
+/**
+ * The people of a document: declared in it, or in `sluice.people.yaml` beside it. They become part of the compiled flow, so a
+ * run keeps them: editing the file later changes no run that has started.
+ */
+import { present } from '@sluice-internal/kernel/expr';
+import type { Approvers, AskEffect, Node, PeopleDef, PersonDef } from '@sluice-internal/kernel/ir';
+import type { Report } from '../source/diagnostics.ts';
+import { didYouMean } from '../source/nearest.ts';
+import type { Located } from '../source/located.ts';
+import { parseSource } from '../source/source.ts';
+import type { ReadDocument } from './document.ts';
+import { people as peopleSchema, peopleFile, type ApproversValue, type PersonValue } from './schema/people.ts';
+import { listed } from './shape/fault-words.ts';
+import { readShape, type Places } from './shape/shape.ts';
+
+const PEOPLE_FILE = 'sluice.people.yaml';
+
+/** Names that the engine itself uses for answers. */
+const RESERVED: ReadonlySet<string> = new Set(['clock', 'script']);
+
+type At = Places['at'];
+
+export interface People {
+  readonly def: PeopleDef;
+  /** False if a part of the declaration is wrong. Names that are missing then give no error of their own. */
+  readonly sound: boolean;
+}
+
+/** Undefined if neither the document nor a file declares people. */
+export function readPeople(
+  { sections, names }: ReadDocument,
+  report: Report,
+  readText: ((file: string) => string | null) | undefined,
+): People | undefined {
+  const own = sections.value.people;
+  const text = readText?.(PEOPLE_FILE) ?? null;
+  if (own !== undefined && text !== null)
+    report.error('people-twice', sections.key('people'), `people are declared here and in \`${PEOPLE_FILE}\``, {
+      help: `Keep one of the two. \`${PEOPLE_FILE}\` serves all documents of its folder.`,
+    });
+  if (own !== undefined) {
+    const damaged = sections.damaged('people') || own.some((_, index) => sections.poisoned('people', index, 'roles'));
+    return { def: peopleOf(own, sections.under('people').at, report), sound: !damaged };
+  }
+  const unread = sections.poisoned('people') || names.misspelt.has('people');
+  if (text === null) return unread ? { def: {}, sound: false } : undefined;
+  const { report: found, def } = fromFile(text, report);
+  return { def, sound: !found.failed() };
+}
+
+function fromFile(text: string, report: Report): { readonly report: Report; readonly def: PeopleDef } {
+  const { file } = report.source;
+  const parsed = parseSource(text, `${file.slice(0, file.lastIndexOf('/') + 1)}${PEOPLE_FILE}`, FILE);
+  report.include(parsed.report);
+  return { report: parsed.report, def: parsed.doc === null ? {} : readFile(parsed.doc, parsed.report) };
+}
+
+function readFile(doc: Located, report: Report): PeopleDef {
+  const options = { what: FILE.what };
+  if (doc.kind === 'list') {
+    const shaped = readShape(peopleSchema, doc, report, options);
+    return shaped === null ? {} : peopleOf(shaped.value, shaped.at, report);
+  }
+  const shaped = readShape(peopleFile, doc, report, options);
+  return shaped === null ? {} : peopleOf(shaped.value.people, shaped.under('people').at, report);
+}
+
+const FILE = { what: 'this file', start: 'Write `people:` and a list of people.' };
+
+function peopleOf(values: readonly PersonValue[], at: At, report: Report): PeopleDef {
+  const people: { [id: string]: PersonDef } = Object.create(null) as { [id: string]: PersonDef };
+  const proofs = new Map<string, string>();
+  for (const [index, value] of values.entries()) {
+    const { id, roles = [], key, os_user: user } = value;
+    if (Object.hasOwn(people, id))
+      report.error('duplicate-id', at(index, 'id'), `the person \`${id}\` is declared twice`, {
+        help: 'Keep one of them, or rename one.',
+      });
+    if (RESERVED.has(id))
+      report.error('reserved-id', at(index, 'id'), `a person cannot be called \`${id}\``, {
+        help: 'Choose another id.',
+      });
+    if (key !== undefined && user !== undefined)
+      report.error('bad-value', at(index, 'os_user'), `\`os_user\` has no effect: \`${id}\` has a key`, {
+        help: 'Keep `key` or `os_user`, not both.',
+      });
+    const person = { roles, ...present({ key: key && plainKey(key), osUser: user }) };
+    const proof = person.key ?? `user ${user ?? id}`;
+    const twin = proofs.get(proof);
+    if (twin !== undefined && twin !== id)
+      report.error(
+        'bad-value',
+        at(index),
+        `\`${id}\` and \`${twin}\` are the same person: they prove it in the same way`,
+        {
+          help: 'Give each person a key of their own.',
+        },
+      );
+    proofs.set(proof, id);
+    people[id] ??= person;
+  }
+  return people;
+}
+
+/** One spelling for every form of the key: base64url of the 32 bytes, without the header of the DER form. */
+function plainKey(key: string): string {
+  const bytes = key.slice('ed25519:'.length).replace(/^MCowBQYDK2VwAyEA(?=.{43})/, '');
+  return `ed25519:${bytes.replaceAll('+', '-').replaceAll('/', '_').replace(/=$/, '')}`;
+}
+
+/** `approvers` of tools. They also demand the approval. */
+export function checkToolApprovers({ sections }: ReadDocument, people: People | undefined, report: Report): void {
+  for (const [name, { approvers, approval }] of Object.entries(sections.value.tools)) {
+    const { at } = sections.under('tools', name, 'approvers');
+    checkApprovers(approvers, people, { at, of: `tool \`${name}\`` }, report);
+    if (approvers !== undefined && approval === false)
+      report.error(
+        'bad-value',
+        sections.at('tools', name, 'approval'),
+        `tool \`${name}\` has \`approvers\`, but asks no person`,
+        {
+          help: 'Remove `approval: false`, or the `approvers`.',
+        },
+      );
+  }
+}
+
+interface ApproversPlace {
+  readonly at: At;
+  /** The node, tool or stage, as in ``tool `pay` ``. */
+  readonly of: string;
+  /** Seconds after which the question expires. */
+  readonly timeout?: number | undefined;
+}
+
+/** Every name must be declared, and enough people must be able to agree. */
+export function checkApprovers(
+  value: ApproversValue | undefined,
+  people: People | undefined,
+  { at, of, timeout }: ApproversPlace,
+  report: Report,
+): void {
+  if (value === undefined) return;
+  if (people?.sound === false) return;
+  if (people === undefined) {
+    report.error('unknown-approver', at(), `${of} has \`approvers\`, but no people are declared`, {
+      help: `Declare them under \`people\`, or in \`${PEOPLE_FILE}\` beside the document.`,
+    });
+    return;
+  }
+  const known = checkNames(value, people.def, at, of, report);
+  const second = value.escalate;
+  if (second !== undefined) checkNames(second, people.def, (...path) => at('escalate', ...path), of, report);
+  if (second !== undefined && timeout !== undefined && second.after >= timeout)
+    report.error('bad-value', at('escalate', 'after'), `${of} expires before the second level is asked`, {
+      help: `Write fewer than ${timeout} seconds.`,
+    });
+  const { quorum = 1 } = value;
+  const most = possible(value, people.def).length;
+  if (known && quorum > most)
+    report.error(
+      'quorum-too-large',
+      at('quorum'),
+      `${of}: the quorum is ${quorum}, and ${most === 0 ? 'nobody' : most} can approve`,
+      {
+        help: 'Name more people or roles, or lower `quorum`.',
+      },
+    );
+}
+
+type Named = Pick<ApproversValue, 'roles' | 'people'>;
+
+function checkNames(named: Named, people: PeopleDef, at: At, of: string, report: Report): boolean {
+  const roles = [...new Set(Object.values(people).flatMap((person) => person.roles))];
+  const check = (field: 'roles' | 'people', known: readonly string[], what: string): boolean => {
+    let all = true;
+    for (const [index, name] of (named[field] ?? []).entries()) {
+      if (known.includes(name)) continue;
+      all = false;
+      report.error('unknown-approver', at(field, index), `unknown ${what} \`${name}\` in \`approvers\` of ${of}`, {
+        help: didYouMean(name, known, `Declared: ${listed(known)}.`),
+      });
+    }
+    return all;
+  };
+  const arePeopleKnown = check('people', Object.keys(people), 'person');
+  return check('roles', roles, 'role') && arePeopleKnown;
+}
+
+function possible({ roles, people: names }: Named, people: PeopleDef): readonly string[] {
+  if (roles === undefined && names === undefined) return Object.keys(people);
+  return Object.keys(people).filter(
+    (id) => names?.includes(id) === true || people[id]?.roles.some((role) => roles?.includes(role) === true) === true,
+  );
+}
+
+/**
+ * Adds to the approvers of a node the choices that need their quorum. Everybody may answer a question for information. `stage`
+ * are the people who answer if the stage of the node escalates.
+ */
+export function withApprovers(node: Node, people: People | undefined, stage?: Approvers): Node {
+  if (people === undefined || node.op !== 'do' || node.effect.kind !== 'ask') return node;
+  const { effect } = node;
+  if (INFORMATION.has(effect.code)) return node;
+  const ofStage = effect.purpose === 'escalation' || effect.purpose === 'budget' ? stage : undefined;
+  const declared = effect.approvers ?? ofStage ?? approversOf({}, people.def);
+  return { ...node, effect: { ...effect, approvers: { ...declared, counted: countedOf(effect) } } };
+}
+
+const INFORMATION: ReadonlySet<string> = new Set(['MISSING_INFO', 'AMBIGUOUS_INTENT']);
+/** Choices that approve nothing. */
+const REFUSALS: ReadonlySet<string> = new Set(['reject', 'respond', 'stop', 'decline', 'cancel']);
+
+function countedOf({ choices, onExpiry }: AskEffect): readonly string[] {
+  const names = choices.map(({ name }) => name);
+  const silent = names.includes('reject') || onExpiry === names[0] ? null : onExpiry;
+  return names.filter((name) => !REFUSALS.has(name) && name !== silent);
+}
+
+/** The approvers that the definition of a tool names. */
+export function approversOfTool(
+  { people, toolApprovers }: { readonly people?: People | undefined; readonly toolApprovers: ToolApprovers },
+  tool: string,
+): { readonly approvers?: Approvers } {
+  const value = Object.hasOwn(toolApprovers, tool) ? toolApprovers[tool] : undefined;
+  return givenApprovers(value, people);
+}
+
+export type ToolApprovers = { readonly [tool: string]: ApproversValue };
+
+export function givenApprovers(
+  value: ApproversValue | undefined,
+  people: People | undefined,
+): { readonly approvers?: Approvers } {
+  return value === undefined || people === undefined ? {} : { approvers: approversOf(value, people.def) };
+}
+
+/** The people of a declaration that was checked. `counted` follows with the question. */
+function approversOf(value: ApproversValue, people: PeopleDef): Approvers {
+  const { roles, quorum = 1, escalate } = value;
+  return {
+    people: possible(value, people),
+    quorum,
+    counted: [],
+    ...present({
+      roles,
+      escalation: escalate && {
+        afterMs: Math.ceil(escalate.after * 1000),
+        people: possible(escalate, people),
+        ...present({ roles: escalate.roles }),
+      },
+    }),
+  };
+}

@@ -1,0 +1,12 @@
+/** What other packages use of `compile/expressions`. */
+export { isIdentifier, literal, object, path, quote } from './cel-text.ts';
+export { checkExpression, reportConditions, reportExpression } from './expression.ts';
+export { expressionsIn, regexProblem, reportProblems } from './problem.ts';
+export type { Problem } from './problem.ts';
+export { readsOf, strictExpr, withInputFields } from './reads.ts';
+export type { Path } from './reads.ts';
+export { isEmpty, overlap, regionOf, within } from './region.ts';
+export type { Region } from './region.ts';
+export { rewriteNames, stripBraces } from './rewrite.ts';
+export { OPEN, parseTemplate, templateToExpr } from './template.ts';
+export { typeFromSchema } from './type.ts';

@@ -1,0 +1,94 @@
+/**
+ * A call with effects that did not answer in time: it may have happened. An idempotent tool is called again under the same
+ * key. For other tools, the tool of `verify` looks it up. If the outcome stays unknown, the agent gets a message about it,
+ * and the same call is made again only if a person approves it.
+ */
+import { onlyReads } from '@sluice-internal/kernel/ir';
+import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
+import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
+import { NO_RETRY, set, type Call } from '../kit.ts';
+import type { Builder } from '../builder-types.ts';
+import { name as nameOf, type Gate } from './gate.ts';
+import { outcomeOf } from './outcome.ts';
+import { CALL, callerOf } from './turn.ts';
+
+export const LOOKUP = '_lookup';
+/** Repetitions under the same key. */
+const REPEATS_MAX = 2;
+
+/** The retry of a tool call: a call with effects is repeated under its key only if the tool is idempotent. */
+export function repetitionOf({ kit, tool }: Gate): Retry {
+  const { effect = 'write', idempotent = false } = kit.builder.toolDef(tool) ?? {};
+  if (onlyReads(effect) || !idempotent) return NO_RETRY;
+  return { max: REPEATS_MAX, baseMs: 500, capMs: 5_000, on: ['timeout'] };
+}
+
+/** A second call can have a second effect. */
+export function isRisky(def: ToolDef | undefined): boolean {
+  return !onlyReads(def?.effect ?? 'write') && def?.idempotent !== true;
+}
+
+/** The case for a call without an answer; none for tools that only read. */
+export function addUnknownOutcome(gate: Gate): readonly Case[] {
+  const { kit, tool } = gate;
+  const def = kit.builder.toolDef(tool);
+  if (onlyReads(def?.effect ?? 'write')) return [];
+  const unknown = addUnknownMessage(gate);
+  const lookup = kit.builder.definitions.toolLookups[tool];
+  return [{ when: 'error.class == "timeout"', to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
+}
+
+/** The agent gets the message that the outcome is not known. */
+function addUnknownMessage(gate: Gate): NodeId {
+  const { kit, turn, tool, done } = gate;
+  const words = `[UNKNOWN] ${tool} did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.`;
+  const writes = outcomeOf(turn.agent, quote(words), { ok: 'false', error: 'error.message', unknown: 'true' });
+  return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
+}
+
+/** The call of the `verify` tool. It gets the arguments of the unclear call that its schema has. */
+export function lookupOf(
+  { toolDef, tool }: Builder,
+  lookup: string,
+  doubted: { readonly tool: string; readonly args: Expr; readonly arg: (field: string) => Expr },
+  by: Input = {},
+): Pick<Call, 'effect' | 'into' | 'schema' | 'timeoutMs'> {
+  const def = toolDef(lookup);
+  const schema = def?.input as { properties?: { [field: string]: unknown } } | null | undefined;
+  const fields = Object.keys(schema?.properties ?? {}).filter(isIdentifier);
+  const args = fields.length === 0 ? doubted.args : object(fields.map((field) => [field, doubted.arg(field)]));
+  return {
+    effect: { ...tool(lookup, {}), input: { args, ...by, verifies: quote(doubted.tool) } },
+    into: LOOKUP,
+    ...(def === undefined || def.output === true ? {} : { schema: def.output }),
+    timeoutMs: def?.timeoutMs ?? null,
+  };
+}
+
+function addLookup(gate: Gate, lookup: string, unknown: NodeId): NodeId {
+  const { kit, turn, tool, done } = gate;
+  const arg = (field: string): Expr => `${CALL}.args.${field}`;
+  const say = (hint: string, content: Expr, outcome: Input): NodeId =>
+    kit.set(
+      { hint: nameOf(gate, hint), origin: turn.origin },
+      [...outcomeOf(turn.agent, content, outcome, `${lookup} (lookup)`), set('error', 'null')],
+      done,
+    );
+  const happened = say('looked-up', LOOKUP, { ok: 'true', result: LOOKUP, lookedUp: 'true' });
+  const missed = say(
+    'not-found',
+    quote(`[ERROR] ${tool} did not answer in time. ${lookup} shows that it did not happen.`),
+    { ok: 'false', error: 'error.message' },
+  );
+  return kit.call(
+    { hint: nameOf(gate, 'lookup'), origin: turn.origin, authored: callerOf(turn) },
+    {
+      ...lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) }),
+      next: kit.when({ hint: nameOf(gate, 'lookup.found'), origin: turn.origin }, ABSENT, missed, happened),
+      fail: unknown,
+    },
+  );
+}
+
+/** A lookup finds nothing if it gives false, null, an empty list, or an object whose `found` or `done` is false. */
+export const ABSENT: Expr = `${LOOKUP} == null || ${LOOKUP} == false || ${LOOKUP} == [] || (type(${LOOKUP}) == map && (${LOOKUP}.found == false || ${LOOKUP}.done == false))`;

@@ -1,0 +1,40 @@
+/** What other packages use of `compile/lower`. */
+export { MODEL_RETRY, REPLIED, addTurn } from './agent-turn/agent-turn.ts';
+export { addCalls, resultRules } from './agent-turn/calls.ts';
+export {
+  BIND_CHECK,
+  DEEDS_CHECK,
+  GROUNDING_CHECK,
+  NO_CALL_REASON,
+  NO_CALL_SUCCEEDED,
+  ON_VIOLATIONS,
+  REFERS,
+  VALUES,
+  groundingInput,
+} from './agent-turn/grounding.ts';
+export type { OnViolation } from './agent-turn/grounding.ts';
+export { OBSERVATIONS, REPLY, TALK, receiptsIn } from './agent-turn/turn.ts';
+export type { AgentTurn } from './agent-turn/turn.ts';
+export { ABSENT, LOOKUP, isRisky, lookupOf } from './agent-turn/unknown.ts';
+export { addAttempts } from './attempt.ts';
+export type { Attempts } from './attempt.ts';
+export { CLOCK, EFFECT_DIMENSIONS, STEPS } from './budget-meters.ts';
+export type { Builder, Lowered } from './builder-types.ts';
+export { createBuilder } from './builder.ts';
+export { callFields, rowOfTool } from './escalation-packet.ts';
+export { ONE_REPAIR, REPAIR_THEN_PASS, isObjectSchema, replyMode } from './fit.ts';
+export { NO_RETRY, append, classified, createKit, errorOf, set, setField } from './kit.ts';
+export type { Call, Failure, Kit, Question, Step } from './kit.ts';
+export {
+  allEntries,
+  memoryMessages,
+  readInput,
+  untrustedEntries,
+  withheldEntries,
+  writeEffect,
+} from './memory/checks.ts';
+export { dropAnswers } from './memory/memory.ts';
+export type { StageProtections } from './protected-call.ts';
+export { provenanceCheck } from './provenance-check.ts';
+export { FAILED, addRecoveries, addRecovery, decided, recoveryStart } from './recovery.ts';
+export type { Recoveries, Ways } from './recovery.ts';

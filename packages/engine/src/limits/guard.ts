@@ -1,0 +1,329 @@
+/**
+ * Performs calls under the protections whose state all runs of a store share: circuit breakers and the retry budget. Each
+ * decision becomes a note, which the journal keeps with the result of the call. So a replay needs no clock and no store.
+ */
+import { normalised, printOf } from '@sluice-internal/kernel/core';
+import { oneObject, readingsOf } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { DEFAULT_MODEL, RETRY_CHECK, VERDICT_CHECK } from '@sluice-internal/kernel/ir';
+import type {
+  AgentDef,
+  BreakerRules,
+  DoNode,
+  Failure,
+  Instant,
+  ProtectionNote,
+  RetryBudgetRules,
+  Settled,
+  SharedProtections,
+} from '@sluice-internal/kernel/ir';
+import { pure } from '../ports/pure.ts';
+import { failureOf } from '../ports/failures.ts';
+import type { Call, Performer, Shared } from '../ports/ports.ts';
+import { CLOSED, enter, leave, probeAt } from './breaker.ts';
+import type { BreakerState, Outcome } from './breaker.ts';
+import { withinWindow } from './failure-rate.ts';
+import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY, spend } from './retry-budget.ts';
+import type { BudgetState } from './retry-budget.ts';
+
+export interface Performed {
+  readonly result: Settled;
+  readonly notes: readonly ProtectionNote[];
+}
+
+/** The call was not made, because it was no longer allowed to start. */
+export class NotStarted extends Error {}
+
+function withoutNotes(result: Settled): Performed {
+  return { result, notes: NO_NOTES };
+}
+
+function failed(error: unknown): Performed {
+  return withoutNotes({ ok: false, error: failureOf(error) });
+}
+
+export const BREAKER_PREFIX = 'breaker:';
+/** Breakers of scripted calls: a rehearsal opens no breaker of real runs, and a real outage none of a rehearsal. */
+export const SCRIPTED_PREFIX = 'breaker.scripted:';
+
+export class Guard {
+  readonly #performer: Performer;
+  readonly #shared: Shared;
+  /** Calls that are not yet added to the shared retry budget. A write for each call would be expensive. */
+  readonly #calls = { real: 0, scripted: 0 };
+
+  constructor(performer: Performer, shared: Shared) {
+    this.#performer = performer;
+    this.#shared = shared;
+  }
+
+  /** `mayStart` is called again after each wait for the shared state: the process may have lost its lease meanwhile. */
+  perform(call: Call, mayStart: () => boolean): Promise<Performed> {
+    const { kind, name } = call.command;
+    if (kind === 'check' && name === VERDICT_CHECK) return this.#countVerdict(call);
+    if (kind === 'check' && name === RETRY_CHECK) return this.#countRetry(call);
+    const { breaker, retryBudget } = rulesOf(call);
+    if (retryBudget !== null && isRepeated(call)) return this.#repeat(call, breaker, retryBudget, mayStart);
+    if (retryBudget !== null) this.#calls[this.#sideOf(call)] += 1;
+    return breaker === null ? this.#call(call, mayStart) : this.#withBreaker(call, breaker, mayStart);
+  }
+
+  async #repeat(
+    call: Call,
+    breaker: BreakerRules | null,
+    budget: RetryBudgetRules,
+    mayStart: () => boolean,
+  ): Promise<Performed> {
+    const denied = await this.#takeToken(call, budget, call.command.name);
+    if (denied !== null) return denied;
+    return breaker === null ? this.#call(call, mayStart) : this.#withBreaker(call, breaker, mayStart);
+  }
+
+  /** A performer that throws has failed; the failure counts like any other. */
+  #call(call: Call, mayStart: () => boolean): Promise<Performed> {
+    if (!mayStart()) return Promise.reject(new NotStarted());
+    try {
+      return this.#performer.perform(call).then(withoutNotes, failed);
+    } catch (error) {
+      return Promise.resolve(failed(error));
+    }
+  }
+
+  /** Several calls are repeated as one. */
+  async #countRetry(call: Call): Promise<Performed> {
+    const { command, flow } = call;
+    const rules = { ...flow.shared, ...(flow.nodes[command.node] as DoNode).shared }.retryBudget ?? null;
+    const denied = rules === null ? null : await this.#takeToken(call, rules, String(command.input['name']));
+    return denied ?? { result: { ok: true, value: { granted: true } }, notes: [] };
+  }
+
+  /** Null if the call may be made. */
+  async #takeToken(call: Call, rules: RetryBudgetRules, name: string): Promise<Performed | null> {
+    const side = this.#sideOf(call);
+    const calls = this.#calls[side];
+    this.#calls[side] = 0;
+    const now = call.clock.now();
+    const { granted, state } = await this.#shared.update(BUDGET_KEYS[side], (value) => {
+      const spent = spend(value as unknown as BudgetState | null, rules, calls, true, now);
+      return [spent.state as unknown as Json, spent];
+    });
+    if (granted) return null;
+    const { share, burst } = rules;
+    const message = `\`${name}\` failed, and the retry budget is used up: retries may be ${Math.round(share * 100)} % of the calls of all runs`;
+    return {
+      result: { ok: false, error: { class: 'transient', type: 'RetryBudgetError', message, unsent: 'retry_budget' } },
+      notes: [{ type: 'retry.denied', tokens: state.tokens, share, burst }],
+    };
+  }
+
+  /** An invariant has judged a result. The breaker of its agent counts the verdict, and no call is made. */
+  async #countVerdict(call: Call): Promise<Performed> {
+    const { command, flow } = call;
+    const node = flow.nodes[command.node] as DoNode;
+    const rules = { ...flow.shared, ...node.shared }.breaker ?? null;
+    const notes: ProtectionNote[] = [];
+    if (rules !== null) {
+      const breaker = breakerOf(call, String(command.input['agent']));
+      const outcome = command.input['ok'] === true ? 'invariant_kept' : 'invariant_violation';
+      notes.push(...(await this.#report(call, breaker, rules, outcome)));
+    }
+    return { result: { ok: true, value: { counted: rules !== null } }, notes };
+  }
+
+  async #withBreaker(call: Call, rules: BreakerRules, mayStart: () => boolean): Promise<Performed> {
+    const breaker = breakerOf(call);
+    const side = this.#sideOf(call);
+    const key = `${PREFIXES[side]}${breaker}`;
+    const id = `${call.command.run} ${call.command.key}`;
+    const notes: ProtectionNote[] = [];
+    const byHand = side === 'scripted' ? await this.#openedByHand(breaker) : null;
+    if (byHand !== null) return denied(breaker, byHand, rules, notes);
+    const before = stateOf(await this.#shared.get(key));
+    if (before.status !== 'closed') {
+      const now = call.clock.now();
+      const { allowed, change, state } = await this.#shared.update(key, (value) => {
+        const entered = enter(stateOf(value), id, now);
+        return [entered.state as unknown as Json, entered];
+      });
+      if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
+      if (!allowed) return denied(breaker, state, rules, notes);
+    }
+    const { result } = await this.#call(call, mayStart);
+    const outcome = outcomeOf(call, result, rules);
+    if (before.status === 'closed' && outcome === 'ok' && isUntouched(before, rules, call.clock.now()))
+      return { result, notes };
+    return { result, notes: [...notes, ...(await this.#report(call, breaker, rules, outcome))] };
+  }
+
+  /** Reports the result of a call to its breaker. A change of the breaker becomes a note. */
+  async #report(
+    call: Call,
+    breaker: string,
+    rules: BreakerRules,
+    outcome: Outcome,
+  ): Promise<readonly ProtectionNote[]> {
+    const { command, clock } = call;
+    const now = clock.now();
+    const change = await this.#shared.update(`${PREFIXES[this.#sideOf(call)]}${breaker}`, (value) => {
+      const before = stateOf(value);
+      // A breaker without violations is not stored again.
+      if (outcome === 'invariant_kept' && before.violations === 0) return [value, null];
+      const left = leave(before, rules, `${command.run} ${command.key}`, outcome, now);
+      return [left.state as unknown as Json, left.change];
+    });
+    return change === null ? NO_NOTES : [{ type: 'breaker.changed', breaker, ...change }];
+  }
+
+  /** An operator stops the calls of all runs, also of scripted ones. */
+  async #openedByHand(breaker: string): Promise<BreakerState | null> {
+    const state = stateOf(await this.#shared.get(`${BREAKER_PREFIX}${breaker}`));
+    return state.status === 'open' && state.by !== null ? state : null;
+  }
+
+  #sideOf(call: Call): Side {
+    return this.#performer.isScripted?.(call) === true ? 'scripted' : 'real';
+  }
+}
+
+const NO_NOTES: readonly ProtectionNote[] = [];
+
+type Side = 'real' | 'scripted';
+const PREFIXES: { readonly [side in Side]: string } = { real: BREAKER_PREFIX, scripted: SCRIPTED_PREFIX };
+const BUDGET_KEYS: { readonly [side in Side]: string } = { real: RETRY_BUDGET_KEY, scripted: SCRIPTED_BUDGET_KEY };
+
+interface Rules {
+  readonly breaker: BreakerRules | null;
+  readonly retryBudget: RetryBudgetRules | null;
+}
+
+function rulesOf({ command, flow }: Call): Rules {
+  const node = flow.nodes[command.node];
+  if (node?.op !== 'do' || (command.kind !== 'model' && command.kind !== 'tool')) return NO_RULES;
+  const rules: SharedProtections | undefined =
+    node.shared === undefined ? flow.shared : { ...flow.shared, ...node.shared };
+  const breaker = command.kind === 'model' ? (rules?.breaker ?? null) : null;
+  const retryBudget = rules?.retryBudget === undefined ? defaultBudget(command.kind, node) : rules.retryBudget;
+  return { breaker, retryBudget };
+}
+const NO_RULES: Rules = { breaker: null, retryBudget: null };
+
+/** Retries that no document declares stay within a budget. Declared retries do not count. */
+function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null {
+  return kind === 'model' && (retry.max === 0 || retry.budgeted === true) ? DEFAULT_RETRY_BUDGET : null;
+}
+
+/** Another model, or a request to repair or continue a reply, does not repeat a request that failed. */
+function isRepeated({ command: { attempt, target, input } }: Call): boolean {
+  return attempt > 1 && target === undefined && input['repair'] === undefined && input['partial'] === undefined;
+}
+
+/** The breaker of a call: its agent and its model. */
+function breakerOf({ command, flow }: Call, name = command.name): string {
+  const agent: AgentDef | undefined = Object.hasOwn(flow.agents, name) ? flow.agents[name] : undefined;
+  const alias = command.target ?? agent?.model ?? DEFAULT_MODEL;
+  const entry = flow.models[alias] as { readonly provider?: string; readonly model?: string } | undefined;
+  const model = entry?.provider === undefined ? alias || 'default' : `${entry.provider}/${entry.model ?? ''}`;
+  return `${name}@${model}`;
+}
+
+export function stateOf(value: Json): BreakerState {
+  return value === null ? CLOSED : { ...CLOSED, ...(value as unknown as BreakerState) };
+}
+
+/** A successful call changes nothing in the state, so the state is not written. */
+function isUntouched(state: BreakerState, { rate: rules = null }: BreakerRules, now: Instant): boolean {
+  const { providerErrors, schemaFailures, rate } = state;
+  const isCounting = rules !== null && withinWindow(rate, rules, now).length > 0;
+  return providerErrors === 0 && schemaFailures === 0 && !isCounting;
+}
+
+function denied(
+  breaker: string,
+  state: BreakerState,
+  { fallback }: BreakerRules,
+  notes: readonly ProtectionNote[],
+): Performed {
+  const cause = state.cause ?? 'provider_errors';
+  const until = probeAt(state);
+  const kind = fallback === null ? null : 'model' in fallback ? 'model' : 'answer' in fallback ? 'answer' : 'escalate';
+  const note: ProtectionNote = {
+    type: 'breaker.denied',
+    breaker,
+    cause,
+    until,
+    fallback: kind,
+    ...(state.by === null ? {} : { by: state.by }),
+  };
+  const all = [...notes, note];
+  if (fallback !== null && 'answer' in fallback)
+    return { result: { ok: true, value: { text: fallback.answer }, unsent: true }, notes: all };
+  const why = state.by === null ? WHY[cause] : `${state.by} opened it`;
+  const error: Failure = {
+    class: 'transient',
+    type: 'BreakerOpenError',
+    message: `the circuit breaker ${breaker} is open: ${why}`,
+    unsent: 'breaker',
+  };
+  return { result: { ok: false, error }, notes: all };
+}
+
+const WHY = {
+  provider_errors: 'its calls failed one after another',
+  schema_failures: 'its replies did not fit their schema',
+  invariant_violations: 'its results broke an invariant',
+  provider_rate: 'too many of its recent calls failed',
+  soft_rate: 'too many of its recent replies were not usable',
+  identical_calls: 'it repeated the same tool call',
+  probe_failed: 'its calls fail',
+  operator: 'an operator opened it',
+} as const;
+
+/** The result of a call as its breaker counts it. */
+function outcomeOf(call: Call, result: Settled, rules: BreakerRules): Outcome {
+  const { flow, command, clock, signal } = call;
+  // The engine ends a call at its deadline. Any other abort is not a failure of the provider.
+  if (signal.aborted && !(command.deadline !== null && clock.now() >= command.deadline)) return 'neither';
+  if (!result.ok) return signal.aborted || isProviderError(result.error) ? 'provider_error' : 'neither';
+  const node = flow.nodes[command.node] as DoNode;
+  const reply = result.value as { readonly text?: Json; readonly toolCalls?: readonly ToolCall[] } | null;
+  const calls = reply?.toolCalls ?? [];
+  if (calls.length > 0)
+    return isStreak(command.input['messages'], calls, rules.identicalCalls) ? 'identical_calls' : 'ok';
+  return schemaOutcome(node, reply?.text ?? null, command.input['repair'] !== undefined);
+}
+
+function schemaOutcome({ schema, fit }: DoNode, text: Json, isRepair: boolean): Outcome {
+  if (schema === undefined || fits(schema, text)) return 'ok';
+  return fit !== undefined && fit.repairs > 0 && !isRepair ? 'unfit' : 'schema_failure';
+}
+
+/** A reply that can be continued is not a failure of the provider. */
+function isProviderError({ class: kind, partial }: Failure): boolean {
+  if (partial !== undefined) return false;
+  return kind === 'transient' || kind === 'rate_limit' || kind === 'timeout';
+}
+
+/** As the run judges the reply: an object inside a fence or prose counts too. */
+function fits(schema: Json, text: Json): boolean {
+  for (const reading of [...readingsOf(text), oneObject(text)])
+    if (pure.validate(schema, reading) === null) return true;
+  return false;
+}
+
+interface ToolCall {
+  readonly name: string;
+  readonly args?: Json;
+}
+
+/** True when this reply makes a streak of identical calls reach the limit. A longer streak has tripped already. */
+function isStreak(messages: Json | undefined, latest: readonly ToolCall[], limit: number): boolean {
+  const earlier = Array.isArray(messages)
+    ? messages.flatMap((message) => (message as { readonly toolCalls?: readonly ToolCall[] | null }).toolCalls ?? [])
+    : [];
+  const prints = [...earlier, ...latest].map(({ name, args }) => `${name} ${printOf(normalised(args ?? null, NONE))}`);
+  const last = prints.at(-1);
+  const before = prints.findLastIndex((print) => print !== last);
+  const length = prints.length - 1 - before;
+  return length >= limit && length - latest.length < limit;
+}
+const NONE: ReadonlySet<string> = new Set();

@@ -1,0 +1,2 @@
+/** What other packages use of `engine/memory`. */
+export { openMemory } from './open.ts';

@@ -1,0 +1,267 @@
+/** A store in memory, for tests and scripts. It makes the same promises as a store on a disk, apart from durability. */
+import type { Json } from '@sluice-internal/kernel/expr';
+import { hasEnded } from '@sluice-internal/kernel/ir';
+import type { Instant, RunId } from '@sluice-internal/kernel/ir';
+import { randomUUID } from 'node:crypto';
+import { SluiceError } from '../ports/errors.ts';
+import type {
+  Append,
+  Blob,
+  Checkpoint,
+  Journal,
+  Mail,
+  OperatorAct,
+  Roster,
+  RunEntry,
+  RunScope,
+  Shared,
+  Snapshot,
+  Store,
+  StoredAppend,
+  StoredRun,
+  Tombstone,
+  WorkerId,
+} from '../ports/ports.ts';
+import { mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../ports/leases.ts';
+import type { WorkerLease } from '../ports/leases.ts';
+import { linkAct, linkTombstone } from '../journal/chain.ts';
+
+/**
+ * Opens a store in memory, for tests and scripts.
+ * @example
+ * const own = createEngine({ journal: openMemory() });
+ */
+export function openMemory(): Store {
+  const tables: Tables = {
+    runs: new Map(),
+    flows: new Map(),
+    workers: new Map(),
+    mail: new Map(),
+    tombstones: [],
+    values: new Map(),
+    acts: [],
+    lastMailId: 0,
+  };
+  let closed = false;
+  const open = (): Tables => {
+    if (closed) throw new SluiceError('engine-closed', 'the store is closed');
+    return tables;
+  };
+  return {
+    id: randomUUID(),
+    journal: createJournal(open),
+    roster: createRoster(open),
+    shared: createShared(open),
+    close: async () => {
+      closed = true;
+    },
+  };
+}
+
+interface Tables {
+  /** In the order in which the runs were started. */
+  readonly runs: Map<RunId, MemoryRun>;
+  readonly flows: Map<string, string>;
+  readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
+  readonly mail: Map<number, Mail>;
+  readonly tombstones: Tombstone[];
+  readonly values: Map<string, Json>;
+  readonly acts: OperatorAct[];
+  /** The last id given to a piece of mail. Ids are not used again. */
+  lastMailId: number;
+}
+
+interface MemoryRun {
+  entry: RunEntry;
+  head: number;
+  readonly appends: StoredAppend[];
+  readonly blobs: Map<string, Blob>;
+  snapshot: Snapshot | null;
+  readonly checkpoints: Checkpoint[];
+}
+
+function createShared(open: () => Tables): Shared {
+  return {
+    get: async (key) => open().values.get(key) ?? null,
+    update: async (key, change) => {
+      const { values } = open();
+      const [value, result] = change(values.get(key) ?? null);
+      values.set(key, value);
+      return result;
+    },
+    list: async (prefix) =>
+      [...open().values]
+        .filter(([key]) => key.startsWith(prefix))
+        .map(([key, value]) => ({ key, value }))
+        .sort((a, b) => (a.key < b.key ? -1 : 1)),
+    operate: async (act, change) => {
+      const { values, acts } = open();
+      values.set(act.key, change(values.get(act.key) ?? null));
+      acts.push({ ...act, link: linkAct(acts.at(-1)?.link ?? '', act) });
+    },
+    integrity: async () => ({ head: open().acts.at(-1)?.link ?? '', changed: [] }),
+    acts: async () => [...open().acts],
+  };
+}
+
+function createJournal(open: () => Tables): Journal {
+  return {
+    checkpoints: async (run) => [...(open().runs.get(run)?.checkpoints ?? [])],
+    page: async (run, after, limit) =>
+      (open().runs.get(run)?.appends ?? []).filter((append) => append.after >= after).slice(0, limit),
+    load: async (run, options) => load(open(), run, options?.snapshot ?? true),
+    commit: async (worker, appends) => {
+      const tables = open();
+      const holdsLease = tables.workers.get(worker)?.fenced === false;
+      return appends.map((append) => (holdsLease && store(tables, worker, append) ? 'committed' : 'stale'));
+    },
+  };
+}
+
+function load(tables: Tables, id: RunId, wantsSnapshot: boolean): StoredRun | null {
+  const run = tables.runs.get(id);
+  if (run === undefined) return null;
+  const snapshot = wantsSnapshot ? run.snapshot : null;
+  const from = snapshot?.seq ?? 0;
+  return {
+    flow: tables.flows.get(run.entry.hash) ?? '',
+    snapshot,
+    appends: run.appends.filter(({ after }) => after >= from),
+    blobs: [...run.blobs.values()],
+  };
+}
+
+function store(tables: Tables, worker: WorkerId, append: Append): boolean {
+  const { after, count, at, body, hash, blobs, snapshot, entry, checkpoint } = append;
+  const run = tables.runs.get(append.run) ?? create(tables, worker, append);
+  if (run === null || !mayAppend(run.entry, worker) || run.head !== after) return false;
+  run.appends.push({ after, count, at, body, hash });
+  run.head = after + count;
+  for (const blob of blobs) if (!run.blobs.has(blob.hash)) run.blobs.set(blob.hash, blob);
+  if (snapshot !== null && snapshot.seq > (run.snapshot?.seq ?? 0)) run.snapshot = snapshot;
+  if (checkpoint !== undefined) run.checkpoints.push(checkpoint);
+  if (entry === null) return true;
+  const { status, code, due } = entry;
+  run.entry = { ...run.entry, status, code, due, updatedAt: at, owner: ownerAfter(status, worker) };
+  return true;
+}
+
+function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }: Append): MemoryRun | null {
+  const removed = tables.tombstones.some((tombstone) => tombstone.run === run);
+  if (after !== 0 || entry?.first === undefined || removed) return null;
+  if (flow === null) throw new TypeError(`the first append of run ${run} has no flow`);
+  const { status, code, due, first } = entry;
+  const { hash } = flow;
+  if (!tables.flows.has(hash)) tables.flows.set(hash, flow.text);
+  const created: MemoryRun = {
+    entry: { run, hash, ...first, status, code, updatedAt: at, due, owner },
+    head: 0,
+    appends: [],
+    blobs: new Map(),
+    snapshot: null,
+    checkpoints: [],
+  };
+  tables.runs.set(run, created);
+  return created;
+}
+
+function createRoster(open: () => Tables): Roster {
+  return {
+    renew: async (worker, _now, until) => {
+      const { workers } = open();
+      if (renewalOf(workers.get(worker)) === 'refuse') return false;
+      workers.set(worker, { id: worker, until, fenced: false, process: null });
+      return true;
+    },
+    claim: async (worker, now, which) => claim(open(), worker, now, which),
+    release: async (worker, runs) => release(open(), worker, runs),
+    resign: async (worker) => {
+      const tables = open();
+      release(tables, worker, [...tables.runs.keys()]);
+      tables.workers.delete(worker);
+    },
+    post: async (run, fact) => {
+      const tables = open();
+      if (!tables.runs.has(run))
+        throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
+      tables.lastMailId += 1;
+      tables.mail.set(tables.lastMailId, { id: tables.lastMailId, run, fact: structuredClone(fact) });
+    },
+    mail: async (worker) => {
+      const { mail, runs, workers } = open();
+      if (workers.get(worker)?.fenced !== false) return [];
+      return [...mail.values()].filter(({ run }) => runs.get(run)?.entry.owner === worker);
+    },
+    deleteMail: async (ids) => {
+      const { mail } = open();
+      for (const id of ids) mail.delete(id);
+    },
+    list: async (filter = {}) => {
+      const entries = [...open().runs.values()].map(({ entry }) => entry).reverse();
+      return entries.filter(({ status }) => filter.status?.includes(status) ?? true).slice(0, filter.limit);
+    },
+    find: async (run) => open().runs.get(run)?.entry ?? null,
+    expired: async (of, rule) => expired(open(), of, rule),
+    remove: async (runs, files) => {
+      const tables = open();
+      const ended = runs.filter((run) => hasEnded(tables.runs.get(run)?.entry.status ?? 'running'));
+      return remove(tables, ended, files);
+    },
+    removed: async (run) => open().tombstones.find((tombstone) => tombstone.run === run) ?? null,
+    tombstones: async () => ({ list: [...open().tombstones], head: open().tombstones.at(-1)?.link ?? '' }),
+  };
+}
+
+function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters<Roster['claim']>[2]): RunId[] {
+  const plan = planClaim([...tables.workers.values()], worker, now);
+  if (plan === null) return [];
+  const isFree = ({ entry: { owner } }: MemoryRun): boolean =>
+    owner === null || !tables.workers.has(owner) || plan.gone.includes(owner);
+  const mailed = new Set([...tables.mail.values()].map(({ run }) => run));
+  const all = [...tables.runs.values()];
+  const runs =
+    'run' in which
+      ? all.filter((run) => run.entry.run === which.run && (run.entry.owner === worker || isFree(run)))
+      : all
+          .filter((run) => isFree(run) && needsWork(run.entry, mailed.has(run.entry.run), now))
+          .filter((run) => which.except?.includes(run.entry.run) !== true)
+          .slice(0, which.limit);
+  for (const run of runs) {
+    const { owner } = run.entry;
+    const previous = owner === null || owner === worker ? undefined : tables.workers.get(owner);
+    if (previous !== undefined) tables.workers.set(previous.id, { ...previous, fenced: true });
+    run.entry = { ...run.entry, owner: worker };
+  }
+  return runs.map(({ entry }) => entry.run);
+}
+
+function release(tables: Tables, worker: WorkerId, runs: readonly RunId[]): void {
+  for (const id of runs) {
+    const run = tables.runs.get(id);
+    if (run?.entry.owner === worker) run.entry = { ...run.entry, owner: null };
+  }
+}
+
+function expired(tables: Tables, of: RunScope, rule: Parameters<Roster['expired']>[1]): RunId[] {
+  const all = [...tables.runs.values()].map(({ entry }) => entry);
+  const isIn = ({ flow, tenant, notation }: RunEntry): boolean =>
+    'flow' in of ? flow === of.flow && tenant === of.tenant : notation === of.notation;
+  const mine = all.filter(isIn);
+  // The sort is stable: of runs that started in the same millisecond, the later ones are kept.
+  const ended = mine.filter(({ status }) => hasEnded(status)).sort((a, b) => a.startedAt - b.startedAt);
+  const above = rule.runs === undefined ? [] : ended.slice(0, Math.max(0, mine.length - rule.runs));
+  const late = ended.filter(({ updatedAt }) => updatedAt < (rule.endedBefore ?? -Infinity));
+  return [...new Set([...above, ...late].map(({ run }) => run))];
+}
+
+function remove(tables: Tables, dropped: readonly RunId[], files?: ReadonlyMap<RunId, string>): RunId[] {
+  for (const run of dropped) {
+    const { head: events, appends, entry } = tables.runs.get(run) as MemoryRun;
+    const [hash, file] = [appends.at(-1)?.hash ?? '', files?.get(run) ?? null];
+    const tombstone = { run, events, hash, at: Date.now(), tenant: entry.tenant, file };
+    tables.tombstones.push({ ...tombstone, link: linkTombstone(tables.tombstones.at(-1)?.link ?? '', tombstone) });
+    tables.runs.delete(run);
+  }
+  for (const { id, run } of tables.mail.values()) if (dropped.includes(run)) tables.mail.delete(id);
+  return [...dropped];
+}

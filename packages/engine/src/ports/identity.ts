@@ -1,0 +1,167 @@
+/**
+ * Verifies the identity of a person when an answer enters the engine. A person with a key signs the answer; any other person is the user
+ * of this process. The core gets the result as data, and the journal keeps the signature, so it can be checked again later.
+ */
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { canonical } from '@sluice-internal/kernel/expr';
+import type { Answer, CompiledFlow, Instant, Pending, PersonDef, RunState } from '@sluice-internal/kernel/ir';
+import { SluiceError } from './errors.ts';
+
+/** An answer as a caller gives it. */
+export interface GivenAnswer extends Omit<Answer, 'proof' | 'unproven'> {
+  /** The private key of the person (Ed25519, PEM). The engine signs the answer with it. */
+  readonly key?: string | KeyObject;
+  /** Instead of `key`: a signature over `answerText`, in base64url, and the time at which it was made. */
+  readonly signature?: string;
+  readonly signedAt?: Instant;
+}
+
+/** The clocks of the person and of the engine may differ by this time. */
+const SKEW_MS = 5 * 60_000;
+
+export interface AnsweredRun {
+  readonly flow: Pick<CompiledFlow, 'people'>;
+  readonly state: RunState;
+}
+
+/** The answer with the proof of identity, or with the reason why the identity is not proven. */
+export function identified({ flow, state }: AnsweredRun, id: string, given: GivenAnswer, at: Instant): Answer {
+  const now = Math.max(at, state.now);
+  const { key, signature, signedAt, ...answer } = given;
+  const pending = questionOf(state, id);
+  if (flow.people === undefined && (key !== undefined || signature !== undefined))
+    throw new SluiceError(
+      'identity-unproven',
+      `the flow of run \`${state.run}\` declares no people, so it has no key to compare with`,
+      'Answer without a key, or declare `people`.',
+    );
+  const person = ownPerson(flow, answer.by);
+  if (pending?.question?.approvers === undefined || person === undefined) return answer;
+  if (person.key === undefined) return { ...answer, ...byUser(answer.by, person, state.origin.scripted === true) };
+  if (key === undefined && signature === undefined)
+    return { ...answer, unproven: `\`${answer.by}\` signs answers, and this one is not signed` };
+  const time = key === undefined ? (signedAt ?? now) : now;
+  const text = answerText(state, pending, { ...answer, at: time });
+  const proof = { via: 'key', signature: key === undefined ? (signature ?? '') : signed(text, key), at: time } as const;
+  return checked({ ...answer, proof }, { state, pending, person: { ...person, key: person.key }, now });
+}
+
+/**
+ * Proves the identity again for an answer from another process: any user who can write the database could have written that
+ * row. A signature is checked again. A person without a key must be the user of this process. A database that only its owner
+ * can open has no rows of other users.
+ */
+export function verifiedAgain({ flow, state }: AnsweredRun, id: string, answer: Answer, at: Instant): Answer {
+  const pending = questionOf(state, id);
+  const person = ownPerson(flow, answer.by);
+  if (pending?.question?.approvers === undefined || person === undefined) return answer;
+  if (person.key === undefined) {
+    const { proof: _proof, unproven: _unproven, ...rest } = answer;
+    return { ...rest, ...byUser(answer.by, person, state.origin.scripted === true) };
+  }
+  return checked(answer, { state, pending, person: { ...person, key: person.key }, now: Math.max(at, state.now) });
+}
+
+/** The text that a person signs. It names the store, the run and the question, so the signature is valid only there. */
+function answerText(
+  { run, origin }: RunState,
+  { question }: Pick<Pending, 'question'>,
+  answer: Pick<Answer, 'choice' | 'by' | 'edit' | 'text' | 'payload'> & { readonly at: Instant },
+): string {
+  const { choice, by, edit = null, text = null, at } = answer;
+  const payload = answer.payload ?? question?.payload ?? null;
+  const signedFields = {
+    store: origin.pins?.store ?? null,
+    run,
+    ask: question?.id ?? null,
+    payload,
+    choice,
+    edit,
+    text,
+    by,
+    at,
+  };
+  return `sluice-answer-1\n${canonical(signedFields)}`;
+}
+
+/** The private key in a PEM text. */
+export function privateKeyIn(text: string): KeyObject {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(text);
+  } catch (cause) {
+    throw new SluiceError('bad-key-file', 'this is not a private key in PEM form', KEY_HELP, cause);
+  }
+  if (key.asymmetricKeyType === 'ed25519') return key;
+  throw new SluiceError('bad-key-file', 'this private key is not an Ed25519 key', KEY_HELP);
+}
+
+const KEY_HELP = 'Make one with `sluice keys add NAME`.';
+
+/** The public key as `people` writes it. */
+export function publicLine(key: KeyObject): string {
+  return `ed25519:${createPublicKey(key).export({ format: 'jwk' }).x ?? ''}`;
+}
+
+/** The name of the user of this process. In a container the user id may have no name. */
+function currentUser(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    return null;
+  }
+}
+
+function questionOf(state: RunState, id: string): Pending | undefined {
+  return [...state.pending.values()].find(({ question }) => question?.id === id);
+}
+
+function ownPerson({ people = {} }: Pick<CompiledFlow, 'people'>, id: string): PersonDef | undefined {
+  return Object.hasOwn(people, id) ? people[id] : undefined;
+}
+
+function byUser(by: string, { osUser: declared }: PersonDef, isRehearsal: boolean): Pick<Answer, 'proof' | 'unproven'> {
+  const user = currentUser();
+  const osUser = declared ?? by;
+  if (user === osUser) return { proof: { via: 'os_user' } };
+  // A run with a script is a rehearsal, so one user can answer for every person without a declared proof.
+  if (isRehearsal && declared === undefined) return { proof: { via: 'script' } };
+  return {
+    unproven: `\`${by}\` is the user \`${osUser}\` of the machine, and this process belongs to \`${user ?? 'nobody'}\``,
+  };
+}
+
+function signed(text: string, key: string | KeyObject): string {
+  return sign(null, Buffer.from(text), typeof key === 'string' ? privateKeyIn(key) : key).toString('base64url');
+}
+
+interface CheckContext {
+  readonly state: RunState;
+  readonly pending: Pending;
+  readonly person: PersonDef & { readonly key: string };
+  readonly now: Instant;
+}
+
+function checked(answer: Answer, { state, pending, person, now }: CheckContext): Answer {
+  const { proof, ...rest } = answer;
+  const { signature = '', at = 0 } = proof?.via === 'key' ? proof : {};
+  const unproven = (message: string): Answer => ({ ...rest, unproven: message });
+  if (!isSignatureOf(person.key, answerText(state, pending, { ...rest, at }), signature))
+    return unproven(`the signature is not one of \`${rest.by}\` for this answer`);
+  // A signature from before the question or from the future is refused.
+  if (at < pending.notBefore - SKEW_MS || at > now + SKEW_MS)
+    return unproven(`the signature of \`${rest.by}\` was made at another time than this answer`);
+  return answer;
+}
+
+function isSignatureOf(publicKey: string, text: string, signature: string): boolean {
+  const x = publicKey.slice('ed25519:'.length);
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+    return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
+  } catch {
+    return false;
+  }
+}

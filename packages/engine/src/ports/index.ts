@@ -1,0 +1,86 @@
+/** What other packages use of `engine/ports`. */
+export { createVirtualClock, realClock } from './clock.ts';
+export type { MadeDecision } from './decisions.ts';
+export { SluiceError, isErrorCode } from './errors.ts';
+export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
+export { identified, privateKeyIn, publicLine } from './identity.ts';
+export type { GivenAnswer } from './identity.ts';
+export { KEEP_GONE_WORKERS_MS, mayAppend, ownerAfter, planClaim, renewalOf } from './leases.ts';
+export type { WorkerLease } from './leases.ts';
+export { hashMail, readMail } from './mail.ts';
+export {
+  MemoryViolation,
+  entryHash,
+  entryId,
+  isOperator,
+  isVisible,
+  mayAccess,
+  ownerKey,
+  similarity,
+  textOf,
+  wordsOf,
+} from './memory.ts';
+export type {
+  Embedder,
+  MemoryCaller,
+  MemoryEntry,
+  MemoryOperator,
+  MemoryQuery,
+  MemoryScope,
+  MemorySource,
+  MemoryStore,
+  OnViolation,
+} from './memory.ts';
+export { piiKey } from './pii-key.ts';
+export { toolResult } from './plain-json.ts';
+export type {
+  Append,
+  Asked,
+  AttachmentOrigin,
+  AttachmentStore,
+  Awaited,
+  Blob,
+  Call,
+  Clock,
+  Journal,
+  Mail,
+  MailFact,
+  Notification,
+  OperatorAct,
+  Performer,
+  PiiStore,
+  Roster,
+  RunEntry,
+  RunEntryChange,
+  ScriptedAnswer,
+  SealedToken,
+  Shared,
+  Snapshot,
+  Store,
+  StoredAppend,
+  StoredAttachment,
+  StoredRun,
+  StreamedPart,
+  Tombstone,
+  WorkerId,
+} from './ports.ts';
+export { thisProcess } from './process-owner.ts';
+export { pure } from './pure.ts';
+export { LIMITS, PERIODS, checkedQuota, takenOf, useAt } from './quota.ts';
+export type { Quota, QuotaUse, WorstCase } from './quota.ts';
+export { newRunId } from './run-id.ts';
+export type {
+  ChainedEvent,
+  Delta,
+  Engine,
+  EngineOptions,
+  EventsOptions,
+  ForkOptions,
+  NoticeKind,
+  Report,
+  StartOptions,
+  StepResult,
+  Usage,
+  Waiting,
+  WaitingApprovers,
+} from './types.ts';

@@ -1,0 +1,392 @@
+/**
+ * The ports of the runtime: a journal that loads and commits runs, a roster that has the owner of each run, a clock,
+ * and a performer of calls (docs/decisions/0002-ports.md).
+ */
+import type { Json } from '@sluice-internal/kernel/expr';
+import type {
+  Answer,
+  Command,
+  CompiledFlow,
+  EffectKey,
+  Fact,
+  Instant,
+  NotifyHook,
+  Pins,
+  Question,
+  RunId,
+  RunStatus,
+  Settled,
+  TerminalCode,
+} from '@sluice-internal/kernel/ir';
+
+/** One transition of one run. The hash covers exactly these bytes. */
+export interface Append {
+  readonly run: RunId;
+  /** The number of the last stored event, which fences the append. 0 for a new run. */
+  readonly after: number;
+  /** The number of events in the body. */
+  readonly count: number;
+  readonly at: Instant;
+  readonly body: string;
+  readonly hash: string;
+  /** Big values that the body refers to by hash and that this run has not stored before. */
+  readonly blobs: readonly Blob[];
+  /** The new entry of the run in the roster; null if it stays the same. */
+  readonly entry: RunEntryChange | null;
+  /** The graph of the run. With the first append only. */
+  readonly flow: { readonly hash: string; readonly text: string } | null;
+  /** A cache that may be deleted at any time. */
+  readonly snapshot: Snapshot | null;
+  /** A signature over the end of the chain after this append. */
+  readonly checkpoint?: Checkpoint;
+}
+/** A signed statement: at this instant the chain of a run ended with this hash. */
+export interface Checkpoint {
+  readonly seq: number;
+  readonly head: string;
+  readonly at: Instant;
+  /** The public key as `ed25519:` and base64. */
+  readonly key: string;
+  /** Base64. */
+  readonly signature: string;
+}
+
+export interface Signer {
+  /** `ed25519:` and the 32 bytes of the public key in base64url. */
+  readonly key: string;
+  sign(
+    store: string,
+    run: RunId,
+    at: { readonly seq: number; readonly head: string; readonly at: Instant },
+  ): Checkpoint;
+}
+export interface Blob {
+  readonly hash: string;
+  readonly body: string;
+}
+export interface Snapshot {
+  readonly seq: number;
+  readonly hash: string;
+  readonly body: string;
+}
+export interface RunEntryChange {
+  readonly status: RunStatus;
+  readonly code: TerminalCode | null;
+  /** The next deadline of the run; null if it has none. */
+  readonly due: Instant | null;
+  /** With the first append only. */
+  readonly first?: RunStart;
+}
+export interface StoredAppend {
+  readonly after: number;
+  readonly count: number;
+  readonly at: Instant;
+  readonly body: string;
+  readonly hash: string;
+}
+export interface StoredRun {
+  readonly flow: string;
+  /** The latest snapshot, if one was asked for and exists. */
+  readonly snapshot: Snapshot | null;
+  /** In order: those after the snapshot, or all. */
+  readonly appends: readonly StoredAppend[];
+  readonly blobs: readonly Blob[];
+}
+
+/**
+ * The journal of a store: appends events and reads them.
+ * @example
+ * const store = openMemory();
+ * const journal: Journal = store.journal;
+ * const stored = await journal.load('r_1');
+ */
+export interface Journal {
+  /** At most `limit` appends, in order, from the one that follows event `after`. */
+  page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
+  /** The signed checkpoints of a run, in order. */
+  checkpoints?(run: RunId): Promise<readonly Checkpoint[]>;
+  load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
+  /**
+   * Finds a change from outside and describes it in a sentence; null if there is none. Checks the entry of the run, the end of its journal,
+   * and the lists that it depends on. Without a run: the store as a whole. Absent: rows cannot be changed from outside.
+   */
+  broken?(run?: RunId): Promise<string | null>;
+  /**
+   * Stores all appends in one durable step. An append whose fence or lease does not hold is `stale` and stores nothing. An
+   * append that suspends or ends a run also releases it. One that wakes a suspended run claims it.
+   */
+  commit(worker: WorkerId, appends: readonly Append[]): Promise<readonly ('committed' | 'stale')[]>;
+}
+
+export type WorkerId = string;
+/** The part of an entry that never changes. */
+interface RunStart {
+  readonly flow: string;
+  readonly notation: string;
+  readonly tenant: string | null;
+  readonly user: string | null;
+  /** The run that this one was forked from. */
+  readonly parent: RunId | null;
+  readonly startedAt: Instant;
+}
+export interface RunEntry extends RunStart {
+  readonly run: RunId;
+  readonly hash: string;
+  readonly status: RunStatus;
+  readonly code: TerminalCode | null;
+  readonly updatedAt: Instant;
+  readonly due: Instant | null;
+  readonly owner: WorkerId | null;
+}
+/** An answer, a signal or a cancellation from a process that does not own the run. */
+export type Mail = {
+  readonly id: number;
+  readonly run: RunId;
+  /** Null if the stored row was changed from outside. */
+  readonly fact: MailFact | null;
+};
+export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
+
+/**
+ * The list of runs with their owners. `stores/leases.ts` has the rules of ownership.
+ * @example
+ * const { roster }: { roster: Roster } = openMemory();
+ * const failed = await roster.list({ status: ['failed'] });
+ */
+export interface Roster {
+  /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
+  renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
+  /** Claims the named run, or all runs that need work except those in `except`. A run of a live worker is not claimed. */
+  claim(
+    worker: WorkerId,
+    now: Instant,
+    which: { readonly run: RunId } | { readonly limit: number; readonly except?: readonly RunId[] },
+  ): Promise<readonly RunId[]>;
+  release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
+  resign(worker: WorkerId): Promise<void>;
+  post(run: RunId, fact: MailFact): Promise<void>;
+  /** Unread mail for the runs of this worker. */
+  mail(worker: WorkerId): Promise<readonly Mail[]>;
+  /** Mail is deleted only after its fact is stored or refused. */
+  deleteMail(ids: readonly number[]): Promise<void>;
+  list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
+  find(run: RunId): Promise<RunEntry | null>;
+  /** Ended runs of a scope that are above the number, oldest first, or ended before the instant. */
+  expired(of: RunScope, rule: { readonly runs?: number; readonly endedBefore?: Instant }): Promise<readonly RunId[]>;
+  /** Removes runs that have ended. Returns the removed ones. `files` names the exports of runs. */
+  remove(runs: readonly RunId[], files?: ReadonlyMap<RunId, string>): Promise<readonly RunId[]>;
+  /** The tombstone of a removed run; null if no run with this id was removed. */
+  removed(run: RunId): Promise<Tombstone | null>;
+  /** Removed runs in the order of removal. `head` is the link of the last one, and '' if no run was removed. */
+  tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
+}
+
+/** The runs of one notation, or of one flow for one tenant. Null: the runs without a tenant. */
+export type RunScope = { readonly notation: string } | { readonly flow: string; readonly tenant: string | null };
+
+/** The trace of a removed run. Its id cannot be used again. */
+export interface Tombstone {
+  readonly run: RunId;
+  /** The number of its events, and the hash of the last one. */
+  readonly events: number;
+  readonly hash: string;
+  readonly at: Instant;
+  readonly tenant: string | null;
+  /** The file to which the run was exported before; null without an export. */
+  readonly file: string | null;
+  /** Covers the tombstone before and all fields of this one. */
+  readonly link: string;
+}
+
+/** Small values that all processes of a store share, such as the state of circuit breakers. */
+export interface Shared {
+  get(key: string): Promise<Json>;
+  /** Replaces a value in one step: `change` gets the current value, and returns the new one and a result. */
+  update<T>(key: string, change: (value: Json) => readonly [value: Json, result: T]): Promise<T>;
+  /** Values whose key has this beginning, in the order of keys. */
+  list(prefix: string): Promise<readonly { readonly key: string; readonly value: Json }[]>;
+  /** Records an act of an operator together with the change that it makes. */
+  operate(act: Omit<OperatorAct, 'link'>, change: (value: Json) => Json): Promise<void>;
+  /** All acts of operators, in order. */
+  acts(): Promise<readonly OperatorAct[]>;
+  /** The link of the last act as the store keeps it, and the keys of values that were changed from outside. */
+  integrity(): Promise<{ readonly head: string; readonly changed: readonly string[] }>;
+}
+
+/** A change that a person made to a shared value by hand. */
+export interface OperatorAct {
+  readonly at: Instant;
+  readonly by: string;
+  readonly what: string;
+  readonly key: string;
+  readonly why: string;
+  /** Covers the act before and all fields of this one. */
+  readonly link: string;
+}
+
+/**
+ * Holds runs: their journal, their owners, and shared values.
+ * @example
+ * const store: Store = openMemory();
+ * const own = createEngine({ journal: store });
+ */
+export interface Store {
+  /** Random, made with the store. It is part of every idempotency key. */
+  readonly id: string;
+  readonly journal: Journal;
+  readonly roster: Roster;
+  readonly shared: Shared;
+  /** Gives the space of removed runs back to the disk. */
+  compact?(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * The clock of an engine: the time of day, elapsed time and timers.
+ * @example
+ * const clock: Clock = createVirtualClock(0);
+ * await clock.sleep(60_000);
+ */
+export interface Clock {
+  /** True if waits pass at once, as under a script. */
+  readonly virtual: boolean;
+  /** The time of day. It may jump. */
+  now(): Instant;
+  /** Milliseconds since a fixed moment. Never jumps. */
+  elapsed(): number;
+  /** Calls back at the instant or later. Returns a function that cancels. */
+  at(instant: Instant, wake: () => void): () => void;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Marks the start of real work; the returned function marks its end. A virtual clock stands still between the two. */
+  busy?(): () => void;
+}
+
+/** The kind of streamed text: the reply itself, its reasoning, or the arguments of a tool call. */
+export type StreamedPart = 'text' | 'reasoning' | 'arguments';
+
+/**
+ * A call of a model, a tool or a check, with everything that its performer may need.
+ * @example
+ * const perform: Performer['perform'] = async (call: Call) => ({ ok: true, value: `${call.command.name} was called` });
+ */
+export interface Call {
+  readonly command: Command;
+  readonly flow: CompiledFlow;
+  /** SHA-256 over store, run, step, visit and inputs: the same for every attempt, different for every run and store. */
+  readonly idempotencyKey: string;
+  /** The folder and the code of the run. */
+  readonly pins?: Pins | undefined;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Takes the text of a reply while it is generated. Undefined when no reader asked for it. The text is not stored. */
+  readonly onText?: ((text: string, part?: StreamedPart) => void) | undefined;
+}
+/**
+ * Performs the calls of a run. It can replace models, tools and people at once.
+ * @example
+ * const performer: Performer = { perform: async () => ({ ok: true, value: { text: 'Hello.' } }) };
+ * const own = createEngine({ performer });
+ */
+export interface Performer {
+  perform(call: Call): Promise<Settled>;
+  /**
+   * Replaces personal data in a value that is about to enter the journal. Absent: values enter as they are. The value may
+   * repeat the tokens in `shown`.
+   */
+  protect?(flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown): Promise<Json>;
+  /** Throws if the stored personal data of a run cannot be read with the key that is set. */
+  checkKey?(flow: CompiledFlow, run: RunId, documentDir?: string): Promise<void>;
+  /** True if a script plays this call. Such calls have breakers and a retry budget of their own. Absent: all calls are real. */
+  isScripted?(call: Call): boolean;
+  /** Answers a question at once, as a script does. Null leaves the question to a person. */
+  answer?(question: Asked): ScriptedAnswer | null;
+  /** On a virtual clock: true if time passes up to the deadline of this open question. Absent: it always does. */
+  expires?(question: Asked): boolean;
+  /** Announces a question. Rejects if the hook fails. Absent: nothing is announced, as under a script. */
+  notify?(notification: Notification): Promise<void>;
+  /** Sends a signal at once, as a script does. Null leaves it to the outside. */
+  signal?(waiting: Awaited): { readonly data: Json } | null;
+}
+/** An answer from a script. Without `by`, it counts as the answers of all people who must agree. */
+export interface ScriptedAnswer extends Omit<Answer, 'by' | 'proof' | 'unproven'> {
+  readonly by?: string | readonly string[];
+}
+/** A question that is announced to a hook. */
+export interface Notification {
+  readonly hook: NotifyHook;
+  /** The same for every attempt. */
+  readonly id: string;
+  /** JSON. */
+  readonly body: string;
+  readonly documentDir: string | undefined;
+  readonly signal: AbortSignal;
+}
+/** A wait for a signal. */
+export interface Awaited {
+  readonly key: EffectKey;
+  readonly signal: string;
+  readonly node: string;
+  readonly ordinal: number;
+}
+/**
+ * Stores sealed values of personal data. It sees no value and no key.
+ * @example
+ * const erase = (store: PiiStore, id: string) => store.erase(id);
+ */
+export interface PiiStore {
+  /** Null if no token of the run has this lookup. */
+  tokenOf(run: RunId, lookup: string): string | null;
+  /** The last number of a type in this store; 0 without one. It stays after an erasure. */
+  lastNumber(run: RunId, type: string): number;
+  /** The token with this lookup, or the one that is made now, with `number` or the next free number of its type. */
+  add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken, number?: number): string;
+  find(run: RunId, token: string): Uint8Array | null;
+  /** Any token of a run with its value, to check the key; null if the run has none. */
+  first?(run: RunId): SealedToken | null;
+  /** Stores the mark of a token that was passed to a tool as it is. It may come back in a result. */
+  release(run: RunId, token: string, mark: string): void;
+  /** The stored mark; null without one. */
+  releaseOf(run: RunId, token: string): string | null;
+  /** Deletes all values of a run permanently, and returns how many there were. */
+  erase(run: RunId): number;
+  close(): void;
+}
+/**
+ * Stores images and files of runs outside of the journal. Equal data is stored once.
+ * @example
+ * const options = (attachments: AttachmentStore): CreateEngineOptions => ({ attachments });
+ */
+export interface AttachmentStore {
+  add(run: RunId, attachment: StoredAttachment): void;
+  /** Null if the run has no such attachment, also if another run has it. */
+  find(run: RunId, id: string): StoredAttachment | null;
+  list(run: RunId): readonly string[];
+  /** Removes the attachments of a run, and data that no other run uses. Returns how many there were. */
+  erase(run: RunId): number;
+  close(): void;
+}
+/** `input`: the operator gave it with the input of the run. `tool`: a tool returned it. */
+export type AttachmentOrigin = 'input' | 'tool';
+/**
+ * An image or a file as it is stored.
+ * @example
+ * const show = (stored: StoredAttachment) => console.log(stored);
+ */
+export interface StoredAttachment {
+  /** `sha256-` and the hash of the data. */
+  readonly id: string;
+  readonly data: Uint8Array;
+  readonly mediaType: string;
+  readonly name: string;
+  readonly origin: AttachmentOrigin;
+}
+export interface SealedToken {
+  readonly token: string;
+  readonly sealed: Uint8Array;
+}
+export interface Asked {
+  readonly question: Question;
+  readonly node: string;
+  readonly name: string;
+  readonly ordinal: number;
+}

@@ -1,0 +1,357 @@
+/** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
+import type { MadeDecision } from './decisions.ts';
+import type {
+  AgentEdits,
+  Answer,
+  AskPurpose,
+  CompiledFlow,
+  EffectClass,
+  EffectKey,
+  Event,
+  Instant,
+  Measure,
+  Origin,
+  Proof,
+  RunId,
+  RunStatus,
+  TerminalCode,
+} from '@sluice-internal/kernel/ir';
+import type { Escalation } from '@sluice-internal/kernel/catalog';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { GivenAnswer } from './identity.ts';
+import type { Clock, Performer, RunEntry, Signer, Store } from './ports.ts';
+import type { Quota, WorstCase } from './quota.ts';
+
+export interface EngineOptions {
+  readonly store: Store;
+  readonly performer: Performer;
+  readonly clock?: Clock;
+  /**
+   * Claims unfinished runs that no live process owns, and continues them. Default true. With `timers`, it only ends waits and
+   * questions whose time is over and which no call follows. A call is left to a process with the options of the run.
+   */
+  readonly pickUp?: boolean | 'timers';
+  /** Throws if this engine must not continue a run with this origin. Its own starts are not checked. */
+  readonly checkOrigin?: (run: RunId, origin: Origin) => void;
+  /** A worker that has not renewed its lease for this long can lose its runs. Default 10 s. */
+  readonly leaseMs?: number;
+  /** The least number of events between snapshots. Default 500; 0 for no snapshots. */
+  readonly snapshotEvery?: number;
+  /** The number of runs to keep, by notation. A start removes the oldest ended runs above it. Overrides the flow's own number. */
+  readonly retain?: { readonly [notation: string]: number };
+  /** Writes a run to a file in this folder before retention removes it. Without it, `retain.export` removes nothing. */
+  readonly exportRun?: (run: RunId, folder: string) => Promise<string>;
+  /** Called after retention has removed runs: their personal data and attachments are stored elsewhere. */
+  readonly onRemoved?: (runs: readonly RunId[]) => void;
+  /** Signs checkpoints of every run: each so many events, and at its end. Default: after 100 events. */
+  readonly signing?: { readonly signer: Signer; readonly every?: number };
+  /** Limits for the runs of tenants, by tenant; `*` for every other one. They are stored, and hold for all processes. */
+  readonly quotas?: { readonly [tenant: string]: Quota };
+  /** The most that a run of a flow can spend. Absent: nothing is known, and quotas of tokens and dollars refuse every run. */
+  readonly worstCase?: (flow: CompiledFlow) => WorstCase;
+  /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
+  readonly onFault?: (error: Error) => void;
+  /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */
+  readonly onNotice?: (message: string, kind?: NoticeKind) => void;
+}
+
+/** `attack`: the database was changed from outside, and the engine refused the change. */
+export type NoticeKind = 'info' | 'attack';
+
+/**
+ * Options of a start.
+ * @example
+ * const options: StartOptions = { run: 'refund-1042', input: { message: 'money back' }, seed: 1 };
+ */
+export interface StartOptions {
+  /** Makes the start idempotent: a second start under this id gives the same run. */
+  readonly run?: RunId;
+  readonly input?: Json;
+  readonly seed?: number;
+  readonly origin?: Origin;
+  /** The run stops at this instant (milliseconds since 1970) with TIMEOUT. Unlike `wall_clock_seconds`, it also counts waiting for people. */
+  readonly deadline?: Instant;
+}
+
+interface SignalOptions {
+  /** The flow reads it as `<id>.data`. */
+  readonly data?: Json;
+  /** The name of the sender; recorded in the journal. */
+  readonly by?: string;
+}
+
+export interface ForkOptions {
+  /** The last event that the new run shares with its parent. */
+  readonly at: number;
+  /** The id of the new run. */
+  readonly run?: RunId;
+  /** New values of slots, by name: `input`, `triage.output`. */
+  readonly set?: { readonly [slot: string]: Json };
+  /** Answers to questions that are open at the event, by node or approval id. */
+  readonly answers?: { readonly [question: string]: Omit<Answer, 'by' | 'proof' | 'unproven'> };
+  /** The person who forks; recorded, and named in the answers. */
+  readonly by?: string;
+  /** The instructions and models that `flow` changes, by agent; recorded. */
+  readonly agents?: AgentEdits;
+  /** The graph of the new run, if it is another one. Its nodes must fit the events. */
+  readonly flow?: CompiledFlow;
+  /** Replaces fields of the origin, such as the pins of changed code. */
+  readonly origin?: Origin;
+  /** Runs when the fork is known to be possible, before it is stored. */
+  readonly beforeStart?: () => void;
+}
+
+export interface MigrateOptions {
+  /** The id of the new run. */
+  readonly run?: RunId;
+  /** The person who moves it; recorded. */
+  readonly by: string;
+  /** Replaces fields of the origin, such as the pins of the new version. */
+  readonly origin?: Origin;
+  /** Runs when the move is known to be possible, before anything is stored. */
+  readonly beforeStart?: (run: RunId) => void;
+}
+
+export interface Engine {
+  /** Resolves when the start is stored. The same id with the same flow and input gives the existing run. */
+  start(flow: CompiledFlow, options?: StartOptions): Promise<RunId>;
+  /**
+   * Starts a new run that shares the events of a run up to event `at` and then continues on its own, with the given edits.
+   * Resolves when it is stored.
+   */
+  fork(run: RunId, options: ForkOptions): Promise<unknown>;
+  /**
+   * Moves a suspended run to another version of its flow: a new run continues it, and the old one ends. The caller has proved
+   * that the position and the values of the run fit it.
+   */
+  migrate(run: RunId, flow: CompiledFlow, options: MigrateOptions): Promise<unknown>;
+  /** Resolves when the answer is stored. Rejects with a SluiceError when it is refused. */
+  answer(approval: string, answer: GivenAnswer): Promise<RunId>;
+  /**
+   * Sends a signal to a run that waits for it. The name is that of the signal or of the `wait` node. Resolves when the signal
+   * is stored. Rejects with a SluiceError if the run does not wait for it.
+   */
+  signal(run: RunId, name: string, options?: SignalOptions): Promise<void>;
+  cancel(run: RunId, by: string, why?: string): Promise<void>;
+  /** Records that an operator accepts the changed code of a run. `modules` has the new hashes, by file. */
+  repin(run: RunId, by: string, modules: { readonly [file: string]: string }): Promise<void>;
+  /** Continues a run that no live process owns. */
+  resume(run: RunId): Promise<unknown>;
+  get(run: RunId): Promise<Report>;
+  /** Resolves when the run has ended or waits for a person. */
+  wait(run: RunId): Promise<void>;
+  /** Waits, then reports. */
+  settled(run: RunId): Promise<Report>;
+  list(): Promise<readonly RunEntry[]>;
+  /**
+   * The events of a run after the given one, then new events until the run ends. With `deltas`, also the text of model
+   * replies while it is generated; that text is not stored.
+   */
+  events(run: RunId, options?: EventsOptions & { readonly deltas?: false }): AsyncIterable<ChainedEvent>;
+  events(run: RunId, options: EventsOptions & { readonly deltas: boolean }): AsyncIterable<ChainedEvent | Delta>;
+  /** Open questions to people, of all runs or of one. */
+  approvals(run?: RunId): Promise<readonly Waiting[]>;
+  /** Aborts running calls and releases all runs. They can be resumed from the journal. */
+  close(): Promise<void>;
+}
+
+/**
+ * Options of `engine.events`.
+ * @example
+ * const options: EventsOptions = { after: 12, live: false };
+ */
+export interface EventsOptions {
+  readonly after?: number;
+  readonly live?: boolean;
+  /** Ends the reader when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * A piece of a model reply while it is generated. It is not an event and not stored; the full reply is.
+ * @example
+ * for await (const event of engine.events('r_1', { deltas: true }))
+ *   if (event.type === 'reply.streamed') console.log((event as Delta).text);
+ */
+export interface Delta {
+  readonly type: 'reply.streamed';
+  readonly run: RunId;
+  /** The key of its call in `effect.requested` and `effect.settled`. */
+  readonly key: EffectKey;
+  readonly attempt: number;
+  readonly agent: string;
+  /** Absent for the text of the reply. */
+  readonly part?: 'reasoning' | 'arguments';
+  readonly text: string;
+}
+
+/**
+ * An event with its place in the chain.
+ * @example
+ * for await (const event of engine.events('r_1', { live: false })) console.log((event as ChainedEvent).hash);
+ */
+export type ChainedEvent = Event & { readonly prev: string; readonly hash: string };
+
+/**
+ * A question that waits for a person.
+ * @example
+ * const questions: readonly Waiting[] = await engine.approvals();
+ * for (const { node, message, choices } of questions) console.log(node, message, choices);
+ */
+export interface Waiting {
+  readonly id: string;
+  readonly run: RunId;
+  /** The id of the database. It is part of a signed answer. */
+  readonly store: string | null;
+  readonly node: string;
+  readonly message: string;
+  readonly choices: readonly string[];
+  /** The choices that come with data (`edit`), with text, or with one of the two. */
+  readonly needs: { readonly [choice: string]: 'edit' | 'text' | 'either' };
+  readonly code: TerminalCode;
+  readonly askedBy: string;
+  readonly payloadHash: string;
+  readonly payload: Json;
+  readonly askedAt: string;
+  /** When the question expires; null if it does not. */
+  readonly expiresAt: string | null;
+  /** The choice that counts if the question expires. */
+  readonly onExpiry: string;
+  readonly kind: AskPurpose;
+  /** The facts to decide by. */
+  readonly packet: Packet;
+  /** The people who may answer; null if the flow declares none. */
+  readonly approvers: WaitingApprovers | null;
+}
+
+export interface Packet {
+  readonly action: string;
+  readonly parameters: Json;
+  /** The systems and data that the action changes, from `touches` of the tool. */
+  readonly blastRadius: Json;
+  /** The tool that undoes the action; null if none does. */
+  readonly rollback: Json;
+  readonly evidence: Json;
+}
+
+/**
+ * The people who may answer a question, and their answers so far.
+ * @example
+ * const missing = ({ quorum, answers }: WaitingApprovers) => quorum - answers.length;
+ */
+export interface WaitingApprovers {
+  /** The people who may answer now and have not. The user of the run is not among them. */
+  readonly people: readonly string[];
+  /** Those of them who sign their answer with a key. */
+  readonly signing: readonly string[];
+  readonly roles: readonly string[];
+  readonly quorum: number;
+  /** The answers that count so far. */
+  readonly answers: readonly {
+    readonly by: string;
+    readonly choice: string;
+    readonly via: Proof['via'];
+    readonly at: string;
+  }[];
+  /** The number of people who must still agree. */
+  readonly missing: number;
+  /** When more people may answer, and who; null if there is no second level or it may answer already. */
+  readonly escalation: { readonly at: string; readonly people: readonly string[] } | null;
+}
+
+export interface Wait {
+  readonly node: string;
+  /** The signal that ends the wait; null for a timer. */
+  readonly signal: string | null;
+  /** When the timer is over, or when the wait for the signal times out. */
+  readonly until: string | null;
+}
+
+/**
+ * Amounts that a run has used.
+ * @example
+ * const { usage }: { usage: Usage } = await engine.get('r_1');
+ * console.log(usage.modelCalls, usage.costUsd);
+ */
+export interface Usage extends Readonly<Record<Measure, number>> {
+  readonly wallClockSeconds: number;
+  /** Questions that a person answered. */
+  readonly reviews: number;
+  /** Model cost plus calls and reviews at the rates of the flow, in dollars. */
+  readonly scalarCostUsd: number;
+}
+
+/**
+ * The report on a run, as `sluice show --json` prints it.
+ * @example
+ * const report: Report = await engine.get('r_1');
+ * console.log(report.state, report.code, report.path);
+ */
+export interface Report {
+  readonly run: RunId;
+  readonly flow: string;
+  readonly hash: string;
+  /** Of a forked run: the run and the event that it branches off. */
+  readonly parent?: { readonly run: RunId; readonly seq: number };
+  /** Of a run that was moved to another version of its flow: the run that continues it. */
+  readonly movedTo?: RunId;
+  readonly state: RunStatus;
+  readonly code: TerminalCode | null;
+  readonly output: Json;
+  readonly path: readonly string[];
+  readonly approvals: { readonly [node: string]: string };
+  readonly results?: readonly StepResult[];
+  readonly usage: Usage;
+  /** In a flow with a tier: the dollars that the run spent, if its outcome was verified as a success; otherwise null. */
+  readonly costPerSuccessUsd?: number | null;
+  /** Recovery decisions, in order. */
+  readonly decisions: readonly MadeDecision[];
+  readonly waiting: readonly Waiting[];
+  /** Timers and signals that the run waits for. */
+  readonly waits: readonly Wait[];
+  readonly error: {
+    readonly class: string;
+    readonly type: string;
+    readonly message: string;
+    readonly node: string;
+  } | null;
+  /** For a failed run: the role that takes over, and the severity. */
+  readonly escalation?: Escalation;
+  /** Every committed tool effect, in order, reads included. */
+  readonly receipts: readonly Receipt[];
+  /** An answer that was refused. It is never in `output`. */
+  readonly rejected: { readonly text: string; readonly reasons: readonly string[] } | null;
+  /** Statements of the answer that the grounding check marked. */
+  readonly violations: readonly { readonly kind: string; readonly text: string; readonly message: string }[];
+  /** The reason why a run ended PARTIAL_SUCCESS. */
+  readonly reason?: string;
+}
+export interface Receipt {
+  /** The journal event that committed the effect. */
+  readonly seq: number;
+  readonly tool: string;
+  readonly effect: EffectClass;
+  readonly args: Json;
+  readonly result: Json;
+  /** `unknown`: the call timed out after it was sent. */
+  readonly status: 'committed' | 'compensated' | 'unknown';
+  /** The person who approved the call, or null. With a quorum: the person who completed it. */
+  readonly approvedBy: string | null;
+  /** Everybody who approved the call, if several people had to agree. */
+  readonly approvers?: readonly string[];
+  /** In a fork: the call was made before the fork. Only the run that made it undoes it. `status` is that at the fork. */
+  readonly inherited?: true;
+}
+/**
+ * The result of one step of a workflow.
+ * @example
+ * const shown = ({ name, durationMs }: StepResult) => `${name}: ${durationMs} ms`;
+ */
+export interface StepResult {
+  readonly name: string;
+  readonly agent: string;
+  readonly output: Json;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly durationMs: number;
+}

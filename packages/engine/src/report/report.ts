@@ -1,0 +1,227 @@
+/** The report on a run, in the shape of the contract. Derived from the journal alone. */
+import { SUSPENDING_CODES, shortfall } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, Event, RunState, TerminalCode } from '@sluice-internal/kernel/ir';
+import { escalationOfEnd } from '@sluice-internal/kernel/catalog';
+import { authorOf, statusOf } from '@sluice-internal/kernel/core';
+import type { Program } from '@sluice-internal/kernel/core';
+import { isRecord } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { Report, Wait, Waiting } from '../ports/types.ts';
+import { movedTo } from '../journal/fork-events.ts';
+import type { ReadRun } from '../journal/read.ts';
+import { nameAt } from './authored.ts';
+import { CallLog, callsIn } from './calls.ts';
+import { decisionsOf } from '../ports/decisions.ts';
+import { receiptsOf } from './receipts.ts';
+import { stepResults } from './step-results.ts';
+import { usageOf } from './usage.ts';
+import { waitingOf } from './waiting.ts';
+
+export function reportOf({ program, state, events }: ReadRun): Report {
+  const { parent } = state.origin;
+  const waiting = waitingOf(program, state);
+  const usage = usageOf(program.flow, state, events);
+  const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
+  return {
+    run: state.run,
+    flow: program.flow.id,
+    hash: state.flow,
+    ...(parent === undefined ? {} : { parent: { run: parent.run, seq: parent.seq } }),
+    ...movedIn(events),
+    state: statusOf(state),
+    code: state.outcome?.code ?? suspendedCode(waiting, state),
+    output: state.outcome?.output ?? null,
+    path: pathOf(program, events),
+    approvals: approvalsOf(program, events),
+    ...(program.flow.view?.stepResults === true ? { results: stepResults(program.flow, events) } : {}),
+    usage,
+    ...(program.flow.tier === undefined ? {} : { costPerSuccessUsd: isSuccess(state) ? usage.costUsd : null }),
+    decisions: decisionsOf(program.flow, events),
+    waiting,
+    waits: waitsOf(program, state),
+    error: errorOf(program, state, events),
+    ...(takenOver === null ? {} : { escalation: takenOver }),
+    receipts: receiptsOf(program, events),
+    ...judgementOf(program.flow, state, events),
+  };
+}
+
+/** The row of the escalation table for a failed run. A failure under the name of a model call is the provider's. */
+function takenOverBy(
+  { nodes }: Pick<CompiledFlow, 'nodes'>,
+  { code, error }: NonNullable<RunState['outcome']>,
+): Report['escalation'] | null {
+  const ofModel = Object.values(nodes).some(
+    (node) => node.op === 'do' && node.effect.kind === 'model' && authorOf(node) === error?.node,
+  );
+  return escalationOfEnd({ code, error, ofModel });
+}
+
+function movedIn(events: readonly Event[]): Pick<Report, 'movedTo'> {
+  const to = movedTo(events);
+  return to === null ? {} : { movedTo: to };
+}
+
+function isSuccess({ outcome }: RunState): boolean {
+  return outcome?.code === 'SUCCESS' || outcome?.code === 'PARTIAL_SUCCESS';
+}
+
+/** The fields of a report that the flow keeps in slots of the main line; the view names the slots. */
+function judgementOf(
+  flow: CompiledFlow,
+  state: RunState,
+  events: readonly Event[],
+): Pick<Report, 'rejected' | 'violations' | 'reason'> {
+  const { view } = flow;
+  const slots = state.threads.get('0')?.slots ?? {};
+  const read = (slot: string | undefined): Json => (slot === undefined ? null : (slots[slot] ?? null));
+  const reason = state.outcome?.code === 'PARTIAL_SUCCESS' ? read(view?.judgement?.reason) : null;
+  return {
+    rejected: (read(view?.judgement?.rejected) as Report['rejected']) ?? refusedReply(flow, state, events),
+    violations: (read(view?.judgement?.violations) ?? []) as unknown as Report['violations'],
+    ...(typeof reason === 'string' ? { reason } : {}),
+  };
+}
+
+/** The reply that ended the run: it did not fit its schema, or made a claim without an observation. */
+function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonly Event[]): Report['rejected'] {
+  const error = outcome?.error;
+  if (!error || !REFUSALS.has(error.type)) return null;
+  const reply = callsIn(flow, events)
+    .filter(({ kind, node }) => kind === 'model' && node === error.node)
+    .flatMap(({ attempts }) => attempts)
+    .findLast(({ ok }) => ok);
+  const text = isRecord(reply?.value) ? reply.value['text'] : '';
+  return typeof text === 'string' && text !== '' ? { text, reasons: [error.message] } : null;
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['SchemaError', 'GroundingError']);
+
+/** The authored nodes in the order in which they were entered. A turn that the deadlock monitor stopped was not made. */
+export function pathOf(program: Program, events: readonly Event[]): string[] {
+  const path: { readonly name: string; readonly thread: string | null }[] = [];
+  const stopped = new Map<string, (typeof path)[number]>();
+  for (const event of events) {
+    const entered = enteredBy(program.flow, event);
+    const thread = 'thread' in event ? event.thread : null;
+    if (entered !== undefined) path.push({ name: entered, thread });
+    if (event.type === 'effect.requested') {
+      const resumed = stopped.get(event.node);
+      if (resumed !== undefined && stopped.delete(event.node)) path.push(resumed);
+    }
+    if (event.type !== 'meter.tripped' || event.stuck === undefined) continue;
+    const last = path.findLastIndex((each) => each.thread === thread);
+    const [turn] = path[last]?.name === nameAt(program.flow, event.node) ? path.splice(last, 1) : [];
+    if (turn !== undefined) stopped.set(event.node, turn);
+  }
+  return path.map(({ name }) => name);
+}
+
+/** The authored node that a run enters with this event. */
+export function enteredBy(flow: CompiledFlow, event: Event): string | undefined {
+  const id = actedBy(event);
+  const node = id === undefined ? undefined : flow.nodes[id];
+  // The commit of a call's result is not a second entry.
+  if (node?.label.enters === undefined || (event.type === 'slots.written' && node.op !== 'let')) return undefined;
+  const { enters, entersBy } = node.label;
+  return entersBy === undefined ? enters : `${enters}/${writtenText(event, entersBy)}`;
+}
+
+/** The text that a node wrote to a slot. It is computed, so the event has the value itself. */
+function writtenText(event: Event, slot: string): string {
+  const from = event.type === 'slots.written' ? event.writes.find((write) => write.slot === slot)?.from : undefined;
+  return from !== undefined && 'value' in from ? String(from.value) : '';
+}
+
+/** The node that an event shows as entered. */
+function actedBy(event: Event): string | undefined {
+  switch (event.type) {
+    case 'effect.requested':
+    case 'route.picked':
+    case 'thread.forked':
+    case 'slots.written':
+    case 'expression.failed':
+    case 'thread.ended':
+    case 'undo.started':
+    case 'run.ended':
+      return event.node;
+    default:
+      return undefined;
+  }
+}
+
+function waitsOf(program: Program, state: RunState): Wait[] {
+  return [...state.pending.values()].flatMap((pending) => {
+    const { kind, observed, signal = null, deadline } = pending;
+    if (kind !== 'wait' || observed !== null) return [];
+    const until = deadline === null ? null : new Date(deadline).toISOString();
+    return [{ node: nameAt(program.flow, pending.node), signal, until }];
+  });
+}
+
+/**
+ * The choices of people, by node. A node that asked several times has its last choice. Approvals of an agent's tool calls are
+ * listed by tool: the second is `name (2)`.
+ */
+function approvalsOf(program: Program, events: readonly Event[]): { [name: string]: string } {
+  const approvals = new Map<string, string>();
+  const log = new CallLog(program.flow);
+  for (const event of events) {
+    const call = log.take(event);
+    if (event.type !== 'effect.settled' || !event.result.ok || call === undefined || call.question === null) continue;
+    const value = event.result.value as { choice?: Json } | null;
+    if (typeof value?.choice !== 'string') continue;
+    const inTurn = program.flow.nodes[call.id]?.label.authored !== undefined;
+    const name = inTurn ? call.name : call.node;
+    let key = name;
+    for (let count = 2; inTurn && approvals.has(key); count++) key = `${name} (${count})`;
+    approvals.set(key, value.choice);
+  }
+  return Object.fromEntries(approvals);
+}
+
+function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {
+  const code = statusOf(state) === 'suspended' ? waiting[0]?.code : undefined;
+  return code !== undefined && SUSPENDING_CODES.has(code) ? code : null;
+}
+
+/** The error of a failed run: the failure itself, or the limit that stopped it. */
+function errorOf(program: Program, state: RunState, events: readonly Event[]): Report['error'] {
+  if (state.outcome?.state !== 'failed') return null;
+  const { code, error } = state.outcome;
+  const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
+  if (stop?.type === 'run.halted' && stop.code !== 'TIMEOUT') return undoError(program, events);
+  if (stop?.type === 'run.halted')
+    return {
+      class: 'timeout',
+      type: 'TimeoutError',
+      message: stop.why,
+      node: pathOf(program, events).at(-1) ?? program.flow.id,
+    };
+  const limit = stop?.type === 'meter.tripped' ? limitError(program, stop, code) : null;
+  if (limit !== null && limit.class !== error?.class) return limit;
+  return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
+}
+
+/** The failure of a compensation, which is the reason that a cancelled run has failed. */
+function undoError(program: Program, events: readonly Event[]): Report['error'] {
+  const judged = events.findLast((event) => event.type === 'effect.judged' && event.verdict === 'failed');
+  if (judged?.type !== 'effect.judged' || judged.verdict !== 'failed') return null;
+  const { class: kind, type, message, node } = judged.error;
+  return { class: kind, type, message, node: nameAt(program.flow, node) };
+}
+
+/** The error of a run that ended because a limit was reached; null if it ended with another code. */
+function limitError(
+  program: Program,
+  stop: Extract<Event, { type: 'meter.tripped' }>,
+  code: TerminalCode,
+): Report['error'] {
+  const meter = program.flow.meters[stop.meter];
+  const node = nameAt(program.flow, stop.node);
+  if (meter?.unit === 'time' && code === 'TIMEOUT')
+    return { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up`, node };
+  if (code !== 'BUDGET_EXHAUSTED') return null;
+  const message = meter === undefined ? `${stop.meter} is used up` : shortfall(meter, stop);
+  return { class: 'budget', type: 'BudgetError', message, node };
+}

@@ -1,0 +1,146 @@
+/**
+ * Public events of a run, for people and user interfaces. They are computed from the journal, so a reader can resume at any
+ * sequence number. The journal's own events stay available for audits.
+ */
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { EndState, Measure, TerminalCode, ThreadId, TypesOf } from '@sluice-internal/kernel/ir';
+
+export interface Base {
+  /** Sequence number of the journal event that this one was computed from. */
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+/** An event of the run as a whole. `event.node` can be read without a check of its type. */
+interface OfRun extends Base {
+  readonly node?: undefined;
+  readonly branch?: undefined;
+}
+export interface InNode extends Base {
+  /** The authored node, step or agent. */
+  readonly node: string;
+  /** The branch, for example `0:2.1`. `0` is the main line. */
+  readonly branch: ThreadId;
+}
+export interface EventError {
+  readonly class: string;
+  readonly type: string;
+  readonly message: string;
+}
+
+/** The fields of each event of a node, beside its place. */
+interface NodeEventFields {
+  'node.started': unknown;
+  'node.finished': { durationMs: number; output: Json };
+  'node.failed': { durationMs: number; error: EventError | null };
+  'node.stopped': { durationMs: number };
+  /** `condition`: the condition of a branch or step did not hold. `path`: the run has ended without entering the node. */
+  'node.skipped': { reason: 'condition' | 'path' };
+  'node.retried': { attempt: number; delayMs: number; error: EventError };
+  'model.started': { agent: string };
+  /** The reply broke off, and another request of the same call continues it. */
+  'model.continued': { agent: string; reason: string };
+  'model.finished': {
+    agent: string;
+    durationMs: number;
+    text: string;
+    inputTokens: number;
+    outputTokens: number;
+    costUsd: number;
+  };
+  'tool.proposed': { agent: string; tool: string; args: Json };
+  'tool.refused': { tool: string; args: Json; reason: string };
+  'tool.started': { tool: string; args: Json };
+  'tool.finished': { tool: string; args: Json; result: Json; durationMs: number };
+  'tool.failed': { tool: string; args: Json; error: EventError; durationMs: number };
+  /** Entries of memory that the run has read, and entries that are in quarantine and were not shown. */
+  'memory.recalled': { entries: readonly string[]; quarantined: readonly string[] };
+  /** `sources`: ids of the observations that support the entry. */
+  'memory.written': {
+    entry: string;
+    trust: 'trusted' | 'untrusted';
+    expiresAt: number;
+    sources: readonly string[];
+  };
+  'memory.quarantined': { entry: string; reason: string };
+  'memory.refused': { reason: string };
+  'check.finished': { check: string; result: Json };
+  'question.asked': {
+    id: string;
+    message: string;
+    choices: readonly string[];
+    packet: Json;
+    askedBy: string;
+    expiresAt: number | null;
+  };
+  'question.answered': { id: string; choice: string; by: string; text: string | null };
+  /** One of several people who must agree. The question stays open. */
+  'question.agreed': { id: string; choice: string; by: string; missing: number };
+  /** An answer that the person may not give. The question stays open. */
+  'question.refused': { id: string; choice: string; by: string; reason: string };
+  /** The second level may answer too. */
+  'question.escalated': { id: string; to: readonly string[] };
+  'question.closed': { id: string; reason: 'join' | 'halt' };
+  'wait.started': { signal: string | null; until: number | null };
+  'wait.finished': { signal: string | null; data: Json; by: string };
+  'budget.reached': { budget: string; left: number; needed: number };
+  'budget.raised': { budget: string; by: number };
+  trouble: { message: string };
+  'undo.started': { tool: string; args: Json };
+  'undo.finished': { tool: string; error: EventError | null };
+}
+
+/** The reasons of `question.closed` in words. */
+export const CLOSED_BECAUSE: { readonly [reason in NodeEventFields['question.closed']['reason']]: string } = {
+  halt: 'the run was stopped',
+  join: 'the join did not wait for its branch',
+};
+
+/** The fields of each event of the run as a whole. */
+interface RunEventFields {
+  'run.started': { flow: string; input: Json };
+  'run.cancelled': { by: string; reason: string };
+  'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
+}
+
+/** The fields of each event that is not in the journal. Streamed events are not stored, so a reader that resumes does not get them again. */
+interface LiveEventFields {
+  /** The call was admitted and is sent now. `tool.started` follows. */
+  'tool.allowed': { tool: string; args: Json };
+  /** The totals of the run after a call. */
+  'budget.changed': { used: Used };
+  /** Text of a reply while it is generated. */
+  'model.text': { agent: string; text: string };
+  /** Reasoning of a model while it is generated. */
+  'model.reasoning': { agent: string; text: string };
+  /** Arguments of a tool call while they are generated: a piece of JSON text. `tool.proposed` has the whole. */
+  'model.arguments': { agent: string; text: string };
+}
+
+/** One thing that happened in a run, computed from the journal alone. */
+export type StoryEvent = (OfRun & TypesOf<RunEventFields>) | (InNode & TypesOf<NodeEventFields>);
+
+/**
+ * Amounts that a run has used so far, by dimension; money is in dollars.
+ * @example
+ * const shown = ({ modelCalls = 0, costUsd = 0 }: Used) => `${modelCalls} calls, $${costUsd}`;
+ */
+export type Used = { readonly [dimension in Measure]?: number };
+
+/**
+ * One thing that happened in a run. `id` is the position for `after`: several events can come from one journal event, and
+ * share its `seq`.
+ *
+ * @example
+ * for await (const event of run.events()) {
+ *   if (event.type === 'tool.finished') console.log(event.tool, event.args, event.result);
+ * }
+ */
+export type RunEvent = { readonly id: EventId } & (StoryEvent | (InNode & TypesOf<LiveEventFields>));
+
+/**
+ * `<seq>.<index>`, for example `12.0`.
+ * @example
+ * const after: EventId = '12.0';
+ */
+export type EventId = `${number}.${number}`;

@@ -1,0 +1,144 @@
+/** The engine: starts, answers, cancels and resumes runs, and reports on them. One engine has one worker and one lease. */
+import { present } from '@sluice-internal/kernel/expr';
+import { statusOf } from '@sluice-internal/kernel/core';
+import type { Answer, RunId } from '@sluice-internal/kernel/ir';
+import { SluiceError } from '../ports/errors.ts';
+import { readRun } from '../journal/read.ts';
+import { reportOf } from '../report/report.ts';
+import { waitingOf } from '../report/waiting.ts';
+import { deliver, errorOf } from './deliver.ts';
+import { forkRun } from './fork-run.ts';
+import { Host, unknownRun } from './host.ts';
+import { migrateRun } from './migrate-run.ts';
+import { Notifier } from './notifier.ts';
+import type { GivenAnswer } from '../ports/identity.ts';
+import { isSuspended } from './owned-run.ts';
+import type { OwnedRun } from './owned-run.ts';
+import { Ownership, POLL_MS } from './ownership.ts';
+import { plainJson } from '../ports/plain-json.ts';
+import { NO_REASON } from './protected-fact.ts';
+import { ownedElsewhere } from './worker.ts';
+import { RUN_ID } from '../ports/run-id.ts';
+import { Retention } from './retention.ts';
+import { Starter } from './start.ts';
+import type { Engine, EngineOptions, EventsOptions, Report, Waiting } from '../ports/types.ts';
+
+export function createRuntime(options: EngineOptions): Engine {
+  const host = new Host(options);
+  const ownership = new Ownership(host, options.pickUp ?? true);
+  const { retain, exportRun, onRemoved } = options;
+  const retention = new Retention({
+    store: host.store,
+    notice: (message) => host.notice(message),
+    now: () => host.clock.now(),
+    ...present({ retain, exportRun, onRemoved }),
+  });
+  const notifier = new Notifier(host, (run, note) => deliver(host, ownership, run, { type: 'note', note }));
+  const starter = new Starter(host, ownership, retention);
+  const { journal, roster } = host.store;
+  const report = async (run: RunId): Promise<Report> => reportOf(await readRun(journal, run));
+  let closing: Promise<void> | null = null;
+  const close = async (): Promise<void> => {
+    await notifier.drained();
+    host.closing = true;
+    await ownership.stopPolling();
+    await host.close();
+  };
+  return {
+    start: (flow, given) => starter.start(flow, given),
+    fork: (run, given) => forkRun(host, run, given),
+    migrate: (run, flow, given) => migrateRun(host, ownership, run, { ...given, flow }),
+    answer: async (id, answer) => {
+      const run = await runOfApproval(host, id);
+      await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
+      return run;
+    },
+    signal: async (run, name, { data = null, by = 'signal' } = {}) =>
+      deliver(host, ownership, run, { type: 'signal', name, data: plainJson(data), by }),
+    cancel: (run, by, why = NO_REASON) => deliver(host, ownership, run, { type: 'cancel', by, why }),
+    repin: async (run, by, modules) => {
+      await host.ensureOpen();
+      const owned = await ownership.acquire(run);
+      if (owned === null) throw ownedElsewhere(run);
+      const refusal = await host.send(owned, { type: 'repin', by, modules });
+      if (refusal !== null) throw errorOf(refusal);
+    },
+    resume: async (run) => {
+      await host.ensureOpen();
+      if ((await roster.find(run)) === null) throw unknownRun(run);
+      await ownership.resume(run);
+    },
+    get: report,
+    wait: (run) => wait(host, run),
+    settled: async (run) => {
+      await wait(host, run);
+      return report(run);
+    },
+    list: () => roster.list(),
+    events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
+      host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
+    approvals: (run) => approvals(host, run),
+    close: () => (closing ??= close()),
+  };
+}
+
+type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
+
+/** Removes a proof that the caller gave: only the runtime may add one. The data is checked as the journal stores it. */
+function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): GivenAnswer {
+  const { proof: _proof, unproven: _unproven, ...answer } = given;
+  return answer.edit === undefined ? answer : { ...answer, edit: plainJson(answer.edit) };
+}
+
+/** The id of an approval contains the id of its run: `a_<run>.<number>`. */
+async function runOfApproval({ store }: Host, id: string): Promise<RunId> {
+  const run = id.slice(2, id.indexOf('.'));
+  if (id.startsWith('a_') && RUN_ID.test(run) && (await store.roster.find(run)) !== null) return run;
+  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
+}
+
+async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {
+  const { store } = host;
+  const entries = run === undefined ? await store.roster.list({ status: ['suspended', 'running'] }) : [{ run }];
+  const waiting: Waiting[] = [];
+  for (const entry of entries) {
+    try {
+      const { state, program } = await readRun(store.journal, entry.run);
+      waiting.push(...waitingOf(program, state));
+    } catch (error) {
+      // A run that was changed from outside must not hide the questions of the others.
+      if (run !== undefined || !(error instanceof SluiceError)) throw error;
+      host.notice(`the questions of run \`${entry.run}\` are left out: ${error.message}`);
+    }
+  }
+  return waiting;
+}
+
+/** Resolves when the run has ended or is suspended, here or in another process. */
+async function wait(host: Host, run: RunId): Promise<void> {
+  const { worker, store, broken, toReclaim, clock } = host;
+  for (;;) {
+    await host.ensureOpen();
+    if (broken.has(run)) throw broken.get(run) as Error;
+    const here = worker.runs.get(run);
+    const idle = here === undefined || isIdle(here, clock.virtual);
+    if (here !== undefined && idle && !isSuspended(here)) return;
+    if (idle) {
+      // Another process may have continued the run.
+      const entry = await store.roster.find(run);
+      if (entry === null) throw unknownRun(run);
+      if (entry.status !== 'running' && entry.status !== 'pending') return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      continue;
+    }
+    await host.untilIdle(run);
+    if (host.fault !== null) throw host.fault;
+    if (!worker.runs.has(run) && !broken.has(run) && !toReclaim.has(run)) return;
+  }
+}
+
+/** True if the run has ended, or only waits for a person. On a virtual clock a wait with an end passes at once. */
+function isIdle({ state, inbox, protecting, storing, cancelWake }: OwnedRun, virtual: boolean): boolean {
+  if (state === null || storing || inbox.length > 0 || protecting > 0) return false;
+  return state.outcome !== null || (statusOf(state) === 'suspended' && (!virtual || cancelWake === null));
+}

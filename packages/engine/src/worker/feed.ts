@@ -1,0 +1,197 @@
+/**
+ * Streams the events of a run to its readers: first the stored ones, then new ones as they are committed, each exactly once
+ * and in order. A reader may also receive the text of model replies while it is generated; that text is not stored.
+ */
+import type { Command, Event, RunId } from '@sluice-internal/kernel/ir';
+import { linkEvents } from '../journal/chain.ts';
+import { streamRun } from '../journal/read.ts';
+import type { Journal, StreamedPart } from '../ports/ports.ts';
+import type { TextListeners } from './calls.ts';
+import type { ChainedEvent, Delta } from '../ports/types.ts';
+
+/** Events of another process arrive by polling. */
+const POLL_MS = 500;
+
+export interface FollowOptions {
+  readonly after: number;
+  readonly live: boolean;
+  readonly deltas: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class Feed implements TextListeners {
+  readonly #readers = new Map<RunId, Set<Reader>>();
+
+  publish(run: RunId, events: readonly Event[], previousHead: string, hash: string): void {
+    const readers = this.#readers.get(run);
+    if (readers === undefined) return;
+    const linked = linkEvents(previousHead, events, hash);
+    for (const reader of readers) {
+      reader.queue.push(...linked);
+      reader.wake();
+    }
+  }
+
+  hasListener(run: RunId): boolean {
+    return [...(this.#readers.get(run) ?? [])].some(({ deltas }) => deltas);
+  }
+
+  onText(command: Command, text: string, part: StreamedPart = 'text'): void {
+    for (const reader of this.#readers.get(command.run) ?? []) {
+      if (!reader.deltas) continue;
+      addDelta(reader.queue, command, text, part);
+      reader.wake();
+    }
+  }
+
+  end(run: RunId): void {
+    for (const reader of this.#readers.get(run) ?? []) {
+      reader.ended = true;
+      reader.wake();
+    }
+  }
+
+  close(): void {
+    for (const run of this.#readers.keys()) this.end(run);
+  }
+
+  /** Aborting the signal and calling `return` end the reader at once, also while it waits for an event. */
+  follow(journal: Journal, run: RunId, options: FollowOptions): AsyncIterableIterator<ChainedEvent | Delta> {
+    const { after, deltas, signal } = options;
+    const reader: Reader = { queue: [], deltas, seen: after, read: 0, ended: false, wake: () => undefined };
+    return untilStopped(this.#read(journal, run, options.live, reader), signal, () => {
+      reader.ended = true;
+      reader.queue.length = 0;
+      reader.wake();
+    });
+  }
+
+  async *#read(
+    journal: Journal,
+    run: RunId,
+    live: boolean,
+    reader: Reader,
+  ): AsyncGenerator<ChainedEvent | Delta, undefined> {
+    const readers = this.#readers.get(run) ?? new Set();
+    // Subscribe before reading, so that no event falls between the two.
+    if (live) this.#readers.set(run, readers.add(reader));
+    try {
+      let last: ChainedEvent | undefined;
+      for (const event of (await streamRun(journal, run, { after: reader.seen })).events) {
+        last = event;
+        reader.read = event.seq;
+        if (event.seq <= reader.seen) continue;
+        reader.seen = event.seq;
+        yield event;
+      }
+      if (live && last !== undefined && last.type !== 'run.ended') yield* liveEvents(journal, run, reader);
+    } finally {
+      readers.delete(reader);
+      if (readers.size === 0) this.#readers.delete(run);
+    }
+  }
+}
+
+interface Reader {
+  readonly queue: (ChainedEvent | Delta)[];
+  readonly deltas: boolean;
+  /** The last yielded event, or the event after which the reader begins. */
+  seen: number;
+  /** The last event that was read. It is the last one of its append whenever the queue is empty. */
+  read: number;
+  ended: boolean;
+  wake: () => void;
+}
+
+async function* liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncGenerator<ChainedEvent | Delta> {
+  const { queue } = reader;
+  for (;;) {
+    for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+      if (entry.type === 'reply.streamed') {
+        yield entry;
+        continue;
+      }
+      if (entry.seq <= reader.seen) continue;
+      if (entry.seq > reader.seen + 1) {
+        // Another process committed the events between.
+        queue.unshift(...(await newEvents(journal, run, reader)));
+        continue;
+      }
+      reader.read = entry.seq;
+      reader.seen = entry.seq;
+      yield entry;
+      if (entry.type === 'run.ended') return;
+    }
+    if (reader.ended) return;
+    await waitForWake(reader);
+    if (queue.length === 0 && !reader.ended) queue.push(...(await newEvents(journal, run, reader)));
+  }
+}
+
+/** `return` of a generator waits for the pending value. `return` of this iterator resolves at once. */
+function untilStopped<Item>(
+  source: AsyncGenerator<Item, undefined>,
+  signal: AbortSignal | undefined,
+  stop: () => void,
+): AsyncIterableIterator<Item> {
+  const { promise: stopped, resolve } = Promise.withResolvers<IteratorResult<Item>>();
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    signal?.removeEventListener('abort', end);
+    stop();
+    resolve({ done: true, value: undefined });
+    // The generator ends when its pending read returns. Its error is not reported, because the reader has ended.
+    source.return(undefined).catch(() => undefined);
+  };
+  signal?.addEventListener('abort', end, { once: true });
+  if (signal?.aborted === true) end();
+  const iterator: AsyncIterableIterator<Item> = {
+    next: async () => {
+      if (isOver) return stopped;
+      const next = source.next();
+      next.catch(() => undefined);
+      const result = await Promise.race([stopped, next]);
+      if (result.done === true) signal?.removeEventListener('abort', end);
+      return result;
+    },
+    return: () => {
+      end();
+      return stopped;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
+/** The timer keeps the process alive while a program follows a run. */
+async function waitForWake(reader: Reader): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    reader.wake = resolve;
+    timer = setTimeout(resolve, POLL_MS);
+  });
+  clearTimeout(timer);
+}
+
+/** A poll that finds nothing reads no row. */
+async function newEvents(journal: Journal, run: RunId, reader: Reader): Promise<readonly ChainedEvent[]> {
+  if ((await journal.page(run, reader.read, 1)).length === 0) return [];
+  const events = [...(await streamRun(journal, run, { after: reader.read })).events];
+  reader.read = events.at(-1)?.seq ?? reader.read;
+  return events.filter(({ seq }) => seq > reader.seen);
+}
+
+/** A slow reader gets longer pieces of text, not more of them. */
+function addDelta(
+  queue: (ChainedEvent | Delta)[],
+  { run, key, attempt, name }: Command,
+  text: string,
+  part: StreamedPart,
+): void {
+  const last = queue.at(-1);
+  const kind = part === 'text' ? {} : { part };
+  if (last?.type === 'reply.streamed' && last.key === key && last.attempt === attempt && last.part === kind.part)
+    queue[queue.length - 1] = { ...last, text: last.text + text };
+  else queue.push({ type: 'reply.streamed', run, key, attempt, agent: name, ...kind, text });
+}

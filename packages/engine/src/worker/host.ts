@@ -1,0 +1,178 @@
+/**
+ * The parts that every operation of the engine shares: the worker, its lease, the feed, and the callers that wait for a run.
+ * A fault, such as a full disk or a lost lease, stops all of it: every waiting and later call rejects with that error.
+ */
+import type { Event, Fact, Refusal, RunId } from '@sluice-internal/kernel/ir';
+import { SluiceError } from '../ports/errors.ts';
+import type { Clock, Store } from '../ports/ports.ts';
+import { Quotas } from '../limits/quotas.ts';
+import { realClock } from '../ports/clock.ts';
+import { Feed } from './feed.ts';
+import { LEASE_MS, createLease, type Lease } from './lease.ts';
+import type { OwnedRun } from './owned-run.ts';
+import type { EngineOptions, NoticeKind } from '../ports/types.ts';
+import { Worker } from './worker.ts';
+
+export class Host {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly worker: Worker;
+  readonly lease: Lease;
+  readonly feed: Feed = new Feed();
+  /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
+  readonly broken: Map<RunId, Error> = new Map();
+  /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
+  readonly toReclaim: Set<RunId> = new Set();
+  /** Called after events of a run are stored. */
+  onCommitted: ((owned: OwnedRun, events: readonly Event[]) => void) | null = null;
+  fault: Error | null = null;
+  closing = false;
+  readonly performer: EngineOptions['performer'];
+  readonly quotas: Quotas;
+  /** Throws if this engine must not continue a run with this origin. */
+  readonly checkOrigin: NonNullable<EngineOptions['checkOrigin']>;
+  /** The public key that must have signed the checkpoints of a run. Null: any key. */
+  readonly trustedKey: string | null;
+  readonly #onFault: EngineOptions['onFault'];
+  readonly #onNotice: EngineOptions['onNotice'];
+  readonly #waiters = new Map<RunId, (() => void)[]>();
+
+  constructor({
+    store,
+    performer,
+    clock = realClock,
+    checkOrigin = () => undefined,
+    leaseMs = LEASE_MS,
+    snapshotEvery = 500,
+    signing,
+    quotas,
+    worstCase = () => ({ tokens: null, costMicros: null }),
+    onFault,
+    onNotice,
+  }: EngineOptions) {
+    this.store = store;
+    this.performer = performer;
+    this.checkOrigin = checkOrigin;
+    this.trustedKey = signing?.signer.key ?? null;
+    this.clock = clock;
+    this.#onFault = onFault;
+    this.#onNotice = onNotice;
+    this.worker = new Worker({
+      journal: store.journal,
+      performer,
+      shared: store.shared,
+      clock,
+      snapshotEvery,
+      store: store.id,
+      ...(signing === undefined ? {} : { signing }),
+      listeners: this.feed,
+      holdsLease: () => this.lease.holds(),
+      renewLease: () => this.lease.renew(),
+      onTurn: (owned, events, previousHead) => {
+        this.feed.publish(owned.run, events, previousHead, owned.head);
+        if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
+        this.onCommitted?.(owned, events);
+      },
+      onIdle: (owned) => this.#idle(owned),
+      onLost: (run) => {
+        this.toReclaim.add(run);
+        this.#wakeWaiters(run);
+      },
+      onFault: (error) => this.fail(error),
+      onBroken: (run, cause) => this.#break(run, cause),
+    });
+    this.lease = createLease(store.roster, this.worker.id, leaseMs, () => this.fail(leaseLost()));
+    this.quotas = new Quotas({
+      store,
+      worker: this.worker.id,
+      now: () => this.lease.now(),
+      worstCase,
+      given: quotas,
+    });
+  }
+
+  /** Rejects after a fault or a close. */
+  ensureOpen(): Promise<void> {
+    if (this.fault !== null) return Promise.reject(this.fault);
+    if (this.closing) return Promise.reject(new SluiceError('engine-closed', 'the engine is closed'));
+    return this.lease.ready();
+  }
+
+  /** Resolves when the fact is stored, or with the reason why it was refused. */
+  send(owned: OwnedRun, fact: Fact): Promise<Refusal | null> {
+    return new Promise((done, failed) => this.worker.send(owned, { fact, done, failed }));
+  }
+
+  /** Resolves when the run has ended, is suspended, or left this process. */
+  untilIdle(run: RunId): Promise<void> {
+    return new Promise((resolve) => this.#waiters.set(run, [...(this.#waiters.get(run) ?? []), resolve]));
+  }
+
+  notice(message: string, kind: NoticeKind = 'info'): void {
+    this.#onNotice?.(message, kind);
+  }
+
+  /** This process does not continue the run. Every call that concerns it rejects with the error. */
+  refuse(run: RunId, error: Error): void {
+    this.broken.set(run, error);
+    this.#onFault?.(error);
+    this.#wakeWaiters(run);
+  }
+
+  fail(error: Error): void {
+    this.fault ??= error;
+    this.#onFault?.(error);
+    this.#stop(error);
+  }
+
+  async close(): Promise<void> {
+    await this.quotas.settled();
+    this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
+    // A lease that cannot be returned, for example on a full disk, ends by itself.
+    await this.lease.resign().catch(() => undefined);
+    await this.store.close();
+  }
+
+  #stop(reason: Error): void {
+    this.worker.stop(reason);
+    for (const run of [...this.#waiters.keys()]) this.#wakeWaiters(run);
+    this.feed.close();
+  }
+
+  #idle(owned: OwnedRun): void {
+    if (owned.inbox.length > 0 || owned.protecting > 0) return;
+    if (owned.cancelWake === null) this.worker.drop(owned.run);
+    this.#wakeWaiters(owned.run);
+    if (owned.state?.outcome !== null) this.feed.end(owned.run);
+  }
+
+  #break(run: RunId, cause: Error): void {
+    const message = `run \`${run}\` was stopped, because its state is inconsistent: ${cause.message}`;
+    this.refuse(
+      run,
+      new SluiceError('invariant-broken', message, 'Report it with the output of `sluice trace RUN --events`.', cause),
+    );
+  }
+
+  #wakeWaiters(run: RunId): void {
+    for (const resolve of this.#waiters.get(run) ?? []) resolve();
+    this.#waiters.delete(run);
+  }
+}
+
+export function unknownRun(run: RunId): SluiceError {
+  return new SluiceError('run-not-found', `there is no run \`${run}\``, 'List the runs with `sluice runs`.');
+}
+
+/** A suspended run has no owner, so another process may have claimed it first. False when this process itself must stop. */
+export function isTaken({ fault }: Host, error: unknown): boolean {
+  return fault === null && error instanceof SluiceError && error.code === 'lease-lost';
+}
+
+function leaseLost(): SluiceError {
+  return new SluiceError(
+    'lease-lost',
+    'another process has taken over the runs of this one',
+    'Nothing is lost: that process continues them.',
+  );
+}

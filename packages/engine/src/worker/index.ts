@@ -1,0 +1,6 @@
+/** What other packages use of `engine/worker`. */
+export { createRuntime } from './engine.ts';
+export { newRun, programOf, restoreRun } from './owned-run.ts';
+export type { OwnedRun } from './owned-run.ts';
+export { standIns } from './stand-ins.ts';
+export { Worker } from './worker.ts';

@@ -1,0 +1,383 @@
+/** Claims runs for this process, brings them into memory, and releases those that it does not continue. */
+import { outstanding, settle, statusOf } from '@sluice-internal/kernel/core';
+import type { RunId, RunState } from '@sluice-internal/kernel/ir';
+import { SluiceError } from '../ports/errors.ts';
+import { readRun } from '../journal/read.ts';
+import { storedProgram } from '../journal/stored-graph.ts';
+import { broken as brokenRun, demandAgreement, loadVerified, verifyRest } from '../journal/verify.ts';
+import type { VerifiedRun } from '../journal/verify.ts';
+import type { Mail, MailFact, StoredRun } from '../ports/ports.ts';
+import { isTaken, unknownRun } from './host.ts';
+import type { Host } from './host.ts';
+import { verifiedAgain } from '../ports/identity.ts';
+import { isSuspended, restoreRun } from './owned-run.ts';
+import type { OwnedRun } from './owned-run.ts';
+import { JumpDetector } from '../ports/run-time.ts';
+import { spentIn } from '../limits/quotas.ts';
+
+export const POLL_MS = 200;
+const CLAIM_MAX = 100;
+/** The number of times that a run is loaded while other processes continue it. */
+const TRIES_MAX = 5;
+const ROOM_POLL_MS = 2000;
+const TIMERS_POLL_MS = 1000;
+
+export class Ownership {
+  readonly #host: Host;
+  readonly #pickUp: boolean | 'timers';
+  readonly #detector: JumpDetector;
+  readonly #timer: NodeJS.Timeout;
+  #polling: Promise<void>;
+  /** Runs for which a quota has no room, and when to try again. */
+  readonly #retryAt = new Map<RunId, number>();
+  /** Runs that this engine must not continue. It claims none of them again, so that other processes can. */
+  readonly #leftToOthers = new Set<RunId>();
+  /** Verifications of runs that already work. */
+  readonly #verifying = new Set<Promise<void>>();
+  /** Runs whose waits are over, with the end of the wait. Another process makes the calls after the wait. */
+  readonly #leftDue = new Map<RunId, number>();
+  /** The time of the next search for waits that are over. */
+  #timersAt: number;
+
+  /** `pickUp`: also claims unfinished runs that no live process owns. */
+  constructor(host: Host, pickUp: boolean | 'timers') {
+    this.#host = host;
+    this.#pickUp = pickUp;
+    this.#timersAt = host.clock.now() + TIMERS_POLL_MS;
+    this.#detector = new JumpDetector(host.clock);
+    this.#polling = host.lease.ready().then(
+      () => this.#poll(),
+      () => undefined,
+    );
+    this.#timer = setInterval(() => {
+      this.#polling = this.#polling.then(() => this.#poll());
+    }, POLL_MS);
+    this.#timer.unref();
+  }
+
+  /** Claims a run and continues it. Null when another live process owns it. */
+  async resume(run: RunId): Promise<OwnedRun | null> {
+    const owned = await this.acquire(run);
+    if (owned !== null) this.#host.worker.begin(owned);
+    return owned;
+  }
+
+  /**
+   * Claims a run and loads it, but performs nothing yet. Null when another live process owns it. Throws if the quota of its
+   * tenant has no room for it, its personal data cannot be read, or this engine must not continue it. A run that is about to
+   * be cancelled needs neither room nor personal data. A run that does not verify stays unowned, and is not claimed again.
+   */
+  async acquire(run: RunId, { checks = true }: { readonly checks?: boolean } = {}): Promise<OwnedRun | null> {
+    const { worker, store, broken } = this.#host;
+    for (let tries = 1; ; tries += 1) {
+      const here = worker.runs.get(run);
+      if (here !== undefined && !isSuspended(here)) return here;
+      if (broken.has(run)) throw broken.get(run) as Error;
+      const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
+      if (!claimed.includes(run)) return null;
+      const load = { run, isOutdated: false };
+      worker.loads.add(load);
+      try {
+        const loaded = await this.#restoreVerified(run);
+        this.#checkOrigin(loaded.owned);
+        if (checks) await this.#check(loaded.owned);
+        if (!load.isOutdated) return await this.#adopt(loaded);
+      } catch (error) {
+        if (await this.#isOutdated(load, error, tries)) continue;
+        if (hasCode(error, 'chain-broken')) this.#host.refuse(run, error);
+        await this.#giveBack(run);
+        throw error;
+      } finally {
+        worker.loads.delete(load);
+      }
+    }
+  }
+
+  /** True if a commit during the load can explain why the rows do not agree. */
+  async #isOutdated(load: { run: RunId; isOutdated: boolean }, error: unknown, tries: number): Promise<boolean> {
+    if (load.isOutdated || this.#host.worker.runs.get(load.run)?.storing === true) return true;
+    return tries < TRIES_MAX && this.#isLost(load.run, error);
+  }
+
+  /** True if a run that did not verify has another owner now: this process was paused for longer than its lease. */
+  async #isLost(run: RunId, error: unknown): Promise<boolean> {
+    if (!hasCode(error, 'chain-broken')) return false;
+    const { store, worker } = this.#host;
+    const entry = await store.roster.find(run).catch(() => null);
+    return entry !== null && entry.owner !== worker.id;
+  }
+
+  /** Takes a loaded run into memory, unless memory already has a copy with more events, or one that works. */
+  async #adopt({ owned, verified }: LoadedRun): Promise<OwnedRun> {
+    const { run } = owned;
+    const { worker } = this.#host;
+    const here = worker.runs.get(run);
+    const isNewer = here !== undefined && (here.seq >= owned.seq || !isSuspended(here));
+    if (!isNewer) {
+      worker.drop(run);
+      if (owned.state?.outcome === null) worker.adopt(owned);
+      if (verified.rest !== null) this.#verifyMeanwhile(owned, verified);
+    }
+    const adopted = isNewer ? here : owned;
+    // A suspended run has no owner, so that every process can answer it.
+    if (isSuspended(adopted)) await this.#giveBack(run);
+    return adopted;
+  }
+
+  /**
+   * Releases a claimed run, but not one that works in this process: its next events would be refused, and it would be loaded again
+   * and repeat its open calls.
+   */
+  async #giveBack(run: RunId): Promise<void> {
+    const { store, worker } = this.#host;
+    const here = worker.runs.get(run);
+    if (here === undefined || isSuspended(here)) await store.roster.release(worker.id, [run]);
+  }
+
+  #checkOrigin({ run, state }: OwnedRun): void {
+    if (state !== null && state.outcome === null) this.#host.checkOrigin(run, state.origin);
+  }
+
+  async #check(owned: OwnedRun): Promise<void> {
+    const { state, run, program } = owned;
+    if (state === null || state.outcome !== null) return;
+    const { quotas, performer } = this.#host;
+    const { flow } = program;
+    const { origin } = state;
+    await performer.checkKey?.(flow, origin.pins?.tokensOf ?? run, origin.pins?.documentDir);
+    // A suspended run still has its reservation.
+    if (!isSuspended(owned)) await quotas.resume({ run, flow, origin, spent: spentIn(state) });
+  }
+
+  /** Throws `chain-broken` if the run does not verify. */
+  async #restoreVerified(run: RunId): Promise<LoadedRun> {
+    const { store } = this.#host;
+    const verified = await loadVerified(store.journal, run);
+    if (verified === null) throw unknownRun(run);
+    const owned = restored(run, verified.stored);
+    const { state } = owned;
+    if (state !== null && state.run !== run) throw brokenRun(run, `its snapshot is that of run \`${state.run}\``);
+    // Only a run that has calls to perform goes on before all of it is verified.
+    if (state === null || statusOf(state) !== 'running') await verifyRest(store.journal, verified);
+    await this.#demandAgreement(verified, owned);
+    return { owned, verified };
+  }
+
+  async #demandAgreement(verified: VerifiedRun, { program: { flow }, state }: OwnedRun): Promise<void> {
+    const { store, trustedKey: trusted } = this.#host;
+    if (state !== null) await demandAgreement(store, verified, { flow, state, trusted });
+  }
+
+  /** Verifies the earliest events of a long run while its calls are performed. The run stores nothing before that is done. */
+  #verifyMeanwhile(owned: OwnedRun, verified: VerifiedRun): void {
+    owned.verifying = true;
+    const idle = this.#host.clock.busy?.();
+    const work = this.#verifyRest(owned, verified)
+      .catch((error: Error) => this.#host.fail(error))
+      .finally(() => {
+        idle?.();
+        this.#verifying.delete(work);
+      });
+    this.#verifying.add(work);
+  }
+
+  async #verifyRest(owned: OwnedRun, verified: VerifiedRun): Promise<void> {
+    const { store, worker } = this.#host;
+    const { run } = owned;
+    const isHere = (): boolean => !this.#isStopped() && worker.runs.get(run) === owned;
+    const goesOn = async (): Promise<boolean> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return isHere();
+    };
+    try {
+      await verifyRest(store.journal, verified, goesOn);
+      if (verified.rest !== null) return worker.reject(owned);
+      await this.#demandAgreement(verified, owned);
+      worker.verified(owned);
+    } catch (error) {
+      if (!isHere() || (await this.#isLost(run, error))) return worker.reject(owned);
+      worker.reject(owned, error as Error);
+      if (!hasCode(error, 'chain-broken')) return this.#host.fail(error as Error);
+      this.#host.refuse(run, error);
+      await store.roster.release(worker.id, [run]);
+    }
+  }
+
+  /** Releases a run that was acquired and not continued. */
+  async release(owned: OwnedRun): Promise<void> {
+    const { run, begun } = owned;
+    const { worker, store } = this.#host;
+    // Another copy may have been loaded since.
+    if (begun || (worker.runs.get(run) ?? owned) !== owned) return;
+    worker.drop(run);
+    await store.roster.release(worker.id, [run]);
+  }
+
+  async stopPolling(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#polling;
+    await Promise.all(this.#verifying);
+  }
+
+  async #poll(): Promise<void> {
+    const { store, worker, toReclaim } = this.#host;
+    if (this.#isStopped()) return;
+    this.#followClock();
+    try {
+      for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
+      if (this.#pickUp === 'timers') await this.#endWaits();
+      else if (this.#pickUp)
+        for (const run of await store.roster.claim(worker.id, this.#host.lease.now(), {
+          limit: CLAIM_MAX,
+          except: [...this.#leftToOthers],
+        }))
+          toReclaim.add(run);
+      for (const run of toReclaim) await this.#reclaim(run);
+    } catch (error) {
+      if (!this.#isStopped()) this.#host.fail(error as Error);
+    }
+  }
+
+  /** Ends waits and questions of other runs whose time is over. */
+  async #endWaits(): Promise<void> {
+    const { store, worker, clock } = this.#host;
+    if (clock.now() < this.#timersAt) return;
+    this.#timersAt = clock.now() + TIMERS_POLL_MS;
+    for (const { run, due } of await store.roster.list({ status: ['suspended'] })) {
+      if (due === null || due > clock.now() || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
+      try {
+        if (await this.#endsAlone(run)) await this.#tick(run);
+        else this.#leftDue.set(run, due);
+      } catch (error) {
+        if (!(error instanceof SluiceError)) throw error;
+        this.#leftDue.set(run, due);
+      }
+    }
+  }
+
+  /** False if a call follows the wait: its time must not begin before a process makes it. */
+  async #endsAlone(run: RunId): Promise<boolean> {
+    const { store, clock } = this.#host;
+    const { program, state } = await readRun(store.journal, run);
+    const { state: after } = settle(program, state, [{ type: 'tick' }], clock.now());
+    return after !== null && (after.outcome !== null || outstanding(program, after).commands.length === 0);
+  }
+
+  async #tick(run: RunId): Promise<void> {
+    const owned = await this.acquire(run, { checks: false });
+    if (owned === null) return;
+    owned.passing = true;
+    await this.#host.send(owned, { type: 'tick' });
+    await this.release(owned);
+  }
+
+  /** Waits are derived again after a jump of the system clock. */
+  #followClock(): void {
+    const jump = this.#detector.jumpedMs();
+    if (jump === 0) return;
+    const seconds = Math.round(Math.abs(jump) / 1000);
+    this.#host.notice(
+      `the system clock jumped ${jump > 0 ? 'forward' : 'back'} by ${seconds} s; running time limits are not affected`,
+    );
+    this.#host.worker.clockJumped();
+  }
+
+  async #reclaim(run: RunId): Promise<void> {
+    const { store, worker, toReclaim, broken } = this.#host;
+    if (this.#waitsForRoom(run)) return;
+    try {
+      const owned = await this.resume(run);
+      if (owned !== null || (await store.roster.find(run))?.owner !== worker.id) toReclaim.delete(run);
+    } catch (error) {
+      // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
+      toReclaim.delete(run);
+      if (isOverQuota(error)) this.#waitForRoom(run, error);
+      else if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
+      else if (!broken.has(run)) throw error;
+    }
+  }
+
+  /** Mail is deleted only after its fact is stored or refused. */
+  async #receive({ id, run, fact }: Mail): Promise<void> {
+    const { store, worker } = this.#host;
+    if (fact === null) {
+      const why = 'its row in the table `mail` was changed or forged';
+      this.#host.notice(`a message to run \`${run}\` was refused: ${why}`, 'attack');
+      return store.roster.deleteMail([id]);
+    }
+    // A run that cannot continue keeps its mail.
+    if (this.#host.broken.has(run)) return;
+    const owned = await this.#acquireForMail(run, fact);
+    if (owned === null) return;
+    try {
+      if (owned.state?.outcome === null) await this.#host.send(owned, this.#verified(owned, owned.state, fact));
+    } catch (error) {
+      if (isTaken(this.#host, error)) return;
+      throw error;
+    }
+    await store.roster.deleteMail([id]);
+    worker.begin(owned);
+  }
+
+  /** Mail stays until the quota has room for its run. */
+  async #acquireForMail(run: RunId, { type }: MailFact): Promise<OwnedRun | null> {
+    if (type !== 'cancel' && this.#waitsForRoom(run)) return null;
+    try {
+      return await this.acquire(run, { checks: type !== 'cancel' });
+    } catch (error) {
+      if (hasCode(error, 'pii-key')) this.#host.refuse(run, error);
+      else if (hasCode(error, 'scripted-run')) this.#leaveToOthers(run, error);
+      else if (!isOverQuota(error)) throw error;
+      else this.#waitForRoom(run, error);
+      return null;
+    }
+  }
+
+  #leaveToOthers(run: RunId, { message, help = '' }: SluiceError): void {
+    this.#leftToOthers.add(run);
+    this.#host.notice(`${message}. ${help}`);
+  }
+
+  #waitsForRoom(run: RunId): boolean {
+    return performance.now() < (this.#retryAt.get(run) ?? 0);
+  }
+
+  #waitForRoom(run: RunId, { message }: Error): void {
+    if (!this.#retryAt.has(run)) this.#host.notice(message);
+    this.#retryAt.set(run, performance.now() + ROOM_POLL_MS);
+  }
+
+  /** A row of the table `mail` is no proof, so a signature is verified again. */
+  #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
+    if (fact.type !== 'answer') return fact;
+    const { flow } = program;
+    return { ...fact, answer: verifiedAgain({ flow, state }, fact.id, fact.answer, this.#host.clock.now()) };
+  }
+
+  #isStopped(): boolean {
+    return this.#host.closing || this.#host.fault !== null;
+  }
+}
+
+interface LoadedRun {
+  readonly owned: OwnedRun;
+  readonly verified: VerifiedRun;
+}
+
+function isOverQuota(error: unknown): error is SluiceError {
+  return hasCode(error, 'quota-exceeded');
+}
+
+/** Events with valid hashes that do not follow from one another were not written by the engine. */
+function restored(run: RunId, stored: StoredRun): OwnedRun {
+  try {
+    return restoreRun(run, stored, storedProgram(stored.flow));
+  } catch (error) {
+    throw error instanceof SluiceError ? error : brokenRun(run, (error as Error).message);
+  }
+}
+
+function hasCode(error: unknown, code: SluiceError['code']): error is SluiceError {
+  return error instanceof SluiceError && error.code === code;
+}

@@ -1,0 +1,120 @@
+/** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
+import { canonical } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { CompiledFlow, Instant, RunId } from '@sluice-internal/kernel/ir';
+import { SluiceError } from '../ports/errors.ts';
+import { readRun } from '../journal/read.ts';
+import { demandSealed } from '../journal/verify.ts';
+import { UNSPENT } from '../limits/quotas.ts';
+import { isTaken, type Host } from './host.ts';
+import { newRun, programOf } from './owned-run.ts';
+import type { Ownership } from './ownership.ts';
+import { plainJson } from '../ports/plain-json.ts';
+import { checkRunId, newRunId, randomHex } from '../ports/run-id.ts';
+import type { Retention } from './retention.ts';
+import type { StartOptions } from '../ports/types.ts';
+
+export class Starter {
+  readonly #host: Host;
+  readonly #ownership: Ownership;
+  readonly #retention: Retention;
+  /** Starts that are not stored yet. */
+  readonly #starting = new Map<RunId, Promise<unknown>>();
+
+  constructor(host: Host, ownership: Ownership, retention: Retention) {
+    this.#host = host;
+    this.#ownership = ownership;
+    this.#retention = retention;
+  }
+
+  async start(flow: CompiledFlow, options: StartOptions = {}): Promise<RunId> {
+    const { run = newRunId(), origin = {} } = options;
+    await this.#host.ensureOpen();
+    checkRunId(run);
+    // The id may be that of a run whose rows were deleted from outside.
+    await demandSealed(this.#host.store.journal, run, 'start');
+    const { quotas } = this.#host;
+    const request = { run, flow, origin, spent: UNSPENT };
+    const isReserved = quotas.concern(origin) && (await quotas.start(request));
+    try {
+      const given = checkedInput(options.input ?? null);
+      // Personal data is replaced before the first event is written.
+      const input = (await this.#host.performer.protect?.(flow, run, given, origin.pins?.documentDir)) ?? given;
+      if (isReserved) await quotas.confirm(request);
+      return await this.#startReserved(flow, run, input, options);
+    } catch (error) {
+      if (isReserved) await quotas.undo(run, origin);
+      throw error;
+    }
+  }
+
+  async #startReserved(flow: CompiledFlow, run: RunId, input: Json, options: StartOptions): Promise<RunId> {
+    const { seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
+    const { worker, store, lease } = this.#host;
+    // The first of several starts under one id counts. Wait until it is stored.
+    for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
+      await first.catch(() => undefined);
+    const owned = newRun(run, programOf(flow));
+    owned.begun = true;
+    if (worker.runs.has(run)) return this.#existing(run, flow, input);
+    worker.runs.set(run, owned);
+    const deadline = checkedDeadline(options.deadline);
+    const pinned = { ...origin, ...deadline, ...this.#scripted(), pins: { ...origin.pins, store: store.id } };
+    const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
+    this.#starting.set(run, stored);
+    try {
+      await stored;
+    } catch (error) {
+      if (worker.runs.get(run) === owned) worker.runs.delete(run);
+      if (!isTaken(this.#host, error)) throw error;
+      if ((await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
+      // Without a lease this process can store no run. The id may then be free.
+      throw (await lease.renew()) ? await this.#hidden(run) : error;
+    } finally {
+      this.#starting.delete(run);
+    }
+    if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null, run);
+    return run;
+  }
+
+  /** Scripted answers count only in a run that started with a script. */
+  #scripted(): { readonly scripted?: true } {
+    return this.#host.performer.answer === undefined ? {} : { scripted: true };
+  }
+
+  /** The id is taken by a run that this engine cannot see: it was removed, or belongs to another tenant. */
+  async #hidden(run: RunId): Promise<SluiceError> {
+    const { list } = await this.#host.store.roster.tombstones();
+    const isRemoved = list.some((tombstone) => tombstone.run === run);
+    const why = isRemoved ? 'was removed by retention, and its id cannot be used again' : 'exists';
+    return new SluiceError('run-exists', `run \`${run}\` ${why}`, 'Choose another run id.');
+  }
+
+  async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
+    const { state } = await readRun(this.#host.store.journal, run);
+    if (state.flow !== flow.hash || canonical(state.input) !== canonical(input))
+      throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'Choose another run id.');
+    await this.#ownership.resume(run);
+    return run;
+  }
+}
+
+function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: Instant } {
+  if (deadline === undefined) return {};
+  if (!Number.isSafeInteger(deadline) || deadline <= 0)
+    throw new SluiceError(
+      'bad-start',
+      '`deadline` is not an instant',
+      'Give milliseconds since 1970: Date.now() + 60000.',
+    );
+  return { deadline };
+}
+
+function checkedInput(input: unknown): Json {
+  try {
+    return plainJson(input);
+  } catch (error) {
+    const why = (error as Error).message.split('\n')[0];
+    throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'Give plain data.');
+  }
+}

@@ -1,0 +1,5 @@
+/** What other packages use of `guard/policy`. */
+export { checkPolicy } from './cedar.ts';
+export { isMemoryCheck, memoryPerformer } from './memory.ts';
+export { isPolicyCheck, policyPerformer } from './performer.ts';
+export { judgeResult } from './result.ts';

@@ -1,0 +1,78 @@
+/**
+ * Performs the `policy:` checks. Each returns a verdict with a reason; the flow decides what follows. To add a check, write one
+ * function and list it here.
+ */
+import type { Json } from '@sluice-internal/kernel/expr';
+import { PerformError, fail } from '@sluice-internal/engine/ports';
+import type { Call, Performer } from '@sluice-internal/engine/ports';
+import { authorize, authorizeStage } from './authorize.ts';
+import { checkCites } from '../values/cites.ts';
+import { checkAnswer } from './answer.ts';
+import { checkBound } from '../values/bind.ts';
+import { checkDeeds } from '../values/deeds.ts';
+import { checkGrounding } from '../values/grounding.ts';
+import { checkArguments, checkOutput } from './schema-checks.ts';
+import { checkEgress } from './egress.ts';
+import { checkProvenance } from './provenance.ts';
+import { checkResult } from './result.ts';
+
+export function policyPerformer(): Performer {
+  const checks: { readonly [name: string]: (call: Call) => Json } = {
+    'policy:arguments': checkArguments,
+    'policy:authorize': authorize,
+    'policy:stage': authorizeStage,
+    'policy:rate': rateLimiter(),
+    'policy:provenance': checkProvenance,
+    'policy:egress': checkEgress,
+    'policy:output': checkOutput,
+    'policy:result': checkResult,
+    'policy:grounding': checkGrounding,
+    'policy:deeds': checkDeeds,
+    'policy:answer': checkAnswer,
+    'policy:bind': checkBound,
+    'policy:cites': checkCites,
+  };
+  return {
+    perform: async (call) => {
+      const { kind, name } = call.command;
+      const check = kind === 'check' && Object.hasOwn(checks, name) ? checks[name] : undefined;
+      if (check === undefined) throw fail('fatal', 'NotConfiguredError', `There is no ${kind} \`${name}\`.`);
+      return { ok: true, value: check(call) };
+    },
+  };
+}
+
+/** The command is one of these checks. */
+export function isPolicyCheck({ kind, name }: Call['command']): boolean {
+  return kind === 'check' && name.startsWith('policy:');
+}
+
+/**
+ * `policy:rate`: limits the calls of a tool per tenant and time window, over all runs of this process. A call above the limit
+ * fails with `rate_limit` and the time to wait, so the flow retries it later.
+ */
+function rateLimiter(): (call: Call) => Json {
+  const taken = new Map<string, { readonly at: number; readonly key: string }[]>();
+  return ({ command, flow, clock }) => {
+    const tool = String(command.input['tool']);
+    const rate = Object.hasOwn(flow.tools, tool) ? flow.tools[tool]?.rate : undefined;
+    if (rate === undefined) return { ok: true };
+    const { calls, perMs } = rate;
+    const now = clock.now();
+    const who = JSON.stringify([command.origin?.tenant ?? '', tool]);
+    const key = `${command.run} ${command.key}`;
+    const recent = (taken.get(who) ?? []).filter(({ at }) => at > now - perMs);
+    // A call that is checked again after a crash keeps its place.
+    if (!recent.some((each) => each.key === key)) {
+      const [oldest] = recent.slice(-calls);
+      if (recent.length >= calls && oldest !== undefined) {
+        const message = `\`${tool}\` may be called ${calls} times in ${perMs / 1000} s`;
+        const retryAfterMs = oldest.at + perMs - now + 1;
+        throw new PerformError({ class: 'rate_limit', type: 'RateLimitError', message, retryAfterMs });
+      }
+      recent.push({ at: now, key });
+    }
+    taken.set(who, recent);
+    return { ok: true };
+  };
+}

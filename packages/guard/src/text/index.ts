@@ -1,0 +1,2 @@
+/** What other packages use of `guard/text`. */
+export { flat } from './sources.ts';

@@ -1,0 +1,22 @@
+/** What other packages use of `kernel/expr`. */
+export { bindOf, childrenOf, fieldOf, listMacroOf, pathOfAst, typeIn } from './ast.ts';
+export type { ListMacro } from './ast.ts';
+export { canonical } from './canonical.ts';
+export { EvalError, reasonOf } from './error.ts';
+export { compileAst, compileExpr, pathOf } from './evaluate.ts';
+export type { Expr } from './evaluate.ts';
+export type { Kind } from './function.ts';
+export { FUNCTIONS, FUNCTION_NAMES, callProblem, isSearch } from './functions.ts';
+export { isRecord, listOf, mapTexts, sortedText, withAllFields } from './json.ts';
+export type { Json } from './json.ts';
+export { misspelt } from './misspelt.ts';
+export { objectsIn } from './objects.ts';
+export { spellsNumber } from './operators.ts';
+export { checkedJson, jsonOr, parseJson } from './parse-json.ts';
+export { parseExpr } from './parse.ts';
+export type { Ast } from './parse.ts';
+export { present } from './present.ts';
+export { oneObject, parsedJson, readingsOf, reply, unfenced } from './reply.ts';
+export { patternProblem, schemaPattern } from './text-search.ts';
+export { instantOf } from './time.ts';
+export { TYPE_NAMES } from './value.ts';

@@ -1,0 +1,352 @@
+/**
+ * Facts enter a run, events are stored in its journal, commands leave it. Time exists only as `at`, randomness only as the seed.
+ * An event holds the change, and refers to earlier events for the rest. It never repeats a history, a state or a prompt.
+ */
+import type { Dimension } from './dimensions.ts';
+import type { EndState, TerminalCode } from './codes.ts';
+import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
+import type { Json } from '../expr/json.ts';
+import type { Pace, RecentCall, Repeated, Stuck } from './commands.ts';
+import type { Vote } from './people.ts';
+import type { Question, QuestionEvent } from './questions.ts';
+import type {
+  AgentEdits,
+  EffectKey,
+  ErrorRecord,
+  Instant,
+  Origin,
+  ProtectionNote,
+  RunId,
+  Settled,
+  SlotEdit,
+  ThreadId,
+  TypesOf,
+} from './facts.ts';
+
+export type {
+  RunId,
+  ThreadId,
+  EffectKey,
+  Instant,
+  Failure,
+  ErrorRecord,
+  Settled,
+  SlotEdit,
+  Fact,
+  Answer,
+} from './facts.ts';
+
+/** A value that an event records by reference: its path in the slots of the thread, or in the observation `it`. */
+export type Recorded =
+  | { readonly ref: readonly string[] }
+  | { readonly value: Json }
+  | { readonly object: { readonly [field: string]: Recorded } };
+export interface WriteRecord {
+  readonly slot: string;
+  readonly path?: readonly string[];
+  readonly mode: Write['mode'];
+  readonly from: Recorded;
+}
+export interface Hold {
+  readonly meter: MeterId;
+  readonly dimension: Dimension;
+  readonly amount: number;
+  /** Of a velocity meter: how long the amount counts. */
+  readonly perMs?: number;
+}
+export interface Outcome {
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Json;
+  readonly error: ErrorRecord | null;
+}
+
+/** The end of a thread, or the end that follows once the thread has undone its work. */
+export interface Ending {
+  /** The node that ended it; absent if the thread undid its work before the end. */
+  readonly node?: NodeId;
+  readonly state: EndState;
+  readonly code: TerminalCode;
+  readonly output: Recorded;
+  readonly charge?: readonly MeterId[];
+}
+
+/** The thread that moves, and its node. */
+interface Place {
+  thread: ThreadId;
+  node: NodeId;
+}
+/** The meters that a visit charges. */
+interface Charged {
+  charge?: readonly MeterId[];
+}
+
+interface EventFields {
+  'run.started': {
+    run: RunId;
+    flow: string;
+    entry: NodeId;
+    input: Json;
+    seed: number;
+    origin: Origin;
+    deadline: Instant | null;
+  };
+  'slots.written': Place & Charged & { writes: readonly WriteRecord[]; to: NodeId };
+  'route.picked': Place & Charged & { index: number; to: NodeId };
+  'value.missing': Place & { paths: readonly (readonly string[])[] };
+  /** A guard compared a text that spells a number as a number. */
+  'guard.coerced': Place & { index: number; notes: readonly string[] };
+  'guard.failed': Place & { index: number; message: string };
+  'expression.failed': Place & Charged & { error: ErrorRecord; to: NodeId };
+  'effect.requested': Place &
+    Charged & {
+      key: EffectKey;
+      kind: EffectKind;
+      name: string;
+      input: string;
+      deadline: Instant | null;
+      holds?: readonly Hold[];
+      watched?: readonly MeterId[];
+      /** The `turns` meters that compare its reply. */
+      turns?: readonly MeterId[];
+      /** The fingerprint of the normalised input, which `repeats` meters compare. */
+      print?: string;
+      /** The fingerprint of the input without the order of words; only of a text of several words. */
+      words?: string;
+      notBefore?: Instant;
+      paced?: readonly Pace[];
+      timed?: readonly MeterId[];
+      question?: Question;
+      /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
+      until?: Instant;
+      signal?: string;
+      undo?: Undo;
+    };
+  'effect.settled': { key: EffectKey; attempt: number; result: Settled };
+  'effect.judged': { key: EffectKey } & (
+    | { verdict: 'accepted' }
+    | {
+        verdict: 'retry';
+        error: ErrorRecord;
+        /** The fallback target of the next attempt. */
+        target?: string;
+        /** The request is repeated because it did not get through. It counts as a retry, and not as another call. */
+        transport?: true;
+        /** The reply did not fit. The next attempt gets it back with the reason. */
+        repair?: true;
+        /** The reply reached its limit. The next attempt continues it, as a part of the same call. */
+        continues?: true;
+        notBefore: Instant;
+        deadline: Instant | null;
+        holds?: readonly Hold[];
+        paced?: readonly Pace[];
+      }
+    | { verdict: 'failed'; error: ErrorRecord; to: NodeId | null }
+  );
+  'effect.dropped': { key: EffectKey; why: 'join' | 'halt' };
+  'meter.tripped': Place & {
+    meter: MeterId;
+    why: 'limit' | 'foreseen';
+    left: number;
+    needs: number;
+    to: NodeId;
+    noted?: true;
+    /** Of a `turns` meter: the rule, and the agents of the cycle. */
+    stuck?: Stuck;
+    /** Of a velocity meter: the amount of the last `perMs`, and its limit. */
+    velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
+    /** Of a `repeats` meter. */
+    repeated?: Repeated;
+  };
+  /** Agents repeat themselves without a new fact. The run goes on. */
+  'deadlock.suspected': Place & { meter: MeterId; stuck: Stuck };
+  /**
+   * A call failed again with the same arguments and the same error, or its tool failed too often in a row. The error tells the agent,
+   * and the run goes on. `any`: the failures are those of the tool with any arguments.
+   */
+  'failure.repeated': Place & { meter: MeterId; tool: string; failures: number; any?: true };
+  /** `deadline` is the new deadline of the run, if its time was raised. */
+  'meter.raised': {
+    key: EffectKey;
+    raises: readonly { readonly meter: MeterId; readonly by: number }[];
+    deadline?: Instant;
+  };
+  'thread.forked': Place &
+    Charged & {
+      key: EffectKey;
+      branches: Branches;
+      started: number;
+      deadline: Instant | null;
+      exceptPeople?: true;
+      into: string;
+      gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+    };
+  'thread.started': { thread: ThreadId; index: number };
+  'thread.ended': { thread: ThreadId } & Ending;
+  'fork.joined': { thread: ThreadId; met: boolean; why: 'met' | 'short' | 'late'; error?: ErrorRecord; to: NodeId };
+  'undo.started': { thread: ThreadId } & Ending;
+  /** These effects are undone in a separate thread before the thread repeats its work. */
+  'rollback.started': Place & { undoes: readonly EffectKey[] };
+  'undo.requested': { thread: ThreadId; key: EffectKey; undoes: EffectKey; tool: string; deadline: Instant };
+  'run.repinned': { by: string; modules: { readonly [file: string]: string } };
+  /** The earlier events are those of the parent. */
+  'run.forked': {
+    by: string;
+    edits: readonly SlotEdit[];
+    /** New instructions and models, by agent. The flow of the run has them too. */
+    agents?: AgentEdits;
+    /** The time since the last event of the parent. It does not count as time of the run. */
+    idleMs: number;
+    /** The run continues its parent under another version of the flow. The parent has ended, and its effects belong to this run. */
+    moved?: true;
+  };
+  /**
+   * The run stops: its time is used up, a person cancels it, or it moves to another version of its flow. `movedTo` is the run that
+   * continues this one; then nothing is undone here.
+   */
+  'run.halted': { state: EndState; code: TerminalCode; by: string; why: string; movedTo?: RunId };
+  'clock.read': unknown;
+  'run.ended': Ending;
+}
+
+export type EventBody = TypesOf<EventFields> | (ProtectionNote & { readonly key: EffectKey }) | QuestionEvent;
+/** @example const isEnd = (event: Event) => event.type === 'run.ended'; */
+export type Event = EventBody & { readonly seq: number; readonly at: Instant };
+export type EventType = Event['type'];
+export type EventOf<Type extends EventType> = Extract<Event, { readonly type: Type }>;
+export type Branches =
+  | { readonly heads: readonly { readonly name: string; readonly to: NodeId }[] }
+  | { readonly each: Recorded; readonly count: number; readonly as: string; readonly to: NodeId };
+
+/** A registered compensation: fixed before the effect that it undoes is requested. */
+export interface Undo {
+  readonly tool: string;
+  readonly args: Json;
+  readonly timeoutMs: number;
+}
+export interface UndoEntry extends Undo {
+  readonly key: EffectKey;
+  readonly node: NodeId;
+  readonly order: number;
+  ran: 'pending' | 'yes' | 'maybe';
+  result: Json;
+}
+
+export type Slots = { readonly [name: string]: Json };
+export interface ForkState {
+  readonly key: EffectKey;
+  readonly node: NodeId;
+  readonly branches: Branches;
+  readonly total: number;
+  deadline: Instant | null;
+  exceptPeople?: true;
+  waitsSince?: Instant;
+  readonly into: string;
+  readonly gather: readonly { readonly slot: string; readonly mode: GatherMode }[];
+  readonly items: readonly Json[] | null;
+  started: number;
+  done: number;
+  ok: number;
+  /** By branch index; a hole is a branch that has not ended. */
+  outcomes: (BranchOutcome | null)[];
+}
+interface BranchOutcome extends Outcome {
+  readonly handed: Slots;
+}
+export type Doing =
+  | { readonly is: 'ready' }
+  | { readonly is: 'waiting'; readonly on: EffectKey }
+  | { readonly is: 'forked'; readonly fork: ForkState }
+  | { readonly is: 'unwinding'; readonly outcome: Outcome; readonly on: EffectKey | null };
+export interface Thread {
+  readonly id: ThreadId;
+  readonly parent: ThreadId | null;
+  readonly index: number;
+  at: NodeId;
+  acts: number;
+  slots: Slots;
+  doing: Doing;
+  undo: UndoEntry[];
+}
+export interface Pending {
+  readonly key: EffectKey;
+  readonly thread: ThreadId;
+  readonly node: NodeId;
+  readonly kind: EffectKind;
+  readonly name: string;
+  /** The number of earlier calls of the same name in this run. A script uses it as its position. */
+  ordinal: number;
+  attempt: number;
+  /** Attempts that only repeated a request that did not reach the provider. */
+  transported?: number;
+  /** Attempts that asked the model to repair its reply. */
+  repaired?: number;
+  /** The reply that the current attempt repairs, and the reason why it did not fit. */
+  repair?: { readonly reply: Json; readonly problem: string };
+  /** True if the latest attempt did not count as a separate call. */
+  uncounted?: boolean;
+  /** Attempts that continued a reply, and the reply that the current attempt continues. */
+  continued?: number;
+  partial?: Json;
+  /** The fallback target that is used now. */
+  target?: string;
+  notBefore: Instant;
+  deadline: Instant | null;
+  holds: readonly Hold[];
+  /** The time meters that measure it. */
+  timed?: readonly MeterId[];
+  watched?: readonly MeterId[];
+  turns?: readonly MeterId[];
+  readonly question: Question | null;
+  /** Of a question: the answers so far that count towards its quorum. */
+  votes?: readonly Vote[];
+  /** Of a question: when the second level may answer too. Absent once it may. */
+  escalateAt?: Instant;
+  /** Of a question: the second level may answer. */
+  escalated?: true;
+  /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
+  until?: Instant;
+  signal?: string;
+  readonly undoes: EffectKey | null;
+  observed: Settled | null;
+  accepted: boolean;
+}
+export interface RunState {
+  readonly run: RunId;
+  readonly flow: string;
+  readonly seed: number;
+  origin: Origin;
+  readonly input: Json;
+  readonly startedAt: Instant;
+  deadline: Instant | null;
+  /** True if the deadline has passed and the run continues only if a person grants more time. */
+  late?: boolean;
+  waitsSince?: Instant;
+  waitedMs?: number;
+  seq: number;
+  now: Instant;
+  threads: Map<ThreadId, Thread>;
+  /** Threads that may be able to move, in the order in which they are tried. */
+  queue: Set<ThreadId>;
+  pending: Map<EffectKey, Pending>;
+  spent: { [meter: MeterId]: number };
+  reserved: { [meter: MeterId]: number };
+  /** Amounts that people granted beyond the limits of the flow. */
+  raised?: { [meter: MeterId]: number };
+  /** Start times of calls, by the rate limit that counts them. */
+  paced?: { [meter: MeterId]: readonly Instant[] };
+  /** Meters of agents' time: open calls, since when, and the time used before. */
+  clocks?: { [meter: MeterId]: { readonly active: number; readonly since: Instant; readonly used: number } };
+  /** Recent amounts of velocity meters. */
+  rolling?: { [meter: MeterId]: readonly { readonly at: Instant; readonly amount: number }[] };
+  usage: { [dimension in Dimension]?: number };
+  calls: { [name: string]: number };
+  /** The latest calls that each `repeats` meter compares. */
+  recent: { [meter: MeterId]: readonly RecentCall[] };
+  /** A lower bound of the next expiry. */
+  wake: Instant | null;
+  undoFailed: boolean;
+  outcome: Outcome | null;
+}
+export type { Question, Refusal } from './questions.ts';
+export type { Command, Outbox, Pace, RecentCall, Stuck } from './commands.ts';

@@ -1,0 +1,99 @@
+/** What other packages use of `kernel/ir`. */
+export { attachmentIds } from './attachment.ts';
+export type { AttachmentRef } from './attachment.ts';
+export { inherited } from './branches.ts';
+export {
+  FAILING_CODES,
+  FAILURE_CLASSES,
+  RUN_STATES,
+  SUSPENDING_CODES,
+  TERMINAL_CODES,
+  hasEnded,
+  isGood,
+} from './codes.ts';
+export type { EndState, FailureClass, RunStatus, TerminalCode } from './codes.ts';
+export type { Command } from './commands.ts';
+export {
+  BUDGET_DIMENSIONS,
+  BUDGET_ROWS,
+  DIMENSION_ROWS,
+  callAmounts,
+  dimensionRow,
+  isMeasured,
+  measuredAmount,
+  shownAmount,
+} from './dimensions.ts';
+export type { Amounts, BudgetKey, BudgetRow, Dimension, DimensionRow, Measure } from './dimensions.ts';
+export { EFFECT_CLASSES, RISKY, hasEffects, onlyReads } from './effect-classes.ts';
+export type { EffectClass } from './effect-classes.ts';
+export { DEFAULT_MODEL, costOf, highestFactor, hourPrice, limitsInput, priceIn } from './estimate.ts';
+export type { Price } from './estimate.ts';
+export type { Event, EventBody, Outcome, Pending, Recorded, RunState, Slots, Thread, WriteRecord } from './events.ts';
+export type {
+  AgentEdits,
+  Answer,
+  BreakerCause,
+  BreakerStatus,
+  EffectKey,
+  ErrorRecord,
+  Fact,
+  Failure,
+  Instant,
+  Origin,
+  Parent,
+  Pins,
+  ProtectionNote,
+  RunId,
+  Settled,
+  SlotEdit,
+  ThreadId,
+  TypesOf,
+} from './facts.ts';
+export { clockOf, countsVisits, isCounted, isVelocity, overTarget, shortfall } from './meters.ts';
+export { REASONING_EFFORTS } from './nodes.ts';
+export type {
+  AgentDef,
+  AskEffect,
+  BoundaryDef,
+  CallSettings,
+  Case,
+  CheckEffect,
+  Choice,
+  Claim,
+  CompiledFlow,
+  Consequence,
+  DoNode,
+  EffectKind,
+  EndNode,
+  Expr,
+  FlowBody,
+  ForkNode,
+  Input,
+  LetNode,
+  Meter,
+  MeterId,
+  ModelEffect,
+  Node,
+  NodeId,
+  PickNode,
+  Retry,
+  ToolDef,
+  ToolEffect,
+  Write,
+} from './nodes.ts';
+export type { Approvers, AskPurpose, NotifyHook, PeopleDef, PersonDef, Proof, ReviewNote } from './people.ts';
+export type { CustomPii, PiiPolicy } from './pii.ts';
+export { FAILURE_KINDS, RETRY_CHECK, TIERS, VERDICT_CHECK, recoveryClassOf } from './protections.ts';
+export type {
+  BreakerRules,
+  Decision,
+  FailureKind,
+  Notice,
+  RateRules,
+  RecoveryAction,
+  RetryBudgetRules,
+  SharedProtections,
+  Tier,
+} from './protections.ts';
+export type { Question, QuestionEvent, Refusal } from './questions.ts';
+export type { Retention, View } from './view.ts';

@@ -1,0 +1,2 @@
+/** What other packages use of `library/define`. */
+export { checkedInput } from './definition.ts';

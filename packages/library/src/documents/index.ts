@@ -1,0 +1,57 @@
+/** What other packages use of `library/documents`. */
+export { harmless, unpadded } from './code-points.ts';
+export { DEFAULT_DB, FAILED, OK, USAGE, createCli, statusOfRun, usage, worst } from './context.ts';
+export type { Cli, ExitStatus, GlobalOptions } from './context.ts';
+export {
+  DiagnosticsError,
+  checkReport,
+  countLine,
+  failedCompile,
+  mistakesIn,
+  renderAll,
+  requireFlow,
+} from './diagnostics.ts';
+export {
+  compileAs,
+  compileFile,
+  definitionTools,
+  flowIn,
+  missingDiagnostics,
+  modelDiagnostics,
+  prerequisiteDiagnostics,
+  readLock,
+} from './document.ts';
+export type { CompiledFile } from './document.ts';
+export { readText } from './files.ts';
+export {
+  makeFolder,
+  readDatabase,
+  readHosts,
+  readInstant,
+  readJson,
+  readNumber,
+  readShellLimits,
+  readSince,
+  readWhole,
+  readWorkDir,
+} from './option-values.ts';
+export { createScreen } from './screen.ts';
+export type { Colors, Screen } from './screen.ts';
+export { loadScript } from './script.ts';
+export {
+  cut,
+  dollars,
+  fitted,
+  framed,
+  grouped,
+  iso,
+  oneLine,
+  pad,
+  plural,
+  seconds,
+  shellWord,
+  shown,
+  table,
+  widthOf,
+  wrap,
+} from './text.ts';

@@ -1,0 +1,100 @@
+/**
+ * Compares the position of a suspended run with another version of its flow: the nodes that it stands at, the questions and
+ * signals that it waits for, its open branches, and the compensations that it may still have to run.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { authorOf, digest, evaluateInput } from '@sluice-internal/kernel/core';
+import type { Program } from '@sluice-internal/kernel/core';
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { DoNode, Node, Pending, Question, RunState, Thread } from '@sluice-internal/kernel/ir';
+import type { Misfit } from './values.ts';
+
+export function positionMisfits(before: Program, after: Program, state: RunState): readonly Misfit[] {
+  return [...state.threads.values()].flatMap((thread) => [
+    ...threadMisfits(before, after, state, thread),
+    ...thread.undo.flatMap(({ tool }) =>
+      Object.hasOwn(after.flow.tools, tool)
+        ? []
+        : [{ part: `tool \`${tool}\``, problem: 'it undoes effects of the run, and the new version does not have it' }],
+    ),
+  ]);
+}
+
+function threadMisfits(before: Program, after: Program, state: RunState, thread: Thread): readonly Misfit[] {
+  const old = before.flow.nodes[thread.at];
+  const part = `\`${old === undefined ? thread.at : authorOf(old)}\``;
+  const node = Object.hasOwn(after.flow.nodes, thread.at) ? after.flow.nodes[thread.at] : undefined;
+  const at = { part: `node ${part}` };
+  if (node === undefined || old === undefined)
+    return [{ ...at, problem: 'the run waits there, and the new version does not have it' }];
+  if (node.op !== old.op) return [{ ...at, problem: 'the run waits there, and it is another type of node now' }];
+  if (thread.doing.is === 'forked')
+    return isDeepStrictEqual(branchesOf(old), branchesOf(node))
+      ? []
+      : [{ ...at, problem: 'its branches are open, and the new version has other ones' }];
+  const pending = thread.doing.is === 'waiting' ? state.pending.get(thread.doing.on) : undefined;
+  if (pending === undefined) return [{ ...at, problem: 'the run does not wait there' }];
+  return pendingMisfits(after, thread, node as DoNode, pending).map((problem) => ({ ...at, problem }));
+}
+
+/** The part of a fork that open branches depend on. */
+function branchesOf(node: Node): unknown {
+  if (node.op !== 'fork') return null;
+  const { over, widthMax, need, into, gather } = node;
+  return { over, widthMax, need, into, gather };
+}
+
+function pendingMisfits(after: Program, thread: Thread, { effect }: DoNode, pending: Pending): readonly string[] {
+  if (effect.kind !== pending.kind) return [`it waits for ${waitsFor(pending)}, and the new version does not`];
+  const gone = metersOf(pending).filter((meter) => !Object.hasOwn(after.flow.meters, meter));
+  const missing = gone.map((meter) => `it counts towards the limit \`${meter}\`, which the new version does not have`);
+  const input = inputOf(after, thread, effect.input);
+  if (input === null) return [...missing, 'the values that it shows cannot be computed from the run'];
+  if (effect.kind === 'wait') {
+    const signal = input['signal'] ?? null;
+    return signal === (pending.signal ?? null)
+      ? missing
+      : [...missing, `it waits for another signal: ${JSON.stringify(signal)}`];
+  }
+  if (effect.kind !== 'ask' || pending.question === null) return missing;
+  const { choices, onExpiry, approvers, askedBy } = effect;
+  const asked = {
+    payload: digest(input, after.pure.hash),
+    choices: choices.map(({ name }) => name),
+    onExpiry,
+    approvers,
+    askedBy,
+  };
+  return [...missing, ...questionMisfits(pending.question, asked)];
+}
+
+type Fields = { readonly [field: string]: Json };
+
+function inputOf(program: Program, thread: Thread, input: DoNode['effect']['input']): Fields | null {
+  try {
+    return evaluateInput(program, input, thread.slots);
+  } catch {
+    return null;
+  }
+}
+
+type Asked = Pick<Question, 'payload' | 'choices' | 'onExpiry' | 'askedBy' | 'approvers'>;
+
+function questionMisfits(open: Question, asked: Asked): readonly string[] {
+  const problems: string[] = [];
+  if (asked.payload !== open.payload) problems.push('its question has another message or payload');
+  if (!isDeepStrictEqual(asked.choices, open.choices))
+    problems.push(`its question has other choices: ${asked.choices.join(', ')} instead of ${open.choices.join(', ')}`);
+  if (asked.onExpiry !== open.onExpiry) problems.push('its question has another meaning when it expires');
+  if (!isDeepStrictEqual(asked.approvers, open.approvers)) problems.push('its question has other approvers');
+  return problems;
+}
+
+function metersOf({ holds, timed = [], watched = [], turns = [] }: Pending): readonly string[] {
+  return [...new Set([...holds.map(({ meter }) => meter), ...timed, ...watched, ...turns])];
+}
+
+function waitsFor({ kind, signal }: Pending): string {
+  if (kind === 'ask') return 'an answer';
+  return signal === undefined ? 'a time' : `the signal \`${signal}\``;
+}

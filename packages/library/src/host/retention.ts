@@ -1,0 +1,71 @@
+/** Retention outside of the journal: exports runs before they are removed, and deletes their data afterwards. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createFolder } from '@sluice-internal/platform';
+import type { RunId } from '@sluice-internal/kernel/ir';
+import type { EngineOptions, Store } from '@sluice-internal/engine/ports';
+import { exportRun } from '@sluice-internal/engine/audit';
+import { readRun } from '@sluice-internal/engine/journal';
+import { attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
+import { closing } from './closing.ts';
+
+/** The options of an engine on this store. Without a file there is no data beside the journal. */
+export function retentionOptions(
+  store: Store,
+  journal: string | undefined,
+  onNotice?: (message: string) => void,
+): Required<Pick<EngineOptions, 'exportRun' | 'onRemoved'>> {
+  return {
+    exportRun: (run, folder) => exportTo(store, run, folder),
+    onRemoved: (runs) => {
+      if (journal === undefined) return;
+      forget(store, journal, runs).catch((error: unknown) => {
+        onNotice?.(`data beside the journal was not deleted: ${(error as Error).message}`);
+      });
+    },
+  };
+}
+
+/** A relative folder starts at the folder of the run's document. */
+export async function exportTo(store: Store, run: RunId, folder: string): Promise<string> {
+  const { state } = await readRun(store.journal, run);
+  const dir = resolve(state.origin.pins?.documentDir ?? '.', folder);
+  createFolder(dir, 0o700);
+  const file = join(dir, `${run}.json`);
+  writeFileSync(file, `${JSON.stringify(await exportRun(store, run), null, 1)}\n`, { mode: 0o600 });
+  return file;
+}
+
+/**
+ * Deletes the attachments, the memory and the personal data of removed runs. Personal data comes last, because it stays if a run
+ * cannot be read that may need it.
+ */
+export async function forget(store: Store, journal: string, runs: readonly RunId[]): Promise<void> {
+  await closing(attachmentsBeside(journal), (attachments) => {
+    for (const run of runs) attachments.erase(run);
+  });
+  await closing(memoryBeside(journal), async (memory) => {
+    await memory.eraseRuns(runs);
+    await memory.eraseExpired(Date.now());
+  });
+  if (existsSync(piiFileOf(journal)))
+    await closing(openPiiStore(piiFileOf(journal)), async (vault) => {
+      for (const run of await unused(store, vault.owners())) vault.erase(run);
+    });
+}
+
+/** The removed runs whose values no fork of them needs any more. */
+async function unused({ journal, roster }: Store, owners: readonly RunId[]): Promise<readonly RunId[]> {
+  const entries = await roster.list();
+  const present = new Set(entries.map(({ run }) => run));
+  const absent = owners.filter((run) => !present.has(run));
+  // A run without a tombstone is about to start.
+  const removed = new Set<RunId>();
+  for (const run of absent) if ((await roster.removed(run)) !== null) removed.add(run);
+  for (const { run, parent } of entries) {
+    if (parent === null || removed.size === 0) continue;
+    const { state } = await readRun(journal, run, { onBroken: () => undefined });
+    removed.delete(state.origin.pins?.tokensOf ?? parent);
+  }
+  return [...removed];
+}

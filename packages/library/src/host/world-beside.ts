@@ -1,0 +1,74 @@
+/** The world of an engine whose data lies beside its journal: personal data, attachments and memory. */
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import { createVault } from '@sluice-internal/pii';
+import type { OpenVault, TakeNumber, Vault } from '@sluice-internal/pii';
+import { piiKey } from '@sluice-internal/engine/ports';
+import type { AttachmentStore, PiiStore, Store } from '@sluice-internal/engine/ports';
+import { IN_MEMORY, attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
+import { createWorld, type World, type WorldOptions } from './world.ts';
+import { openStore } from './open-store.ts';
+
+/**
+ * Personal data, attachments and memory of the runs lie beside the journal, unless the program brings stores of its own. Without a
+ * file, they last as long as the process.
+ */
+export function worldBeside(
+  file: string | undefined,
+  options: WorldOptions & { readonly onNotice?: (message: string) => void },
+): { readonly world: World; readonly attachments: AttachmentStore; close(): Promise<void> } {
+  const {
+    attachments = attachmentsBeside(file ?? IN_MEMORY),
+    toolOptions: { memory = memoryBeside(file ?? IN_MEMORY) } = {},
+  } = options;
+  const vault = options.vault ?? (file === undefined ? vaultInProcess() : vaultBeside(file, options.onNotice));
+  const world = createWorld(options, { vault, attachments, memory });
+  const close = async (): Promise<void> => {
+    await world.close();
+    if (options.vault === undefined) await (vault as ClosingVault).close();
+    if (options.attachments === undefined) attachments.close();
+    if (options.toolOptions?.memory === undefined) await memory.close?.();
+  };
+  return { world, attachments, close };
+}
+
+type ClosingVault = OpenVault & { close(): Promise<void> };
+
+/** The values and their key last as long as the process. */
+export function vaultInProcess(): ClosingVault {
+  let store: PiiStore | null = null;
+  let vault: Vault | null = null;
+  const open: OpenVault = () => (vault ??= createVault((store = openPiiStore(IN_MEMORY)), randomBytes(32)));
+  return Object.assign(open, { close: async () => store?.close() });
+}
+
+/** The file and the key are made when a run first needs them. */
+export function vaultBeside(journal: string, onNotice?: (message: string) => void): ClosingVault {
+  let store: PiiStore | null = null;
+  let database: Store | null = null;
+  const takeNumber: TakeNumber = async (run, type, last) => {
+    database ??= openStore(journal);
+    return database.shared.update(`${NUMBERS_PREFIX}${run}`, (value) => {
+      const numbers = (value ?? {}) as { readonly [type: string]: number };
+      const next = (numbers[type] ?? last) + 1;
+      return [{ ...numbers, [type]: next }, next];
+    });
+  };
+  const open: OpenVault = (keyFile, documentDir = '.') => {
+    const key = piiKey({
+      journal,
+      keyFile: keyFile === undefined ? undefined : resolve(documentDir, keyFile),
+      onNotice,
+    });
+    store ??= openPiiStore(piiFileOf(journal));
+    return createVault(store, key, takeNumber);
+  };
+  const close = async (): Promise<void> => {
+    store?.close();
+    await database?.close();
+  };
+  return Object.assign(open, { close });
+}
+
+/** The numbers of tokens are counted in the journal's database: a vault that was changed or replaced gives no number twice. */
+const NUMBERS_PREFIX = 'pii.numbers:';

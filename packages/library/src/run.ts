@@ -1,0 +1,226 @@
+/** A handle of one run: its events, its result, and the operations on it. */
+import type { Program } from '@sluice-internal/kernel/core';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { SluiceError } from '@sluice-internal/engine/ports';
+import type { ChainedEvent, Delta, Engine, GivenAnswer, Report, Waiting } from '@sluice-internal/engine/ports';
+import { createPublicEvents } from '@sluice-internal/engine/report';
+import type { RunEvent } from '@sluice-internal/engine/report';
+import type { RunId } from '@sluice-internal/kernel/ir';
+import { didYouMean } from '@sluice-internal/compile/source';
+import type { Questions } from './define/definition.ts';
+import { RunFailedError } from './host/errors.ts';
+
+/**
+ * Options of `run.events`.
+ * @example
+ * const options: ReadOptions = { after: '12.0', signal: AbortSignal.timeout(5_000) };
+ */
+export interface ReadOptions {
+  /** Only later events: an `id` or a `seq` of an earlier event, also as text, such as the header `Last-Event-ID`. */
+  readonly after?: string | number | undefined;
+  /** Ends the reader when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Options of `run.answer`.
+ * @example
+ * const options: AnswerOptions = { by: 'anna', text: 'The parcel is lost.' };
+ */
+export interface AnswerOptions {
+  /** The person who answers. It is recorded. */
+  readonly by: string;
+  readonly text?: string;
+  /** Replaces the proposed data. */
+  readonly edit?: Json;
+  /** The `payloadHash` of the question that the person saw. Another question is refused then. */
+  readonly payload?: string;
+  /** The private key of the person (Ed25519, PEM), if the flow gives that person a key. */
+  readonly key?: GivenAnswer['key'];
+  /** Instead of `key`: a signature that was made elsewhere, and its time. */
+  readonly signature?: string;
+  readonly signedAt?: number;
+}
+
+/**
+ * The report on a run that ended well, with a typed output.
+ * @example
+ * const { output, usage }: Result<unknown> = await run.result();
+ */
+export interface Result<Output> extends Omit<Report, 'output'> {
+  readonly output: Output;
+}
+
+/**
+ * A handle of a run. The run continues also if the handle is not used.
+ * @example
+ * const run = await engine.run(refunds, { message: 'money back' });
+ * const [question] = await run.waiting();
+ * if (question !== undefined) await run.answer('gate', 'approve', { by: 'anna' });
+ * const { output } = await run.result();
+ */
+export interface Run<Output = Json, Asked extends Questions = Questions> {
+  readonly id: RunId;
+  /** Readable events from the beginning, then new ones until the run ends. */
+  events(options?: ReadOptions): AsyncIterableIterator<RunEvent>;
+  /** Resolves when the run has ended well. Throws a `RunFailedError` if it ended in another way. */
+  result(options?: { readonly signal?: AbortSignal }): Promise<Result<Output>>;
+  /** Resolves when the run waits for a person or has ended, with the open questions. */
+  waiting(): Promise<readonly Waiting[]>;
+  /** Answers an open question, by node or by id. Waits until the run asks it. */
+  answer<Node extends keyof Asked & string>(
+    question: Node | `a_${string}`,
+    choice: Asked[Node] & string,
+    options: AnswerOptions,
+  ): Promise<void>;
+  /** Sends a signal to a run that waits for it. */
+  signal(name: string, options?: Parameters<Engine['signal']>[2]): Promise<void>;
+  /** Stops the run and undoes its effects. */
+  cancel(options: { readonly by: string; readonly reason?: string }): Promise<void>;
+  /** The state of the run now. */
+  report(): Promise<Report>;
+}
+
+export interface RunSource {
+  readonly engine: Engine;
+  programOf(run: RunId): Promise<Program>;
+}
+
+export function createRun(source: RunSource, id: RunId): Run {
+  const { engine } = source;
+  return {
+    id,
+    events: (options) => publicEvents(source, id, options),
+    result: (options) => resultOf(engine, id, options?.signal),
+    waiting: async () => {
+      await engine.wait(id);
+      return engine.approvals(id);
+    },
+    answer: async (name, choice, { by, ...given }) => {
+      const question = await findQuestion(engine, id, name);
+      const fields = ANSWER_FIELDS.flatMap((field) => (given[field] === undefined ? [] : [[field, given[field]]]));
+      await engine.answer(question.id, { choice, by, ...(Object.fromEntries(fields) as typeof given) });
+    },
+    signal: (name, options) => engine.signal(id, name, options),
+    cancel: ({ by, reason }) => engine.cancel(id, by, reason),
+    report: () => engine.get(id),
+  };
+}
+
+const ANSWER_FIELDS = ['text', 'edit', 'payload', 'key', 'signature', 'signedAt'] as const;
+
+function publicEvents(
+  { engine, programOf }: RunSource,
+  id: RunId,
+  options: ReadOptions = {},
+): AsyncIterableIterator<RunEvent> {
+  const source = engine.events(id, { deltas: true, signal: options.signal }) as AsyncIterableIterator<
+    ChainedEvent | Delta
+  >;
+  const isNew = positionAfter(options.after);
+  const ready: RunEvent[] = [];
+  let translate: ReturnType<typeof createPublicEvents> | null = null;
+  const iterator: AsyncIterableIterator<RunEvent> = {
+    next: async () => {
+      for (;;) {
+        const event = ready.shift();
+        if (event !== undefined && options.signal?.aborted !== true) return { done: false, value: event };
+        const next = await source.next();
+        if (next.done === true) return { done: true, value: undefined };
+        translate ??= createPublicEvents(await programOf(id));
+        ready.push(...translate(next.value).filter(isNew));
+      }
+    },
+    return: async () => {
+      ready.length = 0;
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
+/** True for events after a position. A number means the whole journal event. */
+function positionAfter(after: ReadOptions['after']): (event: RunEvent) => boolean {
+  if (after === undefined || after === '') return () => true;
+  if (!/^\d+(\.\d+)?$/.test(String(after)))
+    throw new SluiceError('bad-start', `\`${after}\` is not the id of an event`, 'Ids look like `12.0`.');
+  const [seq = 0, index = Number.POSITIVE_INFINITY] = String(after).split('.').map(Number);
+  return (event) => event.seq > seq || (event.seq === seq && Number(event.id.split('.')[1]) > index);
+}
+
+async function resultOf(engine: Engine, id: RunId, signal: AbortSignal | undefined): Promise<Result<Json>> {
+  for (;;) {
+    signal?.throwIfAborted();
+    await aborted(engine.wait(id), signal);
+    const report = await engine.get(id);
+    if (report.state === 'suspended' || report.state === 'running' || report.state === 'pending') {
+      await nextEvent(engine, id, signal);
+      continue;
+    }
+    if (report.code === 'SUCCESS' || report.code === 'PARTIAL_SUCCESS') return report;
+    throw new RunFailedError(report);
+  }
+}
+
+/** Resolves with the next event that is stored from now on. */
+async function nextEvent(
+  engine: Engine,
+  id: RunId,
+  signal: AbortSignal | undefined,
+  wanted: (event: ChainedEvent) => boolean = () => true,
+): Promise<void> {
+  let last = 0;
+  for await (const { seq } of engine.events(id, { live: false })) last = seq;
+  for await (const event of engine.events(id, { after: last, signal })) if (wanted(event)) return;
+  signal?.throwIfAborted();
+  const { state } = await engine.get(id);
+  if (state === 'suspended' || state === 'running')
+    throw new SluiceError('engine-closed', 'the engine was closed while a caller waited for the run');
+}
+
+function aborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return promise;
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  return Promise.race([promise, stopped]).finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/** Finds an open question by id, by node, or by the last part of a node inside a map or a sub-flow. */
+async function findQuestion(engine: Engine, id: RunId, name: string): Promise<Waiting> {
+  for (;;) {
+    const open = await engine.approvals(id);
+    const found =
+      open.find((question) => question.id === name || question.node === name) ??
+      open.find(({ node }) => node.split('/').at(-1) === name);
+    if (found !== undefined) return found;
+    const stop = new AbortController();
+    const isSettled = await Promise.race([
+      engine.wait(id).then(() => true),
+      nextEvent(engine, id, stop.signal, isQuestion).then(
+        () => false,
+        () => false,
+      ),
+    ]).finally(() => stop.abort());
+    if (!isSettled) continue;
+    const now = await engine.approvals(id);
+    if (now.some((question) => !open.some((known) => known.id === question.id))) continue;
+    throw noQuestion(await engine.get(id), name, now);
+  }
+}
+
+function isQuestion(event: ChainedEvent): boolean {
+  return event.type === 'effect.requested' && event.question !== undefined;
+}
+
+function noQuestion(report: Report, name: string, open: readonly Waiting[]): SluiceError {
+  const { run, state, code } = report;
+  if (state === 'completed') return new SluiceError('run-ended', `run \`${run}\` has ended with ${code}`);
+  if (state === 'failed' || state === 'cancelled') return new RunFailedError(report);
+  const names = open.map(({ node }) => node);
+  const asks = names.length === 0 ? 'The run asks nothing.' : `It asks ${names.join(', ')}.`;
+  const help = didYouMean(name, names, asks);
+  return new SluiceError('approval-not-found', `run \`${run}\` has no open question \`${name}\``, help);
+}

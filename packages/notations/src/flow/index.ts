@@ -1,0 +1,2 @@
+/** What other packages use of `notations/flow`. */
+export { flow } from './builder/builder.ts';

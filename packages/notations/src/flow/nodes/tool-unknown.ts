@@ -1,0 +1,115 @@
+/**
+ * A tool node whose call did not answer in time: it may have happened. An idempotent tool is called again under the same key.
+ * For other tools `retry` does not repeat the call: the tool that `verify` names looks it up, and without one a person decides.
+ * A later visit with the same arguments waits for a person, too.
+ */
+import type { Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
+import { object, quote } from '@sluice-internal/compile/expressions';
+import { ABSENT, LOOKUP, append, lookupOf, rowOfTool, set } from '@sluice-internal/compile/lower';
+import type { Call, Step } from '@sluice-internal/compile/lower';
+import type { Lowering, Prepared } from '../node-type.ts';
+import { SLOT } from '../slots.ts';
+
+const [APPROVE, REJECT] = ['approve', 'reject'] as const;
+
+/** The parts of a tool node that a repetition needs. */
+export interface Repeatable {
+  readonly prepared: Prepared;
+  readonly tool: string;
+  readonly args: Input;
+  readonly call: Call;
+}
+
+/** The call, with the ways of an unknown outcome. */
+export function addRiskyCall(lowering: Lowering, step: Step, given: Repeatable): NodeId {
+  const { kit } = lowering;
+  const { prepared, tool } = given;
+  const { retry } = prepared.node.value;
+  const call = onceOnly(given.call);
+  const lookup = kit.builder.definitions.toolLookups[tool];
+  const isVisitedAgain = lowering.visitsMax(prepared.node.id) > 1 || isInAttempts(lowering);
+  if (retry === undefined && lookup === undefined && !isVisitedAgain) return kit.call(step, call);
+  const failing = lowering.failing(prepared, 'unknown');
+  const again = kit.builder.fresh(`${lowering.name(prepared.node.id)} again`);
+  const asked = retry === undefined ? failing : addQuestion(lowering, given, again, failing);
+  const unknown = lookup === undefined ? asked : addLookup(lowering, given, lookup, { asked, failing, again });
+  const noted = isVisitedAgain ? note(lowering, given, unknown) : unknown;
+  const failed = [{ when: 'error.class == "timeout"', to: noted }, ...(call.failed ?? [])];
+  if (retry !== undefined || isVisitedAgain) {
+    const most = (retry?.max_attempts ?? 2) * lowering.visitsMax(prepared.node.id);
+    const meter = kit.visits(`again:${again}`, most, failing, `repetitions of ${lowering.name(prepared.node.id)}`);
+    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...call, failed });
+  }
+  if (!isVisitedAgain) return kit.call(step, { ...call, failed });
+  const first = kit.call(lowering.part(prepared, 'call'), { ...call, failed });
+  const before = `${SLOT.unknown} != null && ${SLOT.unknown}.exists(each, each.tool == ${quote(tool)} && each.args == ${argsOf(given)})`;
+  const guard = addQuestion(lowering, given, again, failing);
+  return kit.pick(step, [{ when: before, to: guard }], first);
+}
+
+/** A node around this one may be tried again as a whole. */
+function isInAttempts({ flow }: Lowering): boolean {
+  return [...flow.nodes.values()].some(({ value: { type, retry } }) => retry !== undefined && WHOLE.has(type));
+}
+
+const WHOLE: ReadonlySet<string> = new Set(['map', 'parallel']);
+
+/** A repetition after a timeout is decided by the nodes below, not by the call itself. */
+function onceOnly(call: Call): Call {
+  const { retry } = call;
+  return retry === undefined ? call : { ...call, retry: { ...retry, on: retry.on.filter((on) => on !== 'timeout') } };
+}
+
+function argsOf({ args }: Repeatable): Expr {
+  return object(Object.entries(args));
+}
+
+function note(lowering: Lowering, given: Repeatable, next: NodeId): NodeId {
+  const entry = append(SLOT.unknown, { tool: quote(given.tool), args: argsOf(given) });
+  return lowering.kit.set(lowering.part(given.prepared, 'noted'), [entry], next);
+}
+
+function addQuestion(lowering: Lowering, given: Repeatable, again: NodeId, failing: NodeId): NodeId {
+  const { kit } = lowering;
+  const { prepared, tool } = given;
+  const { toolDef, definitions } = kit.builder;
+  const decided = kit.pick(
+    lowering.part(prepared, 'decided'),
+    [{ when: `${SLOT.allowed} == ${quote(APPROVE)}`, to: again }],
+    failing,
+  );
+  return kit.ask(lowering.part(prepared, 'unknown'), {
+    about: tool,
+    askedBy: lowering.askedBy,
+    choices: [APPROVE, REJECT],
+    onExpiry: REJECT,
+    code: 'CONFIRM_REQUIRED',
+    row: rowOfTool(toolDef(tool), definitions.toolCosts[tool]),
+    message: quote(`${tool} did not answer in time, and it may have happened. Call it again?`),
+    payload: { tool: quote(tool), args: argsOf(given) },
+    writes: [set(SLOT.allowed, 'it.choice')],
+    next: decided,
+    ...lowering.errors(prepared),
+  });
+}
+
+interface LookupWays {
+  readonly asked: NodeId;
+  readonly failing: NodeId;
+  readonly again: NodeId;
+}
+
+/** The lookup tool gets the arguments that it takes. Its finding is the result of the node. */
+function addLookup(lowering: Lowering, given: Repeatable, lookup: string, ways: LookupWays): NodeId {
+  const { kit } = lowering;
+  const { prepared, tool, args, call } = given;
+  const arg = (field: string): Expr => args[field] ?? 'null';
+  const writes = (call.writes ?? []).map((write) => (write.value === 'it' ? { ...write, value: LOOKUP } : write));
+  const happened = kit.set(lowering.part(prepared, 'looked-up'), [...writes, set('error', 'null')], call.next);
+  const missed = prepared.node.value.retry === undefined ? ways.failing : ways.again;
+  return kit.call(lowering.part(prepared, 'lookup'), {
+    ...lookupOf(kit.builder, lookup, { tool, args: argsOf(given), arg }),
+    next: kit.pick(lowering.part(prepared, 'found'), [{ when: ABSENT, to: missed }], happened),
+    fail: ways.asked,
+  });
+}

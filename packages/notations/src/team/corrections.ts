@@ -1,0 +1,147 @@
+/**
+ * Corrections for an agent that ended its turn without a signal. The kind follows from the tool calls of the turn. Each text
+ * repeats its evidence, because the agent may no longer see it.
+ */
+import type { Expr, Write } from '@sluice-internal/kernel/ir';
+import { OBSERVATIONS, TALK, set } from '@sluice-internal/compile/lower';
+import { literal, quote } from '@sluice-internal/compile/expressions';
+import type { Correction } from './bad-turn.ts';
+import type { Member } from './model.ts';
+import { BROKEN, MATCHED, IDLE, MESSAGE, SIGNAL, TURN } from './slots.ts';
+
+export interface Silence {
+  readonly measures?: readonly Write[];
+  readonly corrections: readonly Correction[];
+}
+
+/** `generic` is used if the evidence gives no better reason. `choice` lists the words that the agent may use. */
+export function silenceOf(who: Member, generic: Correction, choice: string): Silence {
+  if (!who.writes) return { corrections: [generic] };
+  return {
+    measures: [set(IDLE, `${wrote(true)} ? 0 : ${IDLE} + 1`), set(BROKEN, `${failing()} ? ${BROKEN} + 1 : 0`)],
+    corrections: [...evidenced(choice), generic],
+  };
+}
+
+/** Corrections for which the observations of the turn give a reason. The first that applies is used. */
+function evidenced(choice: string): readonly Correction[] {
+  const say = (type: string, when: Expr, ...parts: readonly Expr[]): Correction => ({
+    type,
+    when,
+    text: `text(${[...parts, quote(` ${choice}`)].join(', ')})`,
+  });
+  return [
+    say(
+      'build_failure',
+      `${failing()} && ${ran('\\\\bgit\\\\s+(restore|reset)\\\\b')}`,
+      quote(
+        'BUILD FAILURE: a command failed and the changes were then thrown away. Find out why it failed, and correct that.',
+      ),
+    ),
+    say(
+      'stagnation_failed_writes',
+      `${IDLE} >= 2 && ${wrote(false)}`,
+      quote('STUCK — ALL WRITES REJECTED ('),
+      IDLE,
+      quote(' turns). None of the changes that you tried took effect: '),
+      errors(),
+    ),
+    say(
+      'stagnation',
+      `${IDLE} >= 2`,
+      quote('STAGNATION ('),
+      IDLE,
+      quote(' read-only turns). Nothing was changed. Write the file or run the command now.'),
+    ),
+    say(
+      'code_block',
+      `${MESSAGE}.contains("\`\`\`") && !${wrote(false)}`,
+      quote('CRITICAL: Code blocks are NOT written to disk. Call `write_file` with the content.'),
+    ),
+    say(
+      'hallucination',
+      `${claims()} && !${wrote(false)}`,
+      quote(
+        'HALLUCINATION: you say that something was changed, but no tool that changes anything was called in this turn.',
+      ),
+    ),
+    say(
+      'persistent_build_failure',
+      `${BROKEN} >= 2`,
+      quote('PERSISTENT BUILD FAILURE ('),
+      BROKEN,
+      quote(' turns). The last failing command: '),
+      lastFailing(),
+    ),
+    say(
+      'files_written_no_keyword',
+      wrote(true),
+      quote('Files written this turn (already on disk): '),
+      written(),
+      quote('. Do not write them again.'),
+    ),
+    say('failed_write_no_keyword', wrote(false), quote('The change that you tried did not take effect: '), errors()),
+  ];
+}
+
+const READ_ONLY = '^\\\\s*(cat|ls|grep|find|rg|wc|head|tail|echo|sed -n|git (diff|status|log|show|blame))\\\\b';
+
+function inTurn(condition: Expr): Expr {
+  return `${OBSERVATIONS}.exists(o, o.turn == ${TURN} && ${condition})`;
+}
+
+/** Holds if a tool that changes something was called. With `ok`, the call must have succeeded. */
+function wrote(ok: boolean): Expr {
+  const changes = `(o.tool in ["write_file", "patch_file", "delete_file"] || (o.tool == "shell_run" && !re(text(o.args.command), "${READ_ONLY}")))`;
+  return inTurn(ok ? `o.ok && ${changes}` : changes);
+}
+
+function failing(): Expr {
+  return inTurn('o.tool == "shell_run" && !o.ok');
+}
+
+function ran(pattern: string): Expr {
+  return inTurn(`o.tool == "shell_run" && re(text(o.args.command), "${pattern}")`);
+}
+
+function claims(): Expr {
+  return `re(${MESSAGE}, "(?i)\\\\b(implemented|added|modified|updated|created|wrote|inserted|patched|fixed)\\\\b")`;
+}
+
+function written(): Expr {
+  return `join(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.ok && o.tool in ["write_file", "patch_file"]).map(o, text(o.args.path)), ", ")`;
+}
+
+function errors(): Expr {
+  return `join(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, text(o.tool, ": ", o.error == null ? o.result : o.error)), "; ")`;
+}
+
+function lastFailing(): Expr {
+  return `join(tail(${OBSERVATIONS}.filter(o, o.turn == ${TURN} && o.tool == "shell_run" && !o.ok), 1).map(o, text(o.args.command)), "")`;
+}
+
+/** The allowed keywords, as a sentence. */
+export function choiceOf(what: string, words: readonly string[]): string {
+  return words.length === 0 ? '' : `Valid ${what}s, each alone on a line: ${words.join(', ')}.`;
+}
+
+/** The correction for a message with more than one keyword or signal. */
+export function severalOf(what: 'keyword' | 'signal', choice: string): Correction {
+  const end = quote(`. Say exactly one. ${choice}`);
+  return {
+    type: `multi_${what}`,
+    text: `text("MULTI-${what.toUpperCase()}: you said ", join(${MATCHED}, " and "), ${end})`,
+  };
+}
+
+/**
+ * The phrases in a turn: from the handoff call if there is one, otherwise from the text. If the last message has no phrase,
+ * the two messages before it in the same turn are read, the newer one first.
+ */
+export function matchedPhrases(phrases: readonly string[], strict: boolean): Expr {
+  const words = literal([...phrases]);
+  const marks = (text: Expr): Expr => `${strict ? 'alone' : 'leading'}(${text}, ${words})`;
+  const before = `tail(${TALK}.filter(m, m.role == "assistant"), 3).map(m, ${marks('m.content')}).filter(x, size(x) > 0)`;
+  const inText = `cel.bind(h, ${marks(MESSAGE)}, size(h) > 0 || size(${TALK}) < 2 ? h : cel.bind(t, ${before}, size(t) == 0 ? [] : t[size(t) - 1]))`;
+  return `${SIGNAL} != null ? ${words}.filter(w, lower(w) == lower(${SIGNAL})) : ${inText}`;
+}

@@ -1,0 +1,212 @@
+/**
+ * One turn of a member: the agent sees its view of the shared history, and its message is appended to it. Each turn has a
+ * number, by which checks find the evidence of that turn.
+ */
+import type { Json } from '@sluice-internal/kernel/expr';
+import type { Expr, Input, NodeId, Write } from '@sluice-internal/kernel/ir';
+import { OBSERVATIONS, REPAIR_THEN_PASS, REPLY, TALK, addTurn, append, set } from '@sluice-internal/compile/lower';
+import type { AgentTurn } from '@sluice-internal/compile/lower';
+import { literal, object, quote } from '@sluice-internal/compile/expressions';
+import { HANDOFF } from './agents.ts';
+import { assemble, reminder } from './context.ts';
+import { member, part, type Lowering, type Place } from './lowering.ts';
+import type { Member, Team } from './model.ts';
+import {
+  CONTEXT,
+  CONTRACTS,
+  DIRECTIVE,
+  HISTORY,
+  OUTPUT,
+  REJECTED,
+  MESSAGE,
+  SIGNAL,
+  STATE,
+  TURN,
+  TURNS,
+  fenced,
+} from './slots.ts';
+
+const EVIDENCE_MAX = 20;
+
+/** `enters` is absent for turns that `path` leaves out. `charges` are meters beside the session's. */
+export interface TeamTurn
+  extends Place, Pick<AgentTurn, 'agent' | 'enters' | 'begin' | 'at' | 'opening' | 'charges' | 'next' | 'fail'> {
+  /** Replaces the shared history as the input of the agent. */
+  readonly input?: Input;
+  /** True, the default, if the message goes into the shared history. */
+  readonly shared?: boolean;
+  /** True, the default, if the turn counts towards `MaxIterations`. */
+  readonly counts?: boolean;
+  readonly visitsMax?: number;
+  /** Messages of the form that the strategy asks for. */
+  readonly samples?: readonly Json[];
+  /** True if the message is read as a JSON object. Different objects in one reply then get a repair turn. */
+  readonly readsObject?: boolean;
+}
+
+/** Messages that end with one of the words. */
+export function messagesWith(words: readonly string[]): readonly string[] {
+  return words.map((word) => `This is done.\n${word}`);
+}
+
+/** A turn whose place has the agent's own name. */
+export function addTurnOf(
+  l: Lowering,
+  agent: string,
+  next: NodeId,
+  more: Pick<TeamTurn, 'opening' | 'readsObject' | 'samples'> = {},
+): NodeId {
+  const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
+  const begin = l.builder.idOf(agent);
+  return addTeamTurn(l, { agent, hint: agent, origin: agent, enters: agent, begin, at, next, ...more });
+}
+
+/** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
+export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
+  const who = member(l, turn.agent);
+  const { hint, origin, enters, begin, at, opening = [], counts = true } = turn;
+  const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
+  // A session that ends here returns the message before.
+  const over = l.builder.failedEnd(OUTPUT);
+  return addTurn(l.builder, {
+    agent: who.name,
+    hint,
+    origin,
+    enters: enters === undefined ? undefined : `${l.prefix}${enters}`,
+    begin,
+    at,
+    charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
+    opening: [...numbered(who.name, counts), ...opening],
+    input: turn.input ?? sharedInput(l, who),
+    tools: who.tools,
+    closing: who.mayHandOff ? HANDOFF : undefined,
+    callsMax: who.callsMax,
+    // The author granted the plugins: a call needs a person only if a policy or the tool asks for one.
+    gate: 'granted',
+    converses: true,
+    visitsMax: turn.visitsMax ?? l.turnsMax,
+    // A reply that is read as an object and contains different ones is repaired once. Then the strategy corrects it.
+    fit: turn.readsObject === true ? REPAIR_THEN_PASS : undefined,
+    samples: turn.samples,
+    prepare: turn.input === undefined && who.sources !== null ? prepare : undefined,
+    next: addCommit(l, turn, who),
+    fail: turn.fail ?? over,
+    refused: over,
+  });
+}
+
+/** A turn that does not count gets a number between its neighbours'. */
+function numbered(agent: string, counts: boolean): readonly Write[] {
+  return counts ? [set(TURN, `size(${TURNS}) + 1`), append(TURNS, quote(agent))] : [set(TURN, `size(${TURNS}) + 0.5`)];
+}
+
+function sharedInput(l: Lowering, who: Member): Input {
+  const recap = recapOf(l.team);
+  const view = { ...(who.view as { [field: string]: never } | null), ...(recap === null ? {} : { keep: recap.keep }) };
+  return {
+    history: HISTORY,
+    ...(Object.keys(view).length === 0 ? {} : { view: literal(view) }),
+    ...(recap === null ? {} : { recap: recap.text }),
+    ...(who.sources === null ? {} : { context: contextOf(who), prompt: reminder() }),
+  };
+}
+
+/** An agent without the history sees only the message of the handover, which its own messages do not replace. */
+function contextOf({ isFresh, name }: Member): Expr {
+  if (!isFresh) return `${CONTEXT}.text`;
+  const parts = `[${handoverTo(name)}, ${CONTEXT}.text].filter(p, p != null && p != "")`;
+  return `join(${parts}, "\\n\\n")`;
+}
+
+/** The latest message of another agent; null if there is none. */
+function handoverTo(agent: string): Expr {
+  return `${DIRECTIVE} == null ? null : ${DIRECTIVE}.by == ${quote(agent)} ? ${DIRECTIVE}.before : ${DIRECTIVE}.text`;
+}
+
+/** Stores the message. A turn that ended without text, as by a handoff call, gets its last text or its keyword. */
+function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
+  const { shared = true, next } = turn;
+  const handed: Expr = who.mayHandOff
+    ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
+    : 'null';
+  const isHandedOn = shared && [...l.team.members.values()].some(({ isFresh }) => isFresh);
+  const store = (kind: string, content: Expr, withSteps: boolean): NodeId => {
+    const item = {
+      author: quote(who.name),
+      role: quote('assistant'),
+      content,
+      turn: TURN,
+      ...(withSteps ? { steps: TALK } : {}),
+    };
+    const writes: Write[] = [
+      ...(shared ? [append(HISTORY, item)] : []),
+      set(MESSAGE, content),
+      set(REJECTED, 'null'),
+      set(SIGNAL, withSteps ? handed : 'null'),
+      ...(isHandedOn
+        ? [set(DIRECTIVE, directive(who.name, who.isRemote ? fenced(quote(who.name), content) : content))]
+        : []),
+    ];
+    return l.kit.set(part(turn, kind), writes, next);
+  };
+  const lastText = `cel.bind(t, ${TALK}.filter(m, m.role == "assistant" && m.content != ""), size(t) > 0 ? t[size(t) - 1].content : text(${handed}))`;
+  return l.kit.pick(
+    part(turn, 'commit'),
+    [
+      // A single reply without parts of its own is its text. Steps would only repeat it.
+      { when: `size(${TALK}) == 1 && ${REPLY}.parts == null`, to: store('replied', `${REPLY}.text`, false) },
+      { when: `${REPLY}.text != ""`, to: store('done', `${REPLY}.text`, true) },
+    ],
+    store('mute', lastText, true),
+  );
+}
+
+/** The handoff as the next agent sees it: the message, and the fields of the handoff call. */
+function directive(agent: string, content: Expr): Expr {
+  const fields = ['goal', 'background', 'constraints'].map(
+    (field) =>
+      `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 || trim(text(h[0].args.${field})) == "" ? "" : text(${quote(`\n${field}: `)}, h[0].args.${field}))`,
+  );
+  return object([
+    ['by', quote(agent)],
+    ['text', `text(${quote(`[HANDOFF from ${agent}]\n`)}, ${content}, ${fields.join(', ')})`],
+    ['before', handoverTo(agent)],
+  ]);
+}
+
+/**
+ * Compaction without a model: after `TriggerTurnCount` turns, agents see the latest turns in full and a recap of the rest.
+ * Only the view changes; routes and gates do not read it. Null if agents see everything.
+ */
+function recapOf(team: Team) {
+  const settings = team.raw.Compaction;
+  if (settings === undefined || !isCompacted(team)) return null;
+  const text = isLossless(team) ? lossless() : '"[Earlier turns are left out.]"';
+  return { keep: settings.KeepRecentTurns, text: `size(${TURNS}) > ${settings.TriggerTurnCount} ? ${text} : null` };
+}
+
+/** `lossless` needs a state and an evidence store. */
+export function isCompacted(team: Pick<Team, 'raw' | 'strategy'>): boolean {
+  return team.raw.Compaction?.Mode !== 'lossless' || isLossless(team);
+}
+
+/** Modes that would ask a model are rebuilt from evidence where that is possible. */
+function isLossless({ raw, strategy }: Pick<Team, 'raw' | 'strategy'>): boolean {
+  const rebuilds = ['lossless', 'intent', 'hybrid'].includes(raw.Compaction?.Mode ?? '');
+  return rebuilds && strategy === 'statemachine' && raw.EvidenceStore !== undefined;
+}
+
+function lossless(): Expr {
+  const contracts = `join(${CONTRACTS}.map(k, text(${CONTRACTS}[k].ok ? "✓ " : "✗ ", k, ${CONTRACTS}[k].ok ? "" : text(": ", ${CONTRACTS}[k].reason))), "\\n")`;
+  const evidence = `join(tail(${OBSERVATIONS}, ${EVIDENCE_MAX}).map(o, text(o.ok ? "✓ " : "✗ ", "turn ", o.turn, " ", o.agent, " ", o.tool, " ", o.args.path, o.args.command)), "\\n")`;
+  const parts = [
+    '"[CONTEXT RECONSTRUCTION — derived from durable evidence, not summarised by a model]\\n\\nSTATE MACHINE POSITION\\n"',
+    STATE,
+    '"\\n\\nCONTRACT STATUS\\n"',
+    contracts,
+    '"\\n\\nRECENT EVIDENCE, latest last\\n"',
+    evidence,
+    '"\\n\\nRESUMPTION NOTE\\nGo on from this position. What is listed here was really done; what is not, was not."',
+  ];
+  return `text(${parts.join(', ')})`;
+}

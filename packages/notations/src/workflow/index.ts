@@ -1,0 +1,2 @@
+/** What other packages use of `notations/workflow`. */
+export { workflow } from './builder.ts';

@@ -1,0 +1,20 @@
+/** What other packages use of `platform`. */
+export { createFolder } from './create-folder.ts';
+export { cut } from './history-view.ts';
+export { limitSize } from './limit-size.ts';
+export type { Bytes } from './limit-size.ts';
+export { loadCode, loadFunction } from './load.ts';
+export { textOf, turnOf } from './messages.ts';
+export type { Message, ReplyPart, ToolRequest } from './messages.ts';
+export { importOptional, requireOptional, resolveOptional } from './optional-package.ts';
+export { PACKAGE_ROOT, VERSION } from './package-root.ts';
+export { acceptedModules, changedModules, copyFiles, pinsOf, withDefinition, workDirOf } from './pins.ts';
+export { promptOf, promptText } from './prompt.ts';
+export { StreamRedactor, holdsSecret, redactText, redactValue } from './redact.ts';
+export { boundedWait, retryAfterMs } from './retry-after.ts';
+export type { ResponseHeaders } from './retry-after.ts';
+export { MOUNT, listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from './safe-path.ts';
+export type { Attach, AttachTo, AttachmentSource, CallOfRun, HoldsSecret } from './source.ts';
+export { isUnopened } from './unopened.ts';
+export { filesBelow } from './walk-files.ts';
+export { hasEffects, refusedResult } from './refused-result.ts';

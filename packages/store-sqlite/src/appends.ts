@@ -1,0 +1,193 @@
+/**
+ * Stores appends inside a transaction of the caller. The worker's lease is checked once for all of them. An append that
+ * changes nothing else costs one row. A stale append stores nothing.
+ */
+import type { RunId } from '@sluice-internal/kernel/ir';
+import { mayAppend, ownerAfter } from '@sluice-internal/engine/ports';
+import type { Append, RunEntryChange, WorkerId } from '@sluice-internal/engine/ports';
+import type { Connection, KnownRun, Statements } from './connection.ts';
+import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfHash } from './sealed-run.ts';
+import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
+import type { Seals } from './seals.ts';
+
+export type Stored = 'committed' | 'stale';
+
+export class Appends {
+  readonly #connection: Connection;
+  readonly #seals: Seals;
+  readonly #statements: Statements<typeof SQL>;
+  readonly #writes: Statements<typeof WRITES>;
+  /** Ends with signed checkpoints, as this connection stored them last. The log shows a changed head, but not a changed number. */
+  readonly #signed = new Map<RunId, RunEnd>();
+
+  constructor(connection: Connection, seals: Seals) {
+    this.#connection = connection;
+    this.#seals = seals;
+    this.#statements = connection.prepareAll(SQL);
+    this.#writes = connection.prepareWrites(WRITES);
+  }
+
+  store(worker: WorkerId, appends: readonly Append[]): Stored[] {
+    const owner = this.#connection.leases.get(worker) ?? this.#findLease(worker);
+    const stored = appends.map((append) => (owner === null ? 'stale' : this.#storeOne(owner, append)));
+    // After the last append: the file may be deleted while many are stored.
+    if (appends.some(({ entry }) => entry !== null && !isWorking(entry.status))) this.#connection.checkFile();
+    return stored;
+  }
+
+  #storeOne(worker: number, append: Append): Stored {
+    const { after, count, at, body, hash, entry, blobs, snapshot, checkpoint } = append;
+    const run = after === 0 ? this.#create(worker, append) : this.#find(worker, append);
+    if (run === undefined) return 'stale';
+    const writes = this.#writes;
+    writes.insertLog.get(run.id, after, count, at, body, hash);
+    if (after > 0) this.#advance(run, worker, append);
+    for (const blob of blobs)
+      if (writes.findBlob.get(run.id, blob.hash) === undefined) writes.insertBlob.get(run.id, blob.hash, blob.body);
+    if (snapshot !== null) writes.putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
+    if (checkpoint !== undefined) {
+      const { seq, head, at: signedAt, key, signature } = checkpoint;
+      writes.insertCheckpoint.get(run.id, seq, head, signedAt, key, signature);
+    }
+    // Another connection may claim a run without an owner at any time.
+    if (entry !== null && run.owner === null) this.#connection.known.delete(append.run);
+    return 'committed';
+  }
+
+  #find(worker: number, { run: id, after }: Append): KnownRun | undefined {
+    const run = this.#connection.known.get(id) ?? this.#findRun(id);
+    if (run === undefined || run.end.events !== after) return undefined;
+    return mayAppend({ owner: run.owner, status: run.sealed.status }, worker) ? run : undefined;
+  }
+
+  #advance(run: KnownRun, worker: number, append: Append): void {
+    const { entry } = append;
+    const before = run.end;
+    run.end = endOf(append, before.signed);
+    if (entry === null) this.#moveEnd(run, before);
+    else {
+      this.#changeListing(run, entry, append.at, worker);
+      if (run.hasEnd) this.#dropEnd(run, before);
+    }
+  }
+
+  #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, at: number, worker: number): void {
+    run.sealed = { ...run.sealed, status, code, due, updatedAt: at, ...run.end };
+    const seal = sealOf(this.#seals.store, run.sealed);
+    run.owner = ownerAfter(status, worker);
+    const { events, head, signed } = run.end;
+    this.#writes.updateRun.get(status, code, at, due, run.owner, events, head, signed, seal, run.id);
+    const weight = weightOfHash(seal);
+    this.#seals.change(run.sealed.run, weight - run.weight);
+    run.weight = weight;
+  }
+
+  #moveEnd(run: KnownRun, before: RunEnd): void {
+    const { events, head, signed } = run.end;
+    // An update takes half the time of a replacement.
+    const write = run.hasEnd ? this.#writes.updateEnd : this.#writes.insertEnd;
+    write.get(events, head, signed, run.id);
+    if (signed > 0) this.#signed.set(run.sealed.run, run.end);
+    this.#seals.changeEnd(run, run.hasEnd ? before : null, run.end);
+    run.hasEnd = true;
+  }
+
+  /** The listing has the end now. */
+  #dropEnd(run: KnownRun, before: RunEnd): void {
+    this.#writes.deleteEnd.get(run.id);
+    this.#signed.delete(run.sealed.run);
+    this.#seals.changeEnd(run, before, null);
+    run.hasEnd = false;
+  }
+
+  #create(worker: number, append: Append): KnownRun | undefined {
+    const { run: id, at, flow, entry } = append;
+    const { known } = this.#connection;
+    if (entry?.first === undefined || known.has(id)) return undefined;
+    if (flow === null) throw new TypeError(`the first append of run ${id} has no flow`);
+    // A trigger checks this too, but triggers can be dropped.
+    if (this.#writes.findTombstone.get(id) !== undefined) return undefined;
+    const { status, code, due, first } = entry;
+    const sealed = { run: id, graph: flow.hash, ...first, status, code, due, updatedAt: at, ...endOf(append, 0) };
+    const seal = sealOf(this.#seals.store, sealed);
+    const owner = ownerAfter(status, worker);
+    const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
+    if (rowid === null) return undefined;
+    const weight = weightOfHash(seal);
+    this.#seals.change(id, weight);
+    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, hasEnd: false };
+    known.set(id, run);
+    return run;
+  }
+
+  /** Null when the id is taken. */
+  #insertRun(sealed: SealedRun, seal: string, graph: number, owner: number | null): number | null {
+    const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, parent } = sealed;
+    const { events, head, signed } = sealed;
+    // prettier-ignore
+    const { changes, lastInsertRowid } = this.#statements.insertRun.run(
+      run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent, events, head, signed, seal,
+    );
+    return changes === 0 ? null : Number(lastInsertRowid);
+  }
+
+  #findLease(worker: WorkerId): number | null {
+    const row = this.#statements.findLease.get(worker) as [number] | undefined;
+    if (row === undefined) return null;
+    this.#connection.leases.set(worker, row[0]);
+    return row[0];
+  }
+
+  /** A row that was changed from outside is not extended, because the new seal would cover the change. */
+  #findRun(id: RunId): KnownRun | undefined {
+    const row = this.#statements.findRun.get(id) as unknown as SealedRow | undefined;
+    if (row === undefined) return undefined;
+    const read = readRow(row);
+    if (!isIntact(this.#seals.store, read)) return undefined;
+    const stored = this.#signed.get(id);
+    if (stored?.head === read.end.head && stored.signed !== read.end.signed) return undefined;
+    const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
+    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, hasEnd };
+    if (owner !== null) this.#connection.known.set(id, run);
+    return run;
+  }
+
+  #graphOf(hash: string, text: string): number {
+    const { findFlow, insertFlow } = this.#statements;
+    const cached = this.#connection.graphs.get(hash);
+    if (cached !== undefined) return cached;
+    const found = findFlow.get(hash) as [number] | undefined;
+    const id = found === undefined ? Number(insertFlow.run(hash, text).lastInsertRowid) : found[0];
+    this.#connection.graphs.set(hash, id);
+    return id;
+  }
+}
+
+/** The end of the chain after an append. */
+function endOf({ after, count, hash, checkpoint }: Append, signed: number): RunEnd {
+  return { events: after + count, head: hash, signed: signed + (checkpoint === undefined ? 0 : 1) };
+}
+
+const SQL = {
+  findLease: 'SELECT id FROM workers WHERE worker = ? AND fenced = 0',
+  findRun: `${SELECT_SEALED} WHERE runs.run = ?`,
+  findFlow: 'SELECT id FROM flows WHERE hash = ?',
+  insertFlow: 'INSERT INTO flows (hash, text) VALUES (?, ?)',
+  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent,
+     events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+} as const;
+
+const WRITES = {
+  findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
+  updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
+     WHERE id = ?`,
+  insertEnd: 'INSERT INTO ends (events, head, signed, run) VALUES (?, ?, ?, ?)',
+  updateEnd: 'UPDATE ends SET events = ?, head = ?, signed = ? WHERE run = ?',
+  deleteEnd: 'DELETE FROM ends WHERE run = ?',
+  insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
+  findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',
+  insertBlob: 'INSERT INTO blobs (run, hash, body) VALUES (?, ?, ?)',
+  insertCheckpoint: 'INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)',
+  putSnapshot: `INSERT INTO snapshots (run, seq, hash, body) VALUES (?, ?, ?, ?) ON CONFLICT (run)
+     DO UPDATE SET seq = excluded.seq, hash = excluded.hash, body = excluded.body WHERE excluded.seq > seq`,
+} as const;

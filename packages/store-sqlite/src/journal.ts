@@ -1,0 +1,123 @@
+/** Loads and commits runs. Commits requested in the same turn of the event loop share one transaction and one fsync. */
+import { SluiceError } from '@sluice-internal/engine/ports';
+import type { Append, Blob, Journal, Snapshot, StoredAppend, StoredRun, WorkerId } from '@sluice-internal/engine/ports';
+import type { RunId } from '@sluice-internal/kernel/ir';
+import { Appends } from './appends.ts';
+import type { Stored } from './appends.ts';
+import type { Connection } from './connection.ts';
+import type { Seals } from './seals.ts';
+
+export interface GroupedJournal extends Journal {
+  /** Writes all commits requested so far. */
+  flush(): void;
+}
+
+export function createJournal(connection: Connection, seals: Seals): GroupedJournal {
+  const appended = new Appends(connection, seals);
+  const load = createLoad(connection);
+  let waiting: Call[] = [];
+
+  const flush = (): void => {
+    const calls = waiting;
+    waiting = [];
+    if (calls.length > 0) settle(calls);
+  };
+  const settle = (calls: readonly Call[]): void => {
+    let results: Stored[][];
+    try {
+      results = connection.write(() => calls.map(({ worker, appends }) => appended.store(worker, appends)));
+    } catch (error) {
+      // A SluiceError, such as a full disk, concerns all calls. Any other error concerns one: repeat them one by one.
+      if (calls.length > 1 && !(error instanceof SluiceError)) for (const call of calls) settle([call]);
+      else for (const { reject } of calls) reject(error);
+      return;
+    }
+    for (let index = 0; index < calls.length; index++) calls[index]?.resolve(results[index] ?? []);
+  };
+
+  return {
+    flush,
+    load: async (run, options) => load(run, options?.snapshot ?? true),
+    page: createPage(connection),
+    broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
+    checkpoints: createCheckpoints(connection),
+    commit: (worker, appends) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length === 0) queueMicrotask(flush);
+        waiting.push({ worker, appends, resolve, reject });
+      }),
+  };
+}
+
+interface Call {
+  readonly worker: WorkerId;
+  readonly appends: readonly Append[];
+  readonly resolve: (results: readonly Stored[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function createPage(connection: Connection): Journal['page'] {
+  const find = connection.prepare(
+    `SELECT after, count, at, body, hash FROM log
+     WHERE run = (SELECT id FROM runs WHERE run = ?) AND after >= ? ORDER BY after LIMIT ?`,
+  );
+  return async (run, after, limit) =>
+    connection.read(() => (find.all(run, after, limit) as unknown as AppendRow[]).map(toAppend));
+}
+
+function createCheckpoints(connection: Connection): NonNullable<Journal['checkpoints']> {
+  const find = connection.prepare(
+    'SELECT seq, head, at, key, signature FROM checkpoints WHERE run = (SELECT id FROM runs WHERE run = ?) ORDER BY seq',
+  );
+  return async (run) =>
+    connection.read(() =>
+      (find.all(run) as unknown as [number, string, number, string, string][]).map(
+        ([seq, head, at, key, signature]) => ({ seq, head, at, key, signature }),
+      ),
+    );
+}
+
+function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean) => StoredRun | null {
+  const { prepare } = connection;
+  // A run whose graph was deleted is a broken run and not an absent one.
+  const findRun = prepare(
+    "SELECT runs.id, coalesce(flows.text, '') FROM runs LEFT JOIN flows ON flows.id = runs.graph WHERE run = ?",
+  );
+  const findSnapshot = prepare('SELECT seq, hash, body FROM snapshots WHERE run = ?');
+  const lastBefore = prepare(
+    'SELECT after + count, hash FROM log WHERE run = ? AND after < ? ORDER BY after DESC LIMIT 1',
+  );
+  const appendsFrom = prepare(
+    'SELECT after, count, at, body, hash FROM log WHERE run = ? AND after >= ? ORDER BY after',
+  );
+  const blobsOf = prepare('SELECT hash, body FROM blobs WHERE run = ? ORDER BY id');
+
+  return (run, wantsSnapshot) =>
+    connection.read(() => {
+      const found = findRun.get(run) as [number, string] | undefined;
+      if (found === undefined) return null;
+      const [id, flow] = found;
+      const snapshot = wantsSnapshot ? snapshotOf(id) : null;
+      const appends = appendsFrom.all(id, snapshot?.seq ?? 0) as unknown as AppendRow[];
+      const blobs = blobsOf.all(id) as unknown as [string, string][];
+      return { flow, snapshot, appends: appends.map(toAppend), blobs: blobs.map(toBlob) };
+    });
+
+  function snapshotOf(id: number): Snapshot | null {
+    const row = findSnapshot.get(id) as [number, string, string] | undefined;
+    if (row === undefined) return null;
+    const [seq, hash, body] = row;
+    const at = lastBefore.get(id, seq) as [number, string] | undefined;
+    return at !== undefined && at[0] === seq && at[1] === hash ? { seq, hash, body } : null;
+  }
+}
+
+type AppendRow = readonly [number, number, number, string, string];
+
+function toAppend([after, count, at, body, hash]: AppendRow): StoredAppend {
+  return { after, count, at, body, hash };
+}
+
+function toBlob([hash, body]: readonly [string, string]): Blob {
+  return { hash, body };
+}

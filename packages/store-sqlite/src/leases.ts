@@ -1,0 +1,123 @@
+/** Leases in SQLite. A claim, and the fencing of workers that lose a run by it, are one transaction. */
+import type { Instant, RunId } from '@sluice-internal/kernel/ir';
+import { KEEP_GONE_WORKERS_MS, planClaim, renewalOf, thisProcess } from '@sluice-internal/engine/ports';
+import type { Roster, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
+import type { Connection, Statements } from './connection.ts';
+
+type Leases = Pick<Roster, 'renew' | 'claim' | 'release' | 'resign'>;
+
+export function createLeases(connection: Connection, flush: () => void): Leases {
+  const { known, leases } = connection;
+  const statements = connection.prepareAll(SQL);
+  const leaseOf = (worker: WorkerId): WorkerLease<number> | undefined => {
+    const row = statements.find.get(worker) as unknown as LeaseRow | undefined;
+    return row === undefined ? undefined : toLease(row);
+  };
+  return {
+    renew: async (worker, now, until) =>
+      connection.write(() => {
+        const lease = leaseOf(worker);
+        if (renewalOf(lease) === 'refuse') return false;
+        if (lease === undefined) {
+          statements.removeGone.run(now - KEEP_GONE_WORKERS_MS);
+          statements.join.run(worker, until, thisProcess());
+        } else statements.renew.run(until, lease.id);
+        return true;
+      }),
+    claim: async (worker, now, which) =>
+      connection.write(() => {
+        const lease = leaseOf(worker);
+        return lease === undefined ? [] : claim(connection, statements, lease.id, now, which);
+      }),
+    release: async (worker, runs) => {
+      flush();
+      connection.write(() => {
+        const lease = leaseOf(worker);
+        if (lease === undefined) return;
+        for (const run of runs) {
+          statements.release.run(run, lease.id);
+          known.delete(run);
+        }
+      });
+    },
+    resign: async (worker) => {
+      flush();
+      connection.write(() => {
+        const lease = leaseOf(worker);
+        if (lease === undefined) return;
+        known.clear();
+        leases.clear();
+        statements.releaseAll.run(lease.id);
+        statements.leave.run(lease.id);
+      });
+    },
+  };
+}
+
+function claim(
+  connection: Connection,
+  statements: Statements<typeof SQL>,
+  self: number,
+  now: Instant,
+  which: Parameters<Roster['claim']>[2],
+): RunId[] {
+  const plan = planClaim((statements.all.all() as unknown as LeaseRow[]).map(toLease), self, now);
+  if (plan === null) return [];
+  const fence = (worker: number): void => {
+    statements.fence.run(worker);
+    connection.leases.clear();
+  };
+  plan.fence.forEach(fence);
+  // An owner that is not a worker was written from outside.
+  const unknown = (statements.unknownOwners.all() as unknown as [number][]).map(([id]) => id);
+  const gone = JSON.stringify([...plan.gone, ...unknown]);
+  const rows =
+    'run' in which
+      ? statements.claimableByName.all({ run: which.run, self, gone })
+      : statements.claimable.all({ now, gone, except: JSON.stringify(which.except ?? []), limit: which.limit });
+  return (rows as unknown as [number, RunId, number | null][]).map(([id, run, owner]) => {
+    if (owner !== null && owner !== self) fence(owner);
+    statements.setOwner.run(self, id);
+    connection.known.delete(run);
+    return run;
+  });
+}
+
+/** `needsWork` of the claim policy as a query, oldest run first. The index on owner, status and due answers each part. */
+export const CLAIMABLE = `
+  WITH free (owner) AS MATERIALIZED (SELECT NULL UNION ALL SELECT value FROM json_each(:gone))
+  SELECT id, run, owner FROM (
+    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+      WHERE runs.status IN ('pending', 'running')
+    UNION
+    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+      WHERE runs.status = 'suspended' AND runs.due <= :now
+    UNION
+    SELECT runs.id, runs.run, runs.owner FROM mail JOIN runs ON runs.id = mail.run
+      WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
+  ) WHERE run NOT IN (SELECT value FROM json_each(:except))
+  ORDER BY 1 LIMIT :limit`;
+
+const SQL = {
+  find: 'SELECT id, until, fenced, process FROM workers WHERE worker = ?',
+  all: 'SELECT id, until, fenced, process FROM workers',
+  join: 'INSERT INTO workers (worker, until, process) VALUES (?, ?, ?)',
+  renew: 'UPDATE workers SET until = ? WHERE id = ?',
+  leave: 'DELETE FROM workers WHERE id = ?',
+  removeGone: 'DELETE FROM workers WHERE until < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE owner = workers.id)',
+  fence: 'UPDATE workers SET fenced = 1 WHERE id = ?',
+  release: 'UPDATE runs SET owner = NULL WHERE run = ? AND owner = ?',
+  releaseAll: 'UPDATE runs SET owner = NULL WHERE owner = ?',
+  unknownOwners: `SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = runs.owner)`,
+  setOwner: 'UPDATE runs SET owner = ? WHERE id = ?',
+  claimable: CLAIMABLE,
+  claimableByName: `SELECT id, run, owner FROM runs
+    WHERE run = :run AND (owner IS NULL OR owner = :self OR owner IN (SELECT value FROM json_each(:gone)))`,
+} as const;
+
+type LeaseRow = readonly [id: number, until: number, fenced: number, process: string | null];
+
+function toLease([id, until, fenced, process]: LeaseRow): WorkerLease<number> {
+  return { id, until, fenced: fenced !== 0, process };
+}

@@ -1,0 +1,126 @@
+/**
+ * A store in one SQLite file, which several processes may open. A new file and its folder are readable by their owner only.
+ * A commit is on the disk when it returns (WAL, synchronous FULL).
+ */
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from './database.ts';
+import { SluiceError } from '@sluice-internal/engine/ports';
+import type { Store } from '@sluice-internal/engine/ports';
+import { Connection } from './connection.ts';
+import { faultOf, isBusy } from './faults.ts';
+import { createJournal } from './journal.ts';
+import { createLeases } from './leases.ts';
+import { loosePermissions } from './permissions.ts';
+import { connectReadOnly } from './read-only.ts';
+import { createEntries, createMail, createRetain } from './roster.ts';
+import { createShared } from './shared.ts';
+import { Seals } from './seals.ts';
+import { createTables, isNew } from './schema.ts';
+
+export interface SqliteOptions {
+  /** The time to wait while another process writes. Default 5 s. */
+  readonly busyMs?: number;
+  /** Opens without writing anything. The file and its folder may be read-only. */
+  readonly readOnly?: boolean;
+  /** A message for the operator, for example about a file that other users can read. */
+  readonly onNotice?: ((message: string) => void) | undefined;
+}
+
+/**
+ * Opens a store in a SQLite file.
+ * @example
+ * const own = createEngine({ journal: openSqlite('./runs.db') });
+ */
+export function openSqlite(path: string, options: SqliteOptions = {}): Store {
+  const { busyMs = 5000, readOnly = false, onNotice } = options;
+  const db = readOnly ? connectReadOnly(path, busyMs) : connect(path, busyMs);
+  for (const problem of loosePermissions(path)) onNotice?.(problem);
+  const connection = new Connection(db, path);
+  const id = readId(connection, path);
+  const seals = new Seals(connection, id);
+  const journal = createJournal(connection, seals);
+  return {
+    id,
+    journal,
+    roster: {
+      ...createLeases(connection, journal.flush),
+      ...createMail(connection, seals),
+      ...createEntries(connection),
+      ...createRetain(connection, seals),
+    },
+    shared: createShared(connection, seals),
+    compact: async () => {
+      journal.flush();
+      connection.vacuum();
+    },
+    close: async () => {
+      journal.flush();
+      connection.close();
+    },
+  };
+}
+
+function readId(connection: Connection, path: string): string {
+  const row = connection.read(() => connection.prepare('SELECT id FROM store').get()) as unknown as
+    | [string]
+    | undefined;
+  if (row !== undefined) return row[0];
+  connection.close();
+  throw new SluiceError('journal-damaged', `\`${path}\` has no id: its row was deleted`, 'Restore it from a backup.');
+}
+
+export function connect(path: string, busyMs: number): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    createFile(path);
+    db = openDatabase(path, { timeout: busyMs, enableForeignKeyConstraints: true });
+    prepare(db, path, busyMs);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw faultOf(error, path);
+  }
+}
+
+function createFile(path: string): void {
+  try {
+    // Create one level only. A longer missing path is more likely a typing error.
+    mkdirSync(dirname(path), { mode: 0o700 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error;
+  }
+  // SQLite gives its -wal and -shm files the mode of this file.
+  closeSync(openSync(path, 'a', 0o600));
+}
+
+function prepare(db: DatabaseSync, path: string, busyMs: number): void {
+  // First of all: the file may be from another release, or from another program.
+  retryBusy(busyMs, () => isNew(db, path));
+  // A step writes one page of the log and one of its index, so smaller pages are faster. Affects new files only.
+  db.exec('PRAGMA page_size = 2048');
+  const mode = retryBusy(busyMs, () => db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']);
+  if (mode !== 'wal')
+    throw new SluiceError(
+      'journal-unavailable',
+      `\`${path}\` is on a disk that does not support a write-ahead log`,
+      'Use a local disk.',
+    );
+  // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
+  db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');
+  retryBusy(busyMs, () => createTables(db, path));
+}
+
+/** The switch to WAL ignores the busy timeout, so two processes that start together need a retry. */
+function retryBusy<T>(busyMs: number, work: () => T): T {
+  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || waitedMs >= busyMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    }
+  }
+}
+const PAUSE_MS = 10;

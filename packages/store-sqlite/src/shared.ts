@@ -1,0 +1,73 @@
+/** Values that all processes of a database share, and the acts of operators on them. Each change is one transaction. */
+import { parseJson } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { hashShared, linkAct } from '@sluice-internal/engine/journal';
+import type { OperatorAct, Shared } from '@sluice-internal/engine/ports';
+import type { Connection } from './connection.ts';
+import type { Seals } from './seals.ts';
+
+export function createShared(connection: Connection, seals: Seals): Shared {
+  const { store } = seals;
+  const statements = connection.prepareAll(SQL);
+  /** A value that was changed from outside counts as absent. */
+  const valueIn = (key: string, [text, hashed]: readonly [string, string]): Json =>
+    hashShared(store, key, text) === hashed ? parseJson(text) : null;
+  const read = (key: string): Json => {
+    const row = statements.get.get(key) as unknown as [string, string] | undefined;
+    return row === undefined ? null : valueIn(key, row);
+  };
+  const put = (key: string, value: Json): void => {
+    const text = JSON.stringify(value);
+    const hashed = hashShared(store, key, text);
+    const before = statements.get.get(key) as unknown as [string, string] | undefined;
+    statements.set.run(key, text, hashed);
+    seals.changeShared(key, before?.[1] ?? null, hashed);
+  };
+  return {
+    get: async (key) => connection.read(() => read(key)),
+    update: async (key, change) =>
+      connection.write(() => {
+        const [value, result] = change(read(key));
+        put(key, value);
+        return result;
+      }),
+    list: async (prefix) =>
+      connection.read(() =>
+        (statements.list.all(prefix, prefix) as unknown as [string, string, string][])
+          .map(([key, ...row]) => ({ key, value: valueIn(key, row) }))
+          .filter(({ value }) => value !== null),
+      ),
+    operate: async (act, change) =>
+      connection.write(() => {
+        const [last] = statements.head.get() as unknown as [string];
+        put(act.key, change(read(act.key)));
+        const link = linkAct(last, act);
+        statements.act.run(act.at, act.by, act.what, act.key, act.why, link);
+        seals.setLink('acts', link);
+      }),
+    integrity: async () =>
+      connection.read(() => {
+        const [head] = statements.head.get() as unknown as [string];
+        const rows = statements.rows.all() as unknown as [string, string, string][];
+        const changed = rows.filter(([key, value, hash]) => hashShared(store, key, value) !== hash);
+        return { head, changed: changed.map(([key]) => key) };
+      }),
+    acts: async () => connection.read(() => (statements.acts.all() as unknown as ActRow[]).map(toAct)),
+  };
+}
+
+type ActRow = [at: number, by: string, what: string, key: string, why: string, link: string];
+
+function toAct([at, by, what, key, why, link]: ActRow): OperatorAct {
+  return { at, by, what, key, why, link };
+}
+
+const SQL = {
+  get: 'SELECT value, hash FROM shared WHERE key = ?',
+  set: 'INSERT INTO shared VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, hash = excluded.hash',
+  list: 'SELECT key, value, hash FROM shared WHERE substr(key, 1, length(?)) = ? ORDER BY key',
+  rows: 'SELECT key, value, hash FROM shared ORDER BY key',
+  head: 'SELECT acts FROM store',
+  act: 'INSERT INTO acts (at, who, what, key, why, link) VALUES (?, ?, ?, ?, ?, ?)',
+  acts: 'SELECT at, who, what, key, why, link FROM acts ORDER BY number',
+} as const;

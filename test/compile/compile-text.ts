@@ -1,8 +1,0 @@
-/** Compiles a document as the command line does. */
-import { hash } from 'node:crypto';
-import { compile } from '../../src/compile/compile.ts';
-import type { CompileResult } from '../../src/compile/compile.ts';
-
-export function compileText(source: string | object): CompileResult {
-  return compile(source, { file: 'test.yaml', hash: (text) => hash('sha256', text, 'hex') });
-}
