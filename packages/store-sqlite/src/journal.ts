@@ -37,7 +37,7 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
 
   return {
     flush,
-    load: async (run, options) => load(run, options?.snapshot ?? true),
+    load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
     broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
@@ -77,7 +77,9 @@ function createCheckpoints(connection: Connection): NonNullable<Journal['checkpo
     );
 }
 
-function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean) => StoredRun | null {
+function createLoad(
+  connection: Connection,
+): (run: RunId, wantsSnapshot: boolean, after: number) => StoredRun | null {
   const { prepare } = connection;
   // A run whose graph was deleted is a broken run and not an absent one.
   const findRun = prepare(
@@ -92,13 +94,13 @@ function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean
   );
   const blobsOf = prepare('SELECT hash, body FROM blobs WHERE run = ? ORDER BY id');
 
-  return (run, wantsSnapshot) =>
+  return (run, wantsSnapshot, after) =>
     connection.read(() => {
       const found = findRun.get(run) as [number, string] | undefined;
       if (found === undefined) return null;
       const [id, flow] = found;
       const snapshot = wantsSnapshot ? snapshotOf(id) : null;
-      const appends = appendsFrom.all(id, snapshot?.seq ?? 0) as unknown as AppendRow[];
+      const appends = appendsFrom.all(id, snapshot?.seq ?? after) as unknown as AppendRow[];
       const blobs = blobsOf.all(id) as unknown as [string, string][];
       return { flow, snapshot, appends: appends.map(toAppend), blobs: blobs.map(toBlob) };
     });

@@ -10,7 +10,7 @@ import type { Checkpoint, Journal, RunEntry, Store, StoredRun } from '../ports/p
 import { audit } from './audit.ts';
 import type { Audit } from './audit.ts';
 import { withCheckpoints } from '../journal/audit-checkpoints.ts';
-import { readRun, type ReadRun } from '../journal/read.ts';
+import { readRun, type ReadRun } from '../journal/open-run.ts';
 
 const RUN_FILE = 'sluice-run/1';
 const HEADS_FILE = 'sluice-heads/1';

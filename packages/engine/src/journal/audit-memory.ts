@@ -9,7 +9,7 @@ import { SluiceError } from '../ports/errors.ts';
 import { entryHash } from '../ports/memory.ts';
 import type { MemoryEntry, MemoryStore } from '../ports/memory.ts';
 import type { Store } from '../ports/ports.ts';
-import { readRun } from './read.ts';
+import { readRun } from './open-run.ts';
 
 export interface MemoryAudit {
   readonly ok: boolean;

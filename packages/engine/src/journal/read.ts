@@ -1,7 +1,6 @@
-/** Reads a run from its journal: its state, and its events. A run that was changed is refused, as by a resume. */
-import { evolve } from '@sluice-internal/kernel/core';
+/** Loads a run from its journal and verifies its chain. A run that was changed is refused, as by a resume. */
 import type { Program } from '@sluice-internal/kernel/core';
-import type { CompiledFlow, Event, RunId, RunState } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
 import { chained, genesis } from './chain.ts';
 import type { ChainedEvent } from '../ports/types.ts';
 import type { Journal, StoredAppend, StoredRun } from '../ports/ports.ts';
@@ -11,12 +10,6 @@ import { SluiceError } from '../ports/errors.ts';
 import { storedPrint, storedProgram } from './stored-graph.ts';
 import { changedBlob, createShelf } from './values.ts';
 import { broken, Chain, demandSealed } from './verify.ts';
-
-export interface ReadRun {
-  readonly program: Program;
-  readonly state: RunState;
-  readonly events: readonly Event[];
-}
 
 export interface ReadOptions {
   /** Called when the run was changed from outside, instead of a rejection. It is then read as far as possible. */
@@ -28,34 +21,18 @@ export interface StreamOptions extends ReadOptions {
   readonly after?: number;
 }
 
-export async function readRun(journal: Journal, run: RunId, options: ReadOptions = {}): Promise<ReadRun> {
-  const { program, stored } = await openRun(journal, run, options);
-  const events: Event[] = [];
-  let state: RunState | null = null;
-  try {
-    for (const event of eventsOf(run, stored, decoder(program))) {
-      state = evolve(state, event);
-      events.push(event);
-    }
-  } catch (error) {
-    tolerate(run, error, options);
-  }
-  if (state === null) throw new SluiceError('run-not-found', `run \`${run}\` has no events`);
-  return { program, state, events };
-}
-
 /** Decodes the events one append at a time, so that a long run needs little memory. Each event has its hash. */
 export async function streamRun(
   journal: Journal,
   run: RunId,
   options: StreamOptions = {},
 ): Promise<{ readonly program: Program; readonly events: Generator<ChainedEvent> }> {
-  const { program, stored } = await openRun(journal, run, options);
+  const { program, stored } = await loadRun(journal, run, options);
   return { program, events: readableEvents(run, program, stored, options) };
 }
 
 /** Loads a run and verifies its chain. */
-async function openRun(
+export async function loadRun(
   journal: Journal,
   run: RunId,
   options: ReadOptions,
@@ -87,7 +64,7 @@ function* readableEvents(
   }
 }
 
-function tolerate(run: RunId, error: unknown, { onBroken }: ReadOptions): void {
+export function tolerate(run: RunId, error: unknown, { onBroken }: ReadOptions): void {
   const known = error instanceof SluiceError ? error : unreadable(run, 'an event', error);
   if (onBroken === undefined) throw known;
   onBroken(known);
@@ -102,16 +79,12 @@ function demandChain(run: RunId, program: Program, { flow, appends, blobs }: Sto
     if (wrong === null) continue;
     // An event that cannot be decoded has its own error.
     const { unpack } = createShelf(blobs);
-    readable(run, `event ${append.after + 1}`, () => decoder(program)(chain.head, append, unpack));
+    readable(run, `event ${append.after + 1}`, () => decodeEvents(program, append, unpack));
     throw broken(run, wrong, 'read');
   }
 }
 
 type Decode<E> = (previous: string, append: StoredAppend, unpack: UnpackValue) => readonly E[];
-
-function decoder(program: Program): Decode<Event> {
-  return (_, append, unpack) => decodeEvents(program, append, unpack);
-}
 
 function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>, after = 0): Generator<E> {
   const { unpack } = createShelf(stored.blobs);
@@ -130,7 +103,7 @@ export function graphIn({ flow }: StoredRun, run: RunId): CompiledFlow {
 }
 
 /** A damaged row is an error of the journal, not of the program. */
-function readable<T>(run: RunId, what: string, read: () => T): T {
+export function readable<T>(run: RunId, what: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

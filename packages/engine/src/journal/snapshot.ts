@@ -49,6 +49,11 @@ export function thawState(body: string): RunState {
   };
 }
 
+/** A state of its own for a caller that changes it. */
+export function copyState(state: RunState): RunState {
+  return thawState(freezeState(state));
+}
+
 export function hashSnapshot(body: string): string {
   return hash('sha256', body, 'base64url');
 }

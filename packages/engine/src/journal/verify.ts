@@ -32,6 +32,12 @@ export interface VerifiedRun {
   /** The last append that is not verified. Of the appends before it, only the first is verified. Null if all are. */
   rest: Link | null;
 }
+/** A run of which every append is verified. */
+export interface AllVerified {
+  readonly run: RunId;
+  readonly links: readonly Link[];
+  readonly rest: null;
+}
 type Link = Omit<StoredAppend, 'body'>;
 
 /** Null when there is no such run. Throws `chain-broken` when a stored byte was changed. */
@@ -85,13 +91,14 @@ export async function verifyRest(
  */
 export async function demandAgreement(
   { id, journal, roster }: Store,
-  verified: VerifiedRun,
+  verified: VerifiedRun | AllVerified,
   { flow, state, trusted }: { readonly flow: CompiledFlow; readonly state: RunState; readonly trusted: string | null },
 ): Promise<void> {
   const { run } = state;
   const entry = await roster.find(run);
   const last = (await journal.checkpoints?.(run))?.at(-1);
-  if (last !== undefined && !verified.links.some(({ after, count }) => after + count === last.seq))
+  const isKnown = last === undefined || verified.links.some(({ after, count }) => after + count === last.seq);
+  if (!isKnown && verified.rest !== null)
     await verifyRest(journal, verified);
   const { links, rest } = verified;
   const wrong =

@@ -7,7 +7,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { measuredAmount } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Instant, Origin, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import { readRun } from '../journal/read.ts';
+import { readRun } from '../journal/open-run.ts';
 import type { Shared, Store, WorkerId } from '../ports/ports.ts';
 import { checkedQuota, release, reserve, useAt } from '../ports/quota.ts';
 import type { Amount, Excess, Quota, QuotaUse, Request, Reserved, WorstCase } from '../ports/quota.ts';

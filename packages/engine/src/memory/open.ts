@@ -109,7 +109,7 @@ function createJournal(open: () => Tables): Journal {
     checkpoints: async (run) => [...(open().runs.get(run)?.checkpoints ?? [])],
     page: async (run, after, limit) =>
       (open().runs.get(run)?.appends ?? []).filter((append) => append.after >= after).slice(0, limit),
-    load: async (run, options) => load(open(), run, options?.snapshot ?? true),
+    load: async (run, options) => load(open(), run, options?.snapshot ?? true, options?.after ?? 0),
     commit: async (worker, appends) => {
       const tables = open();
       const holdsLease = tables.workers.get(worker)?.fenced === false;
@@ -118,15 +118,15 @@ function createJournal(open: () => Tables): Journal {
   };
 }
 
-function load(tables: Tables, id: RunId, wantsSnapshot: boolean): StoredRun | null {
+function load(tables: Tables, id: RunId, wantsSnapshot: boolean, after: number): StoredRun | null {
   const run = tables.runs.get(id);
   if (run === undefined) return null;
   const snapshot = wantsSnapshot ? run.snapshot : null;
-  const from = snapshot?.seq ?? 0;
+  const from = snapshot?.seq ?? after;
   return {
     flow: tables.flows.get(run.entry.hash) ?? '',
     snapshot,
-    appends: run.appends.filter(({ after }) => after >= from),
+    appends: run.appends.filter((append) => append.after >= from),
     blobs: [...run.blobs.values()],
   };
 }

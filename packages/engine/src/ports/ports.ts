@@ -105,7 +105,8 @@ export interface Journal {
   page(run: RunId, after: number, limit: number): Promise<readonly StoredAppend[]>;
   /** The signed checkpoints of a run, in order. */
   checkpoints?(run: RunId): Promise<readonly Checkpoint[]>;
-  load(run: RunId, options?: { readonly snapshot?: boolean }): Promise<StoredRun | null>;
+  /** `after`: without the appends up to this event. */
+  load(run: RunId, options?: LoadOptions): Promise<StoredRun | null>;
   /**
    * Finds a change from outside and describes it in a sentence; null if there is none. Checks the entry of the run, the end of its journal,
    * and the lists that it depends on. Without a run: the store as a whole. Absent: rows cannot be changed from outside.
@@ -116,6 +117,12 @@ export interface Journal {
    * append that suspends or ends a run also releases it. One that wakes a suspended run claims it.
    */
   commit(worker: WorkerId, appends: readonly Append[]): Promise<readonly ('committed' | 'stale')[]>;
+}
+
+interface LoadOptions {
+  /** With the latest snapshot, and without the appends before it. Default true. */
+  readonly snapshot?: boolean;
+  readonly after?: number;
 }
 
 export type WorkerId = string;

@@ -13,9 +13,11 @@ import type {
   Origin,
   Proof,
   RunId,
+  RunState,
   RunStatus,
   TerminalCode,
 } from '@sluice-internal/kernel/ir';
+import type { Program } from '@sluice-internal/kernel/core';
 import type { Escalation } from '@sluice-internal/kernel/catalog';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { GivenAnswer } from './identity.ts';
@@ -138,6 +140,8 @@ export interface Engine {
   /** Continues a run that no live process owns. */
   resume(run: RunId): Promise<unknown>;
   get(run: RunId): Promise<Report>;
+  /** Reads and verifies a run. As long as the result is referenced, this engine does not read the run again. */
+  open(run: RunId): Promise<OpenedRun>;
   /** Resolves when the run has ended or waits for a person. */
   wait(run: RunId): Promise<void>;
   /** Waits, then reports. */
@@ -153,6 +157,18 @@ export interface Engine {
   approvals(run?: RunId): Promise<readonly Waiting[]>;
   /** Aborts running calls and releases all runs. They can be resumed from the journal. */
   close(): Promise<void>;
+}
+
+/** A run as it is stored. It takes in what is stored afterwards. */
+export interface OpenedRun {
+  readonly run: RunId;
+  readonly program: Program;
+  readonly state: RunState;
+  readonly events: readonly Event[];
+  /** The number of the last event. */
+  readonly seq: number;
+  /** Takes in what other processes have stored since. */
+  refresh(): Promise<void>;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Program } from '@sluice-internal/kernel/core';
 import { oneObject, reply } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { EffectKey, Event, NodeId, ProtectionNote, QuestionEvent, ThreadId } from '@sluice-internal/kernel/ir';
-import type { ReadRun } from '../journal/read.ts';
+import type { ReadRun } from '../journal/open-run.ts';
 import { enteredBy } from './report.ts';
 import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
 import { InputLog, type RunCall } from './calls.ts';

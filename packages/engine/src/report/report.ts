@@ -8,7 +8,7 @@ import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Report, Wait, Waiting } from '../ports/types.ts';
 import { movedTo } from '../journal/fork-events.ts';
-import type { ReadRun } from '../journal/read.ts';
+import type { ReadRun } from '../journal/open-run.ts';
 import { nameAt } from './authored.ts';
 import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from '../ports/decisions.ts';

@@ -3,9 +3,9 @@ import { canonical } from '@sluice-internal/kernel/expr';
 import { settle } from '@sluice-internal/kernel/core';
 import type { Event, Fact, Refusal, RunId } from '@sluice-internal/kernel/ir';
 import { isErrorCode, SluiceError } from '../ports/errors.ts';
-import { readRun } from '../journal/read.ts';
-import type { ReadRun } from '../journal/read.ts';
+import type { ReadRun } from '../journal/open-run.ts';
 import { movedTo } from '../journal/fork-events.ts';
+import { copyState } from '../journal/snapshot.ts';
 import type { MailFact } from '../ports/ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import { identified } from '../ports/identity.ts';
@@ -34,7 +34,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
       if (await deliverHere(host, ownership, owned, fact, posted)) return;
       continue;
     }
-    const { program, state } = await readRun(store.journal, run);
+    const { program, state } = await host.read(run);
     fact ??= withIdentity(safe, { flow: program.flow, state }, host);
     await judgeThere(host, { program, state }, fact, posted);
     if (!posted) await store.roster.post(run, fact);
@@ -58,7 +58,7 @@ async function judgeThere(
   posted: boolean,
 ): Promise<void> {
   const { run } = state;
-  const refusal = settle(program, state, [fact], Date.now()).refusals.get(0) ?? null;
+  const refusal = settle(program, copyState(state), [fact], Date.now()).refusals.get(0) ?? null;
   if (refusal === null || (posted && (await isRecorded(host, run, fact)))) return;
   // The owner records the refusal.
   if (refusal.events !== undefined) await host.store.roster.post(run, fact);
@@ -66,10 +66,11 @@ async function judgeThere(
 }
 
 /** Text of a person enters the journal, so personal data in it is protected as in the run's input. */
-async function withoutPersonalData({ store, performer }: Host, run: RunId, fact: MailFact): Promise<MailFact> {
+async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Promise<MailFact> {
+  const { store, performer } = host;
   if (performer.protect === undefined || !holdsText(fact)) return fact;
   if ((await store.roster.find(run)) === null) throw unknownRun(run);
-  const { program, state } = await readRun(store.journal, run);
+  const { program, state } = await host.read(run);
   if (program.flow.pii === undefined) return fact;
   return protectedFact(performer, fact, { program, run, state });
 }
@@ -117,8 +118,8 @@ async function deliverHere(
 }
 
 /** True when the journal holds this fact. An answer that came second is not recorded. */
-async function isRecorded({ store }: Host, run: RunId, fact: MailFact): Promise<boolean> {
-  const { state, events } = await readRun(store.journal, run);
+async function isRecorded(host: Host, run: RunId, fact: MailFact): Promise<boolean> {
+  const { state, events } = await host.read(run);
   if (fact.type === 'cancel') return state.outcome !== null || state.threads.get('0')?.doing.is === 'unwinding';
   if (fact.type === 'signal') {
     const waits = events.flatMap((event) => (isWaitFor(event, fact) ? [event.key] : []));
@@ -167,7 +168,7 @@ function refusalOfEnded({ run, state }: OwnedRun): Refusal | null {
 async function refusalError(host: Host, run: RunId, fact: MailFact, refusal: Refusal): Promise<SluiceError> {
   const isClosed = refusal.refused === 'approval-closed' || refusal.refused === 'run-ended';
   if (!isClosed || fact.type !== 'answer') return errorOf(refusal);
-  const { events } = await readRun(host.store.journal, run);
+  const { events } = await host.read(run);
   const moved = movedTo(events);
   if (moved !== null) {
     const id = `a_${moved}${fact.id.slice(2 + run.length)}`;

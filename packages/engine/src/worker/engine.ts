@@ -3,7 +3,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import { statusOf } from '@sluice-internal/kernel/core';
 import type { Answer, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import { readRun } from '../journal/read.ts';
+import { openRun } from '../journal/open-run.ts';
 import { reportOf } from '../report/report.ts';
 import { waitingOf } from '../report/waiting.ts';
 import { deliver, errorOf } from './deliver.ts';
@@ -36,7 +36,7 @@ export function createRuntime(options: EngineOptions): Engine {
   const notifier = new Notifier(host, (run, note) => deliver(host, ownership, run, { type: 'note', note }));
   const starter = new Starter(host, ownership, retention);
   const { journal, roster } = host.store;
-  const report = async (run: RunId): Promise<Report> => reportOf(await readRun(journal, run));
+  const report = async (run: RunId): Promise<Report> => reportOf(await host.read(run));
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     await notifier.drained();
@@ -69,6 +69,10 @@ export function createRuntime(options: EngineOptions): Engine {
       await ownership.resume(run);
     },
     get: report,
+    open: async (run) => {
+      await host.ensureOpen();
+      return openRun(journal, run);
+    },
     wait: (run) => wait(host, run),
     settled: async (run) => {
       await wait(host, run);
@@ -103,7 +107,7 @@ async function approvals(host: Host, run: RunId | undefined): Promise<readonly W
   const waiting: Waiting[] = [];
   for (const entry of entries) {
     try {
-      const { state, program } = await readRun(store.journal, entry.run);
+      const { state, program } = await host.read(entry.run);
       waiting.push(...waitingOf(program, state));
     } catch (error) {
       // A run that was changed from outside must not hide the questions of the others.

@@ -4,6 +4,7 @@
  */
 import type { Command, Event, RunId } from '@sluice-internal/kernel/ir';
 import { linkEvents } from '../journal/chain.ts';
+import type { OpenRuns } from '../journal/open-run.ts';
 import { streamRun } from '../journal/read.ts';
 import type { Journal, StreamedPart } from '../ports/ports.ts';
 import type { TextListeners } from './calls.ts';
@@ -21,6 +22,11 @@ export interface FollowOptions {
 
 export class Feed implements TextListeners {
   readonly #readers = new Map<RunId, Set<Reader>>();
+  readonly #opened: OpenRuns;
+
+  constructor(opened: OpenRuns) {
+    this.#opened = opened;
+  }
 
   publish(run: RunId, events: readonly Event[], previousHead: string, hash: string): void {
     const readers = this.#readers.get(run);
@@ -77,18 +83,59 @@ export class Feed implements TextListeners {
     if (live) this.#readers.set(run, readers.add(reader));
     try {
       let last: ChainedEvent | undefined;
-      for (const event of (await streamRun(journal, run, { after: reader.seen })).events) {
+      for (const event of await this.#stored(journal, run, reader.seen)) {
         last = event;
         reader.read = event.seq;
         if (event.seq <= reader.seen) continue;
         reader.seen = event.seq;
         yield event;
       }
-      if (live && last !== undefined && last.type !== 'run.ended') yield* liveEvents(journal, run, reader);
+      if (live && last !== undefined && last.type !== 'run.ended') yield* this.#liveEvents(journal, run, reader);
     } finally {
       readers.delete(reader);
       if (readers.size === 0) this.#readers.delete(run);
     }
+  }
+
+  async *#liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncGenerator<ChainedEvent | Delta> {
+    const { queue } = reader;
+    for (;;) {
+      for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+        if (entry.type === 'reply.streamed') {
+          yield entry;
+          continue;
+        }
+        if (entry.seq <= reader.seen) continue;
+        if (entry.seq > reader.seen + 1) {
+          // Another process committed the events between.
+          queue.unshift(...(await this.#newEvents(journal, run, reader)));
+          continue;
+        }
+        reader.read = entry.seq;
+        reader.seen = entry.seq;
+        yield entry;
+        if (entry.type === 'run.ended') return;
+      }
+      if (reader.ended) return;
+      await waitForWake(reader);
+      if (queue.length === 0 && !reader.ended) queue.push(...(await this.#newEvents(journal, run, reader)));
+    }
+  }
+
+  /** A poll that finds nothing reads no row. */
+  async #newEvents(journal: Journal, run: RunId, reader: Reader): Promise<readonly ChainedEvent[]> {
+    if ((await journal.page(run, reader.read, 1)).length === 0) return [];
+    const events = [...(await this.#stored(journal, run, reader.read))];
+    reader.read = events.at(-1)?.seq ?? reader.read;
+    return events.filter(({ seq }) => seq > reader.seen);
+  }
+
+  /** The stored events after a number. The last append is there in any case, so that a reader knows the end. */
+  async #stored(journal: Journal, run: RunId, after: number): Promise<Iterable<ChainedEvent>> {
+    const opened = this.#opened.get(run);
+    if (opened === undefined) return (await streamRun(journal, run, { after })).events;
+    await opened.refresh();
+    return opened.chained(after);
   }
 }
 
@@ -101,31 +148,6 @@ interface Reader {
   read: number;
   ended: boolean;
   wake: () => void;
-}
-
-async function* liveEvents(journal: Journal, run: RunId, reader: Reader): AsyncGenerator<ChainedEvent | Delta> {
-  const { queue } = reader;
-  for (;;) {
-    for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
-      if (entry.type === 'reply.streamed') {
-        yield entry;
-        continue;
-      }
-      if (entry.seq <= reader.seen) continue;
-      if (entry.seq > reader.seen + 1) {
-        // Another process committed the events between.
-        queue.unshift(...(await newEvents(journal, run, reader)));
-        continue;
-      }
-      reader.read = entry.seq;
-      reader.seen = entry.seq;
-      yield entry;
-      if (entry.type === 'run.ended') return;
-    }
-    if (reader.ended) return;
-    await waitForWake(reader);
-    if (queue.length === 0 && !reader.ended) queue.push(...(await newEvents(journal, run, reader)));
-  }
 }
 
 /** `return` of a generator waits for the pending value. `return` of this iterator resolves at once. */
@@ -172,14 +194,6 @@ async function waitForWake(reader: Reader): Promise<void> {
     timer = setTimeout(resolve, POLL_MS);
   });
   clearTimeout(timer);
-}
-
-/** A poll that finds nothing reads no row. */
-async function newEvents(journal: Journal, run: RunId, reader: Reader): Promise<readonly ChainedEvent[]> {
-  if ((await journal.page(run, reader.read, 1)).length === 0) return [];
-  const events = [...(await streamRun(journal, run, { after: reader.read })).events];
-  reader.read = events.at(-1)?.seq ?? reader.read;
-  return events.filter(({ seq }) => seq > reader.seen);
 }
 
 /** A slow reader gets longer pieces of text, not more of them. */

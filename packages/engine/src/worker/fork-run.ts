@@ -12,7 +12,7 @@ import { auditRun, turnsOf } from '../audit/audit.ts';
 import { genesis, linkEvents } from '../journal/chain.ts';
 import { inFork } from '../journal/fork-events.ts';
 import { retrace } from '../audit/replay.ts';
-import { freezeState, thawState } from '../journal/snapshot.ts';
+import { copyState } from '../journal/snapshot.ts';
 import { storedPrint, storedProgram } from '../journal/stored-graph.ts';
 import type { Append, StoredRun } from '../ports/ports.ts';
 import { spentIn } from '../limits/quotas.ts';
@@ -200,7 +200,7 @@ function answerFacts({ state, program }: OwnedRun, { answers = {} }: ForkOptions
 
 /** Tries the facts on a copy of the state, so that nothing is stored if one is refused. */
 export function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[], now: number): void {
-  const trial = thawState(freezeState(state as RunState));
+  const trial = copyState(state as RunState);
   const [refusal] = settle(program, trial, facts, now).refusals.values();
   if (refusal !== undefined) throw errorOf(refusal);
 }

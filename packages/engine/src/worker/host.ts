@@ -7,6 +7,8 @@ import { SluiceError } from '../ports/errors.ts';
 import type { Clock, Store } from '../ports/ports.ts';
 import { Quotas } from '../limits/quotas.ts';
 import { realClock } from '../ports/clock.ts';
+import { openRunsOf, readRun } from '../journal/open-run.ts';
+import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
 import { Feed } from './feed.ts';
 import { LEASE_MS, createLease, type Lease } from './lease.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -18,7 +20,8 @@ export class Host {
   readonly clock: Clock;
   readonly worker: Worker;
   readonly lease: Lease;
-  readonly feed: Feed = new Feed();
+  readonly opened: OpenRuns;
+  readonly feed: Feed;
   /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
@@ -51,6 +54,8 @@ export class Host {
     onNotice,
   }: EngineOptions) {
     this.store = store;
+    this.opened = openRunsOf(store.journal);
+    this.feed = new Feed(this.opened);
     this.performer = performer;
     this.checkOrigin = checkOrigin;
     this.trustedKey = signing?.signer.key ?? null;
@@ -69,6 +74,7 @@ export class Host {
       holdsLease: () => this.lease.holds(),
       renewLease: () => this.lease.renew(),
       onTurn: (owned, events, previousHead) => {
+        this.opened.get(owned.run)?.take(events, previousHead, owned);
         this.feed.publish(owned.run, events, previousHead, owned.head);
         if (owned.state !== null && owned.state.outcome !== null) this.quotas.ended(owned.state);
         this.onCommitted?.(owned, events);
@@ -96,6 +102,14 @@ export class Host {
     if (this.fault !== null) return Promise.reject(this.fault);
     if (this.closing) return Promise.reject(new SluiceError('engine-closed', 'the engine is closed'));
     return this.lease.ready();
+  }
+
+  /** The run up to its last stored event. A run that is open is not read again. */
+  async read(run: RunId): Promise<ReadRun> {
+    const opened = this.opened.get(run);
+    if (opened === undefined) return readRun(this.store.journal, run);
+    await opened.refresh();
+    return opened;
   }
 
   /** Resolves when the fact is stored, or with the reason why it was refused. */

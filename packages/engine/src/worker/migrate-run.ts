@@ -7,7 +7,6 @@ import { statusOf } from '@sluice-internal/kernel/core';
 import type { CompiledFlow, Fact, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { movedTo } from '../journal/fork-events.ts';
-import { readRun } from '../journal/read.ts';
 import { spentIn } from '../limits/quotas.ts';
 import { errorOf } from './deliver.ts';
 import { copy, readPast, refuseEarly, taken } from './fork-run.ts';
@@ -25,7 +24,7 @@ interface Version extends MigrateOptions {
 export async function migrateRun(host: Host, ownership: Ownership, parent: RunId, options: Version): Promise<RunId> {
   const { worker, store, clock } = host;
   await host.ensureOpen();
-  const { state, events } = await readRun(store.journal, parent);
+  const { state, events } = await host.read(parent);
   const begun = movedTo(events);
   const run = begun ?? options.run ?? newRunId();
   checkRunId(run);

@@ -18,8 +18,7 @@ import type {
 } from '@sluice-internal/kernel/ir';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunEntry } from '../ports/ports.ts';
-import { readRun } from '../journal/read.ts';
-import type { ReadRun } from '../journal/read.ts';
+import type { ReadRun } from '../journal/open-run.ts';
 import { decisionsOf } from '../ports/decisions.ts';
 import type { MadeDecision } from '../ports/decisions.ts';
 import { waitingOf } from '../report/waiting.ts';
@@ -111,7 +110,7 @@ export class Notifier {
   /** Runs of one flow. If the flow has no hooks, only the first run is read. */
   async #announceAll(entries: readonly RunEntry[]): Promise<void> {
     for (const { run } of entries) {
-      const read = await readRun(this.#host.store.journal, run).catch(() => null);
+      const read = await this.#host.read(run).catch(() => null);
       // The other runs are announced even if one cannot be read.
       if (read === null) continue;
       if (read.program.flow.notify === undefined || this.#stop.signal.aborted) return;
@@ -122,9 +121,9 @@ export class Notifier {
 
   /** Announces the alerts and tickets of a run that were not announced before. */
   async #announceNotices(run: RunId, known?: ReadRun): Promise<void> {
-    const { performer, store } = this.#host;
+    const { performer } = this.#host;
     if (performer.notify === undefined) return;
-    const read = known ?? (await readRun(store.journal, run));
+    const read = known ?? (await this.#host.read(run));
     const { flow } = read.program;
     for (const event of read.events) {
       const notice = noticeOf(flow, event);

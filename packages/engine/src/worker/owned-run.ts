@@ -5,7 +5,8 @@ import type { Command, CompiledFlow, Fact, Instant, Refusal, RunId, RunState } f
 import { SluiceError } from '../ports/errors.ts';
 import { genesis, graphText } from '../journal/chain.ts';
 import { decodeEvents } from '../journal/codec.ts';
-import { thawState } from '../journal/snapshot.ts';
+import type { OpenRun } from '../journal/open-run.ts';
+import { copyState, thawState } from '../journal/snapshot.ts';
 import { storedPrint } from '../journal/stored-graph.ts';
 import { createShelf } from '../journal/values.ts';
 import type { Shelf } from '../journal/values.ts';
@@ -113,9 +114,23 @@ export function restoreRun(run: RunId, stored: StoredRun, program: Program): Own
     owned.eventsSince += append.count;
     owned.bytesSince += append.body.length;
   }
-  for (const pending of owned.state?.pending.values() ?? [])
-    if (isOpenCall(pending)) owned.repeated.add(attemptId(pending));
+  markRepeated(owned);
   return owned;
+}
+
+/** Takes over the state of an open run. The two go on with states of their own. */
+export function ownedFrom(open: OpenRun): OwnedRun {
+  const { run, program, print, state, seq, head, blobs, eventsSince, bytesSince } = open;
+  const owned = {
+    ...newRun(run, program, print),
+    ...{ shelf: createShelf(blobs), state: copyState(state), seq, head, eventsSince, bytesSince },
+  };
+  markRepeated(owned);
+  return owned;
+}
+
+function markRepeated({ state, repeated }: OwnedRun): void {
+  for (const pending of state?.pending.values() ?? []) if (isOpenCall(pending)) repeated.add(attemptId(pending));
 }
 
 export function attemptId({ key, attempt }: Pick<Command, 'key' | 'attempt'>): string {

@@ -2,15 +2,15 @@
 import { outstanding, settle, statusOf } from '@sluice-internal/kernel/core';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import { readRun } from '../journal/read.ts';
+import { readRun, type OpenRun } from '../journal/open-run.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
-import { broken as brokenRun, demandAgreement, loadVerified, verifyRest } from '../journal/verify.ts';
-import type { VerifiedRun } from '../journal/verify.ts';
+import { broken as brokenRun, demandAgreement, demandSealed, loadVerified, verifyRest } from '../journal/verify.ts';
+import type { AllVerified, VerifiedRun } from '../journal/verify.ts';
 import type { Mail, MailFact, StoredRun } from '../ports/ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { verifiedAgain } from '../ports/identity.ts';
-import { isSuspended, restoreRun } from './owned-run.ts';
+import { isSuspended, ownedFrom, restoreRun } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { JumpDetector } from '../ports/run-time.ts';
 import { spentIn } from '../limits/quotas.ts';
@@ -151,7 +151,9 @@ export class Ownership {
 
   /** Throws `chain-broken` if the run does not verify. */
   async #restoreVerified(run: RunId): Promise<LoadedRun> {
-    const { store } = this.#host;
+    const { store, opened } = this.#host;
+    const open = opened.get(run);
+    if (open !== undefined) return this.#restoreOpen(open);
     const verified = await loadVerified(store.journal, run);
     if (verified === null) throw unknownRun(run);
     const owned = restored(run, verified.stored);
@@ -163,7 +165,18 @@ export class Ownership {
     return { owned, verified };
   }
 
-  async #demandAgreement(verified: VerifiedRun, { program: { flow }, state }: OwnedRun): Promise<void> {
+  /** A run that is open was verified when it was read. Its entry and what was stored since were not. */
+  async #restoreOpen(open: OpenRun): Promise<LoadedRun> {
+    const { run, links } = open;
+    await demandSealed(this.#host.store.journal, run, 'continue');
+    await open.refresh();
+    const owned = ownedFrom(open);
+    const verified = { run, links, rest: null };
+    await this.#demandAgreement(verified, owned);
+    return { owned, verified };
+  }
+
+  async #demandAgreement(verified: LoadedRun['verified'], { program: { flow }, state }: OwnedRun): Promise<void> {
     const { store, trustedKey: trusted } = this.#host;
     if (state !== null) await demandAgreement(store, verified, { flow, state, trusted });
   }
@@ -362,7 +375,7 @@ export class Ownership {
 
 interface LoadedRun {
   readonly owned: OwnedRun;
-  readonly verified: VerifiedRun;
+  readonly verified: VerifiedRun | AllVerified;
 }
 
 function isOverQuota(error: unknown): error is SluiceError {

@@ -3,7 +3,6 @@ import { canonical } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, Instant, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import { readRun } from '../journal/read.ts';
 import { demandSealed } from '../journal/verify.ts';
 import { UNSPENT } from '../limits/quotas.ts';
 import { isTaken, type Host } from './host.ts';
@@ -91,7 +90,7 @@ export class Starter {
   }
 
   async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
-    const { state } = await readRun(this.#host.store.journal, run);
+    const { state } = await this.#host.read(run);
     if (state.flow !== flow.hash || canonical(state.input) !== canonical(input))
       throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'Choose another run id.');
     await this.#ownership.resume(run);
