@@ -46,17 +46,17 @@ export function createService(options: CreateEngineOptions = {}) {
     .get('/runs/:id/events', (c) =>
       streamSSE(c, async (stream) => {
         const reading = { after: c.req.header('Last-Event-ID'), signal: c.req.raw.signal };
-        for await (const event of engine.handle(c.req.param('id')).events(reading))
+        for await (const event of (await engine.open(c.req.param('id'))).events(reading))
           await stream.writeSSE({ id: event.id, event: event.type, data: JSON.stringify(event) });
       }),
     )
     .post('/runs/:id/answer', async (c) => {
       const { choice, by } = await c.req.json<{ choice: 'approve' | 'reject'; by: string }>();
-      await engine.handle(c.req.param('id'), refunds).answer('gate', choice, { by });
+      await (await engine.open(c.req.param('id'), { definition: refunds })).answer('gate', choice, { by });
       return c.body(null, 204);
     })
     .delete('/runs/:id', async (c) => {
-      await engine.handle(c.req.param('id')).cancel({ by: 'customer' });
+      await (await engine.open(c.req.param('id'))).cancel({ by: 'customer' });
       return c.body(null, 204);
     });
   return { app, engine };

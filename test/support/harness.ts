@@ -80,7 +80,7 @@ export interface Played {
 
 /** Runs a flow on an engine to its end, or until it waits and no answer is left. Closes the engine after `look`. */
 export async function playOn<Seen = object>(
-  engine: Engine,
+  engine: Omit<Engine, 'read'>,
   flow: CompiledFlow,
   options: Play,
   look?: (run: string) => Promise<Seen>,

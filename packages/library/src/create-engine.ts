@@ -4,9 +4,17 @@ import type { RunInput, ToolFunction } from '@sluice-internal/tools/calls';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, Origin, Pins, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError, newRunId } from '@sluice-internal/engine/ports';
-import type { Call, Engine as Runtime, EngineOptions, StartOptions, Store } from '@sluice-internal/engine/ports';
+import type {
+  AttachmentStore,
+  Call,
+  Engine as Runtime,
+  EngineOptions,
+  OpenedRun,
+  StartOptions,
+  Store,
+} from '@sluice-internal/engine/ports';
 import { createRuntime } from '@sluice-internal/engine/worker';
-import { createSigner, streamRun } from '@sluice-internal/engine/journal';
+import { createSigner } from '@sluice-internal/engine/journal';
 import type { CompileResult } from '@sluice-internal/notations/driver';
 import { suggestionOf } from '@sluice-internal/compile/source';
 import type { FlowTools } from './host/functions.ts';
@@ -63,6 +71,16 @@ export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
 }
 
 /**
+ * Options of `engine.open`.
+ * @example
+ * const options: OpenOptions<typeof refunds> = { definition: refunds };
+ */
+export interface OpenOptions<Defined extends AnyDefinition = AnyDefinition> {
+  /** The definition of the run's flow. */
+  readonly definition?: Defined;
+}
+
+/**
  * Options of `engine.start`.
  * @example
  * const options: EngineStartOptions = { run: 'refund-1042', input: { message: 'money back' } };
@@ -77,7 +95,7 @@ export interface EngineStartOptions extends Omit<StartOptions, 'input'> {
  * @example
  * const service = async (engine: Engine) => (await engine.run(refunds, { message: 'money back' })).id;
  */
-export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'migrate'>, AsyncDisposable {
+export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'migrate' | 'read'>, AsyncDisposable {
   /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
   run<Defined extends AnyDefinition>(
     definition: Defined,
@@ -88,12 +106,18 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
   run(flow: Compiled, input?: RunInput, options?: RunOptions): Promise<Run>;
   /** Starts a run and resolves with its id when the start is stored. */
   start(flow: Compiled | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
-  /** The handle of a run that exists. The definition gives it types, and the functions of its tools. */
-  handle<Defined extends AnyDefinition>(
+  /**
+   * The handle of a run that exists. It is read and verified once, and then kept up to date. The definition gives the handle
+   * types, and this engine the functions of its tools.
+   * @example
+   * const refund = await engine.open(run.id, { definition: refunds });
+   * await refund.answer('gate', 'approve', { by: 'anna' });
+   */
+  open<Defined extends AnyDefinition>(
     run: RunId,
-    definition: Defined,
-  ): Run<OutputFor<Defined>, QuestionsFor<Defined>>;
-  handle(run: RunId): Run;
+    options: OpenOptions<Defined>,
+  ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
+  open(run: RunId): Promise<Run>;
   /** Continues a run that no live process owns. */
   resume(run: RunId): Promise<Run>;
   /**
@@ -121,15 +145,36 @@ type Compiled = CompiledFlow | CompileResult;
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   refuseUnknown(options, ENGINE_OPTIONS, '`createEngine`');
+  return composeEngine(options).engine;
+}
+
+/** An engine with its parts, for a surface that shows more than the engine does. */
+export interface Composed {
+  readonly engine: Engine;
+  readonly runtime: Runtime;
+  readonly world: World;
+  readonly attachments: AttachmentStore;
+}
+
+/** Parts that a surface brings itself. */
+interface OwnParts {
+  /** An open store at the place that `journal` names, as the tenant may see it. */
+  readonly store?: Store;
+  /** Finds the functions of definitions. Default: those of `flows` and of definitions that were run. */
+  readonly flowTools?: FlowTools;
+}
+
+/** The only place where store, world and runtime come together. */
+export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}): Composed {
   const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileOf(journal) : undefined;
-  const { world, attachments, close: closeWorld } = worldBeside(file, { ...rest, flowTools: functions });
+  const beside = worldBeside(file, { ...rest, flowTools: own.flowTools ?? functions });
+  const { world, attachments } = beside;
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
-  const whole = typeof journal === 'string' ? openStore(journal, { onNotice: rest.onNotice }) : journal;
-  const store = tenant === undefined ? whole : forTenant(whole, tenant);
+  const store = own.store ?? storeOf(journal, tenant, rest.onNotice);
   const runtime = createRuntime({
     worstCase: worstCases(),
     ...retentionOptions(store, file, rest.onNotice),
@@ -142,35 +187,45 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   });
   const close = async (): Promise<void> => {
     await runtime.close();
-    await closeWorld();
+    await beside.close();
   };
-  const source = { engine: runtime, programOf: async (run: RunId) => (await streamRun(store.journal, run)).program };
+  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine, store, opened }, id);
   const recorded = scriptPin(script === false ? undefined : script, file);
   const start = createStart({ runtime, world, definitions, tenant, recorded });
-  return {
+  const engine: Engine = {
     ...runtime,
     start,
     run: async (given: Compiled | AnyDefinition, input?: unknown, { id, ...more }: RunOptions = {}): Promise<Run> => {
       const named = id === undefined ? {} : { run: id };
-      return createRun(source, await start(given, { ...more, ...named, input: input as RunInput }));
+      return handle(await start(given, { ...more, ...named, input: input as RunInput }));
     },
-    handle: (id: RunId, definition?: AnyDefinition): Run => {
-      if (definition !== undefined) definitions.compile(definition);
-      return createRun(source, id);
+    open: async (id: RunId, given?: OpenOptions): Promise<Run> => {
+      if (given?.definition !== undefined) definitions.compile(given.definition);
+      return handle(id, await runtime.read(id));
     },
     resume: async (id) => {
       await runtime.resume(id);
-      return createRun(source, id);
+      return handle(id);
     },
-    fork: async (id, edits) => createRun(source, await fork(runtime, store, id, { ...edits, attachments })),
+    fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),
     migrate: async (id, given, migration = {}) => {
       const flow = definitions.flowOf(given);
       const pins = pinsOf(world, flow, given, id);
-      return createRun(source, await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
+      return handle(await migrate(runtime, store, id, flow, { ...migration, pins, attachments }));
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+  return { engine, runtime, world, attachments };
+}
+
+function storeOf(
+  journal: string | Store,
+  tenant: string | undefined,
+  onNotice: CreateEngineOptions['onNotice'],
+): Store {
+  const store = typeof journal === 'string' ? openStore(journal, { onNotice }) : journal;
+  return tenant === undefined ? store : forTenant(store, tenant);
 }
 
 /** A program in JavaScript can pass any value. */
@@ -209,7 +264,9 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
     const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
     // An input that was returned as it is has no attachments, and a look at their file would be a system call for each start.
     const owner = attached === startOptions.input ? undefined : id;
-    const origin = withPins(whose, { ...pinsOf(world, flow, given, owner), ...recorded() });
+    // A surface that names the script of its runs has stored it.
+    const script = whose?.pins?.script === undefined ? recorded() : {};
+    const origin = withPins(whose, { ...pinsOf(world, flow, given, owner), ...script });
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };

@@ -3,7 +3,7 @@
 export { MINIMUM_NODE } from './node-version.ts';
 export { compile } from './compile.ts';
 export { createEngine } from './create-engine.ts';
-export type { CreateEngineOptions, Engine, EngineStartOptions, RunOptions } from './create-engine.ts';
+export type { CreateEngineOptions, Engine, EngineStartOptions, OpenOptions, RunOptions } from './create-engine.ts';
 export type { AnswerOptions, ReadOptions, Result, Run } from './run.ts';
 export type { Migration } from './host/migrate/migrate.ts';
 export type { AgentEdit, ForkEdits } from './host/fork.ts';

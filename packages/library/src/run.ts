@@ -1,14 +1,24 @@
 /** A handle of one run: its events, its result, and the operations on it. */
-import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { ChainedEvent, Delta, Engine, GivenAnswer, Report, Waiting } from '@sluice-internal/engine/ports';
+import type {
+  ChainedEvent,
+  Delta,
+  Engine,
+  GivenAnswer,
+  OpenedRun,
+  Report,
+  Store,
+  Waiting,
+} from '@sluice-internal/engine/ports';
+import { streamRun } from '@sluice-internal/engine/journal';
 import { createPublicEvents } from '@sluice-internal/engine/report';
 import type { RunEvent } from '@sluice-internal/engine/report';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { didYouMean } from '@sluice-internal/compile/source';
 import type { Questions } from './define/definition.ts';
 import { RunFailedError } from './host/errors.ts';
+import type { ForkEdits } from './host/fork.ts';
 
 /**
  * Options of `run.events`.
@@ -67,6 +77,8 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
   result(options?: { readonly signal?: AbortSignal }): Promise<Result<Output>>;
   /** Resolves when the run waits for a person or has ended, with the open questions. */
   waiting(): Promise<readonly Waiting[]>;
+  /** The questions that are open now. */
+  questions(): Promise<readonly Waiting[]>;
   /** Answers an open question, by node or by id. Waits until the run asks it. */
   answer<Node extends keyof Asked & string>(
     question: Node | `a_${string}`,
@@ -77,14 +89,26 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
   signal(name: string, options?: Parameters<Engine['signal']>[2]): Promise<void>;
   /** Stops the run and undoes its effects. */
   cancel(options: { readonly by: string; readonly reason?: string }): Promise<void>;
+  /** Continues the run if no live process owns it. */
+  resume(): Promise<void>;
+  /** Starts a new run that shares the events of this one up to event `at`. */
+  fork(edits: ForkEdits): Promise<Run>;
   /** The state of the run now. */
   report(): Promise<Report>;
 }
 
 export interface RunSource {
-  readonly engine: Engine;
-  programOf(run: RunId): Promise<Program>;
+  readonly engine: RunEngine;
+  readonly store: Store;
+  /** The handle keeps the run open as long as it is referenced itself. */
+  readonly opened?: OpenedRun | undefined;
 }
+
+/** The operations of the engine that a handle uses. */
+type RunEngine = Pick<Engine, 'answer' | 'approvals' | 'cancel' | 'events' | 'get' | 'signal' | 'wait'> & {
+  resume(run: RunId): Promise<unknown>;
+  fork(run: RunId, edits: ForkEdits): Promise<Run>;
+};
 
 export function createRun(source: RunSource, id: RunId): Run {
   const { engine } = source;
@@ -103,6 +127,9 @@ export function createRun(source: RunSource, id: RunId): Run {
     },
     signal: (name, options) => engine.signal(id, name, options),
     cancel: ({ by, reason }) => engine.cancel(id, by, reason),
+    questions: () => engine.approvals(id),
+    resume: async () => void (await engine.resume(id)),
+    fork: (edits) => engine.fork(id, edits),
     report: () => engine.get(id),
   };
 }
@@ -110,7 +137,7 @@ export function createRun(source: RunSource, id: RunId): Run {
 const ANSWER_FIELDS = ['text', 'edit', 'payload', 'key', 'signature', 'signedAt'] as const;
 
 function publicEvents(
-  { engine, programOf }: RunSource,
+  { engine, store, opened }: RunSource,
   id: RunId,
   options: ReadOptions = {},
 ): AsyncIterableIterator<RunEvent> {
@@ -127,7 +154,7 @@ function publicEvents(
         if (event !== undefined && options.signal?.aborted !== true) return { done: false, value: event };
         const next = await source.next();
         if (next.done === true) return { done: true, value: undefined };
-        translate ??= createPublicEvents(await programOf(id));
+        translate ??= createPublicEvents((opened ?? (await streamRun(store.journal, id))).program);
         ready.push(...translate(next.value).filter(isNew));
       }
     },
@@ -150,7 +177,7 @@ function positionAfter(after: ReadOptions['after']): (event: RunEvent) => boolea
   return (event) => event.seq > seq || (event.seq === seq && Number(event.id.split('.')[1]) > index);
 }
 
-async function resultOf(engine: Engine, id: RunId, signal: AbortSignal | undefined): Promise<Result<Json>> {
+async function resultOf(engine: RunEngine, id: RunId, signal: AbortSignal | undefined): Promise<Result<Json>> {
   for (;;) {
     signal?.throwIfAborted();
     await aborted(engine.wait(id), signal);
@@ -166,7 +193,7 @@ async function resultOf(engine: Engine, id: RunId, signal: AbortSignal | undefin
 
 /** Resolves with the next event that is stored from now on. */
 async function nextEvent(
-  engine: Engine,
+  engine: RunEngine,
   id: RunId,
   signal: AbortSignal | undefined,
   wanted: (event: ChainedEvent) => boolean = () => true,
@@ -189,7 +216,7 @@ function aborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined
 }
 
 /** Finds an open question by id, by node, or by the last part of a node inside a map or a sub-flow. */
-async function findQuestion(engine: Engine, id: RunId, name: string): Promise<Waiting> {
+async function findQuestion(engine: RunEngine, id: RunId, name: string): Promise<Waiting> {
   for (;;) {
     const open = await engine.approvals(id);
     const found =

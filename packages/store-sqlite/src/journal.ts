@@ -77,9 +77,7 @@ function createCheckpoints(connection: Connection): NonNullable<Journal['checkpo
     );
 }
 
-function createLoad(
-  connection: Connection,
-): (run: RunId, wantsSnapshot: boolean, after: number) => StoredRun | null {
+function createLoad(connection: Connection): (run: RunId, wantsSnapshot: boolean, after: number) => StoredRun | null {
   const { prepare } = connection;
   // A run whose graph was deleted is a broken run and not an absent one.
   const findRun = prepare(

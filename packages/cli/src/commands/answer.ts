@@ -2,7 +2,8 @@
 import { present } from '@sluice-internal/kernel/expr';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { GivenAnswer, Store } from '@sluice-internal/engine/ports';
+import type { GivenAnswer, OpenedRun, Store } from '@sluice-internal/engine/ports';
+import { waitingOf } from '@sluice-internal/engine/report';
 import { readJson, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { currentUser, personHere } from '../session/ask-person.ts';
@@ -10,8 +11,7 @@ import type { Options } from '../table/command-table.ts';
 import { requireNext, withRunSession } from '../session/continue-run.ts';
 import { followToResult } from '../session/follow.ts';
 import { readKey } from './keys.ts';
-import type { Session } from '../session/session.ts';
-import { demandDatabase, headOf } from '../session/store.ts';
+import { demandDatabase } from '../session/store.ts';
 
 export async function answerCommand(
   cli: Cli,
@@ -24,12 +24,12 @@ export async function answerCommand(
   const key = options.key === undefined ? undefined : readKey(cli, options.key);
   const given: GivenAnswer = { choice, by: options.as ?? currentUser(), ...present({ edit, text, payload, key }) };
   demandDatabase(cli, 'approval-not-found', `there is no approval \`${id}\``);
-  return withRunSession(cli, runAsking, id, options, async (session, run) => {
-    const { flow, seq } = await headOf(session.store, run);
+  return withRunSession(cli, runAsking, id, options, async (session, opened) => {
+    const { run, program, seq } = opened;
     // Without `--as`, the person whose user this is; the user itself if the run has no people.
-    const answer = options.as === undefined ? { ...given, by: personHere(flow.people) ?? given.by } : given;
-    await demandContent(session, run, id, answer);
-    await requireNext(session, run, options, { type: 'answer', id, answer });
+    const answer = options.as === undefined ? { ...given, by: personHere(program.flow.people) ?? given.by } : given;
+    demandContent(opened, id, answer);
+    await requireNext(session, opened, options, { type: 'answer', id, answer });
     await session.engine.answer(id, answer);
     return followToResult(cli, session, run, seq);
   });
@@ -43,9 +43,9 @@ async function runAsking(_: Cli, { roster }: Store, id: string): Promise<RunId> 
 }
 
 /** Refuses a choice without the data (`--edit`) or the text that it needs before anything is recorded. */
-async function demandContent({ engine }: Session, run: RunId, id: string, answer: GivenAnswer): Promise<void> {
+function demandContent({ program, state }: OpenedRun, id: string, answer: GivenAnswer): void {
   if (answer.edit !== undefined || answer.text !== undefined) return;
-  const question = (await engine.approvals(run)).find((each) => each.id === id);
+  const question = waitingOf(program, state).find((each) => each.id === id);
   const needs = question?.choices.includes(answer.choice) === true ? question.needs[answer.choice] : undefined;
   if (needs === 'edit') {
     const isCall = question?.kind === 'tool_call';

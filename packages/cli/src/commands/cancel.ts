@@ -6,14 +6,14 @@ import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { requireNext, withRunSession } from '../session/continue-run.ts';
 import { follow } from '../session/follow.ts';
 import { failureLine, verdictLine } from '../view/report-text.ts';
-import { findWholeRun, headOf } from '../session/store.ts';
+import { findWholeRun } from '../session/store.ts';
 
 /** Exit 0 if the run ended cancelled. A run that could not undo everything ends with another code. */
 export async function cancelCommand(cli: Cli, given: string, options: Options<'cancel'>): Promise<ExitStatus> {
   const { as: by = currentUser(), why = '' } = options;
-  return withRunSession(cli, findWholeRun, given, options, async (session, run) => {
-    const { seq } = await headOf(session.store, run);
-    await requireNext(session, run, options, { type: 'cancel', by, why });
+  return withRunSession(cli, findWholeRun, given, options, async (session, opened) => {
+    const { run, seq } = opened;
+    await requireNext(session, opened, options, { type: 'cancel', by, why });
     await session.engine.cancel(run, by, options.why);
     const report = await follow(cli, session, run, seq);
     if (cli.json) cli.printJson(report);

@@ -1,9 +1,6 @@
 /** `sluice fork`: starts a new run that shares the events of another up to one of them, with edits, and follows it. */
 import { checkedJson, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { readRun } from '@sluice-internal/engine/journal';
-import { attachmentsBeside } from '@sluice-internal/store-sqlite';
-import { closing, fork } from '@sluice-internal/library/host';
 import type { AgentEdit } from '@sluice-internal/library/host';
 import { readText, readWhole, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
@@ -18,21 +15,17 @@ export async function forkCommand(cli: Cli, given: string, options: Options<'for
   const set = pairs('--set', options.set);
   const answers = pairs('--answer', options.answer);
   const agents = agentEdits(options);
-  return withRunSession(cli, findRun, given, options, async (session, parent) => {
-    const { program, state } = await readRun(session.store.journal, parent);
+  return withRunSession(cli, findRun, given, options, async (session, { run: parent, program, state }) => {
     const modules = acceptedCode(parent, state, options);
-    const run = await closing(attachmentsBeside(cli.db), (attachments) =>
-      fork(session.engine, session.store, parent, {
-        at,
-        by: options.as ?? currentUser(),
-        set: valuesOf(set, program.flow.notation === 'flow'),
-        answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
-        agents,
-        attachments,
-        ...present({ run: options.run, modules }),
-      }),
-    );
-    const { state: forked } = await readRun(session.store.journal, run);
+    const { id: run } = await session.engine.fork(parent, {
+      at,
+      by: options.as ?? currentUser(),
+      set: valuesOf(set, program.flow.notation === 'flow'),
+      answers: Object.fromEntries(answers.map(([name, choice]) => [name, { choice }])),
+      agents,
+      ...present({ run: options.run, modules }),
+    });
+    const { state: forked } = await session.open(run);
     const last = forked.origin.parent?.seq ?? at;
     const why = last === at ? '' : `, the end of the step of event ${at}`;
     cli.hint(`run ${run} forks ${parent} at event ${last}${why}`);

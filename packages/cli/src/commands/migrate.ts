@@ -3,11 +3,10 @@ import { present } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
-import { closing, examine, migrate } from '@sluice-internal/library/host';
+import { examine, migrate } from '@sluice-internal/library/host';
 import type { Misfit } from '@sluice-internal/library/host';
 import { readRun } from '@sluice-internal/engine/journal';
 import { withDefinition } from '@sluice-internal/platform';
-import { attachmentsBeside } from '@sluice-internal/store-sqlite';
 import { FAILED, OK, compileFile, plural, requireFlow } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { dirname } from 'node:path';
@@ -15,7 +14,7 @@ import { currentUser } from '../session/ask-person.ts';
 import type { Options } from '../table/command-table.ts';
 import { withRunSession } from '../session/continue-run.ts';
 import { followToResult } from '../session/follow.ts';
-import { findRun, headOf, withStore } from '../session/store.ts';
+import { findRun, withStore } from '../session/store.ts';
 import { defaultModel } from '../session/world.ts';
 
 export async function migrateCommand(
@@ -35,15 +34,13 @@ export async function migrateCommand(
     (await versionOf(cli, store, id, flow)).run;
   const functions = compiled.definition?.tools ?? {};
   const world = { ...options, documentDir: dirname(file), functions };
-  return withRunSession(cli, findOlder, given, world, async (session, from) => {
-    const { seq } = await headOf(session.store, from);
+  return withRunSession(cli, findOlder, given, world, async (session, { run: from, seq }) => {
     const names = Object.keys(functions);
     const places = session.world.pins(flow, from);
     const pins = names.length === 0 ? places : withDefinition(places, file, names);
     const by = options.as ?? currentUser();
-    const run = await closing(attachmentsBeside(cli.db), (attachments) =>
-      migrate(session.engine, session.store, from, flow, { by, pins, attachments, ...present({ run: options.run }) }),
-    );
+    const { runtime, store, attachments } = session;
+    const run = await migrate(runtime, store, from, flow, { by, pins, attachments, ...present({ run: options.run }) });
     cli.hint(`run ${run} continues ${from} with ${file}`);
     return followToResult(cli, session, run, seq);
   });

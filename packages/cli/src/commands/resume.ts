@@ -1,7 +1,8 @@
 /** `sluice resume`: continues one run or all unfinished ones. Waits for a run that another live process owns. */
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
+import type { OpenedRun, Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
+import { openRun } from '@sluice-internal/engine/journal';
 import { FAILED, OK, statusOfRun, worst } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
@@ -9,7 +10,7 @@ import { checkCode, withRecorded } from '../session/continue-run.ts';
 import { follow, printOutcome } from '../session/follow.ts';
 import { renderError, reportOf, type ErrorReport } from '../view/report-error.ts';
 import { withSession, type Session } from '../session/session.ts';
-import { findRun, headOf, withStore } from '../session/store.ts';
+import { findRun, openIfThere } from '../session/store.ts';
 import type { WorldOptions } from '../session/world.ts';
 
 export async function resumeCommand(
@@ -17,24 +18,37 @@ export async function resumeCommand(
   given: string | undefined,
   options: Options<'resume'>,
 ): Promise<ExitStatus> {
-  const look = async (store: Store): Promise<readonly RunId[]> => {
-    if (given !== undefined) return [await findRun(cli, store, given)];
-    const listed = await store.roster.list({ status: ['pending', 'running', 'suspended'] });
-    return listed
-      .filter(isDue)
-      .map(({ run }) => run)
-      .reverse();
-  };
-  const runs = await withStore(cli, look, false);
-  if (runs.length === 0) {
-    if (cli.json) cli.printJson([]);
-    cli.hint('nothing to resume');
-    return OK;
-  }
+  const store = openIfThere(cli);
   const resumed = new Resumed(cli, given !== undefined);
-  for (const group of await resumed.grouped(runs, options))
-    await withSession(cli, group.options, undefined, (session) => resumed.resume(session, group.runs, options));
-  return resumed.finish();
+  let groups: readonly Group[];
+  try {
+    groups = await resumed.grouped(store, await runsToResume(cli, store, given), options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  if (groups.length === 0) await store.close();
+  for (const [index, group] of groups.entries())
+    await withSession(
+      cli,
+      group.options,
+      undefined,
+      (session) => resumed.resume(session, group.runs, options),
+      index === 0 ? store : undefined,
+    );
+  if (groups.length > 0 || resumed.hasLeft()) return resumed.finish();
+  if (cli.json) cli.printJson([]);
+  cli.hint('nothing to resume');
+  return OK;
+}
+
+async function runsToResume(cli: Cli, store: Store, given: string | undefined): Promise<readonly RunId[]> {
+  if (given !== undefined) return [await findRun(cli, store, given)];
+  const listed = await store.roster.list({ status: ['pending', 'running', 'suspended'] });
+  return listed
+    .filter(isDue)
+    .map(({ run }) => run)
+    .reverse();
 }
 
 /** Skips runs that wait for a person, unless the wait is over. */
@@ -45,7 +59,8 @@ function isDue({ status, due }: RunEntry): boolean {
 /** Runs that go on with the same script, or with none. */
 interface Group {
   readonly options: WorldOptions;
-  readonly runs: RunId[];
+  /** Open until the group is done, so that each is read once. */
+  readonly runs: OpenedRun[];
 }
 
 /** The runs of a group work at once; the reports follow one after the other. A run that cannot continue does not stop the others. */
@@ -61,24 +76,30 @@ class Resumed {
     this.#single = single;
   }
 
-  async grouped(runs: readonly RunId[], options: WorldOptions): Promise<readonly Group[]> {
+  async grouped(store: Store, runs: readonly RunId[], options: WorldOptions): Promise<readonly Group[]> {
     const groups = new Map<WorldOptions['script'], Group>();
-    await withStore(this.#cli, async (store) => {
-      for (const run of runs)
-        await this.#attempt(run, async () => {
-          const own = await withRecorded(this.#cli, store, run, options);
-          const group = groups.get(own.script) ?? { options: own, runs: [] };
-          group.runs.push(run);
-          groups.set(own.script, group);
-        });
-    });
+    for (const run of runs)
+      await this.#attempt(run, async () => {
+        const opened = await openRun(store.journal, run);
+        const own = withRecorded(this.#cli, opened, options);
+        const group = groups.get(own.script) ?? { options: own, runs: [] };
+        group.runs.push(opened);
+        groups.set(own.script, group);
+      });
     return [...groups.values()];
   }
 
-  async resume(session: Session, runs: readonly RunId[], options: WorldOptions): Promise<void> {
+  hasLeft(): boolean {
+    return this.#left.length > 0;
+  }
+
+  async resume(session: Session, runs: readonly OpenedRun[], options: WorldOptions): Promise<void> {
     const heads = new Map<RunId, number>();
-    for (const run of runs)
-      await this.#attempt(run, async () => void heads.set(run, await this.#begin(session, run, options)));
+    for (const opened of runs)
+      await this.#attempt(opened.run, async () => {
+        // The session of a later group has a store of its own.
+        heads.set(opened.run, await this.#begin(session, await session.open(opened.run), options));
+      });
     for (const [run, head] of heads) await this.#attempt(run, () => this.#follow(session, run, head));
   }
 
@@ -94,12 +115,13 @@ class Resumed {
   }
 
   /** The event at which the run goes on. */
-  async #begin(session: Session, run: RunId, options: WorldOptions): Promise<number> {
-    const { store, engine } = session;
-    await checkCode(session, run, options);
+  async #begin(session: Session, opened: OpenedRun, options: WorldOptions): Promise<number> {
+    const { run } = opened;
+    await checkCode(session, opened, options);
     const before = await ownerOf(session, run);
-    const { seq } = await headOf(store, run);
-    await engine.resume(run);
+    await opened.refresh();
+    const { seq } = opened;
+    await session.engine.resume(run);
     if (before !== null && (await ownerOf(session, run)) === before)
       this.#cli.hint(`run ${run} is owned by another process; waiting until that process ends or its lease expires`);
     return seq;
@@ -108,7 +130,7 @@ class Resumed {
   async #follow(session: Session, run: RunId, head: number): Promise<void> {
     this.#cli.hint(`run ${run}`);
     const report = await follow(this.#cli, session, run, head);
-    if (!this.#cli.json) printOutcome(this.#cli, session.world.flags, report);
+    if (!this.#cli.json) printOutcome(this.#cli, session.flags, report);
     this.#reports.push(report);
   }
 

@@ -5,7 +5,7 @@ import { readJson } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { requireNext, withRunSession } from '../session/continue-run.ts';
 import { followToResult } from '../session/follow.ts';
-import { findRun, headOf } from '../session/store.ts';
+import { findRun } from '../session/store.ts';
 
 export async function signalCommand(
   cli: Cli,
@@ -15,9 +15,9 @@ export async function signalCommand(
 ): Promise<ExitStatus> {
   const data = readJson('--data', options.data) ?? null;
   const by = options.as ?? currentUser();
-  return withRunSession(cli, findRun, given, options, async (session, run) => {
-    const { seq } = await headOf(session.store, run);
-    await requireNext(session, run, options, { type: 'signal', name, data, by });
+  return withRunSession(cli, findRun, given, options, async (session, opened) => {
+    const { run, seq } = opened;
+    await requireNext(session, opened, options, { type: 'signal', name, data, by });
     await session.engine.signal(run, name, { data, by });
     return followToResult(cli, session, run, seq);
   });

@@ -2,12 +2,13 @@
  * `sluice watch` and `sluice logs`: the events of a run, one readable line each, read from the journal. The run may belong
  * to any process. `watch` ends when the run ends or waits; it never changes the run.
  */
-import { evolve, statusOf } from '@sluice-internal/kernel/core';
+import { statusOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { RunId, RunState } from '@sluice-internal/kernel/ir';
+import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { ChainedEvent, Store } from '@sluice-internal/engine/ports';
-import { readRun, streamRun } from '@sluice-internal/engine/journal';
+import { openRun, streamRun } from '@sluice-internal/engine/journal';
+import type { OpenRun } from '@sluice-internal/engine/journal';
 import { createPublicEvents, reportOf } from '@sluice-internal/engine/report';
 import type { RunEvent } from '@sluice-internal/engine/report';
 import { OK, readWhole, statusOfRun } from '@sluice-internal/library/documents';
@@ -55,7 +56,8 @@ async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Prom
   const interrupt = onInterrupt();
   let isStopped = false;
   const stopped = interrupt.requested.then(() => void (isStopped = true));
-  const reader = createReader(cli, store, run, after);
+  const opened = await openRun(store.journal, run);
+  const reader = createReader(cli, opened, after);
   try {
     for (let still = 0; still < 2 && !cli.screen.isClosed();) {
       const hasMoved = await reader.readNew();
@@ -68,37 +70,36 @@ async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Prom
   } finally {
     interrupt.dispose();
   }
-  const read = await readRun(store.journal, run);
-  const report = reportOf(read);
-  if (!cli.json) printOutcome(cli, flagsOf(cli, scriptOf(read.state)), report);
+  await opened.refresh();
+  const report = reportOf(opened);
+  if (!cli.json) printOutcome(cli, flagsOf(cli, scriptOf(opened.state)), report);
   return statusOfRun(report);
 }
 
-function createReader(cli: Cli, store: Store, run: RunId, after: number) {
-  let log: Log | null = null;
-  let state: RunState | null = null;
+function createReader(cli: Cli, opened: OpenRun, after: number) {
+  const { run, program, state } = opened;
+  const log = createLog(program, after);
   let seen = 0;
   let movedAt = Date.now();
   let isHinted = false;
   const hintAtSilence = (): void => {
-    if (isHinted || Date.now() - movedAt < SILENCE_MS || state === null || statusOf(state) !== 'running') return;
+    if (isHinted || Date.now() - movedAt < SILENCE_MS || statusOf(state) !== 'running') return;
     isHinted = true;
     const resume = withCommandName(`sluice resume ${run}${flagsOf(cli, scriptOf(state))}`);
     cli.hint(`no event for ${SILENCE_MS / 1000} s. If no process works on the run:\n  ${resume}`);
   };
   return {
-    status: () => (state === null ? 'running' : statusOf(state)),
+    status: () => statusOf(state),
     /** Prints new events. False if there were none. */
     readNew: async (): Promise<boolean> => {
-      if (seen > 0 && (await store.journal.page(run, seen, 1)).length === 0) {
+      await opened.refresh();
+      if (opened.seq === seen) {
         hintAtSilence();
         return false;
       }
-      const { program, events } = await streamRun(store.journal, run, { after: seen });
-      log ??= createLog(program, after);
-      for (const event of events) {
+      for (const event of opened.chained(seen)) {
+        if (event.seq <= seen) continue;
         seen = event.seq;
-        state = evolve(state, event);
         if (cli.json) for (const each of log(event)) cli.screen.printData(JSON.stringify(each));
         else for (const line of linesOf(log(event))) cli.screen.print(line);
       }

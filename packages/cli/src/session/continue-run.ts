@@ -8,37 +8,41 @@ import { outstanding, settle } from '@sluice-internal/kernel/core';
 import { acceptedModules, changedModules } from '@sluice-internal/platform';
 import type { Fact, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError, identified } from '@sluice-internal/engine/ports';
-import type { Store } from '@sluice-internal/engine/ports';
-import { readRun } from '@sluice-internal/engine/journal';
-import type { ReadRun } from '@sluice-internal/engine/journal';
+import type { OpenedRun, Store } from '@sluice-internal/engine/ports';
+import { copyState, openRun } from '@sluice-internal/engine/journal';
 import { oneLine } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import { currentUser } from './ask-person.ts';
 import { scriptOf } from '../table/command-name.ts';
 import { withSession, type Session } from './session.ts';
-import { withStore } from './store.ts';
+import { openIfThere } from './store.ts';
 import type { WorldOptions } from './world.ts';
 
-/** `find` takes what the user typed, and throws if there is no such run. */
+/** `find` takes what the user typed, and throws if there is no such run. The run is read once for the whole command. */
 export async function withRunSession<Result>(
   cli: Cli,
   find: (cli: Cli, store: Store, given: string) => Promise<RunId>,
   given: string,
   options: WorldOptions,
-  use: (session: Session, run: RunId) => Promise<Result>,
+  use: (session: Session, opened: OpenedRun) => Promise<Result>,
 ): Promise<Result> {
-  const look = async (store: Store) => {
-    const found = await find(cli, store, given);
-    return { run: found, world: await withRecorded(cli, store, found, options) };
-  };
-  const { run, world } = await withStore(cli, look, false);
-  return withSession(cli, world, undefined, (session) => use(session, run));
+  const store = openIfThere(cli);
+  let opened: OpenedRun;
+  let world: WorldOptions;
+  try {
+    opened = await openRun(store.journal, await find(cli, store, given));
+    world = withRecorded(cli, opened, options);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return withSession(cli, world, undefined, (session) => use(session, opened), store);
 }
 
 /** The options with the script of the run, unless the user named one. Prints its name. */
-export async function withRecorded(cli: Cli, store: Store, run: RunId, options: WorldOptions): Promise<WorldOptions> {
+export function withRecorded(cli: Cli, { run, state }: OpenedRun, options: WorldOptions): WorldOptions {
   if (options.script !== undefined) return options;
-  const script = recordedScript(run, (await readRun(store.journal, run)).state);
+  const script = recordedScript(run, state);
   if (script === undefined) return options;
   cli.hint(
     `run ${run} started with the script ${oneLine(script)}, and this command uses it too (--no-script: real models and tools)`,
@@ -62,8 +66,7 @@ function recordedScript(run: RunId, state: RunState): string | undefined {
 type CodeOptions = Pick<WorldOptions, 'acceptChangedCode'>;
 
 /** Pins the code of a run anew if it has changed and the operator accepts that. */
-export async function checkCode({ store, engine }: Session, run: RunId, options: CodeOptions): Promise<void> {
-  const { state } = await readRun(store.journal, run);
+export async function checkCode({ engine }: Session, { run, state }: OpenedRun, options: CodeOptions): Promise<void> {
   const accepted = state.outcome === null ? acceptedCode(run, state, options) : undefined;
   if (accepted !== undefined) await engine.repin(run, currentUser(), accepted);
 }
@@ -86,15 +89,18 @@ export function acceptedCode(
 }
 
 /** Checks the code, and throws if something is missing for the calls that follow on a fact. Used before the fact is recorded. */
-export async function requireNext(session: Session, run: RunId, options: CodeOptions, fact: Fact): Promise<void> {
-  await checkCode(session, run, options);
-  const { store, world } = session;
-  const read = await readRun(store.journal, run);
-  const { functions = [] } = read.state.origin.pins ?? {};
+export async function requireNext(
+  session: Session,
+  opened: OpenedRun,
+  options: CodeOptions,
+  fact: Fact,
+): Promise<void> {
+  await checkCode(session, opened, options);
+  const { functions = [] } = opened.state.origin.pins ?? {};
   try {
-    world.require(
-      read.program.flow,
-      callsAfter(read, fact).filter(({ kind, name }) => kind !== 'tool' || !functions.includes(name)),
+    session.world.require(
+      opened.program.flow,
+      callsAfter(opened, fact).filter(({ kind, name }) => kind !== 'tool' || !functions.includes(name)),
     );
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
@@ -103,11 +109,11 @@ export async function requireNext(session: Session, run: RunId, options: CodeOpt
 }
 
 /** Empty if the fact would be refused: the engine gives the reason. */
-function callsAfter({ program, state: before }: ReadRun, fact: Fact): ReturnType<typeof outstanding>['commands'] {
+function callsAfter({ program, state: before }: OpenedRun, fact: Fact): ReturnType<typeof outstanding>['commands'] {
   const { flow } = program;
   const now = Date.now();
   const proven =
     fact.type === 'answer' ? { ...fact, answer: identified({ flow, state: before }, fact.id, fact.answer, now) } : fact;
-  const { state, refusals } = settle(program, before, [proven], now);
+  const { state, refusals } = settle(program, copyState(before), [proven], now);
   return state === null || refusals.size > 0 ? [] : outstanding(program, state).commands;
 }

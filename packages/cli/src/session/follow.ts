@@ -2,14 +2,13 @@
  * Follows a run until it waits or ends. On a terminal the person can answer questions in place. A signal stops this
  * process; the run stays and can be resumed.
  */
-import type { CompiledFlow, PeopleDef, RunId } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Report } from '@sluice-internal/engine/ports';
+import type { OpenedRun, Report } from '@sluice-internal/engine/ports';
 import { framed, harmless, shown, statusOfRun } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus, Screen } from '@sluice-internal/library/documents';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { askPerson, mayAnswerHere, personHere } from './ask-person.ts';
-import { headOf } from './store.ts';
 import { evidenceLines, failureLine, signalsText, verdictLine, waitingText } from '../view/report-text.ts';
 import type { Session } from './session.ts';
 import { setFollowedRun } from './sudden-end.ts';
@@ -25,21 +24,23 @@ const SILENT: View = { take: () => undefined, hear: () => undefined, pause: () =
 export async function followToResult(cli: Cli, session: Session, run: RunId, known = 0): Promise<ExitStatus> {
   const report = await follow(cli, session, run, known);
   if (cli.json) cli.printJson(report);
-  else printOutcome(cli, session.world.flags, report);
+  else printOutcome(cli, session.flags, report);
   return statusOfRun(report);
 }
 
 /** Events up to `known` are not shown again. */
 export async function follow(cli: Cli, session: Session, run: RunId, known = 0): Promise<Report> {
-  const { flow } = await headOf(session.store, run);
+  // The run stays open while it is followed.
+  const opened = await session.open(run);
+  const { flow } = opened.program;
   const view = createView(cli, run, flow, known);
   const watched = watch(session, run, view, cli.screen.live && !cli.json && !cli.quiet);
-  const reported = setFollowedRun(run, session.world.flags);
+  const reported = setFollowedRun(run, session.flags);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
-    return await settle(cli, session, run, { view, watched, people: flow.people });
+    return await untilDone(cli, session, opened, { view, watched });
   } catch (error) {
-    throw kept(error, run, session.world.flags);
+    throw kept(error, run, session.flags);
   } finally {
     clearInterval(nudge);
     view.end();
@@ -50,13 +51,18 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
 interface Following {
   readonly view: View;
   readonly watched: Watched;
-  readonly people: PeopleDef | undefined;
 }
 
 /** Asks again after each answer, until the run ends or the person stops. */
-async function settle(cli: Cli, session: Session, run: RunId, { view, watched, people }: Following): Promise<Report> {
-  const { engine, interrupt, world } = session;
-  const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, world.flags)), world.missing]);
+async function untilDone(
+  cli: Cli,
+  session: Session,
+  { run, program }: OpenedRun,
+  { view, watched }: Following,
+): Promise<Report> {
+  const { engine, interrupt, missing, flags } = session;
+  const { people } = program.flow;
+  const stopped = Promise.race([interrupt.requested.then(() => interrupted(run, flags)), missing]);
   for (;;) {
     const report = await Promise.race([engine.settled(run), stopped]);
     await watched.caughtUp();

@@ -1,54 +1,63 @@
 /** An engine on the user's database with the models and tools that the options name. */
-import type { CompiledFlow } from '@sluice-internal/kernel/ir';
-import { callsOf, retentionOptions, signingFor, worstCases } from '@sluice-internal/library/host';
-import { createRuntime } from '@sluice-internal/engine/worker';
-import type { Engine, NoticeKind, Store } from '@sluice-internal/engine/ports';
-import { framed } from '@sluice-internal/library/documents';
+import { present } from '@sluice-internal/kernel/expr';
+import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
+import { callsOf, requireCalls } from '@sluice-internal/library/host';
+import { composeEngine } from '@sluice-internal/library/compose';
+import type { Composed } from '@sluice-internal/library/compose';
+import type { NoticeKind, OpenedRun, SluiceError, Store } from '@sluice-internal/engine/ports';
+import { definitionTools, framed } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import { openFor } from './store.ts';
-import { createWorld, type World, type WorldOptions } from './world.ts';
+import { engineWorld, type WorldOptions } from './world.ts';
 
-export interface Session {
-  readonly engine: Engine;
+export interface Session extends Composed {
   readonly store: Store;
-  readonly world: World;
   readonly interrupt: Interrupt;
+  /** Resolves when the run needs a model, key or tool that is missing. */
+  readonly missing: Promise<SluiceError>;
+  /** The options to repeat in a command that continues the run. */
+  readonly flags: string;
+  /** Reads a run once. As long as the result is referenced, nothing reads the run again. */
+  open(run: RunId): Promise<OpenedRun>;
 }
 
-/** Waits of other runs end in time, but their calls are not made here: they may need other options. */
+/**
+ * Closes the store in the end. Waits of other runs end in time, but their calls are not made here: they may need other options.
+ */
 export async function withSession<Result>(
   cli: Cli,
   options: WorldOptions,
   flow: CompiledFlow | undefined,
   use: (session: Session) => Promise<Result>,
+  given?: Store,
 ): Promise<Result> {
-  const world = createWorld(cli, options, flow);
-  if (flow !== undefined) world.require(flow, callsOf(flow));
-  const store = openFor(cli);
-  const engine = createRuntime({
-    store,
-    performer: world.performer,
-    clock: world.clock,
-    // The time of a script passes at once, and is not the time of other runs.
-    pickUp: (options.script ?? false) === false ? 'timers' : false,
-    ...retentionOptions(store, cli.db, (message) => cli.hint(message)),
-    ...signingFor(cli.db),
-    worstCase: worstCases(),
-    onNotice: (message, kind) => notice(cli, message, kind),
-  });
+  const { options: world, script, missing, flags } = engineWorld(cli, options, flow);
+  if (flow !== undefined) requireCalls({ ...world, ...present({ script }) }, flow, callsOf(flow));
+  const store = given ?? openFor(cli);
+  const composed = composeEngine(
+    {
+      ...world,
+      script: script ?? false,
+      journal: cli.db,
+      // The time of a script passes at once, and is not the time of other runs.
+      pickUp: script === undefined ? 'timers' : false,
+      onNotice: (message, kind) => notice(cli, message, kind),
+    },
+    { store, flowTools: definitionTools },
+  );
   const interrupt = onInterrupt();
   try {
-    return await use({ engine, store, world, interrupt });
+    return await use({ ...composed, store, interrupt, missing, flags, open: composed.runtime.read });
   } finally {
-    await engine.close();
-    await world.close();
+    await composed.engine.close();
     interrupt.dispose();
   }
 }
 
-/** Standard error shows a refused attack in every mode, also with `--quiet` and `--json`. */
+/** Standard error shows a refused attack and a new key in every mode, also with `--quiet` and `--json`. */
 function notice({ screen, hint }: Cli, message: string, kind: NoticeKind | undefined): void {
-  if (kind === 'attack') screen.note(`${screen.colors.yellow('warning')}: ${framed(message)}`);
+  if (kind === 'key') screen.note(message);
+  else if (kind === 'attack') screen.note(`${screen.colors.yellow('warning')}: ${framed(message)}`);
   else hint(framed(message));
 }
 

@@ -2,12 +2,11 @@
 import { closing, forTenant, openStore, recordIn } from '@sluice-internal/library/host';
 import { openMemory } from '@sluice-internal/engine/memory';
 import { didYouMean } from '@sluice-internal/compile/source';
-import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
+import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { Store, Tombstone } from '@sluice-internal/engine/ports';
 import { framed, usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
-import { graphIn } from '@sluice-internal/engine/journal';
 import type { ReadOptions } from '@sluice-internal/engine/journal';
 import { existsSync } from 'node:fs';
 
@@ -20,7 +19,12 @@ export async function withStore<Result>(
   look: (store: Store) => Promise<Result>,
   readOnly = true,
 ): Promise<Result> {
-  return closing(isAbsent(cli) ? openMemory() : openFor(cli, readOnly), look);
+  return closing(openIfThere(cli, readOnly), look);
+}
+
+/** An empty store if no database exists yet. */
+export function openIfThere(cli: Cli, readOnly = false): Store {
+  return isAbsent(cli) ? openMemory() : openFor(cli, readOnly);
 }
 
 /** The database as the user of the command may see it. */
@@ -132,16 +136,4 @@ function isAbsent({ db, dbNamed }: Cli): boolean {
     `there is no database at \`${db}\``,
     'Check the path; `sluice run` creates one.',
   );
-}
-
-/** The graph of a run, and its last event. */
-export async function headOf(store: Store, run: RunId): Promise<{ readonly flow: CompiledFlow; readonly seq: number }> {
-  const stored = await store.journal.load(run);
-  if (stored === null)
-    throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
-  const last = stored.appends[stored.appends.length - 1];
-  return {
-    flow: graphIn(stored, run),
-    seq: last === undefined ? (stored.snapshot?.seq ?? 0) : last.after + last.count,
-  };
 }

@@ -1,12 +1,13 @@
-/** Turns the options of a command into a world. If a model, key or tool is missing, the run waits and the command ends. */
+/** Turns the options of a command into those of an engine. If a model, key or tool is missing, the run waits and the command ends. */
 import { present } from '@sluice-internal/kernel/expr';
-import { callsOf, isScripted, worldBeside } from '@sluice-internal/library/host';
-import type { NeededCall, Script, World as BaseWorld, WorldToolOptions } from '@sluice-internal/library/host';
+import { callsOf, isScripted } from '@sluice-internal/library/host';
+import type { NeededCall, Script, WorldToolOptions } from '@sluice-internal/library/host';
+import type { CreateEngineOptions } from '@sluice-internal/library';
 import type { HttpOptions, ToolFunction } from '@sluice-internal/tools/calls';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { Call } from '@sluice-internal/engine/ports';
-import { definitionTools, loadScript, readShellLimits } from '@sluice-internal/library/documents';
+import { loadScript, readShellLimits } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import { isIP } from 'node:net';
 import type { ContinueOptions } from '../table/command-table.ts';
@@ -19,14 +20,17 @@ export interface WorldOptions extends ContinueOptions {
   readonly functions?: { readonly [name: string]: ToolFunction };
 }
 
-export interface World extends BaseWorld {
+/** The part of an engine's options that follows from those of a command. */
+export interface EngineWorld {
+  readonly options: Omit<CreateEngineOptions, 'script'>;
+  readonly script: Script | undefined;
   /** Resolves when the run needs a model, key or tool that is missing. */
   readonly missing: Promise<SluiceError>;
   /** The options to repeat in a command that continues the run. */
   readonly flags: string;
 }
 
-export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): World {
+export function engineWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow): EngineWorld {
   const { promise: missing, resolve } = Promise.withResolvers<SluiceError>();
   const onMissing = (call: Call, { code, message, help }: SluiceError): Promise<never> => {
     const resume = `Continue with \`sluice resume ${call.command.run} --script FILE\`.`;
@@ -38,18 +42,19 @@ export function createWorld(cli: Cli, options: WorldOptions, flow?: CompiledFlow
   const model = defaultModel(options);
   // Streaming makes sense on a terminal only.
   const stream = cli.screen.live && !cli.json && !cli.quiet;
-  const { world, close } = worldBeside(cli.db, {
-    onNotice: (message) => cli.screen.note(message),
-    onMissing,
-    flowTools: definitionTools,
-    tools: options.functions ?? {},
-    toolOptions: toolOptionsOf(options),
-    ...present({ script }),
-    ...(script === undefined || options.model !== undefined ? { models: { ...present({ model }), stream } } : {}),
-  });
   if (script !== undefined && options.model !== undefined && flow !== undefined)
     cli.hint(partsLine(script, flow, options.model));
-  return { ...world, close, missing, flags: flagsOf(cli, options) };
+  return {
+    options: {
+      onMissing,
+      tools: options.functions ?? {},
+      toolOptions: toolOptionsOf(options),
+      ...(script === undefined || options.model !== undefined ? { models: { ...present({ model }), stream } } : {}),
+    },
+    script,
+    missing,
+    flags: flagsOf(cli, options),
+  };
 }
 
 function toolOptionsOf(options: WorldOptions): WorldToolOptions {

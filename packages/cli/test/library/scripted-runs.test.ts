@@ -70,11 +70,11 @@ describe('an answer of a script', () => {
     const journal = freshPath();
     const real = createEngine({ journal, flows: [gated] });
     const { id } = await real.run(gated, {});
-    await real.handle(id, gated).waiting();
+    await (await real.open(id, { definition: gated })).waiting();
     await real.close();
     await using engine = createEngine({ journal, flows: [gated], script: answers });
     await engine.resume(id);
-    expect(await engine.handle(id, gated).waiting()).toHaveLength(1);
+    expect(await (await engine.open(id, { definition: gated })).waiting()).toHaveLength(1);
     const { events } = await readOf(journal, id);
     expect(events).toContainEqual(expect.objectContaining({ type: 'answer.refused', reason: 'identity-unproven' }));
     // A fork of it is a rehearsal.
@@ -87,7 +87,7 @@ describe('an engine without a script', () => {
   test('refuses every way to continue the run, records nothing, and still reads it', async () => {
     const { journal, id, question } = await rehearsal();
     await using engine = engineOn(journal);
-    const run = engine.handle(id, paying);
+    const run = await engine.open(id, { definition: paying });
     const before = await run.report();
     const answer = { choice: 'approve', by: 'anna' };
     expect(await codeOf(run.answer('gate', 'approve', { by: 'anna' }))).toBe('scripted-run');
@@ -210,7 +210,7 @@ async function readOf(journal: string, id: string) {
 test('an engine with a script continues the run with it', async () => {
   const { journal, id } = await rehearsal();
   await using engine = engineOn(journal, { script: SCRIPT });
-  const run = engine.handle(id, paying);
+  const run = await engine.open(id, { definition: paying });
   await run.answer('gate', 'approve', { by: 'anna' });
   expect((await run.result()).code).toBe('SUCCESS');
   expect(called).toEqual([]);
@@ -219,7 +219,7 @@ test('an engine with a script continues the run with it', async () => {
 test('`script: false` continues the run with the real tools', async () => {
   const { journal, id } = await rehearsal();
   await using engine = engineOn(journal, { script: false });
-  const run = engine.handle(id, paying);
+  const run = await engine.open(id, { definition: paying });
   await run.answer('gate', 'approve', { by: 'anna' });
   expect((await run.result()).code).toBe('SUCCESS');
   expect(called).toEqual(['send']);

@@ -1,6 +1,6 @@
 /** Loads a run from its journal and verifies its chain. A run that was changed is refused, as by a resume. */
 import type { Program } from '@sluice-internal/kernel/core';
-import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
+import type { RunId } from '@sluice-internal/kernel/ir';
 import { chained, genesis } from './chain.ts';
 import type { ChainedEvent } from '../ports/types.ts';
 import type { Journal, StoredAppend, StoredRun } from '../ports/ports.ts';
@@ -95,11 +95,6 @@ function* eventsOf<E>(run: RunId, stored: StoredRun, decode: Decode<E>, after = 
       yield* readable(run, `event ${append.after + 1}`, () => decode(head, append, unpack));
     head = append.hash;
   }
-}
-
-/** The graph of a run as it is stored. Throws `journal-damaged` if it cannot be read. */
-export function graphIn({ flow }: StoredRun, run: RunId): CompiledFlow {
-  return readable(run, 'the graph', () => storedProgram(flow).flow);
 }
 
 /** A damaged row is an error of the journal, not of the program. */

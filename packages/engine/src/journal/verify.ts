@@ -98,8 +98,7 @@ export async function demandAgreement(
   const entry = await roster.find(run);
   const last = (await journal.checkpoints?.(run))?.at(-1);
   const isKnown = last === undefined || verified.links.some(({ after, count }) => after + count === last.seq);
-  if (!isKnown && verified.rest !== null)
-    await verifyRest(journal, verified);
+  if (!isKnown && verified.rest !== null) await verifyRest(journal, verified);
   const { links, rest } = verified;
   const wrong =
     entry === null ? null : wrongField(entry, flow, links, state, rest === null ? [] : ['start', 'last change']);

@@ -77,6 +77,7 @@ export type {
   EventsOptions,
   ForkOptions,
   NoticeKind,
+  OpenedRun,
   Report,
   StartOptions,
   StepResult,

@@ -57,8 +57,11 @@ export interface EngineOptions {
   readonly onNotice?: (message: string, kind?: NoticeKind) => void;
 }
 
-/** `attack`: the database was changed from outside, and the engine refused the change. */
-export type NoticeKind = 'info' | 'attack';
+/**
+ * `attack`: the database was changed from outside, and the engine refused the change. `key`: a key was made, without which data
+ * cannot be read.
+ */
+export type NoticeKind = 'info' | 'attack' | 'key';
 
 /**
  * Options of a start.
@@ -141,7 +144,7 @@ export interface Engine {
   resume(run: RunId): Promise<unknown>;
   get(run: RunId): Promise<Report>;
   /** Reads and verifies a run. As long as the result is referenced, this engine does not read the run again. */
-  open(run: RunId): Promise<OpenedRun>;
+  read(run: RunId): Promise<OpenedRun>;
   /** Resolves when the run has ended or waits for a person. */
   wait(run: RunId): Promise<void>;
   /** Waits, then reports. */

@@ -69,10 +69,7 @@ export function createRuntime(options: EngineOptions): Engine {
       await ownership.resume(run);
     },
     get: report,
-    open: async (run) => {
-      await host.ensureOpen();
-      return openRun(journal, run);
-    },
+    read: (run) => host.ensureOpen().then(() => openRun(journal, run)),
     wait: (run) => wait(host, run),
     settled: async (run) => {
       await wait(host, run);

@@ -13,6 +13,6 @@ export type { AnswerEntry, ModelEntry, Script, ToolEntry } from './scripted/scri
 export { signingFor } from './signing.ts';
 export { forTenant, recordIn } from './tenant.ts';
 export { vaultInProcess, worldBeside } from './world-beside.ts';
-export { callsOf } from './world.ts';
+export { callsOf, requireCalls } from './world.ts';
 export type { NeededCall, World, WorldToolOptions } from './world.ts';
 export { worstCases } from './worst-case.ts';

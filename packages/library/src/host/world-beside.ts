@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { createVault } from '@sluice-internal/pii';
 import type { OpenVault, TakeNumber, Vault } from '@sluice-internal/pii';
 import { piiKey } from '@sluice-internal/engine/ports';
-import type { AttachmentStore, PiiStore, Store } from '@sluice-internal/engine/ports';
+import type { AttachmentStore, EngineOptions, PiiStore, Store } from '@sluice-internal/engine/ports';
 import { IN_MEMORY, attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 import { openStore } from './open-store.ts';
@@ -15,13 +15,15 @@ import { openStore } from './open-store.ts';
  */
 export function worldBeside(
   file: string | undefined,
-  options: WorldOptions & { readonly onNotice?: (message: string) => void },
+  options: WorldOptions & { readonly onNotice?: EngineOptions['onNotice'] },
 ): { readonly world: World; readonly attachments: AttachmentStore; close(): Promise<void> } {
   const {
     attachments = attachmentsBeside(file ?? IN_MEMORY),
     toolOptions: { memory = memoryBeside(file ?? IN_MEMORY) } = {},
   } = options;
-  const vault = options.vault ?? (file === undefined ? vaultInProcess() : vaultBeside(file, options.onNotice));
+  const vault =
+    options.vault ??
+    (file === undefined ? vaultInProcess() : vaultBeside(file, (message) => options.onNotice?.(message, 'key')));
   const world = createWorld(options, { vault, attachments, memory });
   const close = async (): Promise<void> => {
     await world.close();

@@ -139,9 +139,7 @@ export function createWorld(options: WorldOptions, data: WorldData): World {
       const ids = run === undefined ? [] : attachments.list(run);
       return { ...pinsOf(flow, { documentDir, workDir }), ...(ids.length === 0 ? {} : { attachments: ids }) };
     },
-    require: (flow, calls) => {
-      for (const call of calls) requireCall(options, flow, call);
-    },
+    require: (flow, calls) => requireCalls(options, flow, calls),
     attachInput: async (flow, run, input, given = {}) => {
       const models = realTargets(options, flow);
       if (!mayHoldAttachments(input, given)) return input;
@@ -290,6 +288,11 @@ function recordable(call: Call, given: Settled): Settled {
   } catch (error) {
     return { ...present({ used: given.used }), ok: false, error: refused(error) };
   }
+}
+
+/** Throws a SluiceError if a world with these options would lack a model, a key or a tool for the calls. */
+export function requireCalls(options: WorldOptions, flow: CompiledFlow, calls: Iterable<NeededCall>): void {
+  for (const call of calls) requireCall(options, flow, call);
 }
 
 function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall): void {

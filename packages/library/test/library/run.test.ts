@@ -281,7 +281,7 @@ describe('another engine', () => {
     await first.wait(id);
     await first.close();
     await using second = createEngine({ journal, flows: [refunds], script: SCRIPT });
-    const run = second.handle(id, refunds);
+    const run = await second.open(id, { definition: refunds });
     await run.answer('gate', 'approve', { by: 'anna' });
     expect((await run.result()).output).toMatchObject({ paid: 20 });
   });
@@ -294,8 +294,8 @@ describe('another engine', () => {
     await first.close();
     const notices: string[] = [];
     await using second = createEngine({ journal, script: SCRIPT, onNotice: (message) => void notices.push(message) });
-    await second.handle(id).answer('gate', 'approve', { by: 'anna' });
+    await (await second.open(id)).answer('gate', 'approve', { by: 'anna' });
     await expect.poll(() => notices.join()).toContain('waits for the function of `payments.refund`');
-    expect((await second.handle(id, refunds).result()).output).toMatchObject({ paid: 20 });
+    expect((await (await second.open(id, { definition: refunds })).result()).output).toMatchObject({ paid: 20 });
   });
 });

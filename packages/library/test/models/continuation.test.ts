@@ -106,7 +106,7 @@ flow: { id: f, entry: a, nodes: [{ id: a, type: agent, agent: bot }] }
     const run = await engine.start(flow as CompiledFlow, { input: 'Hello?' });
     const report = await engine.settled(run);
     const events: RunEvent[] = [];
-    for await (const event of engine.handle(run).events()) events.push(event);
+    for await (const event of (await engine.open(run)).events()) events.push(event);
     const journal: Event[] = [];
     for await (const event of engine.events(run, { live: false })) journal.push(event);
     const sent = served.asked.map(({ body }) => body['messages'] as unknown as Message[]);

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { openMemory } from '@sluice-internal/engine/memory';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
-import type { ChainedEvent, Delta, Engine } from '@sluice-internal/engine/ports';
+import type { ChainedEvent, Delta } from '@sluice-internal/engine/ports';
 import type { ModelFunction } from '../../src/host/functions.ts';
 import { compile } from '../../src/compile.ts';
 import { createEngine } from '../../src/create-engine.ts';
-import type { CreateEngineOptions } from '../../src/create-engine.ts';
+import type { CreateEngineOptions, Engine } from '../../src/create-engine.ts';
 import { PROTOCOLS } from '../../../models/test/models/protocols.ts';
 import { json, serve, sse, text } from '../../../models/test/models/serve.ts';
 

@@ -3,10 +3,11 @@ import { expect, onTestFinished } from 'vitest';
 import { openMemory } from '@sluice-internal/engine/memory';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Failure } from '@sluice-internal/kernel/ir';
-import type { Engine, Report } from '@sluice-internal/engine/ports';
+import type { Report } from '@sluice-internal/engine/ports';
 import type { ToolFunction } from '@sluice-internal/tools/calls';
 import { compile } from '../../src/compile.ts';
 import { createEngine } from '../../src/create-engine.ts';
+import type { Engine } from '../../src/create-engine.ts';
 import { freshDir } from './call.ts';
 
 export interface Walked {
