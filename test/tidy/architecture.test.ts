@@ -106,15 +106,16 @@ function planted(path: string, specifier: string): readonly string[] {
 
 /** The packages that a package imports. */
 function mayImport(name: string): readonly string[] {
-  return folders
+  const named = folders
     .filter((folder) => packageOf(folder) === name)
-    .flatMap((folder) => (MAY_IMPORT[folder] ?? []).map(packageOf))
-    .filter((other) => other !== name);
+    .flatMap((folder) => (MAY_IMPORT[folder] ?? []).map(packageOf));
+  return [...new Set(named)].filter((other) => other !== name);
 }
 
 /** Those and what they import. */
-function below(name: string): readonly string[] {
-  return [...new Set(mayImport(name).flatMap((other) => [other, ...below(other)]))];
+function below(name: string, found: Set<string> = new Set()): readonly string[] {
+  for (const other of mayImport(name).filter((each) => !found.has(each))) below(other, found.add(other));
+  return [...found];
 }
 
 function isForbidden({ from, to, isEntry }: Import): boolean {
