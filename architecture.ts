@@ -50,7 +50,16 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'engine/worker': ['kernel', 'engine/ports', 'engine/journal', 'engine/limits', 'engine/report', 'engine/audit'],
 
   'store-sqlite': ['kernel', 'engine'],
-  platform: ['kernel', 'engine'],
+  'platform/code': ['kernel', 'engine', 'platform/packages'],
+  'platform/network': ['kernel'],
+  'platform/packages': ['engine'],
+  'platform/paths': ['engine'],
+  'platform/prompt': ['kernel'],
+  'platform/secrets': ['kernel'],
+  platform: [
+    ...['kernel', 'engine', 'platform/code', 'platform/network', 'platform/packages'],
+    ...['platform/paths', 'platform/prompt', 'platform/secrets'],
+  ],
   models: ['kernel', 'engine', 'platform'],
   'pii/detectors': ['kernel', 'platform'],
   pii: ['kernel', 'engine', 'platform', 'pii/detectors'],

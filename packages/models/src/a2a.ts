@@ -2,7 +2,6 @@
  * A remote agent that speaks the A2A protocol, as a model: one prompt, one text. The card of the agent names its address,
  * which must have the origin that the document gives, so the prompt and the key go nowhere else.
  */
-import { tokenUsage } from './reply.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
@@ -14,6 +13,7 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import { fail } from '@sluice-internal/engine/ports';
+import { tokenUsage } from './reply.ts';
 
 export interface A2aOptions {
   readonly url: string;
@@ -46,7 +46,7 @@ async function answer(options: A2aOptions, call: LanguageModelV4CallOptions): Pr
   const parts = [{ kind: 'text', text: promptText(call.prompt) }];
   const message = { kind: 'message', role: 'user', messageId: randomUUID(), parts };
   const params = { message, configuration: { blocking: true, acceptedOutputModes: ['text/plain'] } };
-  const text = await settled(options, address, params, call);
+  const text = await finalText(options, address, params, call);
   return {
     content: [{ type: 'text', text }],
     finishReason: { unified: 'stop', raw: 'completed' },
@@ -115,7 +115,7 @@ const WORKING: ReadonlySet<unknown> = new Set(['submitted', 'working']);
 const ENDED_BADLY: ReadonlySet<unknown> = new Set(['failed', 'rejected', 'canceled', 'auth-required', 'unknown']);
 
 /** The text of a message, or of a task once it has ended. */
-async function settled(
+async function finalText(
   options: A2aOptions,
   address: string,
   params: object,

@@ -1,5 +1,4 @@
 /** Uses AI SDK models of the specifications v2, v3 and v4 alike, as v4. */
-import { tokenUsage } from './reply.ts';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -10,6 +9,7 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import type { ModelObject } from './model-object.ts';
+import { tokenUsage } from './reply.ts';
 
 export function adapt(object: ModelObject): LanguageModelV4 {
   const model = object as unknown as LanguageModelV4;

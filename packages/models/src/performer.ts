@@ -133,7 +133,7 @@ async function ask(call: Call, target: Target, options: ModelPerformerOptions): 
     const marked = unmeasured === true && !isMeasured(reply) ? { ...failure, unmeasured } : failure;
     return { ok: false, error: marked, ...partialUsage(reply, target, request) };
   }
-  return settle(reply, target, request, call);
+  return resultOf(reply, target, request, call);
 }
 
 /** A tool call that the provider could not read counts as a call with unreadable arguments, which the agent corrects. */
@@ -209,12 +209,12 @@ async function receiveAs(
     });
     for (const [text, part] of redactor.end()) show(text, part);
   }
-  wire.settle(reply);
+  wire.correct(reply);
   watched?.refuseUnread();
 }
 
 /** A reply counts only if the model finished it. The flow decides whether another request continues a reply that broke off. */
-function settle(reply: Reply, target: Target, request: Request, call: Call): Settled {
+function resultOf(reply: Reply, target: Target, request: Request, call: Call): Settled {
   const error = problemOf(reply, target, request.options.maxOutputTokens);
   if (error?.transportRetries !== undefined && !hasArrived(reply)) return { ok: false, error };
   const isCut = error?.transportRetries !== undefined && !isMeasured(reply);

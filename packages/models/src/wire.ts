@@ -13,14 +13,14 @@ export interface Wire {
   /** Takes an error of the stream. Returns true if the final output can replace what could not be read. */
   unreadable(error: unknown): boolean;
   /** Corrects the reply by the provider's final output. */
-  settle(reply: Reply): void;
+  correct(reply: Reply): void;
 }
 
 export function watchWire(protocol: Protocol): Wire {
   if (protocol === 'openai') return finalOutput();
   return protocol === 'anthropic'
     ? singleMessage()
-    : { see: () => undefined, unreadable: () => false, settle: () => undefined };
+    : { see: () => undefined, unreadable: () => false, correct: () => undefined };
 }
 
 interface Body {
@@ -69,7 +69,7 @@ function finalOutput(): Wire {
       missed ??= error;
       return true;
     },
-    settle: (reply) => {
+    correct: (reply) => {
       if (missed !== undefined && !(ended && output.length > 0)) throw new StreamError(missed);
       if (isUnfinished(status, reply)) throw unfinished(status);
       if (output.length === 0) return;
@@ -116,7 +116,7 @@ function singleMessage(): Wire {
       started = true;
     },
     unreadable: () => false,
-    settle: () => undefined,
+    correct: () => undefined,
   };
 }
 

@@ -82,7 +82,7 @@ async function performProtected(
   if (!isTrusted && kind === 'tool') pipeline.release(run, input);
   const original = isTrusted ? (pipeline.restore(run, input) as Call['command']['input']) : input;
   const inner = isTrusted || kind === 'tool' ? unstreamed(call, original) : call;
-  const result = await settled(performer, inner);
+  const result = await resultOf(performer, inner);
   const origin = kind === 'model' ? 'model' : 'outside';
   // A check returns the arguments that it was given, so their tokens are not forged.
   const given = kind === 'check' ? tokensIn(input) : NO_TOKENS;
@@ -130,8 +130,8 @@ function tokensIn(value: unknown): ReadonlySet<string> {
   return new Set((JSON.stringify(value) ?? '').match(TOKEN));
 }
 
-/** The message of an error can hold personal data too. */
-async function settled(performer: Performer, call: Call): Promise<Settled> {
+/** An error becomes a failure, because its message can hold personal data too. */
+async function resultOf(performer: Performer, call: Call): Promise<Settled> {
   try {
     return await performer.perform(call);
   } catch (error) {

@@ -1,20 +1,26 @@
 /** What other packages use of `platform`. */
-export { createFolder } from './create-folder.ts';
-export { cut } from './history-view.ts';
-export { limitSize } from './limit-size.ts';
-export type { Bytes } from './limit-size.ts';
-export { loadCode, loadFunction } from './load.ts';
-export { textOf, turnOf } from './messages.ts';
-export type { Message, ReplyPart, ToolRequest } from './messages.ts';
-export { importOptional, requireOptional, resolveOptional } from './optional-package.ts';
-export { PACKAGE_ROOT, VERSION } from './package-root.ts';
-export { acceptedModules, changedModules, copyFiles, pinsOf, withDefinition, workDirOf } from './pins.ts';
-export { promptOf, promptText } from './prompt.ts';
-export { StreamRedactor, holdsSecret, redactText, redactValue } from './redact.ts';
-export { boundedWait, retryAfterMs } from './retry-after.ts';
-export type { ResponseHeaders } from './retry-after.ts';
-export { MOUNT, listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from './safe-path.ts';
-export type { Attach, AttachTo, AttachmentSource, CallOfRun, HoldsSecret } from './source.ts';
-export { isUnopened } from './unopened.ts';
-export { filesBelow } from './walk-files.ts';
+export type { Attach, AttachTo, AttachmentSource, CallOfRun, HoldsSecret } from './attachment-source.ts';
 export { hasEffects, refusedResult } from './refused-result.ts';
+
+export { loadCode, loadFunction } from './code/load.ts';
+export { acceptedModules, changedModules, copyFiles, pinsOf, withDefinition, workDirOf } from './code/pins.ts';
+
+export { limitSize } from './network/limit-size.ts';
+export type { Bytes } from './network/limit-size.ts';
+export { boundedWait, retryAfterMs } from './network/retry-after.ts';
+export type { ResponseHeaders } from './network/retry-after.ts';
+export { isUnopened } from './network/unopened.ts';
+
+export { importOptional, requireOptional, resolveOptional } from './packages/optional-package.ts';
+export { PACKAGE_ROOT, VERSION } from './packages/package-root.ts';
+
+export { createFolder } from './paths/create-folder.ts';
+export { MOUNT, listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from './paths/safe-path.ts';
+export { filesBelow } from './paths/walk-files.ts';
+
+export { cut } from './prompt/history-view.ts';
+export { textOf, turnOf } from './prompt/messages.ts';
+export type { Message, ReplyPart, ToolRequest } from './prompt/messages.ts';
+export { promptOf, promptText } from './prompt/prompt.ts';
+
+export { StreamRedactor, holdsSecret, redactText, redactValue } from './secrets/redact.ts';

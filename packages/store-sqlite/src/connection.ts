@@ -113,14 +113,14 @@ export class Connection {
   #readAll(): void {
     const reads = this.#reads;
     this.#reads = [];
-    this.#settle(reads);
+    this.#readAtOnce(reads);
   }
 
-  #settle(reads: readonly Read[]): void {
+  #readAtOnce(reads: readonly Read[]): void {
     try {
       this.read(() => reads.forEach(({ work }) => work()));
     } catch (error) {
-      if (reads.length > 1) for (const read of reads) this.#settle([read]);
+      if (reads.length > 1) for (const read of reads) this.#readAtOnce([read]);
       else for (const { reject } of reads) reject(error);
     }
   }

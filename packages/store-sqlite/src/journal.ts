@@ -20,15 +20,15 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
   const flush = (): void => {
     const calls = waiting;
     waiting = [];
-    if (calls.length > 0) settle(calls);
+    if (calls.length > 0) commitAtOnce(calls);
   };
-  const settle = (calls: readonly Call[]): void => {
+  const commitAtOnce = (calls: readonly Call[]): void => {
     let results: Stored[][];
     try {
       results = connection.write(() => calls.map(({ worker, appends }) => appended.store(worker, appends)));
     } catch (error) {
       // A SluiceError, such as a full disk, concerns all calls. Any other error concerns one: repeat them one by one.
-      if (calls.length > 1 && !(error instanceof SluiceError)) for (const call of calls) settle([call]);
+      if (calls.length > 1 && !(error instanceof SluiceError)) for (const call of calls) commitAtOnce([call]);
       else for (const { reject } of calls) reject(error);
       return;
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createProgressBar } from '../../src/view/progress-bar.ts';
 import type { Cli } from '@sluice-internal/library/documents';
-import { journalProblem } from '../../../evals/src/suite/whole-suite.ts';
+import { journalProblem } from '../../../evals/src/suite/modes.ts';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 

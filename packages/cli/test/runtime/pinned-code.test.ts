@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { folder, json, report, root, sluice as spawned } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
-import { codeOf } from '../../../platform/src/closure.ts';
-import { changesSince } from '../../../platform/src/load.ts';
+import { codeOf } from '../../../platform/src/code/closure.ts';
+import { changesSince } from '../../../platform/src/code/load.ts';
 import { FLOW } from '../../../engine/test/runtime/pinned-flow.ts';
 
 const PACKAGES = {
@@ -256,8 +256,8 @@ console.log(await pay());`,
 import { symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { loadCode } from ${JSON.stringify(join(root, 'packages/platform/src/load.ts'))};
-import { codeOf } from ${JSON.stringify(join(root, 'packages/platform/src/closure.ts'))};
+import { loadCode } from ${JSON.stringify(join(root, 'packages/platform/src/code/load.ts'))};
+import { codeOf } from ${JSON.stringify(join(root, 'packages/platform/src/code/closure.ts'))};
 const own = ${JSON.stringify(own)};
 try { ${program} } catch (error) { console.log(error.message); }`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);

@@ -12,11 +12,19 @@ import {
 } from '../metrics/measure.ts';
 import { shareInterval } from '../metrics/statistics.ts';
 import { boundOf, metricOf, type MetricId, type Target } from '../metrics/table.ts';
-import { checksOf, type CaseResult, type Check, type Outcome, type PreparedCase } from './modes.ts';
+import {
+  checksOf,
+  replayAll,
+  soak,
+  type CaseResult,
+  type Check,
+  type Outcome,
+  type PreparedCase,
+  type Soak,
+} from './modes.ts';
 import { comparePolicies, type PolicyChange } from './policy.ts';
 import type { CaseRun } from './run-case.ts';
 import type { Suite } from './schema.ts';
-import { replayAll, soak, type Soak } from './whole-suite.ts';
 
 export interface SuiteResult {
   readonly suite: string;

@@ -12,7 +12,7 @@ import { contractHolds } from './contracts.ts';
 import { failureOf, invalid } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
 import { commandsOf, succeeded, writtenBy } from './records.ts';
-import { readSources, type Wanted } from './sources.ts';
+import { readSources, type Wanted } from './context-sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
 /**

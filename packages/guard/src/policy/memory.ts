@@ -6,7 +6,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import type { Settled } from '@sluice-internal/kernel/ir';
 import { MemoryViolation, entryHash, entryId, fail, textOf } from '@sluice-internal/engine/ports';
 import type { Call, Embedder, MemoryEntry, MemoryScope, MemoryStore, Performer } from '@sluice-internal/engine/ports';
-import { judgeWrite, type MemoryRules } from './gate.ts';
+import { judgeWrite, type MemoryRules } from './memory-gate.ts';
 
 const MEMORY_WRITE = 'memory.write';
 const MEMORY_READ = 'memory.read';

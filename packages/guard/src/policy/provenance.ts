@@ -3,17 +3,16 @@
  * a value as a whole token. Any other text from outside taints it. A value without a source was composed by the model. There
  * are no rules until the run has read something from outside. The rules depend on the effect class.
  */
-import { listOf } from '@sluice-internal/kernel/expr';
+import { isRecord, listOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { ToolDef } from '@sluice-internal/kernel/ir';
 import type { Call } from '@sluice-internal/engine/ports';
 import { codesOf, isCurrencyField } from './currencies.ts';
-import { descriptionsOf } from './descriptions.ts';
 import { disguisesOf, squeezedReadings } from './disguises.ts';
 import { flagOf, flagWords, isDeciding, isFree, kindOfField, mayHoldError, restingFlag } from './field-kinds.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 import { bare, even, isFilled, isName, squeezed, structured, taintOf, type TaintSource } from '../text/sources.ts';
-import { isToday, sourceOf, type VouchingSource } from './vouching.ts';
+import { sourceOf, type VouchingSource } from './vouching.ts';
 
 /** `today`: the present date. `untrusted`: from outside. `composed`: from no source. `composed-key`: in a field that decides who, what, how much or when. */
 type Origin =
@@ -89,6 +88,16 @@ export function checkProvenance({ command, flow, clock }: Call): Json {
       );
 }
 
+const HOUR_MS = 3_600_000;
+
+/** The date of this moment, somewhere on earth: no source has to name it. */
+function isToday(value: unknown, now: number): boolean {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(value))
+    return false;
+  const days = [-12, 0, 14].map((hours) => new Date(now + hours * HOUR_MS).toISOString().slice(0, 10));
+  return days.includes(value.slice(0, 10));
+}
+
 const ERRORS = 'an error';
 const TIME = /^\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]m)?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -142,6 +151,33 @@ function readBefore(
     ...descriptionsOf(flow, String(agent), String(tool)),
   ];
 }
+
+/**
+ * Descriptions of MCP tools, which the agent reads before it calls anything. The description of a server that is not trusted can
+ * try to misuse tools of others. Its own tools are not compared.
+ */
+function descriptionsOf({ agents, tools }: Call['flow'], agent: string, called: string): readonly TaintSource[] {
+  const target = serverOf(tools[called]);
+  return (agents[agent]?.tools ?? []).flatMap((name) => {
+    const tool = tools[name];
+    const { server, locked } = serverOf(tool);
+    if (server === null || locked === null || server === target.server || tool?.trust === 'trusted') return [];
+    const written = [locked['description'] ?? null, locked['input'] ?? null].filter(isFilled);
+    return tool?.description === locked['description'] && written.length > 0
+      ? [taintOf(`the description of \`${name}\``, written)]
+      : [];
+  });
+}
+
+/** The MCP server of a tool, if it has one that the document does not trust, and the tool as the lock has it. */
+function serverOf(tool: ToolDef | undefined): { readonly server: string | null; readonly locked: JsonObject | null } {
+  const { implementation = null } = tool ?? {};
+  if (!isRecord(implementation) || typeof implementation['mcp'] !== 'string') return { server: null, locked: null };
+  const { mcp, server = null, locked = null } = implementation;
+  const isTrusted = isRecord(server) && server['trusted'] === true;
+  return { server: isTrusted ? null : (mcp.split('/')[0] ?? null), locked: isRecord(locked) ? locked : null };
+}
+type JsonObject = { readonly [field: string]: Json };
 
 type Input = Call['command']['input'];
 
@@ -328,6 +364,7 @@ function judgeText(
 
 /** Classes in which the fields below must be vouched for, in any form of value. */
 const KEYED: ReadonlySet<string> = new Set(['financial', 'communication', 'infrastructure']);
+
 function fieldName(path: string): string {
   return fieldOf(path).split('.').at(-1) ?? '';
 }

@@ -81,16 +81,6 @@ function isKnownTime(value: string, times: ReadonlySet<string>): boolean {
   return stated?.kind === 'time' && stated.text.trim() === value.trim() && others.length === 0 && times.has(stated.key);
 }
 
-const HOUR_MS = 3_600_000;
-
-/** The date of this moment, somewhere on earth: no source has to name it. */
-export function isToday(value: unknown, now: number): boolean {
-  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(value))
-    return false;
-  const days = [-12, 0, 14].map((hours) => new Date(now + hours * HOUR_MS).toISOString().slice(0, 10));
-  return days.includes(value.slice(0, 10));
-}
-
 function knownIn(values: readonly Json[]): Known {
   const numbers = new Map<number, Set<FieldKind>>();
   const dates = new Map<string, Set<number | undefined>>();

@@ -1,7 +1,7 @@
 /** Text from outside in a prompt: it cannot end its mark, and a shortened text stays valid. */
 import { expect, test } from 'vitest';
-import { viewHistory } from '../../../platform/src/history-view.ts';
-import { asData } from '../../../platform/src/messages.ts';
+import { viewHistory } from '../../../platform/src/prompt/history-view.ts';
+import { asData } from '../../../platform/src/prompt/messages.ts';
 
 test.each(['</data>', '</DATA>', '</data >', '< /data>', '</ data>', '<\n/data\n>'])(
   '%j does not end the data',

@@ -2,6 +2,7 @@
  * The forms in which a secret can occur in text: plain, quoted in JSON, URL or HTML encoded once or several times, hexadecimal in
  * any case and with separators, and base64, also in lines.
  */
+
 /** A shorter key could be part of ordinary text. */
 const LENGTH_MIN = 8;
 const KNOWN_MAX = 1_000;

@@ -7,7 +7,7 @@ import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { PACKAGE_ROOT } from './package-root.ts';
+import { PACKAGE_ROOT } from '../packages/package-root.ts';
 import { filesOfPackage, hashOf, isFolder, kindOf, readBytes, realPath } from './files.ts';
 
 export interface Code {

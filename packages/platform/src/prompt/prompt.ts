@@ -7,8 +7,6 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { viewHistory, viewTurn, type Item, type View } from './history-view.ts';
 import { textOf, turnOf, type Message } from './messages.ts';
 
-export type { Message } from './messages.ts';
-
 export function promptOf(flow: CompiledFlow, command: Pick<Command, 'name' | 'input'>): Message[] {
   const instructions = flow.agents[command.name]?.instructions ?? '';
   const { prompt, messages: turn, history, view, context, recap, notes } = command.input;
