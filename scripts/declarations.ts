@@ -9,7 +9,11 @@ import { root } from './tool.ts';
 
 const CACHE = join(root, 'node_modules/.cache/types');
 const OUT = join(root, 'dist/types');
-const ENTRIES = ['library/index.d.ts', 'testing/testing.d.ts'];
+/** The public interfaces, and where they are published. */
+const ENTRIES: { readonly [file: string]: string } = {
+  'library/index.d.ts': 'index.d.ts',
+  'testing/testing.d.ts': 'testing.d.ts',
+};
 const INTERNAL = '@sluice-internal/';
 /** `import type { A } from './a.ts';`, also as an export. */
 const STATEMENT = /^((?:import|export)(?: type)?) \{([^}]*)\} from ['"]([^'"]+)['"];$/gm;
@@ -18,14 +22,15 @@ const INLINE = /\bimport\(['"]([^'"]+)['"]\)\.(\w+)/g;
 
 export function writeDeclarations(): void {
   rmSync(OUT, { recursive: true, force: true });
-  const waiting = [...ENTRIES];
+  const waiting = Object.keys(ENTRIES);
   const seen = new Set(waiting);
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     const { text, reached } = relocated(file);
     for (const each of reached) if (!seen.has(each)) waiting.push(each);
     for (const each of reached) seen.add(each);
-    mkdirSync(dirname(join(OUT, file)), { recursive: true });
-    writeFileSync(join(OUT, file), text);
+    const place = join(OUT, placeOf(file));
+    mkdirSync(dirname(place), { recursive: true });
+    writeFileSync(place, text);
   }
 }
 
@@ -34,7 +39,7 @@ function relocated(here: string): { readonly text: string; readonly reached: Rea
   const reached = new Set<string>();
   const name = (file: string): string => {
     reached.add(file);
-    const path = posix.relative(posix.dirname(here), file).replace(/\.d\.ts$/, '.js');
+    const path = posix.relative(posix.dirname(placeOf(here)), placeOf(file)).replace(/\.d\.ts$/, '.js');
     return path.startsWith('.') ? path : `./${path}`;
   };
   const text = readFileSync(join(CACHE, here), 'utf8')
@@ -51,6 +56,10 @@ function relocated(here: string): { readonly text: string; readonly reached: Rea
     });
   if (text.includes(INTERNAL)) throw new Error(`the declarations of ${here} name an internal package`);
   return { text, reached };
+}
+
+function placeOf(file: string): string {
+  return ENTRIES[file] ?? file;
 }
 
 function namesIn(list: string): readonly string[] {

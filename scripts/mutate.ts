@@ -1,15 +1,17 @@
 /**
  * `npm run mutate [-- FILE…]`: changes the core in small ways, one at a time, and says which changes no test noticed. FILE
- * is the name of a file in packages/kernel/src/core without its ending. Only fast tests that watch the core are run, and those of them that
- * draw random cases draw the same ones each time.
+ * is the name of a file in packages/kernel/src/core without its ending. Only fast tests that watch the core are run, and those of
+ * them that draw random cases draw the same ones each time.
  */
 import { run } from './tool.ts';
 
 const FILES = ['admit', 'fork', 'meters', 'settle', 'slots', 'undo'];
 const LAWS = ['approvals', 'branches', 'endings', 'facts', 'reserve', 'slots', 'undo'];
-const TESTS = ['core/*', 'differential/*', 'protections/velocity', ...LAWS.map((law) => `laws/${law}`)].map(
-  (name) => `test/${name}.test.ts`,
-);
+const TESTS = [
+  'packages/kernel/test/core/*.test.ts',
+  'packages/library/test/protections/velocity.test.ts',
+  ...['core/*', 'differential/*', ...LAWS.map((law) => `laws/${law}`)].map((name) => `test/${name}.test.ts`),
+];
 
 process.env['SLUICE_TESTS'] = TESTS.join(' ');
 process.env['SEED'] = '1';

@@ -36,7 +36,7 @@ test('every snippet type-checks', { timeout: 240_000 }, () => {
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   // The types of the build, if it is up to date: the compiler then reads 700 files less.
   const place = (path: string): string =>
-    isBuilt() ? path.replace(/^packages\/(\w+)\/src\/(.*)\.ts$/, 'dist/types/$1/$2.d.ts') : path;
+    isBuilt() ? path.replace(/^packages\/\w+\/src\/(.*)\.ts$/, 'dist/types/$1.d.ts') : path;
   const paths = Object.entries(LIBRARY).map(([name, path]) => [name, [join(root, place(path))]]);
   const compilerOptions = {
     ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
@@ -109,7 +109,7 @@ test('the matchers of the guide to evaluating run under vitest', { timeout: 240_
 });
 
 function isBuilt(): boolean {
-  const stamp = statSync(join(root, 'dist/types/library/index.d.ts'), { throwIfNoEntry: false });
+  const stamp = statSync(join(root, 'dist/types/index.d.ts'), { throwIfNoEntry: false });
   return stamp !== undefined && packageFiles().every(({ path }) => statSync(join(root, path)).mtimeMs <= stamp.mtimeMs);
 }
 

@@ -155,7 +155,7 @@ export type Mail = {
 export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
 /**
- * The list of runs with their owners. `stores/leases.ts` has the rules of ownership.
+ * The list of runs with their owners. `leases.ts` has the rules of ownership.
  * @example
  * const { roster }: { roster: Roster } = openMemory();
  * const failed = await roster.list({ status: ['failed'] });

@@ -33,7 +33,7 @@ export const PII_PATTERNS = {
   },
 } satisfies { readonly [type: string]: PiiPattern };
 
-/** The other kinds. Each has a detector in `effects/pii/detectors`. */
+/** The other kinds. Each has a detector in `packages/pii/src/detectors`. */
 const DETECTED = ['secret', 'iban', 'card', 'ssn', 'phone', 'ip'] as const;
 export type DetectedPii = (typeof DETECTED)[number];
 
