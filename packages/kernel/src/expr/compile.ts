@@ -1,4 +1,4 @@
-/** Compiles a syntax tree to closures: one per node, calls included. Reading a variable, field or index never fails: it gives null. */
+/** Compiles a syntax tree to closures: one per node, calls and loops included. Reading a variable, field or index never fails: it gives null. */
 import {
   arithmetic,
   contains,

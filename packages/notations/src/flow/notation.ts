@@ -1,4 +1,4 @@
-/** The graph notation: reads a flow, checks it by the page's guarantees and more, and lowers it. */
+/** The graph notation: reads a flow, checks it, and lowers it. */
 import { isDenied, limitOf, takesNothing } from '@sluice-internal/compile/rules';
 import type { LoweredDocument, Notation, Excess } from '@sluice-internal/compile/rules';
 import { childOf, textOf, plain } from '@sluice-internal/compile/source';
