@@ -1,6 +1,6 @@
 /** The table of budgets: what each preset grants, and that a limit of each dimension stops a run at exactly its number. */
 import { describe, expect, test } from 'vitest';
-import { BUDGET_PRESETS } from '../../packages/notations/src/loop/settle.ts';
+import { BUDGET_PRESETS } from '../../packages/notations/src/loop/model.ts';
 import type { Usage } from '@sluice-internal/engine/ports';
 import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
 

@@ -17,7 +17,7 @@ const NAMES = new Set(["'flow'", "'steps'", "'graph'", "'loop'", "'team'"]);
 
 /** Where such a word means something else. */
 const ALLOWED: { readonly [path: string]: { readonly words: readonly string[]; readonly because: string } } = {
-  'packages/kernel/src/expr/macros.ts': {
+  'packages/kernel/src/expr/compile.ts': {
     words: ['loop', 'mapper'],
     because: 'the comprehension of the expression language, and its map macro',
   },

@@ -122,10 +122,10 @@ function constantOf(node: Ast, variables?: ReadonlySet<string>): boolean | undef
   switch (node.op) {
     case '&&':
     case '||': {
-      const settles = node.op === '||';
+      const decisive = node.op === '||';
       const sides = node.args.map(of);
-      if (sides.includes(settles)) return settles;
-      return sides.every((side) => side === !settles) ? !settles : undefined;
+      if (sides.includes(decisive)) return decisive;
+      return sides.every((side) => side === !decisive) ? !decisive : undefined;
     }
     case '!_': {
       const inner = of(node.args);

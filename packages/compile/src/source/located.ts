@@ -1,6 +1,6 @@
 /**
- * Data that remembers where it was written. The tree is plain: scalars, lists and maps, each with a range, map keys with one
- * of their own. Every value in it is JSON, at most `DEPTH_MAX` deep.
+ * Data with the place where each part of it was written. The tree is plain: scalars, lists and maps, each with a range, map keys
+ * with one of their own. Every value in it is JSON, at most `DEPTH_MAX` deep.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Report } from './diagnostics.ts';

@@ -1,6 +1,6 @@
 /**
- * Admits facts and turns them into events of the journal (L1). A fact is admitted at most once: a settled call is no longer
- * pending, and an answered question no longer waits. Everything that is due by the time of a fact expires before it.
+ * Admits facts and turns them into events of the journal (L1). A fact is admitted at most once: a call that has its result is no
+ * longer pending, and an answered question no longer waits. Everything that is due by the time of a fact expires before it.
  */
 import type { Json } from '../expr/json.ts';
 import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
@@ -35,7 +35,7 @@ export function admit(
     return { refused: 'run-ended', message: `run \`${state.run}\` has ended with ${state.outcome.code}` };
   switch (fact.type) {
     case 'settle':
-      return settleCall(state, fact);
+      return admitResult(state, fact);
     case 'answer':
       return answer(program, state, fact.id, fact.answer);
     case 'signal':
@@ -72,7 +72,7 @@ function isStopping({ threads }: RunState): boolean {
 }
 
 /** The notes of protections come before the result of a call. */
-function settleCall(
+function admitResult(
   state: RunState,
   { key, attempt, result, notes = [] }: Extract<Fact, { type: 'settle' }>,
 ): readonly EventBody[] | Refusal {
@@ -80,10 +80,10 @@ function settleCall(
   const isCall = pending !== undefined && pending.kind !== 'ask' && pending.kind !== 'wait';
   if (!isCall || pending.observed !== null || pending.attempt !== attempt)
     return { refused: 'not-pending', message: `nothing is pending under ${key}, attempt ${attempt}` };
-  return [...notes.map((note) => ({ ...note, key })), settled(pending, result)];
+  return [...notes.map((note) => ({ ...note, key })), resultEvent(pending, result)];
 }
 
-function settled({ key, attempt }: Pending, result: Settled): EventBody {
+function resultEvent({ key, attempt }: Pending, result: Settled): EventBody {
   return { type: 'effect.settled', key, attempt, result };
 }
 
@@ -171,7 +171,7 @@ function answer(program: Program, state: RunState, id: string, given: Answer): r
   if (counted !== null) return [counted];
   const { payload: _payload, unproven: _unproven, ...answered } = given;
   const value = { ...answered, ...together(pending, given) } as unknown as Json;
-  return [settled(pending, { ok: true, value })];
+  return [resultEvent(pending, { ok: true, value })];
 }
 
 /** The objection to an answer of a person who may answer; null if it fits the question. */
@@ -223,16 +223,16 @@ function signal(
     const instead = others === '' ? 'it waits for no signal now' : `it waits for ${others}`;
     return { refused: 'signal-not-awaited', message: `run \`${state.run}\` does not wait for \`${name}\`: ${instead}` };
   }
-  return [settled(found, { ok: true, value: { data, by } })];
+  return [resultEvent(found, { ok: true, value: { data, by } })];
 }
 
 function expired(pending: Pending, at: Instant): EventBody {
   const { question, name, until } = pending;
-  if (until !== undefined && at >= until) return settled(pending, { ok: true, value: { data: null, by: 'clock' } });
+  if (until !== undefined && at >= until) return resultEvent(pending, { ok: true, value: { data: null, by: 'clock' } });
   if (question !== null)
-    return settled(pending, { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } });
+    return resultEvent(pending, { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } });
   const message = `\`${name}\` did not answer in time`;
-  return settled(pending, { ok: false, error: { class: 'timeout', type: 'TimeoutError', message } });
+  return resultEvent(pending, { ok: false, error: { class: 'timeout', type: 'TimeoutError', message } });
 }
 
 type Halted = Extract<EventBody, { type: 'run.halted' }>;

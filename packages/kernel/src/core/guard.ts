@@ -1,4 +1,4 @@
-/** Guards of the author. A guard that cannot be evaluated does not hold (decision 58), and that is an event. */
+/** Guards of the author. A guard that cannot be evaluated does not hold, and that is an event. */
 import type { EventBody, Thread } from '../ir/events.ts';
 import type { Expr } from '../ir/nodes.ts';
 import { reasonOf } from '../expr/error.ts';

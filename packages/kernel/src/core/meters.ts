@@ -1,6 +1,6 @@
 /**
  * Every bound is a meter (L4, L5). Visits and repeats are charged when a node acts; budget dimensions are reserved before
- * an effect is requested and settled to the measured use after it.
+ * an effect is requested, and the measured use replaces the reservation after it.
  */
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import { countsVisits, isCounted, isVelocity, overTarget } from '../ir/meters.ts';

@@ -1,4 +1,4 @@
-/** Compiles a syntax tree to closures: one per node, calls included. Reading a variable, field or index never fails: it gives null. */
+/** Compiles a syntax tree to closures: one per node, calls and loops included. Reading a variable, field or index never fails: it gives null. */
 import {
   arithmetic,
   contains,
@@ -12,15 +12,16 @@ import {
   toInt,
   toUint,
   truth,
+  forgivable,
 } from './operators.ts';
 import type { ArithmeticOp } from './operators.ts';
-import { bindOf, listMacroOf, pathOfAst, typeIn } from './ast.ts';
-import { deeper, rangeOf } from './context.ts';
+import { bindOf, listMacroOf, pathOfAst, typeIn, countNodes } from './ast.ts';
+import type { ListMacro } from './ast.ts';
+import { deeper, rangeOf, bindLocal, charge } from './context.ts';
 import type { Context, Env, Eval } from './context.ts';
-import { EvalError, asEvalError } from './error.ts';
+import { EvalError, asEvalError, LIMITS } from './error.ts';
 import { textOf, toJson } from './output.ts';
-import { compileBind, compileListMacro } from './macros.ts';
-import { isMap, makeMap, mapGet } from './map.ts';
+import { isMap, makeMap, mapGet, mapKeys } from './map.ts';
 import type { Ast } from './parse.ts';
 import { Bytes, TYPE_NAMES, TypeName, Uint, isList, typeOf } from './value.ts';
 import type { Value } from './value.ts';
@@ -35,7 +36,7 @@ const COMPARE = {
   guard: { ordered: guardOrder, equal: guardEquals },
 } as const;
 
-export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, mode: 'plain', compile };
+export const ROOT: Context = { locals: new Map(), depth: 0, macros: 0, mode: 'plain' };
 
 /** Converts to JSON where values are made, so that data that only passes through is neither walked nor copied. */
 export function compileJson(node: Ast, context: Context): Eval {
@@ -267,10 +268,10 @@ function compileCall(node: Ast & { op: 'call' | 'rcall' }, context: Context): Ev
     return compileHas(field.args[0], field.args[1], context);
   const problem = callProblem({ name, method, count: args.length });
   if (problem !== null) throw new EvalError(FUNCTIONS.has(name) ? 'type' : 'missing-function', problem, rangeOf(node));
-  if (name === 'strict' || name === 'guard') return context.compile(args[0] as Ast, { ...context, mode: name });
+  if (name === 'strict' || name === 'guard') return compile(args[0] as Ast, { ...context, mode: name });
   if (name === 'rule') return compileRule(args as [Ast, Ast], context);
-  if (isSearch(name)) return compileSearch(name, context.compile(args[0] as Ast, context), args[1] as Ast);
-  const evals = args.map((arg) => context.compile(arg, context));
+  if (isSearch(name)) return compileSearch(name, compile(args[0] as Ast, context), args[1] as Ast);
+  const evals = args.map((arg) => compile(arg, context));
   if (name === 'text') return (env) => evals.reduce((text, part) => text + textOf(env, part(env)), '');
   return apply((FUNCTIONS.get(name) as { run: Run }).run, evals);
 }
@@ -280,7 +281,7 @@ function compileRule([written, expression]: readonly [Ast, Ast], context: Contex
   if (written.op !== 'value' || typeof written.args !== 'string')
     throw new EvalError('other', 'the first argument of `rule` must be a string literal', rangeOf(written));
   const text = written.args;
-  const run = context.compile(expression, context);
+  const run = compile(expression, context);
   return (env) => {
     try {
       return run(env);
@@ -292,7 +293,7 @@ function compileRule([written, expression]: readonly [Ast, Ast], context: Contex
 }
 
 function compileHas(of: Ast, key: string, context: Context): Eval {
-  const container = context.compile(of, context);
+  const container = compile(of, context);
   return (env) => {
     const value = container(env);
     return isMap(value) && mapGet(value, key) !== undefined;
@@ -311,4 +312,113 @@ function apply(run: Run, evals: readonly Eval[]): Eval {
     default:
       return (env) => run(env, a(env), b(env), c(env), d(env));
   }
+}
+
+/**
+ * The loops of the language: `all`, `exists`, `exists_one`, `filter`, `map`. Null counts as an empty list. List length and nesting
+ * are limited, and every turn costs fuel in proportion to its body.
+ */
+function compileListMacro(macro: ListMacro, context: Context): Eval {
+  if (context.macros >= LIMITS.macroNestingMax) {
+    throw new EvalError('limit', `\`${macro.name}\` is nested more than ${LIMITS.macroNestingMax} macros deep`);
+  }
+  const over = compile(macro.over, context);
+  const bound = bindLocal({ ...context, macros: context.macros + 1 }, macro.variable);
+  const bodies = macro.bodies.map((body) => compile(body, bound.context));
+  const weight = 1 + macro.bodies.reduce((sum, body) => sum + countNodes(body), 0);
+  const loop = loopOf(macro.name, bodies);
+  return (env) => {
+    const items = itemsOf(env, over(env), macro.name);
+    return loop(env, items, (item) => {
+      charge(env, weight);
+      env.locals[bound.slot] = item;
+    });
+  };
+}
+
+function compileBind(variable: string, value: Ast, body: Ast, context: Context): Eval {
+  const bound = bindLocal(context, variable);
+  const compute = compile(value, context);
+  const run = compile(body, bound.context);
+  return (env) => {
+    env.locals[bound.slot] = compute(env);
+    return run(env);
+  };
+}
+
+type Loop = (env: Env, items: readonly Value[], turn: (item: Value) => void) => Value;
+
+function loopOf(name: string, bodies: readonly Eval[]): Loop {
+  const [first, second] = bodies as [Eval, Eval | undefined];
+  switch (name) {
+    case 'all':
+      return quantifier(first, false, '`all`');
+    case 'exists':
+      return quantifier(first, true, '`exists`');
+    case 'exists_one':
+      return (env, items, turn) => filter(env, items, turn, first, '`exists_one`').length === 1;
+    case 'filter':
+      return (env, items, turn) => filter(env, items, turn, first, '`filter`');
+    default:
+      return second === undefined ? mapper(first) : filterMapper(first, second);
+  }
+}
+
+/** Stops at the first item that decides the result. An error counts only if no item decides it. */
+function quantifier(predicate: Eval, decisive: boolean, where: string): Loop {
+  return (env, items, turn) => {
+    let failure: EvalError | undefined;
+    for (const item of items) {
+      turn(item);
+      try {
+        if (truth(predicate(env), where) === decisive) return decisive;
+      } catch (cause) {
+        failure ??= forgivable(cause);
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return !decisive;
+  };
+}
+
+function filter(
+  env: Env,
+  items: readonly Value[],
+  turn: (item: Value) => void,
+  predicate: Eval,
+  where: string,
+): Value[] {
+  return items.filter((item) => {
+    turn(item);
+    return truth(predicate(env), where);
+  });
+}
+
+function mapper(transform: Eval): Loop {
+  return (env, items, turn) =>
+    items.map((item) => {
+      turn(item);
+      return transform(env);
+    });
+}
+
+function filterMapper(predicate: Eval, transform: Eval): Loop {
+  return (env, items, turn) => {
+    const out: Value[] = [];
+    for (const item of items) {
+      turn(item);
+      if (truth(predicate(env), '`map`')) out.push(transform(env));
+    }
+    return out;
+  };
+}
+
+function itemsOf(env: Env, value: Value, name: string): readonly Value[] {
+  if (value === null) return [];
+  const items = isList(value) ? value : isMap(value) ? mapKeys(env, value) : undefined;
+  if (items === undefined) throw new EvalError('type', `\`${name}\` needs a list or a map, not ${typeOf(value)}`);
+  if (items.length > LIMITS.macroListMax) {
+    throw new EvalError('limit', `\`${name}\` walks ${items.length} elements; the limit is ${LIMITS.macroListMax}`);
+  }
+  return items;
 }

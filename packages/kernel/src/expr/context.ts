@@ -1,7 +1,4 @@
-/**
- * The context of compilation, passed down the syntax tree, and the environment of one evaluation. `compile` is passed rather
- * than imported, so that the files for macros and calls do not import each other.
- */
+/** The context of compilation, passed down the syntax tree, and the environment of one evaluation. */
 import { EvalError, LIMITS } from './error.ts';
 import type { Ast } from './parse.ts';
 import type { Value } from './value.ts';
@@ -13,7 +10,6 @@ export interface Context {
   readonly macros: number;
   /** The comparison of values of different types: `plain`, or as within `strict(…)` or `guard(…)`. */
   readonly mode: 'plain' | 'strict' | 'guard';
-  readonly compile: (node: Ast, context: Context) => Eval;
 }
 
 export function deeper(context: Context, node: Ast): Context {

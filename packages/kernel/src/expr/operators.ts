@@ -180,15 +180,15 @@ export function truth(value: Value, where: string): boolean {
  */
 export function either(op: '&&' | '||', left: Eval, right: Eval): Eval {
   // The value of one side that decides the result.
-  const settles = op === '||';
+  const decisive = op === '||';
   const where = `\`${op}\``;
   return (env: Env) => {
     let failure: EvalError;
     try {
-      if (truth(left(env), where) === settles) return settles;
+      if (truth(left(env), where) === decisive) return decisive;
     } catch (cause) {
       failure = forgivable(cause);
-      if (truth(right(env), where) === settles) return settles;
+      if (truth(right(env), where) === decisive) return decisive;
       throw failure;
     }
     return truth(right(env), where);

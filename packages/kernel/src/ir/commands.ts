@@ -25,7 +25,7 @@ export interface Outbox {
   readonly wake: Instant | null;
 }
 
-/** A call that a `repeats` meter compares. `ok` and `result` are null until it settles. */
+/** A call that a `repeats` meter compares. `ok` and `result` are null until it has a result. */
 export interface RecentCall {
   readonly key: EffectKey;
   readonly name: string;

@@ -116,7 +116,7 @@ export function callAmounts(kind: Row['call'], amount = 1): Amounts {
   return Object.fromEntries(DIMENSION_ROWS.flatMap(({ call, name }) => (call === kind ? [[name, amount]] : [])));
 }
 
-/** True for tokens and money: they settle to the amount that was measured. The others count as they were reserved. */
+/** True for tokens and money: the measured amount counts. The others count as they were reserved. */
 export function isMeasured(dimension: string): boolean {
   return Object.hasOwn(TABLE, dimension) && TABLE[dimension as Dimension].charged === 'measured';
 }

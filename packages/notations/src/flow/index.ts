@@ -1,2 +1,2 @@
 /** What other packages use of `notations/flow`. */
-export { flow } from './builder/builder.ts';
+export { flow } from './builder.ts';

@@ -7,7 +7,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { CLOCK, EFFECT_DIMENSIONS, STEPS, set } from '@sluice-internal/compile/lower';
 import { literal, object, quote } from '@sluice-internal/compile/expressions';
 import { addQuestion, failedTrace, part, type Lowering } from './nodes.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import { ENDING } from './state.ts';
 
 const AMOUNTS = [

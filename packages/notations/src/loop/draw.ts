@@ -2,7 +2,7 @@
 import { edgeShape, shape } from '@sluice-internal/compile/picture';
 import type { Picture, PictureNode, ShapeKind } from '@sluice-internal/compile/picture';
 import { toolsOf } from './intake.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 
 /** The checks that an answer must pass. */
 function guardsOf({ criteria, confidence, review }: Loop): readonly string[] {

@@ -212,7 +212,7 @@ function addSaferAnswer(l: Lowering, person: NodeId): NodeId {
   );
 }
 
-/** The agent wants to call a tool that the plan does not name: a person decides. */
+/** The agent proposes a call of a tool that the plan does not name: a person decides. */
 function addDivergence(l: Lowering): NodeId {
   const stopped = stop(l, 'REVIEW_REQUIRED', 'PlanDivergence', `text(${PROBLEM})`);
   if (!l.loop.escalation.people) return stopped;

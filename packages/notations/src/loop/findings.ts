@@ -7,7 +7,7 @@ import { OBSERVATIONS, set } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Definitions } from '@sluice-internal/compile/document';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import {
   ANSWER,
   CROSSED,
@@ -68,7 +68,7 @@ function unfinishedStep(): Finding {
 }
 
 /**
- * Problems that a person may have to settle. `early` holds where the problem comes before validation: there is no answer to
+ * Problems that a person may have to decide about. `early` holds where the problem comes before validation: there is no answer to
  * validate, or the agent can still repair it.
  */
 export function contested(loop: Loop): readonly (Finding & { readonly early: Expr })[] {

@@ -13,7 +13,7 @@ import {
 import type { MemoryDef } from '@sluice-internal/compile/document';
 import { readInput, set } from '@sluice-internal/compile/lower';
 import { addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import { BUDGET, GOAL, DECISION, INTENT, LACKING, RECALLED, SCOPE, initialState } from './state.ts';
 
 /** Adds the nodes from the input to the plan; returns the first. */

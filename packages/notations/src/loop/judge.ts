@@ -17,7 +17,7 @@ import {
 import type { Finding } from './findings.ts';
 import { addVerdictCheck } from './ground.ts';
 import { addModel, failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import {
   ANSWER,
   CROSSED,

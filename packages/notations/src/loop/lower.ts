@@ -24,7 +24,7 @@ import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import { failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
 import { addPlan } from './plan.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import {
   ANSWER,
   CROSSED,
@@ -176,7 +176,7 @@ function addFinish(l: Lowering): void {
   kit.set(phase(l, 'final_response'), [set(FINAL, object([['citations', CITED]]))], addDeedsCheck(l, judged));
 }
 
-/** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer settles all but the first. */
+/** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer removes all but the first. */
 function partialReason({ criteria, planner, verifier, validate, grounding }: Loop): Expr {
   const marks = `${VIOLATIONS} + ${MARKS}`;
   const unchecked =

@@ -14,7 +14,7 @@ import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import { quote } from '@sluice-internal/compile/expressions';
 import { MODEL_RETRY, errorOf, set } from '@sluice-internal/compile/lower';
 import type { Builder, Call, Failure, Kit, Question as AskedQuestion, Step } from '@sluice-internal/compile/lower';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import { ENDING, DECISION, type Phase } from './state.ts';
 
 export interface Lowering {

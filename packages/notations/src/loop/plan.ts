@@ -10,7 +10,7 @@ import { mayAsk } from '@sluice-internal/compile/document';
 import { addGroundingCheck } from './ground.ts';
 import { changingTools, toolsOf } from './intake.ts';
 import { addModel, addQuestion, failedTrace, idOf, inWords, part, stop, type Lowering } from './nodes.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import {
   DRAFTS,
   FINISHED,

@@ -7,7 +7,7 @@ import { literal, quote } from '@sluice-internal/compile/expressions';
 import { OBSERVATIONS, TALK, memoryMessages, set } from '@sluice-internal/compile/lower';
 import { STATUSES, isLast, outputText } from './findings.ts';
 import { toolsOf } from './intake.ts';
-import type { Loop } from './settle.ts';
+import type { Loop } from './model.ts';
 import {
   ANSWER,
   ANSWERS_DROPPED,

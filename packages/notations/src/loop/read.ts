@@ -19,7 +19,7 @@ import {
   reportProblems,
 } from '@sluice-internal/compile/expressions';
 import { GOAL_NAMES, loopSchema, type RawLoop } from './schema.ts';
-import { breakerOf, loosened, settle, type Loop, type Roles } from './settle.ts';
+import { breakerOf, loosened, resolveDefaults, type Loop, type Roles } from './model.ts';
 
 export function readLoop(document: ReadDocument, given: Definitions, report: Report): Loop | null {
   const body = readShape(loopSchema, document.body, report, { what: '`loop`' });
@@ -39,7 +39,7 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   });
   if (roles === null || !body.sound || !document.sections.sound || report.failed()) return null;
   checkViolations(roles.executor, section);
-  const loop = settle(body.value, roles, given);
+  const loop = resolveDefaults(body.value, roles, given);
   checkIdle(loop, section);
   checkSideEffects(loop, section);
   checkMemory(loop, section);

@@ -1,13 +1,14 @@
 /** The stages after the work: aggregate, validate and finalize. */
-import type { NodeId, Write } from '@sluice-internal/kernel/ir';
+import { VERDICT_CHECK } from '@sluice-internal/kernel/ir';
+import type { NodeId, Write, Expr } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { quote } from '@sluice-internal/compile/expressions';
-import { append, receiptsIn, set } from '@sluice-internal/compile/lower';
-import { addInvariants, addObjection, type Gate, type Names } from './gates.ts';
-import { addCites, addFunction, addVerdicts } from './invariants.ts';
+import { append, receiptsIn, set, OBSERVATIONS } from '@sluice-internal/compile/lower';
+import { addInvariants, addObjection, type Gate, type Names, addVerdict } from './gates.ts';
 import { SAME_ROUNDS_MAX, watchesRounds } from './kinds.ts';
 import { entryOf, nameOf, stepOf, type Lowering } from './lowering.ts';
-import { hasJudge, type Stage, type Staged } from './model.ts';
+import { hasJudge } from './model.ts';
+import type { Stage, Staged, Invariants } from './model.ts';
 import { aggregatePrompt, finalizePrompt, validatePrompt } from './prompts.ts';
 import type { Recovery } from './recover.ts';
 import {
@@ -22,8 +23,11 @@ import {
   SUMMARIES,
   TASKS,
   VERDICT,
+  CHECKED,
+  REQUEST,
 } from './slots.ts';
 import { addStage, addStageTurn, type StageParts } from './stage.ts';
+import { stageMeters } from './stage-budget.ts';
 
 export function addFinish(l: Lowering): void {
   const { aggregate } = l.staged;
@@ -119,7 +123,7 @@ function addValidate(l: Lowering, edited: NodeId): void {
     ...performed(l, 'validate', VERDICT, validatePrompt(l.staged)),
     checks: (gate, recovery, next) => {
       const reviewed = validate.review ? addReview(gate, recovery) : next;
-      return agent === null ? reviewed : addVerdict(l, gate, recovery, reviewed);
+      return agent === null ? reviewed : addCriticVerdict(l, gate, recovery, reviewed);
     },
     next: l.kit.set(stepOf(l, 'validate', 'accepted'), [set(FEEDBACK, 'null')], entryOf(l, 'finalize')),
   });
@@ -137,8 +141,73 @@ function addAllInvariants(l: Lowering, gate: Gate, next: NodeId): NodeId {
   return addInvariants(judged, rules, namesOf(l, VERDICT), cited);
 }
 
+const UNTRUE = { check: 'invariant', type: 'InvariantError' } as const;
+const UNGROUNDED = { check: 'invariant', type: 'GroundingError' } as const;
+
+/** Reports to the breaker of the agent whether its result kept the invariants. The run then continues as without a breaker. */
+function addVerdicts(
+  { l, stage, refused }: Gate,
+  agent: string,
+  next: NodeId,
+): { readonly kept: NodeId; readonly broken: NodeId } {
+  if (l.staged.definitions.protections.breaker === null) return { kept: next, broken: refused };
+  const recorded = (what: string, ok: boolean, to: NodeId): NodeId =>
+    l.kit.check(stepOf(l, stage, `invariants.${what}`), {
+      check: VERDICT_CHECK,
+      input: { agent: quote(agent), ok: String(ok) },
+      into: CHECKED,
+      next: to,
+      fail: to,
+    });
+  return { kept: recorded('kept', true, next), broken: recorded('broken', false, refused) };
+}
+
+/** Calls a tool. The result holds if it returns true, or an object with `ok: true`. */
+function addFunction(gate: Gate, { tool, reason }: Invariants['tools'][number], index: number, next: NodeId): NodeId {
+  const { l, stage } = gate;
+  const hint = `function.${index + 1}`;
+  const step = (what: string) => stepOf(l, stage, `${hint}.${what}`);
+  const own: Expr = `type(${CHECKED}) == map && type(${CHECKED}.reason) == string && ${CHECKED}.reason != ""`;
+  const given = reason === null ? quote(`\`${tool}\` does not accept the result`) : quote(reason);
+  const refused = addObjection(gate, `${hint}.refused`, {
+    ...UNTRUE,
+    reason: `${own} ? ${CHECKED}.reason : ${given}`,
+  });
+  const broken = addObjection(gate, `${hint}.broken`, {
+    ...UNTRUE,
+    reason: `text(${quote(`\`${tool}\` cannot judge the result: `)}, error.message)`,
+  });
+  const holds = `${CHECKED} == true || (type(${CHECKED}) == map && ${CHECKED}.ok == true)`;
+  const { validate } = l.staged;
+  const limits = [l.builder.toolDef(tool)?.timeoutMs ?? null, validate.timeoutMs].filter((limit) => limit !== null);
+  return l.kit.call(
+    { ...step('call'), charges: stageMeters(l, validate) },
+    {
+      effect: l.builder.tool(tool, { aggregate: AGGREGATE, plan: PLAN, summaries: SUMMARIES, input: REQUEST }),
+      into: CHECKED,
+      timeoutMs: limits.length === 0 ? null : Math.min(...limits),
+      next: l.kit.when(step('judged'), holds, next, refused),
+      fail: broken,
+    },
+  );
+}
+
+/** The result cites at least so many documents that tools of the run read. */
+function addCites(gate: Gate, { least, reason }: Invariants['cites'][number], index: number, next: NodeId): NodeId {
+  return addVerdict(
+    gate,
+    `cites.${index + 1}`,
+    {
+      check: 'policy:cites',
+      input: { answer: AGGREGATE, observations: OBSERVATIONS, least: String(least) },
+      objection: { ...UNGROUNDED, reason: reason === null ? `${CHECKED}.reason` : quote(reason) },
+    },
+    next,
+  );
+}
+
 /** The critic's "no" is a failure of the aggregate. A "yes" with too low confidence goes to a person. */
-function addVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): NodeId {
+function addCriticVerdict(l: Lowering, gate: Gate, recovery: Recovery, next: NodeId): NodeId {
   const { confidence } = l.staged.validate;
   const refused = addObjection(gate, 'rejected', {
     check: 'verdict',

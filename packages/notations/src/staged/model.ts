@@ -85,7 +85,7 @@ const BOARD_ROUNDS = 4;
 const SWARM_DEPTH = 2;
 const SWARM_MAX = 10;
 
-export function settle(raw: RawStaged, topology: Topology, definitions: Definitions, tier: Tier): Staged {
+export function resolveDefaults(raw: RawStaged, topology: Topology, definitions: Definitions, tier: Tier): Staged {
   const { protections } = definitions;
   const stage = (id: string, given: (RawStage & { readonly agent?: string | undefined }) | undefined): Stage => ({
     ...keysOf(given ?? {}, protections),
@@ -139,21 +139,21 @@ function keysOf(raw: RawStage, protections: Protections): Omit<Stage, 'id' | 'ag
 }
 
 /** Of a topology: its work, and the stage keys of the work. Procedures and teams have those on their steps. */
-type Settled = { readonly work: Work; readonly keys: RawStage };
+type Resolved = { readonly work: Work; readonly keys: RawStage };
 type Given = { readonly raw: RawStaged } & Pick<Staged, 'definitions' | 'tier'>;
 
 /** A section that lacks its key was reported before. */
-const WORK: { readonly [topology in Topology]: (given: Given) => Settled } = {
+const WORK: { readonly [topology in Topology]: (given: Given) => Resolved } = {
   supervisor: ({ raw: { workers = {} } }) => {
     const { agent, agents = agent === undefined ? [] : [agent], max = WIDTH_DEFAULT } = workers;
     return { work: { is: 'workers', agents, widthMax: max, detail: `each task, ${max} at once` }, keys: workers };
   },
   hierarchical: ({ raw: { teams = [] }, definitions, tier }) => {
-    const settled = teams.map(({ id, staged }) => ({
+    const resolved = teams.map(({ id, staged }) => ({
       id,
-      staged: settle(staged, topologyOf(staged), definitions, tier),
+      staged: resolveDefaults(staged, topologyOf(staged), definitions, tier),
     }));
-    return { work: { is: 'teams', teams: settled, detail: 'each task to its team' }, keys: {} };
+    return { work: { is: 'teams', teams: resolved, detail: 'each task to its team' }, keys: {} };
   },
   handoff: ({ raw: { peers = { agents: [] } } }) => {
     const { agents, start = agents[0] ?? '' } = peers;

@@ -7,7 +7,7 @@ import { drawStaged } from './draw.ts';
 import { lowerStaged } from './lower.ts';
 import { stagedSchema } from './schema.ts';
 import { checkStaged } from './check.ts';
-import { settle, topologyOf, type Stage, type Staged } from './model.ts';
+import { resolveDefaults, topologyOf, type Stage, type Staged } from './model.ts';
 import { mayEscalate } from './kinds.ts';
 
 export const stagedNotation: Notation = {
@@ -46,7 +46,7 @@ function readStaged(document: ReadDocument, definitions: Definitions, report: Re
   const { tier = definitions.protections.tier } = body.value;
   checkStaged({ body, document, definitions, report, tier, depth: 1 }, body.value);
   if (!body.sound || !document.sections.sound || report.failed()) return null;
-  const staged = settle(body.value, topologyOf(body.value), definitions, tier);
+  const staged = resolveDefaults(body.value, topologyOf(body.value), definitions, tier);
   warnAboutApprovers(staged, body, report);
   return staged;
 }

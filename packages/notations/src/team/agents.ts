@@ -76,7 +76,7 @@ function systemPrompt({ body, report }: Reading, { readText }: Definitions): str
   return text ?? SystemPrompt;
 }
 
-/** A remote agent is called as a model that speaks A2A. */
+/** A remote agent is called as a model, by the A2A protocol. */
 function remoteModel({ Name, RemoteAgent }: RawAgent, { models }: Definitions): string {
   const alias = `a2a:${Name}`;
   const { Url = '', TimeoutSeconds: timeout } = RemoteAgent ?? {};

@@ -9,7 +9,7 @@ import type { GraphEdgeFields, GraphNodeFields } from './strategies/graph/model.
 import type { mapReduceSchema } from './strategies/mapreduce.ts';
 import type { STRATEGIES } from './strategies/registry.ts';
 import type { scatterGatherSchema } from './strategies/scattergather.ts';
-import type { TransitionFields } from './strategies/statemachine/model.ts';
+import type { TransitionFields } from './strategies/statemachine.ts';
 import type { Strategy } from './strategies/strategy.ts';
 
 export interface TeamAgent {

@@ -1,8 +1,10 @@
 /** The team notation: reads the agents and the strategy of a document, and lowers them to the graph. */
 import { createBuilder, createKit } from '@sluice-internal/compile/lower';
 import type { Share } from '@sluice-internal/compile/graph';
-import { teamExcess } from './excess.ts';
-import type { Notation } from '@sluice-internal/compile/rules';
+import type { Notation, Excess } from '@sluice-internal/compile/rules';
+import { isRecord } from '@sluice-internal/kernel/expr';
+import type { Json } from '@sluice-internal/kernel/expr';
+import { plain, type Located } from '@sluice-internal/compile/source';
 import { drawTeam } from './drawing.ts';
 import { exhausted, TURNS_DEFAULT, type Corrections, type Lowering } from './lowering.ts';
 import type { Reading, Team } from './model.ts';
@@ -78,4 +80,21 @@ function sharesOf(corrections: readonly Corrections[]): readonly Share[] {
     const limit = Math.max(...list.map((each) => each.limit));
     return { counted: list.flatMap(({ nodes }) => nodes), of: [again], max: (limit - 1) / limit, atStart: 0 };
   });
+}
+
+/** Finds a selection that a lower tier of autonomy can replace. */
+function teamExcess(body: Located): readonly Excess[] {
+  const authored = plain(body) as { readonly [field: string]: Json };
+  const agents = Array.isArray(authored['Agents']) ? authored['Agents'] : [];
+  const selection = isRecord(authored['Selection']) ? authored['Selection'] : {};
+  if (selection['Type'] === 'llm' && agents.length === 1)
+    return [{ uses: 4, needs: 2, why: 'a model chooses the next agent, but there is only one' }];
+  const graph = isRecord(selection['Graph']) ? selection['Graph'] : {};
+  const edges = Array.isArray(graph['Edges']) ? graph['Edges'].filter(isRecord) : [];
+  const froms = edges.map((edge) => edge['From']);
+  const fixed = edges.every((edge) => Object.keys(edge).every((key) => key === 'From' || key === 'To'));
+  const whole = edges.length > 0 && graph['SubGraphs'] === undefined;
+  if (selection['Type'] === 'graph' && whole && fixed && new Set(froms).size === froms.length)
+    return [{ uses: 4, needs: 2, why: 'every node of this graph has one edge, which is always taken' }];
+  return [];
 }

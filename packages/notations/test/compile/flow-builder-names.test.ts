@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type * as z from 'zod';
-import { flow } from '../../src/flow/builder/builder.ts';
-import type { FlowDocument } from '../../src/flow/builder/builder.ts';
-import type { CheckedNodes } from '../../src/flow/builder/types.ts';
+import { flow } from '../../src/flow/builder.ts';
+import type { FlowDocument } from '../../src/flow/builder.ts';
+import type { CheckedNodes } from '../../src/flow/builder.ts';
 import { compile } from '../../src/driver/compile.ts';
 import type { flowSchema } from '../../src/flow/schema.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { flow } from '../../src/flow/builder/builder.ts';
+import { flow } from '../../src/flow/builder.ts';
 import { compile } from '../../src/driver/compile.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');

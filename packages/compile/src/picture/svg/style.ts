@@ -1,4 +1,4 @@
-/** Colours, in light and in dark. Every text keeps a contrast of at least 4.5 to 1 on its ground in both. */
+/** Colours, in light and in dark. Every text keeps a contrast of at least 4.5 to 1 on its background in both. */
 import type { ShapeKind } from '../picture.ts';
 
 type Tones = { readonly [kind in ShapeKind]: { readonly fill: string; readonly stroke: string } };

@@ -56,7 +56,7 @@ export function addSwarm(l: Lowering, swarm: Swarm, next: NodeId): NodeId {
   });
 }
 
-/** After a level: the members that it wants to start are the next level, as far as the limits allow. */
+/** After a level: the members that it asks for are the next level, as far as the limits allow. */
 function addLevel(l: Lowering, swarm: Swarm, fork: NodeId, done: NodeId, fail: NodeId): NodeId {
   const { working } = l.staged;
   const { depth } = swarm;
@@ -130,7 +130,7 @@ function addNamed(l: Lowering, next: NodeId): NodeId {
   return l.kit.set(step('spawn.name'), [set(SPAWNED, named)], judged);
 }
 
-/** True if another parent has, or wants to start, a member with this id. */
+/** True if another parent has, or asks for, a member with this id. */
 const IS_TAKEN = `text(t.id) in ${MEMBERS} || ${SPAWNED}.exists(o, o.parent != t.parent && text(o.id) == text(t.id))`;
 
 function notStarted(members: Expr, problem: Expr): readonly Write[] {

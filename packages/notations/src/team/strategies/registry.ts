@@ -3,11 +3,11 @@ import { adversarial } from './adversarial.ts';
 import { graph } from './graph/graph.ts';
 import { keyword } from './keyword.ts';
 import { llm } from './llm.ts';
-import { magentic } from './magentic/magentic.ts';
+import { magentic } from './magentic.ts';
 import { mapReduce } from './mapreduce.ts';
 import { roundRobin, sequential } from './roundrobin.ts';
 import { scatterGather } from './scattergather.ts';
-import { stateMachine } from './statemachine/statemachine.ts';
+import { stateMachine } from './statemachine.ts';
 import type { Strategy } from './strategy.ts';
 import { structured } from './structured.ts';
 

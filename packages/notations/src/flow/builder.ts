@@ -1,10 +1,47 @@
-/** Types that follow a flow from node to node: the ids, the agents and tools that a node may name, and the targets of routes. */
+/**
+ * A flow in TypeScript. It becomes the document that YAML would give, and the compiler checks its names while it is written:
+ * nodes, agents, tools, templates and keys.
+ */
 import type * as z from 'zod';
+import type {
+  FlowSections,
+  NamedAgent,
+  NamedServers,
+  NamedTools,
+  Verified,
+  Blank,
+  OneOf,
+  Trimmed,
+  Written,
+} from '@sluice-internal/compile/document';
 import type { BuiltinToolName } from '@sluice-internal/kernel/catalog';
-import type { Blank, OneOf, Trimmed, Written } from '@sluice-internal/compile/document';
-import type { flowSchema } from '../schema.ts';
+import type { flowSchema } from './schema.ts';
 
-export type IdsOf<Nodes extends readonly NodeInput[]> = Nodes[number]['id'];
+export interface FlowInput<Nodes, Entry extends string> {
+  readonly id: string;
+  readonly entry: Entry;
+  readonly description?: string | null | undefined;
+  readonly max_iterations?: number | undefined;
+  readonly nodes: Nodes;
+}
+
+export interface FlowDocument extends FlowSections<readonly NamedAgent[], NamedTools> {
+  readonly flow: FlowInput<readonly NodeInput[], string>;
+}
+
+export function flow<
+  const Nodes extends readonly NodeInput[],
+  const Agents extends readonly NamedAgent[] = readonly NamedAgent[],
+  const Tools extends NamedTools = {},
+  const Servers extends NamedServers = {},
+>(
+  definition: FlowInput<Verified<Nodes, CheckedNodes<Nodes, Agents, Tools, Servers>>, IdsOf<Nodes>>,
+  sections: FlowSections<Agents, Tools, Servers> = {},
+): FlowDocument {
+  return { ...sections, flow: definition as FlowDocument['flow'] };
+}
+
+type IdsOf<Nodes extends readonly NodeInput[]> = Nodes[number]['id'];
 
 /** The nodes again, each as it must be among the others. */
 export type CheckedNodes<Nodes extends readonly NodeInput[], Agents, Tools, Servers> = {
@@ -166,7 +203,7 @@ type Opening =
   | 'patternProperties';
 
 /** Every node as its schema takes it. A new node type needs no types here. */
-export type NodeInput = Written<z.input<typeof flowSchema>['nodes'][number]>;
+type NodeInput = Written<z.input<typeof flowSchema>['nodes'][number]>;
 
 interface RouteInput<To> {
   readonly when?: string | number | boolean | undefined;

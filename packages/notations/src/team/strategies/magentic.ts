@@ -1,17 +1,71 @@
-/** Lowers the manager's loop. Only a member of the team can be chosen; rounds, stalls and new plans are counted. */
-import type { Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
+/** `magentic`: a manager model makes a plan, then chooses and instructs one agent each round and judges the progress. */
+import type * as z from 'zod';
+import { mayDecide, planDenied, bool, int, record, text } from '@sluice-internal/compile/document';
+import { END, START, edgeShape } from '@sluice-internal/compile/picture';
+import type { Expr, NodeId, Write, ToolDef } from '@sluice-internal/kernel/ir';
 import { REPLY, set, setField } from '@sluice-internal/compile/lower';
 import { quote } from '@sluice-internal/compile/expressions';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { addBadTurn, badTurns, type Site } from '../../bad-turn.ts';
-import { addAsk, hasTwin, roster } from '../chooser.ts';
-import { recent } from '../llm.ts';
-import { exhausted, part, success, type Lowering, type Place } from '../../lowering.ts';
-import { LEDGER, ORIENTATION, SPEAKER, type RawMagentic } from './tools.ts';
-import { ANSWER, BAD, NOTE, OUTPUT, MESSAGE, lined, remark, tell } from '../../slots.ts';
-import { addTurnOf } from '../../turn.ts';
+import { agentShape, agentShapes, guarded } from '../drawing.ts';
+import { addBadTurn, badTurns, type Site } from '../bad-turn.ts';
+import { exhausted, part, success, type Lowering, type Place } from '../lowering.ts';
+import { ANSWER, BAD, NOTE, OUTPUT, MESSAGE, lined, remark, tell } from '../slots.ts';
+import { addTurnOf } from '../turn.ts';
+import { model } from '../schema/agents.ts';
+import { chooserDef, reserve, addAsk, hasTwin, roster } from './chooser.ts';
+import { lacking, strategy } from './strategy.ts';
+import { recent } from './llm.ts';
 
-export const MANAGER = 'manager';
+export const magentic = strategy({
+  type: 'magentic',
+  fields: () => ({ Magentic: magenticSchema.optional().describe('Of `magentic`: the manager and its limits.') }),
+  endsItself: true,
+  read({ Magentic: raw }, reading, team) {
+    if (raw === undefined) return lacking(reading, 'magentic', 'Magentic');
+    reserve(reading, team, MANAGER);
+    if (mayDecide(team.definitions, MANAGER, 'plan')) return raw;
+    const { message, help } = planDenied(MANAGER);
+    reading.report.error('not-granted', reading.at('Selection', 'Magentic'), message, { help });
+    return null;
+  },
+  turnsMax: (raw) => (1 + raw.MaxResetCount) * raw.MaxRoundCount,
+  asks: (raw, team) => ({
+    agents: [
+      chooserDef(team, MANAGER, raw.Model, raw.Instructions ?? MANAGER_INSTRUCTIONS, Object.keys(MAGENTIC_TOOLS)),
+    ],
+    tools: MAGENTIC_TOOLS,
+  }),
+  lower: lowerMagentic,
+  draw: (raw, team) => ({
+    nodes: [
+      START,
+      ...(raw.EnablePlanReview ? [agentShape('~plan', 'plan', MANAGER)] : []),
+      agentShape(MANAGER, MANAGER, MANAGER),
+      ...agentShapes(team),
+      END,
+    ],
+    edges: [
+      ...(raw.EnablePlanReview
+        ? [edgeShape(START.id, '~plan'), guarded(edgeShape('~plan', MANAGER), [], true)]
+        : [edgeShape(START.id, MANAGER)]),
+      ...team.names.flatMap((agent) => [edgeShape(MANAGER, agent, agent), edgeShape(agent, MANAGER, null, true)]),
+      edgeShape(MANAGER, END.id, 'task complete'),
+    ],
+    cycles: [{ nodes: [MANAGER, ...team.names], bound: `MaxRoundCount: ${raw.MaxRoundCount}` }],
+  }),
+});
+
+const magenticSchema = record(() => ({
+  Model: model,
+  Instructions: text().optional().describe('The system prompt of the manager. Default: a built-in prompt.'),
+  MaxRoundCount: int({ min: 1 }).default(20).describe('The most rounds of a plan.'),
+  MaxStallCount: int({ min: 1 }).default(3).describe('Rounds in a row without progress before a new plan is made.'),
+  MaxResetCount: int({ min: 0 }).default(2).describe('The most new plans.'),
+  EnablePlanReview: bool().default(false).describe('True: a person reviews the first plan.'),
+}));
+type RawMagentic = z.output<typeof magenticSchema>;
+
+const MANAGER = 'manager';
 const PLAN = 'plan';
 const FACTS = 'facts';
 const ROUNDS = 'rounds';
@@ -24,7 +78,8 @@ const PROGRESS: Expr = `${UPDATE}.stalling == false && (${UPDATE}.task_complete 
 /** The most reviews of the plan. */
 const REVIEWS_MAX = 50;
 
-export function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
+/** Lowers the manager's loop. Only a member of the team can be chosen; rounds, stalls and new plans are counted. */
+function lowerMagentic(l: Lowering, raw: RawMagentic): NodeId {
   const orient = l.builder.fresh('manager.orient');
   const round = addRound(l, raw, orient);
   const ready = raw.EnablePlanReview
@@ -249,3 +304,51 @@ function addReview(l: Lowering, again: NodeId, next: NodeId): NodeId {
     fail: l.builder.failedEnd(OUTPUT),
   });
 }
+
+const ORIENTATION = 'magentic_orientation';
+const LEDGER = 'magentic_ledger_update';
+const SPEAKER = 'magentic_select_speaker';
+
+const word: Json = { type: 'string' };
+const flag: Json = { type: 'boolean' };
+const texts: Json = { type: ['array', 'string'], items: word };
+
+/** The three tools by which the manager answers. Calling one runs nothing. */
+const MAGENTIC_TOOLS: { readonly [name: string]: ToolDef } = {
+  [ORIENTATION]: tool(
+    'Says how you understand the task and what the plan is.',
+    { task_summary: word, known_facts: texts, plan: texts, next_step: word, task_complete: flag },
+    ['plan'],
+  ),
+  [LEDGER]: tool(
+    'Says whether the task is done, whether the team is stalling, and what is established.',
+    { task_complete: flag, stalling: flag, facts: texts, final_answer: word },
+    ['task_complete', 'stalling'],
+  ),
+  [SPEAKER]: tool('Says who goes on, and with what instruction.', { speaker: word, instruction: word }, [
+    'speaker',
+    'instruction',
+  ]),
+};
+
+function tool(
+  description: string,
+  properties: { readonly [field: string]: Json },
+  required: readonly string[],
+): ToolDef {
+  return {
+    description,
+    input: { type: 'object', properties: { ...properties }, required: [...required] },
+    output: true,
+    effect: 'read',
+    implementation: null,
+    timeoutMs: 1000,
+    permission: 'manager',
+    idempotent: true,
+    compensate: null,
+  };
+}
+
+const MANAGER_INSTRUCTIONS = `You lead a team of agents and do none of the work yourself. You are asked for three things, each by calling the tool that is named:
+how you understand the task and what the plan is; after each step, whether the task is done and whether the team makes progress; and who goes on, with one concrete instruction.
+Judge by what the agents have really produced. Say that the team is stalling when a round brought nothing new. Say that the task is complete only when it is, and give the final answer then.`;

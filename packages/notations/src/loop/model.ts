@@ -15,7 +15,7 @@ export interface Roles {
 }
 
 /** The loop after its defaults and those of its profile were filled in. */
-export type Loop = ReturnType<typeof settle>;
+export type Loop = ReturnType<typeof resolveDefaults>;
 
 type LoopProfile = (typeof PROFILE_NAMES)[number];
 
@@ -24,7 +24,7 @@ const STEPS_DEFAULT = 50;
 /** Repetitions of a failed call without a profile and without `budgets.retries`. */
 const RETRIES_DEFAULT = 2;
 
-export function settle(raw: RawLoop, roles: Roles, given: Definitions) {
+export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) {
   const profile = raw.profile ?? null;
   const definitions = { ...withBudgets(given, profile), ...present({ approvalTimeout: raw.escalation?.timeout }) };
   const breaker: Partial<Breaker> = raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop);
