@@ -34,7 +34,8 @@ export async function follow(cli: Cli, session: Session, run: RunId, known = 0):
   const opened = await session.open(run);
   const { flow } = opened.program;
   const view = createView(cli, run, flow, known);
-  const watched = watch(session, run, view, cli.screen.live && !cli.json && !cli.quiet);
+  for (const event of opened.events) view.take(event);
+  const watched = watch(session, opened, view, cli.screen.live && !cli.json && !cli.quiet);
   const reported = setFollowedRun(run, session.flags);
   const nudge = setInterval(() => void session.engine.resume(run).catch(() => undefined), NUDGE_MS);
   try {
@@ -98,10 +99,11 @@ interface Watched {
   caughtUp(): Promise<void>;
 }
 
-function watch({ engine }: Session, run: RunId, view: View, deltas: boolean): Watched {
-  let seen = 0;
+/** Shows the events that follow on those that were read. */
+function watch({ engine }: Session, { run, seq }: OpenedRun, view: View, deltas: boolean): Watched {
+  let seen = seq;
   const pump = async (): Promise<void> => {
-    for await (const event of engine.events(run, { deltas })) {
+    for await (const event of engine.events(run, { after: seq, deltas })) {
       if (event.type === 'reply.streamed') {
         if (event.part === undefined) view.hear(event.key, event.text);
       } else {

@@ -1,5 +1,6 @@
 /** Recorded answers of providers, and what they say: as others read them, or read here straight from the body. */
 import { existsSync, readFileSync } from 'node:fs';
+import { EVAL_DATA } from '../../../../test/support/eval-data.ts';
 
 export interface Said {
   readonly text: string;
@@ -18,15 +19,11 @@ export interface Recorded {
   readonly stop: string;
 }
 
-/** Beside the repository, or beside the folder of its worktrees. */
-const FILES = ['../../../shared', '../../../../shared'].map(
-  (shared) => new URL(`${shared}/eval/provider-wire/chunks.jsonl`, import.meta.url),
-);
+const FILE = new URL('provider-wire/chunks.jsonl', EVAL_DATA);
 
 export function recordings(): Recorded[] | null {
-  const file = FILES.find((each) => existsSync(each));
-  if (file === undefined) return null;
-  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  if (!existsSync(FILE)) return null;
+  const lines = readFileSync(FILE, 'utf8').trim().split('\n');
   return lines.map((line) => recorded(JSON.parse(line) as Row));
 }
 
