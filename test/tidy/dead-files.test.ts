@@ -47,20 +47,6 @@ test('each command in package.json that names a file finds it', () => {
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the map of the architecture names every package', () => {
-  const map = read('docs/ARCHITECTURE.md');
-  expect(packageNames().filter((name) => !map.includes(`| \`${name}\``))).toEqual([]);
-});
-
-test('a package has a readme of at most ten lines: its job, its imports, where to begin', () => {
-  for (const name of packageNames()) {
-    const text = read(`packages/${name}/README.md`);
-    expect({ name, isShort: text.trimEnd().split('\n').length <= 10 }).toEqual({ name, isShort: true });
-    expect(text).toContain('Imports:');
-    expect(text).toContain('Begin with');
-  }
-});
-
 test('what the tests and the tools share with the product goes one way', () => {
   expect(edges.filter(({ from, to }) => isSource(from) && !isSource(to))).toEqual([]);
   const sources = packageNames().map((name) => `packages/${name}/src`);

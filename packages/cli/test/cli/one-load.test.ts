@@ -2,7 +2,7 @@
 import { StatementSync } from 'node:sqlite';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { folder } from './cli.ts';
 import { sluice } from './in-process.ts';
 
@@ -18,17 +18,17 @@ flow:
 `;
 const SCRIPT = 'agents: { bot: [hello] }\n';
 
-const original = StatementSync.prototype.all;
 let loads = 0;
 beforeEach(() => {
-  StatementSync.prototype.all = function (this: StatementSync, ...given: Parameters<typeof original>) {
+  const all = StatementSync.prototype.all;
+  vi.spyOn(StatementSync.prototype, 'all').mockImplementation(function (this: StatementSync, ...given) {
     // The statement that reads the appends of a run to their end. A page has a limit.
     if (/FROM log\s+WHERE run = \? AND after >= \? ORDER BY after$/.test(this.sourceSQL)) loads += 1;
-    return original.apply(this, given);
-  };
+    return all.apply(this, given);
+  });
 });
 afterEach(() => {
-  StatementSync.prototype.all = original;
+  vi.restoreAllMocks();
 });
 
 test('answer, signal, resume, cancel and show load a journal once', async () => {
