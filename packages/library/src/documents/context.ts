@@ -1,9 +1,7 @@
-/** The kit of every command: the global options, the output, the exit status, and the error of wrong usage. */
+/** The kit of every command: the global options, the output, and the error of wrong usage. */
 import type { Screen } from './screen.ts';
 import { framed, table } from './text.ts';
-import { isGood } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Report } from '@sluice-internal/engine/ports';
 
 export interface GlobalOptions {
   readonly json: boolean;
@@ -54,24 +52,6 @@ export function createCli(options: Partial<GlobalOptions>, screen: Screen): Cli 
     show: (value, text) => (json ? printJson(value) : screen.print(text())),
     printTable: (heads, rows, none) => (rows.length === 0 ? hint(none) : screen.print(table([heads, ...rows]))),
   };
-}
-
-export const OK = 0 as const;
-export const FAILED = 1 as const;
-export const USAGE = 2 as const;
-const WAITING = 3 as const;
-/** A command that returns no status exits with 0. */
-export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING;
-
-export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus {
-  if (report.state === 'suspended') return WAITING;
-  return isGood(report.code) ? OK : FAILED;
-}
-
-/** The worst of several statuses: a failure, else the first that is not OK. */
-export function worst(statuses: readonly ExitStatus[]): ExitStatus {
-  if (statuses.includes(FAILED)) return FAILED;
-  return statuses.find((status) => status !== OK) ?? OK;
 }
 
 export function usage(message: string, help: string): SluiceError {

@@ -7,7 +7,7 @@ import type { Diagnostic } from '@sluice-internal/compile/source';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
 import type { CompiledFile } from './document.ts';
 import { readText } from './files.ts';
-import { FAILED, USAGE, type ExitStatus } from './context.ts';
+import { FAILED, USAGE, type ExitStatus } from './exit-status.ts';
 import type { Colors, Screen } from './screen.ts';
 import { plural, widthOf } from './text.ts';
 

@@ -1,7 +1,9 @@
 /** What other packages use of `library/documents`. */
 export { harmless, unpadded } from './code-points.ts';
-export { DEFAULT_DB, FAILED, OK, USAGE, createCli, statusOfRun, usage, worst } from './context.ts';
-export type { Cli, ExitStatus, GlobalOptions } from './context.ts';
+export { DEFAULT_DB, createCli, usage } from './context.ts';
+export type { Cli, GlobalOptions } from './context.ts';
+export { FAILED, OK, USAGE, statusOfRun, worst } from './exit-status.ts';
+export type { ExitStatus } from './exit-status.ts';
 export {
   DiagnosticsError,
   checkReport,

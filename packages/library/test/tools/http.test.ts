@@ -1,7 +1,7 @@
 /** HTTP tools: who may be called, at which address, how much is read, and what an answer that is no success becomes. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { isPublicAddress } from '../../../tools/src/calls/hosts.ts';
+import { isPublicAddress } from '../../../tools/src/calls/public-addresses.ts';
 import type { HttpOptions } from '@sluice-internal/tools/calls';
 import { callOf, tools } from './call.ts';
 import { json, serve } from '../../../tools/test/tools/http-server.ts';

@@ -13,7 +13,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Readable } from 'node:stream';
 import type { HttpOptions, ToolCall } from './tool.ts';
 import { decode, wholeCharacters } from './output.ts';
-import { addressesOf, type Allowed } from './hosts.ts';
+import { addressesOf, type Allowed } from './public-addresses.ts';
 
 export interface HttpRequest {
   readonly method: string;

@@ -3,7 +3,7 @@ import { jsonOr } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { refusedResult, textOf } from '@sluice-internal/platform';
 import { fail } from '@sluice-internal/engine/ports';
-import { addressIn, hostOf } from './hosts.ts';
+import { addressIn, hostOf } from './public-addresses.ts';
 import { send, type HttpResponse } from './http-client.ts';
 import { argumentsIn, expandText, expandValue, type Scope } from './template.ts';
 import { classUnanswered, deadlineText } from './tool.ts';
