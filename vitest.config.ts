@@ -1,5 +1,7 @@
 /** How tests run, here and in CI. Tests that start processes of their own need longer than the default. */
+import { readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CODE_CACHE } from './scripts/tool.ts';
 import { SlowestFirst } from './test/setup/slowest-first.ts';
@@ -7,7 +9,26 @@ import { SlowestFirst } from './test/setup/slowest-first.ts';
 /** Mutation testing tries each change against a few tests. It runs them in threads, and replaces modules through Vite. */
 const mutated = process.env['SLUICE_TESTS'];
 
+/**
+ * The entries of the packages as files of this folder. In a copy of the project, `node_modules` still leads to the packages of
+ * the original, so a mutated copy would test the original.
+ */
+function entries(): { readonly [specifier: string]: string } {
+  const folder = join(import.meta.dirname, 'packages');
+  const files = readdirSync(folder).flatMap((name) => {
+    const { exports = {} } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8')) as {
+      readonly exports?: { readonly [entry: string]: string };
+    };
+    return Object.entries(exports).map(
+      ([entry, file]) => [join('@sluice-internal', name, entry), join(folder, name, file)] as const,
+    );
+  });
+  // The longer specifier first: `platform` is the beginning of `platform/code`.
+  return Object.fromEntries(files.toSorted(([one], [other]) => other.length - one.length));
+}
+
 export default defineConfig({
+  resolve: { alias: mutated === undefined ? {} : entries() },
   test: {
     include: (mutated ?? 'packages/*/test/**/*.test.ts test/**/*.test.ts').split(' '),
     globalSetup: ['test/setup/bundle.ts', 'test/setup/memory-folder.ts'],
