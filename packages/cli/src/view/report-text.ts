@@ -100,7 +100,7 @@ export function reportPage(report: Report, width: number): string {
     ...(report.parent === undefined ? [] : [['fork of', `${report.parent.run} at event ${report.parent.seq}`]]),
     ...(report.movedTo === undefined ? [] : [['moved to', report.movedTo]]),
     ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
-    ['path', report.path.length === 0 ? '-' : report.path.map((name) => oneLine(name)).join(' > ')],
+    ['path', pathText(report.path)],
     ['usage', usageText(report.usage)],
   ];
   for (const [node, choice] of Object.entries(report.approvals))
@@ -122,6 +122,16 @@ export function reportPage(report: Report, width: number): string {
   if (report.output !== null) rows.push(['output', framed(shown(report.output))]);
   return table(rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]));
 }
+
+/** The first and the last nodes of a long path; `--json` has all. */
+function pathText(path: readonly string[]): string {
+  if (path.length === 0) return '-';
+  const left = path.length - 2 * PATH_END;
+  const parts = left <= 1 ? path : [...path.slice(0, PATH_END), `… ${left} more …`, ...path.slice(-PATH_END)];
+  return parts.map((name) => oneLine(name)).join(' > ');
+}
+
+const PATH_END = 10;
 
 /** The longest name of a row, the gap, and the mark of a broken line. */
 const NAMES_WIDTH = 15;

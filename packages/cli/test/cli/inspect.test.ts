@@ -46,6 +46,22 @@ test('runs, show and approvals tell of one run in the same words §handoffs/tele
   expect(none).toEqual([]);
 });
 
+test('the page of a run shows the first and the last nodes of a long path', async () => {
+  const loop = `flow:
+  id: f
+  entry: step
+  max_iterations: 90
+  nodes:
+    - { id: step, type: set, values: { n: "{{step.n == null ? 1 : step.n + 1}}" }, routes: [{ when: "step.n < 60", to: step }, { to: over }] }
+    - { id: over, type: terminal, output: done }
+`;
+  const cwd = folder({ 'f.yaml': loop, 's.yaml': '{}\n' });
+  const ran = report(await sluice(['run', 'f.yaml', '--script', 's.yaml', '--run', 'r1', '--json'], { cwd }));
+  expect(ran.path).toHaveLength(61);
+  const page = (await sluice(['show', 'r1'], { cwd })).stdout.replaceAll(/\s+/g, ' ');
+  expect(page).toContain(`path ${'step > '.repeat(10)}… 41 more … ${'> step '.repeat(9)}> over usage`);
+});
+
 test('where no run is in a state, that is said, and help names every state', async () => {
   const cwd = folder({ 'w.yaml': 'steps: [{ name: one, agent_name: a }]\n', 's.yaml': 'agents: { a: [x] }\n' });
   await sluice(['run', 'w.yaml', '--script', 's.yaml', '--input', 'x'], { cwd });
