@@ -1,10 +1,10 @@
 /** Plays the airline runs and writes the page about them: `node scripts/airline.ts`. They have to be at hand. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isThere, trajectories } from '../packages/library/test/loop/airline.ts';
-import { outcomeOf } from '../packages/library/test/loop/airline-outcomes.ts';
-import { AIRLINE_PAGE, airlinePage } from '../packages/library/test/loop/airline-page.ts';
-import type { Outcome } from '../packages/library/test/loop/airline-page.ts';
+import { isThere, trajectories } from '../packages/notations/test/loop/airline.ts';
+import { outcomeOf } from '../packages/notations/test/loop/airline-outcomes.ts';
+import { AIRLINE_PAGE, airlinePage } from '../packages/notations/test/loop/airline-page.ts';
+import type { Outcome } from '../packages/notations/test/loop/airline-page.ts';
 import { root } from './tool.ts';
 
 if (isThere()) {

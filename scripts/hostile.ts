@@ -1,5 +1,5 @@
 /** `npm run hostile -- [RUNS] [SEED]`: runs all notations under a hostile world, and counts how the runs end. Default: 10,000. */
-import { HOSTILE_NOTATIONS, hostileRun } from '../packages/library/test/protections/hostile-world.ts';
+import { HOSTILE_NOTATIONS, hostileRun } from '../packages/engine/test/protections/hostile-world.ts';
 
 const runs = Number(process.argv[2] ?? 10_000);
 const first = Number(process.argv[3] ?? 1);

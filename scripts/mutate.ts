@@ -9,7 +9,7 @@ const FILES = ['admit', 'fork', 'meters', 'settle', 'slots', 'undo'];
 const LAWS = ['approvals', 'branches', 'endings', 'facts', 'reserve', 'slots', 'undo'];
 const TESTS = [
   'packages/kernel/test/core/*.test.ts',
-  'packages/library/test/protections/velocity.test.ts',
+  'packages/engine/test/protections/velocity.test.ts',
   ...['core/*', 'differential/*', ...LAWS.map((law) => `laws/${law}`)].map((name) => `test/${name}.test.ts`),
 ];
 

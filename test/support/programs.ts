@@ -20,7 +20,7 @@ const PROGRAMS = [
   'test/crash/team-worker.ts',
   'test/crash/worker.ts',
   'packages/store-sqlite/test/journals/child.ts',
-  'packages/library/test/memory/killed-writer.ts',
+  'packages/store-sqlite/test/memory/killed-writer.ts',
   'packages/tools/test/tools/mcp-bad-server.ts',
   'packages/tools/test/tools/mcp-good-server.ts',
   'packages/tools/test/tools/mcp-telling-server.ts',

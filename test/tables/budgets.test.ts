@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { BUDGET_PRESETS } from '../../packages/notations/src/loop/model.ts';
 import type { Usage } from '@sluice-internal/engine/ports';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
 
 type Field = keyof (typeof BUDGET_PRESETS)['research'];
 

@@ -1,7 +1,7 @@
 /** What compression keeps and what it drops, by what the agent is told before and after it. */
 import { describe, expect, test } from 'vitest';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
-import type { Driven } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
+import type { Driven } from '../../packages/notations/test/loop/drive.ts';
 
 const LONG = 'fact '.repeat(300);
 const call = (name: string, n: number, text = '') => ({ tools: [{ name, args: { n } }], text });

@@ -1,7 +1,7 @@
 /** The compiled loop against the table of its parts: which part leads where, what guards it, and nothing beside that. */
 import { describe, expect, test } from 'vitest';
 import type { Node } from '@sluice-internal/kernel/ir';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
 
 /** A loop with everything that a loop can have. */
 const FLOW = compileLoop({

@@ -1,8 +1,8 @@
 /** The labels of a result: how far a call has come, and that only what was verified is ever written. */
 import { describe, expect, test } from 'vitest';
 import type { Event } from '@sluice-internal/kernel/ir';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
-import type { Driven } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
+import type { Driven } from '../../packages/notations/test/loop/drive.ts';
 
 const SAVE = {
   effect: 'write',

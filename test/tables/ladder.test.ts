@@ -1,7 +1,7 @@
 /** The tiers of autonomy: what each is written as, and what is said where a simpler one is enough. */
 import { describe, expect, test } from 'vitest';
 import { compile } from '@sluice-internal/library';
-import { play } from '../../packages/library/test/policy/play.ts';
+import { play } from '../../packages/guard/test/policy/play.ts';
 
 const READ = { effect: 'read', input: { type: 'object', properties: { q: { type: 'string' } } } };
 const NOTHING = { effect: 'read', input: { type: 'object', properties: {}, additionalProperties: false } };

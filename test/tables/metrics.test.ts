@@ -4,7 +4,7 @@ import type { Script } from '@sluice-internal/library/host';
 import { createMemoryStore } from '@sluice-internal/store-sqlite';
 import { recordOf } from '@sluice-internal/evals/journal';
 import { figuresOf, sampleOf, valuesOf } from '@sluice-internal/evals/metrics';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
 import type { Measured } from '../../packages/evals/src/journal/record.ts';
 import type { MetricValues } from '../../packages/evals/src/metrics/measure.ts';
 

@@ -1,7 +1,7 @@
 /** Failure modes that no other test shows whole: what keeps them from happening, or ends them. */
 import { describe, expect, test } from 'vitest';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
-import { play } from '../../packages/library/test/policy/play.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
+import { play } from '../../packages/guard/test/policy/play.ts';
 
 const call = (name: string, n = 1) => ({ text: '', tools: [{ name, args: { n } }] });
 

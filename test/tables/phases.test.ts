@@ -1,8 +1,8 @@
-/** The phases of the loop, each by what it leaves on the journal. Their order is in packages/library/test/loop/tables.test.ts. */
+/** The phases of the loop, each by what it leaves on the journal. Their order is in packages/notations/test/loop/tables.test.ts. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
-import type { Driven } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
+import type { Driven } from '../../packages/notations/test/loop/drive.ts';
 
 const FIND = { effect: 'read', input: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] } };
 const call = (args: Json, name = 'find') => ({ tools: [{ name, args: args as { [field: string]: Json } }], text: '' });

@@ -1,6 +1,6 @@
 /** When a model may answer out of itself, and when only a tool can show it. */
 import { describe, expect, test } from 'vitest';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
 
 interface Row {
   readonly what: string;

@@ -1,8 +1,8 @@
 /** The kinds of state, shown by runs: who writes each kind, who sees it, and how long it lives. */
 import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '@sluice-internal/store-sqlite';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
-import type { Driven } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
+import type { Driven } from '../../packages/notations/test/loop/drive.ts';
 
 const DOCUMENT = {
   agents: [{ id: 'bot', tools: ['find'] }],

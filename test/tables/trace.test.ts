@@ -1,6 +1,6 @@
 /** The fields of a trace: each is there, is right, and changes when what it stands for changes. */
 import { describe, expect, test } from 'vitest';
-import { compileLoop, drive } from '../../packages/library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../packages/notations/test/loop/drive.ts';
 import { agentRunTrace, recordOf } from '@sluice-internal/evals/journal';
 
 function documentOf(agent: object = {}, more: object = {}): object {

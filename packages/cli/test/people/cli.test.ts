@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ended, folder, json, report, start } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
-import { anna, ben, carl } from '../../../library/test/people/people.ts';
+import { anna, ben, carl } from '../../../engine/test/people/people.ts';
 
 const DOCUMENT = `tools:
   pay.refund: { effect: financial, input: { type: object } }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { folder, report } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
 import { onTerminal } from '../cli/on-terminal.ts';
-import { anna, ben } from '../../../library/test/people/people.ts';
+import { anna, ben } from '../../../engine/test/people/people.ts';
 
 const FLOW = `flow:
   id: f

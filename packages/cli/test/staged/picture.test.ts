@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compile } from '@sluice-internal/library';
 import { folder, json } from '../cli/cli.ts';
 import { sluice } from '../cli/in-process.ts';
-import { AGENTS, SUPERVISOR } from '../../../library/test/staged/drive.ts';
+import { AGENTS, SUPERVISOR } from '../../../notations/test/staged/drive.ts';
 
 const REST = { plan: { agent: 'planner' }, validate: { agent: 'critic' } };
 const WORK: { readonly [topology: string]: object } = {

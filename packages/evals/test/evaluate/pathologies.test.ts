@@ -5,7 +5,7 @@ import type { Diagnosis } from '../../src/diagnose/diagnose.ts';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Peers } from '../../src/diagnose/detector.ts';
 import { isSupportedWrite, recordOf } from '../../src/journal/record.ts';
-import { compileLoop, drive } from '../../../library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../../notations/test/loop/drive.ts';
 import { bot, call, loop, steps } from './planted-kit.ts';
 import type { Given, Planted } from './planted-kit.ts';
 import { CASES } from './planted.ts';

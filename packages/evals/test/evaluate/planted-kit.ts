@@ -3,7 +3,7 @@ import type { Script } from '@sluice-internal/library/host';
 import { createMemoryStore } from '@sluice-internal/store-sqlite';
 import type { MemoryStore } from '@sluice-internal/engine/ports';
 import type { Peers } from '../../src/diagnose/detector.ts';
-import { compileLoop, drive } from '../../../library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../../notations/test/loop/drive.ts';
 
 export interface Given {
   readonly document: object;

@@ -2,7 +2,7 @@
 import { PATHOLOGIES } from '../../src/diagnose/diagnose.ts';
 import { trajectoryOf, type Trajectory } from '../../src/diagnose/trajectory.ts';
 import { recordOf } from '../../src/journal/record.ts';
-import { compileLoop, drive } from '../../../library/test/loop/drive.ts';
+import { compileLoop, drive } from '../../../notations/test/loop/drive.ts';
 import { FIRST } from './planted-first.ts';
 import type { Planted } from './planted-kit.ts';
 import { REST } from './planted-rest.ts';

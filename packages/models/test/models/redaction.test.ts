@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { StreamRedactor, redactText, redactValue } from '@sluice-internal/platform';
-import { tools } from '../../../library/test/tools/call.ts';
+import { tools } from '../../../tools/test/tools/call.ts';
 import { call, KEYS } from './call.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { serve, sse, text } from './serve.ts';
