@@ -3,7 +3,7 @@
  * each other as packages that nobody can install. Here those that the public interface reaches are copied to `dist/types`. An
  * import of another package becomes one of the file that declares the name, so that no more than that comes along.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { root } from './tool.ts';
 
@@ -20,18 +20,37 @@ const STATEMENT = /^((?:import|export)(?: type)?) \{([^}]*)\} from ['"]([^'"]+)[
 /** `import("./a.ts").A` */
 const INLINE = /\bimport\(['"]([^'"]+)['"]\)\.(\w+)/g;
 
+/** A file that is right stays as it is: other commands may read it during a build. */
 export function writeDeclarations(): void {
-  rmSync(OUT, { recursive: true, force: true });
+  const written = new Map(publicDeclarations().map(({ file, text }) => [placeOf(file), text]));
+  for (const path of existingIn(OUT)) if (!written.has(path)) rmSync(join(OUT, path));
+  for (const [path, text] of written) {
+    const place = join(OUT, path);
+    if (existsSync(place) && readFileSync(place, 'utf8') === text) continue;
+    mkdirSync(dirname(place), { recursive: true });
+    writeFileSync(place, text);
+  }
+}
+
+function existingIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.d.ts'))
+    .map((path) => path.replaceAll('\\', '/'));
+}
+
+/** The declarations that the entries reach. */
+function publicDeclarations(): readonly { readonly file: string; readonly text: string }[] {
   const waiting = Object.keys(ENTRIES);
   const seen = new Set(waiting);
+  const found: { readonly file: string; readonly text: string }[] = [];
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     const { text, reached } = relocated(file);
     for (const each of reached) if (!seen.has(each)) waiting.push(each);
     for (const each of reached) seen.add(each);
-    const place = join(OUT, placeOf(file));
-    mkdirSync(dirname(place), { recursive: true });
-    writeFileSync(place, text);
+    found.push({ file, text });
   }
+  return found;
 }
 
 /** The declarations of a file with relative imports, and the files that they name. */
