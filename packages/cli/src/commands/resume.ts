@@ -2,7 +2,7 @@
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { OpenedRun, Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
-import { openRun } from '@sluice-internal/engine/journal';
+import { openToContinue } from '@sluice-internal/engine/journal';
 import { FAILED, OK, statusOfRun, worst } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
@@ -80,7 +80,7 @@ class Resumed {
     const groups = new Map<WorldOptions['script'], Group>();
     for (const run of runs)
       await this.#attempt(run, async () => {
-        const opened = await openRun(store.journal, run);
+        const opened = await openToContinue(store.journal, run);
         const own = withRecorded(this.#cli, opened, options);
         const group = groups.get(own.script) ?? { options: own, runs: [] };
         group.runs.push(opened);

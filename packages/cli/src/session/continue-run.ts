@@ -9,7 +9,7 @@ import { acceptedModules, changedModules } from '@sluice-internal/platform';
 import type { Fact, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError, identified } from '@sluice-internal/engine/ports';
 import type { OpenedRun, Store } from '@sluice-internal/engine/ports';
-import { copyState, openRun } from '@sluice-internal/engine/journal';
+import { copyState, openToContinue } from '@sluice-internal/engine/journal';
 import { oneLine } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import { currentUser } from './ask-person.ts';
@@ -30,7 +30,7 @@ export async function withRunSession<Result>(
   let opened: OpenedRun;
   let world: WorldOptions;
   try {
-    opened = await openRun(store.journal, await find(cli, store, given));
+    opened = await openToContinue(store.journal, await find(cli, store, given));
     world = withRecorded(cli, opened, options);
   } catch (error) {
     await store.close();

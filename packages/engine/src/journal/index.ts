@@ -6,7 +6,7 @@ export { genesis, hashShared, link, linkAct, linkTombstone } from './chain.ts';
 export { createSigner, publicKeyText } from './checkpoint.ts';
 export { decodeEvents } from './codec.ts';
 export { movedTo } from './fork-events.ts';
-export { OpenRun, openRun, readRun } from './open-run.ts';
+export { OpenRun, openRun, openToContinue, readRun } from './open-run.ts';
 export type { ReadRun } from './open-run.ts';
 export { streamRun } from './read.ts';
 export type { ReadOptions } from './read.ts';

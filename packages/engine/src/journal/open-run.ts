@@ -1,19 +1,20 @@
 /**
- * A run that was loaded, verified and folded once. It takes in what is stored afterwards, and never reads a row twice: events of
- * this process as they are stored, events of other processes with `refresh`.
+ * A run that was loaded, verified and folded once. It takes in what is stored afterwards: events of this process as they are
+ * stored, events of other processes with `refresh`. No event is decoded twice. Before the run is continued, `verify` hashes
+ * its stored rows again, because they may have been changed since.
  */
 import { evolve } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Event, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import type { Blob, Journal, StoredAppend } from '../ports/ports.ts';
+import type { Blob, Journal, StoredAppend, StoredRun } from '../ports/ports.ts';
 import type { ChainedEvent } from '../ports/types.ts';
 import { genesis, link, linkEvents } from './chain.ts';
 import { decodeEvents, snapshotHashIn } from './codec.ts';
 import { loadRun, readable, tolerate, type ReadOptions } from './read.ts';
 import { storedPrint } from './stored-graph.ts';
 import { changedBlob, createShelf } from './values.ts';
-import { broken } from './verify.ts';
+import { broken, loadVerified, verifyRest, type VerifiedRun } from './verify.ts';
 
 /** An append without its body. */
 export type Link = Omit<StoredAppend, 'body'>;
@@ -38,8 +39,12 @@ export class OpenRun {
   bytesSince = 0;
   /** SHA-256 of the stored graph. */
   readonly print: string;
+  /** The run was read to be continued at once, so that it need not be read again for that. */
+  isJustRead = false;
   readonly #journal: Journal;
-  #refreshing: Promise<void> | null = null;
+  #refreshed: Promise<void> = Promise.resolve();
+  /** The run was changed or removed. Its state may be half of an append. */
+  #failure: SluiceError | null = null;
 
   private constructor(run: RunId, journal: Journal, read: Folded) {
     this.run = run;
@@ -84,22 +89,74 @@ export class OpenRun {
 
   /** Takes in what other processes have stored since. Throws if it does not follow on what was read before. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#refreshing = null;
+    return this.#inTurn(() => this.#refresh());
+  }
+
+  /** The same, and throws if the graph, the snapshot, a value or an event that was read before has changed. */
+  verify(): Promise<void> {
+    return this.#inTurn(async () => {
+      const verified = await loadVerified(this.#journal, this.run);
+      if (verified === null) throw removed(this.run);
+      await verifyRest(this.#journal, verified);
+      this.#demandSame(verified);
+      await this.#refresh();
     });
-    return this.#refreshing;
+  }
+
+  /** True if the run was changed or removed, and cannot be used any more. */
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
+  /** One after the other. A call that waits reads what is stored when its turn comes. */
+  #inTurn(read: () => Promise<void>): Promise<void> {
+    const turn = this.#after(this.#refreshed, read);
+    this.#refreshed = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #after(earlier: Promise<void>, read: () => Promise<void>): Promise<void> {
+    await earlier;
+    if (this.#failure !== null) throw this.#failure;
+    try {
+      await read();
+    } catch (error) {
+      if (error instanceof SluiceError && FINAL.has(error.code)) this.#failure = error;
+      throw error;
+    }
   }
 
   async #refresh(): Promise<void> {
-    const { run, seq: before } = this;
-    if ((await this.#journal.page(run, before, 1)).length === 0) return;
-    const stored = await this.#journal.load(run, { snapshot: false, after: before });
-    if (stored === null) throw new SluiceError('run-not-found', `there is no run \`${run}\``);
-    const blob = changedBlob(stored.blobs);
+    const { run, seq } = this;
+    if ((await this.#journal.page(run, seq, 1)).length > 0) {
+      const stored = await this.#journal.load(run, { snapshot: false, after: seq });
+      if (stored === null) throw removed(run);
+      this.#takeIn(stored);
+    } else if ((await this.#journal.page(run, 0, 1)).length === 0) throw removed(run);
+  }
+
+  /** What is stored verifies. Here it is compared with what was read. */
+  #demandSame({ links, stored: { blobs } }: VerifiedRun): void {
+    const { run } = this;
+    const kept = new Set(blobs.map(({ hash }) => hash));
+    const lost = this.blobs.find(({ hash }) => !kept.has(hash));
+    if (lost !== undefined) throw broken(run, `the stored value ${lost.hash} is missing`);
+    for (const [index, known] of this.links.entries()) {
+      const found = links[index];
+      if (found === undefined) throw broken(run, `event ${known.after + 1} is missing`);
+      // The hash does not cover the count.
+      if (found.count !== known.count) throw broken(run, `the count at event ${known.after + 1} was changed`);
+      if (found.hash !== known.hash) throw broken(run, `event ${known.after + 1}, or one stored with it, was changed`);
+    }
+  }
+
+  #takeIn({ appends, blobs }: StoredRun): void {
+    const { run } = this;
+    const blob = changedBlob(blobs);
     if (blob !== undefined) throw broken(run, `the stored value ${blob.hash} was changed`, 'read');
-    const { unpack } = createShelf(stored.blobs);
-    this.blobs = stored.blobs;
-    for (const append of stored.appends) {
+    const { unpack } = createShelf(blobs);
+    this.blobs = blobs;
+    for (const append of appends) {
       // This process may have stored some of them since.
       if (append.after < this.seq) continue;
       if (append.after !== this.seq || link(this.head, append.after, append.at, append.body) !== append.hash)
@@ -135,6 +192,13 @@ export class OpenRun {
 
 /** The end of a run as its owner has stored it. */
 type Stored = Pick<OpenRun, 'head' | 'eventsSince' | 'bytesSince'>;
+
+/** After these errors, what was read can no longer be used. */
+const FINAL: ReadonlySet<string> = new Set(['chain-broken', 'journal-damaged', 'run-not-found']);
+
+function removed(run: RunId): SluiceError {
+  return new SluiceError('run-not-found', `there is no run \`${run}\``, 'List the runs with `sluice runs`.');
+}
 
 interface Folding {
   readonly program: Program;
@@ -175,12 +239,19 @@ function fold(
 }
 
 /**
- * Reads a run, and keeps it as long as the result is referenced: until then, nothing that works on the same journal reads the run
- * again.
+ * Reads a run, and keeps it as long as the result is referenced: until then, nothing that works on the same journal decodes its
+ * events again.
  */
-export async function openRun(journal: Journal, run: RunId, options: ReadOptions = {}): Promise<OpenRun> {
+export async function openRun(journal: Journal, run: RunId): Promise<OpenRun> {
   const opened = openRunsOf(journal);
-  return opened.get(run) ?? opened.add(await readRun(journal, run, options));
+  return opened.get(run) ?? opened.add(await readRun(journal, run));
+}
+
+/** For a command that continues the run at once: its rows are read and hashed once. */
+export async function openToContinue(journal: Journal, run: RunId): Promise<OpenRun> {
+  const opened = openRunsOf(journal).add(await readRun(journal, run));
+  opened.isJustRead = true;
+  return opened;
 }
 
 export function openRunsOf(journal: Journal): OpenRuns {
@@ -192,15 +263,18 @@ export function openRunsOf(journal: Journal): OpenRuns {
 /** The open runs of a journal. A run leaves the list when its last reader has forgotten it. */
 export class OpenRuns {
   readonly #runs = new Map<RunId, WeakRef<OpenRun>>();
+  readonly #forgotten = new FinalizationRegistry((run: RunId) => {
+    if (this.#runs.get(run)?.deref() === undefined) this.#runs.delete(run);
+  });
 
   get(run: RunId): OpenRun | undefined {
     const found = this.#runs.get(run)?.deref();
-    if (found === undefined) this.#runs.delete(run);
-    return found;
+    return found?.hasFailed === true ? undefined : found;
   }
 
   add(opened: OpenRun): OpenRun {
     this.#runs.set(opened.run, new WeakRef(opened));
+    this.#forgotten.register(opened, opened.run);
     return opened;
   }
 }

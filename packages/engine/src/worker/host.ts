@@ -8,6 +8,7 @@ import type { Clock, Store } from '../ports/ports.ts';
 import { Quotas } from '../limits/quotas.ts';
 import { realClock } from '../ports/clock.ts';
 import { openRunsOf, readRun } from '../journal/open-run.ts';
+import { demandSealed } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
 import { Feed } from './feed.ts';
 import { LEASE_MS, createLease, type Lease } from './lease.ts';
@@ -104,11 +105,13 @@ export class Host {
     return this.lease.ready();
   }
 
-  /** The run up to its last stored event. A run that is open is not read again. */
+  /** The run up to its last stored event. The events of a run that is open are not read again. */
   async read(run: RunId): Promise<ReadRun> {
+    const { journal } = this.store;
     const opened = this.opened.get(run);
-    if (opened === undefined) return readRun(this.store.journal, run);
+    if (opened === undefined) return readRun(journal, run);
     await opened.refresh();
+    await demandSealed(journal, run, 'read');
     return opened;
   }
 

@@ -165,11 +165,14 @@ export class Ownership {
     return { owned, verified };
   }
 
-  /** A run that is open was verified when it was read. Its entry and what was stored since were not. */
+  /** The events of a run that is open are known. Its rows may have been changed since they were read. */
   async #restoreOpen(open: OpenRun): Promise<LoadedRun> {
     const { run, links } = open;
-    await demandSealed(this.#host.store.journal, run, 'continue');
-    await open.refresh();
+    if (open.isJustRead) {
+      open.isJustRead = false;
+      await demandSealed(this.#host.store.journal, run, 'continue');
+      await open.refresh();
+    } else await open.verify();
     const owned = ownedFrom(open);
     const verified = { run, links, rest: null };
     await this.#demandAgreement(verified, owned);

@@ -52,7 +52,7 @@ test('an untouched run continues from its snapshot', async () => {
   expect(paid).toEqual([{ to: 'ann' }]);
 });
 
-test.each([
+const CHANGES = [
   ['an event', "UPDATE log SET body = replace(body, 'ann', 'eve') WHERE body LIKE '%ann%'"],
   ['the last event', "UPDATE log SET body = replace(body, 'ask', 'asq') WHERE id = (SELECT max(id) FROM log)"],
   ['the time of an event', 'UPDATE log SET at = at + 1 WHERE id = 3'],
@@ -62,7 +62,9 @@ test.each([
   ['the snapshot', "UPDATE snapshots SET body = replace(body, 'ann', 'eve')"],
   ['the graph', "UPDATE flows SET text = replace(text, 'pay.out', 'pay.oux')"],
   ['the id of the run', "UPDATE runs SET run = 'q'"],
-])('a run is not continued, and pays no one, after a change of %s', async (what, sql) => {
+] as const;
+
+test.each(CHANGES)('a run is not continued, and pays no one, after a change of %s', async (what, sql) => {
   const { path, engine, paid, approval } = await suspendedRun();
   change(path, sql);
   const renamed = what === 'the id of the run';
@@ -73,6 +75,18 @@ test.each([
   const store = openSqlite(path);
   expect((await audit(store.journal, renamed ? 'q' : 'r')).ok).toBe(false);
   await store.close();
+});
+
+test.each(CHANGES)('nor is one that was read before a change of %s', async (what, sql) => {
+  const { path, engine, paid, approval } = await suspendedRun();
+  const opened = await engine.open('r');
+  change(path, sql);
+  const code = what === 'the id of the run' ? /^(chain-broken|run-not-found|approval-not-found)$/ : /^chain-broken$/;
+  const refusal = { code: expect.stringMatching(code) };
+  await expect(opened.answer('ask', 'approve', { by: 'bob' })).rejects.toMatchObject(refusal);
+  await expect(engine.answer(approval, { choice: 'approve', by: 'bob' })).rejects.toMatchObject(refusal);
+  await expect(opened.resume()).rejects.toMatchObject(refusal);
+  expect(paid).toEqual([]);
 });
 
 test('a snapshot that no event covers is not used', async () => {
