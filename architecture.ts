@@ -1,6 +1,7 @@
 /**
  * The walls of the project: each folder of the packages, and what it may import. The name of another package stands for all its
- * folders. Another package is imported by its name, such as `@sluice-internal/kernel/ir`, and never by a path. `test/tidy/architecture.test.ts` compares this table with the imports.
+ * folders. Another package is imported by its name, such as `@sluice-internal/kernel/ir`, and never by a path.
+ * `test/tidy/architecture.test.ts` compares this table with the imports.
  */
 export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'kernel/expr': [],
@@ -50,25 +51,25 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'engine/worker': ['kernel', 'engine/ports', 'engine/journal', 'engine/limits', 'engine/report', 'engine/audit'],
 
   'store-sqlite': ['kernel', 'engine'],
-  'platform/code': ['kernel', 'engine', 'platform/packages'],
+  'platform/code': ['kernel', 'engine/ports', 'platform/packages'],
   'platform/network': ['kernel'],
-  'platform/packages': ['engine'],
-  'platform/paths': ['engine'],
+  'platform/packages': ['engine/ports'],
+  'platform/paths': ['engine/ports'],
   'platform/prompt': ['kernel'],
   'platform/secrets': ['kernel'],
   platform: [
-    ...['kernel', 'engine', 'platform/code', 'platform/network', 'platform/packages'],
+    ...['kernel', 'engine/ports', 'platform/code', 'platform/network', 'platform/packages'],
     ...['platform/paths', 'platform/prompt', 'platform/secrets'],
   ],
-  models: ['kernel', 'engine', 'platform'],
+  models: ['kernel', 'engine/ports', 'platform'],
   'pii/detectors': ['kernel', 'platform'],
-  pii: ['kernel', 'engine', 'platform', 'pii/detectors'],
-  'tools/calls': ['kernel', 'engine', 'platform', 'pii'],
-  'tools/mcp': ['kernel', 'engine', 'platform', 'tools/calls'],
+  pii: ['kernel', 'engine/ports', 'platform', 'pii/detectors'],
+  'tools/calls': ['kernel', 'engine/ports', 'platform', 'pii'],
+  'tools/mcp': ['kernel', 'engine/ports', 'platform', 'tools/calls'],
   'guard/text': ['kernel'],
-  'guard/evidence': ['kernel', 'engine', 'platform'],
-  'guard/values': ['kernel', 'engine', 'guard/text', 'guard/evidence'],
-  'guard/policy': ['kernel', 'engine', 'platform', 'pii', 'guard/text', 'guard/values'],
+  'guard/evidence': ['kernel', 'engine/ports', 'platform'],
+  'guard/values': ['kernel', 'engine/ports', 'guard/text', 'guard/evidence'],
+  'guard/policy': ['kernel', 'engine/ports', 'platform', 'pii', 'guard/text', 'guard/values'],
 
   'library/host': [
     ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite'],

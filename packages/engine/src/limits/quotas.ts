@@ -112,7 +112,8 @@ export class Quotas {
     this.#pending.add(work);
   }
 
-  async settled(): Promise<void> {
+  /** Resolves when all reservations of runs that ended are returned. */
+  async returned(): Promise<void> {
     await Promise.all(this.#pending);
   }
 

@@ -42,7 +42,7 @@ export function stepResults(flow: CompiledFlow, events: readonly Event[]): reado
       if ((node?.op === 'let' || node?.op === 'fork') && node.label.enters !== undefined)
         turns.set(event.thread, enter(event.node, node.label.enters, event.at));
     } else if (event.type === 'effect.requested' && event.kind === 'model') request(event);
-    else if (event.type === 'effect.settled') settle(calls.get(event.key), event.result, event.at);
+    else if (event.type === 'effect.settled') addResult(calls.get(event.key), event.result, event.at);
     else if (event.type === 'effect.judged' && event.verdict === 'accepted') accept(flow, calls.get(event.key));
   }
   return asked.filter(({ accepted }) => accepted).map(resultOf);
@@ -72,7 +72,7 @@ function repeatedNodes(flow: CompiledFlow): ReadonlySet<NodeId> {
 }
 
 /** Failed attempts count their tokens too. */
-function settle(asked: Asked | undefined, result: Settled, at: number): void {
+function addResult(asked: Asked | undefined, result: Settled, at: number): void {
   if (asked === undefined) return;
   asked.inputTokens += result.used?.inputTokens ?? 0;
   asked.outputTokens += result.used?.outputTokens ?? 0;

@@ -143,7 +143,7 @@ export class Host {
   }
 
   async close(): Promise<void> {
-    await this.quotas.settled();
+    await this.quotas.returned();
     this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
     // A lease that cannot be returned, for example on a full disk, ends by itself.
     await this.lease.resign().catch(() => undefined);

@@ -48,7 +48,7 @@ export function createScreen(): Screen {
     draw: (text) => aside.write(text),
     isClosed: () => result.hasFailed(),
     delivered: async () => {
-      const failure = await result.settled();
+      const failure = await result.written();
       return failure?.code === 'EPIPE' ? null : failure;
     },
   };
@@ -74,7 +74,7 @@ interface Outlet {
   write(text: string): void;
   hasFailed(): boolean;
   /** Resolves when everything is written, with the first error. */
-  settled(): Promise<NodeJS.ErrnoException | null>;
+  written(): Promise<NodeJS.ErrnoException | null>;
 }
 
 /** Stops writing after the first error, so that output has no gaps. */
@@ -95,7 +95,7 @@ function outlet(stream: NodeJS.WriteStream): Outlet {
       });
     },
     hasFailed: () => failure !== null,
-    settled: async () => {
+    written: async () => {
       await last;
       return failure;
     },
