@@ -52,14 +52,14 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
 
   'store-sqlite': ['kernel', 'engine'],
   'platform/code': ['kernel', 'engine/ports', 'platform/packages'],
-  'platform/network': ['kernel'],
   'platform/packages': ['engine/ports'],
   'platform/paths': ['engine/ports'],
   'platform/prompt': ['kernel'],
+  'platform/responses': ['kernel'],
   'platform/secrets': ['kernel'],
   platform: [
-    ...['kernel', 'engine/ports', 'platform/code', 'platform/network', 'platform/packages'],
-    ...['platform/paths', 'platform/prompt', 'platform/secrets'],
+    ...['kernel', 'engine/ports', 'platform/code', 'platform/packages'],
+    ...['platform/paths', 'platform/prompt', 'platform/responses', 'platform/secrets'],
   ],
   models: ['kernel', 'engine/ports', 'platform'],
   'pii/detectors': ['kernel', 'platform'],

@@ -81,6 +81,8 @@ test('the strategy runs', { timeout: 60_000 }, async () => {
   };
   const script = { agents: { First: [{ text: 'one' }], Second: [{ text: 'two' }] } };
   expect(await run({ Orchestration }, script, 'go')).toMatchObject({ code: 'SUCCESS', path: ['Second', 'First'] });
+  const { Selection: _, ...plain } = Orchestration;
+  expect(await run({ Orchestration: plain }, script, 'go')).toMatchObject({ path: ['First', 'Second'] });
 });
 
 test('the budget dimension is enforced and reported', { timeout: 60_000 }, async () => {

@@ -5,11 +5,11 @@ export { hasEffects, refusedResult } from './refused-result.ts';
 export { loadCode, loadFunction } from './code/load.ts';
 export { acceptedModules, changedModules, copyFiles, pinsOf, withDefinition, workDirOf } from './code/pins.ts';
 
-export { limitSize } from './network/limit-size.ts';
-export type { Bytes } from './network/limit-size.ts';
-export { boundedWait, retryAfterMs } from './network/retry-after.ts';
-export type { ResponseHeaders } from './network/retry-after.ts';
-export { isUnopened } from './network/unopened.ts';
+export { limitSize } from './responses/limit-size.ts';
+export type { Bytes } from './responses/limit-size.ts';
+export { boundedWait, retryAfterMs } from './responses/retry-after.ts';
+export type { ResponseHeaders } from './responses/retry-after.ts';
+export { isUnopened } from './responses/unopened.ts';
 
 export { importOptional, requireOptional, resolveOptional } from './packages/optional-package.ts';
 export { PACKAGE_ROOT, VERSION } from './packages/package-root.ts';

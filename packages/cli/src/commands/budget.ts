@@ -1,8 +1,9 @@
 /** `sluice budget`: the retry budget that all runs of a database share, and how fast its latest runs spend. */
 import type { Json } from '@sluice-internal/kernel/expr';
+import { DEFAULT_RETRY_BUDGET } from '@sluice-internal/kernel/ir';
 import type { Store } from '@sluice-internal/engine/ports';
 import { streamRun } from '@sluice-internal/engine/journal';
-import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from '@sluice-internal/engine/limits';
+import { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from '@sluice-internal/engine/limits';
 import type { BudgetState } from '@sluice-internal/engine/limits';
 import { HOUR_MS, spendingOf, velocities } from '@sluice-internal/engine/report';
 import type { Spending, Velocity } from '@sluice-internal/engine/report';

@@ -1,6 +1,6 @@
 /**
  * All commands: their texts, arguments and options. The types of the options come from their flags: `--work-dir <dir>` is
- * `workDir?: string`. `program.ts` has the code of each command.
+ * `workDir?: string`. `program.ts` names the function of each command.
  */
 import { RUN_STATES } from '@sluice-internal/kernel/ir';
 import { PERIODS } from '@sluice-internal/engine/ports';

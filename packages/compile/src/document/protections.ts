@@ -1,6 +1,7 @@
 /** The protections of a document or a stage, with their defaults. */
 import { present } from '@sluice-internal/kernel/expr';
 import type { CellChange } from '@sluice-internal/kernel/catalog';
+import { DEFAULT_RETRY_BUDGET } from '@sluice-internal/kernel/ir';
 import type { BreakerRules, FailureKind, RateRules, RetryBudgetRules, Tier } from '@sluice-internal/kernel/ir';
 import type { RawLoop, RawProtections, RawVelocity } from './schema/protections.ts';
 
@@ -44,7 +45,6 @@ const BREAKER: BreakerRules = {
   maxTrips: 3,
   fallback: null,
 };
-const RETRY_BUDGET: RetryBudgetRules = { share: 0.15, burst: 10 };
 const LOOP: LoopRules = {
   window: 5,
   identical: 3,
@@ -83,7 +83,7 @@ export const FULL_PROTECTIONS: Protections = {
   depth: DEPTH,
   spawn: SPAWN,
   breaker: BREAKER,
-  retryBudget: RETRY_BUDGET,
+  retryBudget: DEFAULT_RETRY_BUDGET,
   velocity: VELOCITY,
   deadlock: DEADLOCK,
 };
@@ -100,7 +100,7 @@ export function protectionsOf(raw: RawProtections | undefined, base: Protections
     loop: over(raw.loop, base.loop, (rules) => ({ ...LOOP, ...base.loop, ...present(rules) })),
     breaker: over(raw.breaker, base.breaker, (rules) => breakerOf(rules, base.breaker ?? BREAKER)),
     retryBudget: over(raw.retry_budget, base.retryBudget, (rules) => ({
-      ...RETRY_BUDGET,
+      ...DEFAULT_RETRY_BUDGET,
       ...base.retryBudget,
       ...present(rules),
     })),

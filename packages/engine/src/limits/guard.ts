@@ -5,7 +5,7 @@
 import { normalised, printOf } from '@sluice-internal/kernel/core';
 import { oneObject, readingsOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { DEFAULT_MODEL, RETRY_CHECK, VERDICT_CHECK } from '@sluice-internal/kernel/ir';
+import { DEFAULT_MODEL, DEFAULT_RETRY_BUDGET, RETRY_CHECK, VERDICT_CHECK } from '@sluice-internal/kernel/ir';
 import type {
   AgentDef,
   BreakerRules,
@@ -23,7 +23,7 @@ import type { Call, Performer, Shared } from '../ports/ports.ts';
 import { CLOSED, enter, leave, probeAt } from './breaker.ts';
 import type { BreakerState, Outcome } from './breaker.ts';
 import { withinWindow } from './failure-rate.ts';
-import { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY, spend } from './retry-budget.ts';
+import { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY, spend } from './retry-budget.ts';
 import type { BudgetState } from './retry-budget.ts';
 
 export interface Performed {

@@ -3,5 +3,5 @@ export { probeAt, setByHand } from './breaker.ts';
 export type { BreakerState } from './breaker.ts';
 export { BREAKER_PREFIX, SCRIPTED_PREFIX, stateOf } from './guard.ts';
 export { EVERY_TENANT, QUOTA_PREFIX, USE_PREFIX, setQuota, storedUse } from './quotas.ts';
-export { DEFAULT_RETRY_BUDGET, RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from './retry-budget.ts';
+export { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from './retry-budget.ts';
 export type { BudgetState } from './retry-budget.ts';

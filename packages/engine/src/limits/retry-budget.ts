@@ -7,7 +7,6 @@ import type { Instant, RetryBudgetRules } from '@sluice-internal/kernel/ir';
 export const RETRY_BUDGET_KEY = 'retry_budget';
 /** The budget of scripted calls. */
 export const SCRIPTED_BUDGET_KEY = 'retry_budget.scripted';
-export const DEFAULT_RETRY_BUDGET: RetryBudgetRules = { share: 0.15, burst: 10 };
 
 export interface BudgetState {
   readonly tokens: number;

@@ -83,7 +83,14 @@ export type {
 } from './nodes.ts';
 export type { Approvers, AskPurpose, NotifyHook, PeopleDef, PersonDef, Proof, ReviewNote } from './people.ts';
 export type { CustomPii, PiiPolicy } from './pii.ts';
-export { FAILURE_KINDS, RETRY_CHECK, TIERS, VERDICT_CHECK, recoveryClassOf } from './protections.ts';
+export {
+  DEFAULT_RETRY_BUDGET,
+  FAILURE_KINDS,
+  RETRY_CHECK,
+  TIERS,
+  VERDICT_CHECK,
+  recoveryClassOf,
+} from './protections.ts';
 export type {
   BreakerRules,
   Decision,

@@ -87,6 +87,7 @@ export interface RetryBudgetRules {
   readonly share: number;
   readonly burst: number;
 }
+export const DEFAULT_RETRY_BUDGET: RetryBudgetRules = { share: 0.15, burst: 10 };
 
 /** Protections whose state all runs of a store share. Null: switched off. Absent: the default. */
 export interface SharedProtections {

@@ -1,6 +1,6 @@
 /** The section `protections`: limits on runaway behaviour that hold in every notation. `false` switches one off. */
 import * as z from 'zod';
-import { FAILURE_KINDS, TIERS } from '@sluice-internal/kernel/ir';
+import { DEFAULT_RETRY_BUDGET, FAILURE_KINDS, TIERS } from '@sluice-internal/kernel/ir';
 import type { FailureKind } from '@sluice-internal/kernel/ir';
 import { bool, int, list, map, name, number, once, oneOf, record, text } from '../shape/fields.ts';
 
@@ -107,8 +107,12 @@ export const protections = record(() => ({
   breaker: switchable(breaker).describe('The circuit breaker of each agent and model, shared by all runs.'),
   retry_budget: switchable(
     record(() => ({
-      share: number({ min: 0, max: 1 }).optional().describe('Retries per call, from 0 to 1. Default: 0.15.'),
-      burst: int({ min: 0 }).optional().describe('Retries that are available at once. Default: 10.'),
+      share: number({ min: 0, max: 1 })
+        .optional()
+        .describe(`Retries per call, from 0 to 1. Default: ${DEFAULT_RETRY_BUDGET.share}.`),
+      burst: int({ min: 0 })
+        .optional()
+        .describe(`Retries that are available at once. Default: ${DEFAULT_RETRY_BUDGET.burst}.`),
     })),
   ).describe('The retry budget: retries per call, and retries that are available at once.'),
   velocity: switchable(velocity).describe('The most that a run may spend in an hour or a minute.'),

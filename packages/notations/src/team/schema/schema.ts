@@ -15,7 +15,7 @@ const strategyFields = (): z.ZodRawShape =>
 
 const selection = record(() => ({
   Type: speltAs([firstName, ...otherNames])
-    .default(firstName)
+    .default('sequential')
     .describe('The strategy: how the next agent is chosen.'),
   ...strategyFields(),
 }));
