@@ -107,8 +107,8 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
   /** Starts a run and resolves with its id when the start is stored. */
   start(flow: Compiled | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
   /**
-   * The handle of a run that exists. It is read and verified once, and then kept up to date. The definition gives the handle
-   * types, and this engine the functions of its tools.
+   * The handle of a run that exists. The run is read once, and then kept up to date. Its stored rows are verified again before it
+   * goes on. The definition gives the handle types, and this engine the functions of its tools.
    * @example
    * const refund = await engine.open(run.id, { definition: refunds });
    * await refund.answer('gate', 'approve', { by: 'anna' });

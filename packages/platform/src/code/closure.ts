@@ -151,7 +151,8 @@ function isEngine(folder: string): boolean {
 
 /** True for a file of the engine's program, by its path without symbolic links. Its examples are documents. */
 export function isEngineFile(real: string): boolean {
-  return ['dist', 'packages'].some((folder) => real.startsWith(join(ENGINE, folder) + sep));
+  const [first, , third] = relative(ENGINE, real).split(sep);
+  return first === 'dist' || (first === 'packages' && third === 'src');
 }
 
 /** Packages that a package declares, as far as they are installed. */
