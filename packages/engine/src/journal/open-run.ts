@@ -135,7 +135,7 @@ export class OpenRun {
     } else if ((await this.#journal.page(run, 0, 1)).length === 0) throw removed(run);
   }
 
-  /** What is stored verifies. Here it is compared with what was read. */
+  /** Throws if a row or value is not the one that was read. Rewritten rows can have a chain that verifies by itself. */
   #demandSame({ links, stored: { blobs } }: VerifiedRun): void {
     const { run } = this;
     const kept = new Set(blobs.map(({ hash }) => hash));
@@ -247,9 +247,12 @@ export async function openRun(journal: Journal, run: RunId): Promise<OpenRun> {
   return opened.get(run) ?? opened.add(await readRun(journal, run));
 }
 
-/** For a command that continues the run at once: its rows are read and hashed once. */
+/**
+ * For a command that continues the run at once: its rows are read and hashed once. The run is kept as long as the journal: without
+ * that, the memory of a run that no variable names any more is freed in the middle of the command, and the run is read again.
+ */
 export async function openToContinue(journal: Journal, run: RunId): Promise<OpenRun> {
-  const opened = openRunsOf(journal).add(await readRun(journal, run));
+  const opened = openRunsOf(journal).keep(await readRun(journal, run));
   opened.isJustRead = true;
   return opened;
 }
@@ -260,9 +263,10 @@ export function openRunsOf(journal: Journal): OpenRuns {
   return found;
 }
 
-/** The open runs of a journal. A run leaves the list when its last reader has forgotten it. */
+/** The open runs of a journal. A run leaves the list when its last reader has forgotten it, unless the list keeps it. */
 export class OpenRuns {
   readonly #runs = new Map<RunId, WeakRef<OpenRun>>();
+  readonly #kept = new Set<OpenRun>();
   readonly #forgotten = new FinalizationRegistry((run: RunId) => {
     if (this.#runs.get(run)?.deref() === undefined) this.#runs.delete(run);
   });
@@ -276,6 +280,11 @@ export class OpenRuns {
     this.#runs.set(opened.run, new WeakRef(opened));
     this.#forgotten.register(opened, opened.run);
     return opened;
+  }
+
+  keep(opened: OpenRun): OpenRun {
+    this.#kept.add(opened);
+    return this.add(opened);
   }
 }
 

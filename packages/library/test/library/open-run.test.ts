@@ -1,10 +1,12 @@
 /** A run that is open is read, verified and folded once, and keeps up with what is stored afterwards. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openRun, readRun } from '@sluice-internal/engine/journal';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openRun, openToContinue, readRun } from '@sluice-internal/engine/journal';
 import { reportOf } from '@sluice-internal/engine/report';
 import type { Journal, Store } from '@sluice-internal/engine/ports';
 import { compiled } from '../../../../test/support/harness.ts';
@@ -52,9 +54,9 @@ async function waitingRun(): Promise<string> {
   return id;
 }
 
-async function answerElsewhere(id: string, node: string): Promise<void> {
-  await using engine = createEngine({ journal: join(dir, 'runs.db') });
-  await (await engine.open(id)).answer(node, 'approve', { by: 'ben' });
+async function answerElsewhere(id: string, node: string, by = 'ben', file = 'runs.db'): Promise<void> {
+  await using engine = createEngine({ journal: join(dir, file) });
+  await (await engine.open(id)).answer(node, 'approve', { by });
   await engine.wait(id);
 }
 
@@ -143,6 +145,44 @@ describe('a change from outside', () => {
     await store.close();
   });
 
+  test.each([
+    ['that another person had answered', 'eva'],
+    ['before the answer', null],
+  ])('to a true copy of the rows from a database %s is refused', async (_, by) => {
+    // At one instant, so that the times of the two histories agree.
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const id = await waitingRun();
+    copyFileSync(join(dir, 'runs.db'), join(dir, 'other.db'));
+    if (by !== null) await answerElsewhere(id, 'g1', by, 'other.db');
+    await answerElsewhere(id, 'g1');
+    await using engine = createEngine({ journal: join(dir, 'runs.db') });
+    const run = await engine.open(id);
+    expect((await run.questions()).map(({ node }) => node)).toEqual(['g2']);
+    takeRowsOf('other.db');
+    const store = openSqlite(join(dir, 'runs.db'));
+    expect(await store.journal.broken?.(id)).toBeNull();
+    await store.close();
+    await expect(run.answer('g2', 'approve', { by: 'anna' })).rejects.toMatchObject({ code: 'chain-broken' });
+  });
+
+  /** Replaces all rows but those of the live processes. */
+  function takeRowsOf(file: string): void {
+    const database = new DatabaseSync(join(dir, 'runs.db'), { enableForeignKeyConstraints: false });
+    const listed = database.prepare('SELECT type, name, sql FROM sqlite_master').all();
+    const triggers = listed.filter(({ type }) => type === 'trigger');
+    for (const { name } of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+    database.exec(`ATTACH '${join(dir, file)}' AS other`);
+    for (const { type, name } of listed) {
+      if (type !== 'table' || name === 'workers') continue;
+      database.exec(
+        `DELETE FROM main.${String(name)}; INSERT INTO main.${String(name)} SELECT * FROM other.${String(name)}`,
+      );
+    }
+    for (const { sql } of triggers) database.exec(String(sql));
+    database.close();
+  }
+
   test('of the listing is refused before the run goes on', async () => {
     const id = await waitingRun();
     const { store } = counted();
@@ -150,5 +190,31 @@ describe('a change from outside', () => {
     const run = await engine.open(id);
     change("UPDATE runs SET user = 'mallory'");
     await expect(run.answer('g1', 'approve', { by: 'anna' })).rejects.toMatchObject({ code: 'chain-broken' });
+  });
+});
+
+describe('the memory of an open run', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+
+  /** The loads when the run is opened, its memory is collected, and the run is opened again. */
+  async function loadsOfTwo(open: typeof openRun): Promise<number> {
+    const id = await waitingRun();
+    const { store, loads, journal } = counted();
+    await open(journal, id);
+    // A reference is weak only after the turn of the event loop in which it was made.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    collect();
+    await openRun(journal, id);
+    await store.close();
+    return loads();
+  }
+
+  test('is freed when nothing refers to the run', async () => {
+    expect(await loadsOfTwo(openRun)).toBe(2);
+  });
+
+  test('is kept for a command that continues the run, so that it is read once', async () => {
+    expect(await loadsOfTwo(openToContinue)).toBe(1);
   });
 });
