@@ -56,7 +56,7 @@ function contestant(operated: boolean): Faulted {
       return {
         async run(id) {
           if (operated && provider.endsOutage(id)) await closeAll(store);
-          const known = await store.roster.find(id);
+          const known = await store.index.find(id);
           if (known === null) await engine.start(flow as CompiledFlow, { run: id, input: 'Answer it.' });
           const { state, code } = await engine.settled(id);
           return state === 'completed' && code === 'SUCCESS';

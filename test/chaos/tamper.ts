@@ -161,7 +161,7 @@ async function makeDatabase(path: string, hasPaid: boolean): Promise<Scene> {
   const store = openSqlite(path);
   for (const why of ['first', 'second'])
     await store.shared.operate({ at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({ status: 'open' }));
-  await store.roster.post('s3', { type: 'answer', id: 'a_s3.1', answer: { choice: 'reject', by: 'bob' } });
+  await store.mail.post('s3', { type: 'answer', id: 'a_s3.1', answer: { choice: 'reject', by: 'bob' } });
   await store.close();
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   db.close();
@@ -279,15 +279,15 @@ async function isFound(path: string): Promise<boolean> {
   const store = openSqlite(path);
   const { key } = createSigner(SIGNING_KEY);
   try {
-    for (const { run } of await store.roster.list()) {
-      const entry = await store.roster.find(run);
+    for (const { run } of await store.index.list()) {
+      const entry = await store.index.find(run);
       const checkpoints = (await store.journal.checkpoints?.(run)) ?? [];
       const appends = (await store.journal.load(run, { snapshot: false }))?.appends ?? [];
       const signed = { store: store.id, run, appends, checkpoints, entry };
       if (!withCheckpoints(await audit(store.journal, run, entry), signed, key).ok) return true;
     }
     if ((await store.journal.broken?.()) !== null) return true;
-    return !(await auditTombstones(store.roster)).ok || !(await auditShared(store.shared)).ok;
+    return !(await auditTombstones(store.index)).ok || !(await auditShared(store.shared)).ok;
   } finally {
     await store.close();
   }

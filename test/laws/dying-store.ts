@@ -19,7 +19,7 @@ export interface DyingStore {
 const LATER = 3_600_000;
 
 export function dyingStore(shared: Store, life: number, death: Death): DyingStore {
-  const { journal, roster } = shared;
+  const { journal, leases } = shared;
   const ahead = life * LATER;
   let commits = 0;
   let dead = false;
@@ -48,12 +48,14 @@ export function dyingStore(shared: Store, life: number, death: Death): DyingStor
           return results;
         },
       },
-      roster: {
-        ...roster,
-        renew: async (worker, now, until) => (alive(), roster.renew(worker, now + ahead, until + ahead)),
-        claim: async (worker, now, what) => (alive(), roster.claim(worker, now + ahead, what)),
-        resign: async (worker) => (dead ? undefined : roster.resign(worker)),
+      leases: {
+        ...leases,
+        renew: async (worker, now, until) => (alive(), leases.renew(worker, now + ahead, until + ahead)),
+        claim: async (worker, now, what) => (alive(), leases.claim(worker, now + ahead, what)),
+        resign: async (worker) => (dead ? undefined : leases.resign(worker)),
       },
+      mail: shared.mail,
+      index: shared.index,
       shared: shared.shared,
       close: async () => undefined,
     },

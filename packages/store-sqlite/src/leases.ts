@@ -1,10 +1,8 @@
 /** Leases in SQLite. A claim, and the fencing of workers that lose a run by it, are one transaction. */
 import type { Instant, RunId } from '@sluice-internal/kernel/ir';
 import { KEEP_GONE_WORKERS_MS, planClaim, renewalOf, thisProcess } from '@sluice-internal/engine/ports';
-import type { Roster, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
+import type { Leases, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
 import type { Connection, Statements } from './connection.ts';
-
-type Leases = Pick<Roster, 'renew' | 'claim' | 'release' | 'resign'>;
 
 export function createLeases(connection: Connection, flush: () => void): Leases {
   const { known, leases } = connection;
@@ -59,7 +57,7 @@ function claim(
   statements: Statements<typeof SQL>,
   self: number,
   now: Instant,
-  which: Parameters<Roster['claim']>[2],
+  which: Parameters<Leases['claim']>[2],
 ): RunId[] {
   const plan = planClaim((statements.all.all() as unknown as LeaseRow[]).map(toLease), self, now);
   if (plan === null) return [];

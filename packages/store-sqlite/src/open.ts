@@ -14,7 +14,8 @@ import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
 import { loosePermissions } from './permissions.ts';
 import { connectReadOnly } from './read-only.ts';
-import { createEntries, createMail, createRetain } from './roster.ts';
+import { createMail } from './mail.ts';
+import { createEntries, createRetain } from './run-index.ts';
 import { createShared } from './shared.ts';
 import { Seals } from './seals.ts';
 import { createTables, isNew } from './schema.ts';
@@ -44,12 +45,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   return {
     id,
     journal,
-    roster: {
-      ...createLeases(connection, journal.flush),
-      ...createMail(connection, seals),
-      ...createEntries(connection),
-      ...createRetain(connection, seals),
-    },
+    leases: createLeases(connection, journal.flush),
+    mail: createMail(connection, seals),
+    index: { ...createEntries(connection), ...createRetain(connection, seals) },
     shared: createShared(connection, seals),
     compact: async () => {
       journal.flush();

@@ -6,7 +6,8 @@ import type { Store } from '@sluice-internal/engine/ports';
 import { commitCases } from './suite/commit-cases.ts';
 import { leaseCases } from './suite/lease-cases.ts';
 import { loadCases } from './suite/load-cases.ts';
-import { rosterCases } from './suite/roster-cases.ts';
+import { indexCases } from './suite/index-cases.ts';
+import { mailCases } from './suite/mail-cases.ts';
 
 export interface SuiteRunner {
   test(name: string, body: () => Promise<void>): unknown;
@@ -18,7 +19,7 @@ export interface SuiteRunner {
  * const check = (test: (name: string, body: () => Promise<void>) => void) => journalSuite({ test }, 'memory', () => openMemory());
  */
 export function journalSuite(runner: SuiteRunner, name: string, openStore: () => Store | Promise<Store>): void {
-  const cases = { ...commitCases, ...loadCases, ...leaseCases, ...rosterCases };
+  const cases = { ...commitCases, ...loadCases, ...leaseCases, ...indexCases, ...mailCases };
   for (const [promise, check] of Object.entries(cases)) {
     runner.test(`${name}: ${promise}`, async () => {
       const store = await openStore();

@@ -144,7 +144,7 @@ class Process {
     const { store, run, number, options, chance } = this.#given;
     // Every process starts after the lease of the one before has ended.
     const now = number * HOUR_MS;
-    await store.roster.renew(this.#worker.id, now, now + HOUR_MS);
+    await store.leases.renew(this.#worker.id, now, now + HOUR_MS);
     const stored = await store.journal.load(run, { snapshot: chance.oneIn(2) });
     if (stored === null) {
       const owned = newRun(run, programOf(options.flow));
@@ -160,7 +160,7 @@ class Process {
         },
       });
     } else {
-      const claimed = await store.roster.claim(this.#worker.id, now, { run });
+      const claimed = await store.leases.claim(this.#worker.id, now, { run });
       const owned = restoreRun(run, stored, storedProgram(stored.flow));
       // The process before may have crashed after it stored the end.
       if (owned.state?.outcome !== null) return this.#leave('dead', true);

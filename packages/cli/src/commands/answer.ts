@@ -36,8 +36,8 @@ export async function answerCommand(
 }
 
 /** An approval's id contains the id of its run. */
-async function runAsking(_: Cli, { roster }: Store, id: string): Promise<RunId> {
-  const entry = await roster.find(id.slice(2, id.indexOf('.')));
+async function runAsking(_: Cli, { index }: Store, id: string): Promise<RunId> {
+  const entry = await index.find(id.slice(2, id.indexOf('.')));
   if (entry !== null) return entry.run;
   throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }

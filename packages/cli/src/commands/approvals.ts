@@ -37,7 +37,7 @@ function allWaiting(cli: Cli, given: string | undefined): Promise<readonly OpenQ
   return withStore(cli, async (store) => {
     if (given !== undefined) return waitingIn(store, await findRun(cli, store, given));
     const found: OpenQuestion[] = [];
-    for (const { run } of await store.roster.list({ status: ['suspended', 'running'] }))
+    for (const { run } of await store.index.list({ status: ['suspended', 'running'] }))
       found.push(...(await waitingIn(store, run).catch((error: unknown) => leftOut(cli, run, error))));
     return found;
   });

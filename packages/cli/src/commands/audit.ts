@@ -52,10 +52,10 @@ function isIntact({ runs, tombstones, shared, memory, store }: Audited): boolean
 async function auditAll(cli: Cli, given: string | undefined, trusted: string | null) {
   return withStore(cli, async (store) => {
     const ids =
-      given === undefined ? (await store.roster.list()).map(({ run }) => run) : [await findRun(cli, store, given)];
+      given === undefined ? (await store.index.list()).map(({ run }) => run) : [await findRun(cli, store, given)];
     return {
       runs: await auditRuns(cli, store, ids, trusted),
-      tombstones: await auditTombstones(store.roster),
+      tombstones: await auditTombstones(store.index),
       shared: await auditShared(store.shared),
       memory: await closing(memoryBeside(cli.db), (memory) => auditMemory(store, memory, cli.tenant)),
       store: await auditStore(store),
@@ -73,14 +73,14 @@ async function auditStore({ journal }: Store) {
 
 async function auditRuns(
   cli: Cli,
-  { id, journal, roster, shared }: Store,
+  { id, journal, index, shared }: Store,
   ids: readonly string[],
   trusted: string | null,
 ): Promise<readonly Audit[]> {
   return closing(attachmentsBeside(cli.db), async (attachments) => {
     const results: Audit[] = [];
     for (const run of ids) {
-      const entry = await roster.find(run);
+      const entry = await index.find(run);
       const { audit: chain, stored, state } = await auditRun(journal, run, entry);
       const expected = chain.ok && state !== null ? await inputAttachments(shared, state) : [];
       const checked = withAttachments(chain, attachments, expected);

@@ -61,9 +61,9 @@ async function budgetIn({ shared }: Store): Promise<{ readonly stored: Json; rea
 }
 
 /** The spending of runs that were active after this instant. */
-async function spentIn({ roster, journal }: Store, after: number): Promise<readonly Spending[]> {
+async function spentIn({ index, journal }: Store, after: number): Promise<readonly Spending[]> {
   const spent: Spending[] = [];
-  for (const { run, updatedAt } of await roster.list()) {
+  for (const { run, updatedAt } of await index.list()) {
     if (updatedAt < after) continue;
     const { program, events } = await streamRun(journal, run);
     spent.push(...spendingOf(run, program.flow, events));

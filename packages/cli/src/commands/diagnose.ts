@@ -66,7 +66,7 @@ async function diagnoseRuns(
   store: Store,
   isChosen: (entry: { readonly run: string; readonly startedAt: number }) => boolean,
 ): Promise<readonly Diagnosis[]> {
-  const entries = await store.roster.list();
+  const entries = await store.index.list();
   const chosen = entries.filter(isChosen);
   const flows = new Set(chosen.map(({ flow }) => flow));
   const peers = new Map<string, Peers['successes']>();

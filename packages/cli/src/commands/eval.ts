@@ -194,7 +194,7 @@ export async function fromRunsCommand(cli: Cli, options: Options<'eval from-runs
     const records: RunRecord[] = [];
     let others = 0;
     let unrepeated = 0;
-    for (const { run, startedAt, flow } of await store.roster.list()) {
+    for (const { run, startedAt, flow } of await store.index.list()) {
       if (startedAt < since) continue;
       if (only !== null && flow !== only) {
         others += 1;

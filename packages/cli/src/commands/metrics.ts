@@ -41,7 +41,7 @@ async function samplesIn(
   flow: string | undefined,
 ): Promise<readonly RunSample[]> {
   const samples: RunSample[] = [];
-  const entries = await store.roster.list();
+  const entries = await store.index.list();
   if (entries.length > 0) demandFlow(flow, entries);
   for (const entry of entries) {
     if ((since !== undefined && entry.startedAt < since) || (flow !== undefined && entry.flow !== flow)) continue;

@@ -60,13 +60,13 @@ interface Expired {
 
 async function expiredRuns(store: Store, options: Options<'prune'>, rule: Rule | null): Promise<readonly Expired[]> {
   const found: Expired[] = [];
-  const scopes = scopesOf(await store.roster.list());
+  const scopes = scopesOf(await store.index.list());
   demandFlow(options.flow, scopes);
   for (const scope of scopes) {
     if (options.flow !== undefined && options.flow !== scope.flow) continue;
     const own = rule === null ? await ownRule(store, scope.newest) : { rule, folder: options.export };
     if (own === null) continue;
-    for (const run of await store.roster.expired(scope, own.rule))
+    for (const run of await store.index.expired(scope, own.rule))
       found.push({ run, folder: options.export ?? own.folder });
   }
   return found;
@@ -96,7 +96,7 @@ async function ownRule(store: Store, run: RunId): Promise<{ rule: Rule; folder: 
 async function remove(cli: Cli, store: Store, expired: readonly Expired[]): Promise<void> {
   const files = new Map<RunId, string>();
   for (const { run, folder } of expired) if (folder !== undefined) files.set(run, await exportTo(store, run, folder));
-  const removed = await store.roster.remove(
+  const removed = await store.index.remove(
     expired.map(({ run }) => run),
     files,
   );

@@ -7,8 +7,8 @@ import { noteError } from '../view/report-error.ts';
 import { withRun } from '../session/store.ts';
 
 export async function replayCommand(cli: Cli, given: string): Promise<ExitStatus> {
-  return withRun(cli, given, async ({ journal, roster }, run) => {
-    const result = await replay(journal, run, await roster.find(run));
+  return withRun(cli, given, async ({ journal, index }, run) => {
+    const result = await replay(journal, run, await index.find(run));
     if (cli.json) cli.printJson(result);
     else if (result.difference === null)
       cli.screen.print(`${run}: the replay agrees over ${plural(result.events, 'event')}`);

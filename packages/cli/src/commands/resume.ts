@@ -44,7 +44,7 @@ export async function resumeCommand(
 
 async function runsToResume(cli: Cli, store: Store, given: string | undefined): Promise<readonly RunId[]> {
   if (given !== undefined) return [await findRun(cli, store, given)];
-  const listed = await store.roster.list({ status: ['pending', 'running', 'suspended'] });
+  const listed = await store.index.list({ status: ['pending', 'running', 'suspended'] });
   return listed
     .filter(isDue)
     .map(({ run }) => run)
@@ -141,7 +141,7 @@ class Resumed {
 }
 
 async function ownerOf({ store }: Session, run: RunId): Promise<WorkerId | null> {
-  return (await store.roster.find(run))?.owner ?? null;
+  return (await store.index.find(run))?.owner ?? null;
 }
 
 /** Errors that concern one run and not the database. */

@@ -37,11 +37,11 @@ interface CheckedEntry extends RunEntry {
 }
 
 async function listChecked(
-  { roster, journal }: Store,
-  filter: Parameters<Store['roster']['list']>[0],
+  { index, journal }: Store,
+  filter: Parameters<Store['index']['list']>[0],
 ): Promise<readonly CheckedEntry[]> {
   const checked: CheckedEntry[] = [];
-  for (const entry of await roster.list(filter))
+  for (const entry of await index.list(filter))
     checked.push({ ...entry, broken: (await journal.broken?.(entry.run)) ?? null });
   return checked;
 }

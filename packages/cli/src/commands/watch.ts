@@ -41,8 +41,8 @@ export async function logsCommand(cli: Cli, given: string | undefined, options: 
   });
 }
 
-async function newestRun({ roster }: Store): Promise<RunId> {
-  const [newest] = await roster.list({ limit: 1 });
+async function newestRun({ index }: Store): Promise<RunId> {
+  const [newest] = await index.list({ limit: 1 });
   if (newest === undefined)
     throw new SluiceError('run-not-found', 'there are no runs yet', 'Start one with `sluice run`.');
   return newest.run;

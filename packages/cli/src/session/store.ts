@@ -56,10 +56,10 @@ export function withRun<Result>(
 export async function findRun(cli: Cli, store: Store, given: string): Promise<RunId> {
   const { db } = cli;
   demandDatabase(cli, 'run-not-found', `there is no run \`${given}\``);
-  if ((await store.roster.find(given)) !== null) return given;
-  const removed = await store.roster.removed(given);
+  if ((await store.index.find(given)) !== null) return given;
+  const removed = await store.index.removed(given);
   if (removed !== null) throw removedRun(removed, db);
-  const runs = (await store.roster.list()).map(({ run }) => run);
+  const runs = (await store.index.list()).map(({ run }) => run);
   const begun = given === '' ? [] : runs.filter((run) => run.startsWith(given));
   if (begun.length === 1) return begun[0] as RunId;
   if (begun.length > 1)

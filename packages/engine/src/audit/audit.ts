@@ -32,7 +32,7 @@ export interface Replay {
 }
 
 /**
- * Missing events at the end break no link, so the entry in the roster is needed to find them.
+ * Missing events at the end break no link, so the entry in the index is needed to find them.
  * @example
  * const store = openMemory();
  * const checked = await audit(store.journal, 'r_1');
@@ -59,7 +59,7 @@ export async function auditRun(journal: Journal, run: RunId, entry: RunEntry | n
   return { audit: { run, ok: broken === null, events, head: last?.hash ?? '', broken }, stored, state: folded.state };
 }
 
-/** The snapshot, the entry in the roster, and the seals of the store. */
+/** The snapshot, the entry in the index, and the seals of the store. */
 async function brokenBeside(
   journal: Journal,
   run: RunId,

@@ -40,7 +40,7 @@ interface RunSummary {
 
 export async function exportRun(store: Store, run: RunId): Promise<RunFile> {
   const stored = await store.journal.load(run, { snapshot: false });
-  const entry = await store.roster.find(run);
+  const entry = await store.index.find(run);
   if (stored === null || entry === null)
     throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
   return {
@@ -106,16 +106,16 @@ export interface HeadsFile {
 /** The heads of all runs. Throws if the chain of a run is broken. */
 export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
   const runs: { run: RunId; events: number; head: string }[] = [];
-  for (const { run } of await store.roster.list()) {
-    const { ok, events, head, broken } = await audit(store.journal, run, await store.roster.find(run));
+  for (const { run } of await store.index.list()) {
+    const { ok, events, head, broken } = await audit(store.journal, run, await store.index.find(run));
     if (!ok)
       throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'Run `sluice audit verify`.');
     runs.push({ run, events, head });
   }
   const removed: typeof runs = [];
-  for (const { run, events, hash } of (await store.roster.tombstones()).list)
+  for (const { run, events, hash } of (await store.index.tombstones()).list)
     // A tenant sees its own removed runs only.
-    if ((await store.roster.removed(run)) !== null) removed.push({ run, events, head: hash });
+    if ((await store.index.removed(run)) !== null) removed.push({ run, events, head: hash });
   return {
     format: HEADS_FILE,
     store: store.id,
@@ -132,7 +132,7 @@ export function readHeadsFile(text: string): HeadsFile | null {
 /** Runs that are missing or changed since the heads were written. Events added later are not a difference. */
 export async function compareHeads(store: Store, { store: id, runs }: HeadsFile): Promise<readonly string[]> {
   if (store.id !== id) return ['the heads were written from another database'];
-  const { list } = await store.roster.tombstones();
+  const { list } = await store.index.tombstones();
   const removed = new Map(list.map(({ run, events, hash }) => [run, { events, hash }]));
   const found: string[] = [];
   for (const { run, events, head } of runs) {

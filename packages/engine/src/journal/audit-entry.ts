@@ -1,12 +1,12 @@
 /**
- * Audits the data that the chain of a run does not cover: its entry in the roster, its snapshot, and the tombstones of removed runs.
+ * Audits the data that the chain of a run does not cover: its entry in the index, its snapshot, and the tombstones of removed runs.
  * The entry must agree with the events. This also finds events that are missing at the end, which break no link.
  */
 import { statusOf } from '@sluice-internal/kernel/core';
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event, Origin, RunState } from '@sluice-internal/kernel/ir';
 import { entryOf } from './entry.ts';
-import type { Roster, RunEntry, Snapshot, StoredAppend, StoredRun } from '../ports/ports.ts';
+import type { Index, RunEntry, Snapshot, StoredAppend, StoredRun } from '../ports/ports.ts';
 import { linkTombstone } from './chain.ts';
 import { snapshotHashIn } from './codec.ts';
 import { hashSnapshot } from './snapshot.ts';
@@ -50,8 +50,8 @@ export interface TombstoneAudit {
   readonly broken: string | null;
 }
 
-export async function auditTombstones(roster: Roster): Promise<TombstoneAudit> {
-  const { list, head } = await roster.tombstones();
+export async function auditTombstones(index: Index): Promise<TombstoneAudit> {
+  const { list, head } = await index.tombstones();
   let previous = '';
   for (const tombstone of list) {
     if (linkTombstone(previous, tombstone) !== tombstone.link)

@@ -25,7 +25,7 @@ export async function auditMemory(store: Store, memory: MemoryStore, tenant: str
   const entries = await memory.find({ operator: 'audit', tenant }, { now: 0 });
   const acts = await store.shared.acts();
   const released = new Set(acts.filter(({ what }) => what === MEMORY_RELEASED).map(({ key }) => key));
-  const removed = new Set((await store.roster.tombstones()).list.map(({ run }) => run));
+  const removed = new Set((await store.index.tombstones()).list.map(({ run }) => run));
   for (const entry of entries) {
     if (removed.has(entry.run)) continue;
     const problem = await problemOf(store, entry, released.has(`${MEMORY_ACTS}${entry.id}`));
@@ -36,7 +36,7 @@ export async function auditMemory(store: Store, memory: MemoryStore, tenant: str
 }
 
 async function problemOf(store: Store, entry: MemoryEntry, isReleased: boolean): Promise<string | null> {
-  const run = await store.roster.find(entry.run);
+  const run = await store.index.find(entry.run);
   if (run === null) return `names run \`${entry.run}\`, which does not exist`;
   const events = await eventsOf(store, entry.run);
   if (events === null) return `comes from run \`${entry.run}\`, which cannot be read`;

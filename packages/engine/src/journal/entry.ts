@@ -1,4 +1,4 @@
-/** The entry of a run in the roster, as its state says it. */
+/** The entry of a run in the index, as its state says it. */
 import { earliest, statusOf } from '@sluice-internal/kernel/core';
 import type { RunState } from '@sluice-internal/kernel/ir';
 import type { RunEntryChange } from '../ports/ports.ts';

@@ -90,12 +90,12 @@ export async function verifyRest(
  * are left for a second call.
  */
 export async function demandAgreement(
-  { id, journal, roster }: Store,
+  { id, journal, index }: Store,
   verified: VerifiedRun | AllVerified,
   { flow, state, trusted }: { readonly flow: CompiledFlow; readonly state: RunState; readonly trusted: string | null },
 ): Promise<void> {
   const { run } = state;
-  const entry = await roster.find(run);
+  const entry = await index.find(run);
   const last = (await journal.checkpoints?.(run))?.at(-1);
   const isKnown = last === undefined || verified.links.some(({ after, count }) => after + count === last.seq);
   if (!isKnown && verified.rest !== null) await verifyRest(journal, verified);

@@ -58,7 +58,7 @@ export class Quotas {
   /** Reserves for a run that starts now. True if this call made a reservation; throws if it does not fit. */
   async start(run: Run): Promise<boolean> {
     const quota = await this.#quotaOf(run.origin.tenant);
-    if (quota === null || (await this.#options.store.roster.find(run.run)) !== null) return false;
+    if (quota === null || (await this.#options.store.index.find(run.run)) !== null) return false;
     return this.#reserve(run, quota, 'start');
   }
 
@@ -158,7 +158,7 @@ export class Quotas {
 
   async #check(tenant: string, run: RunId, since: Instant): Promise<boolean> {
     const { store, worker, now } = this.#options;
-    const entry = await store.roster.find(run);
+    const entry = await store.index.find(run);
     if (entry === null) {
       if (now() - since < UNSTORED_MS) return false;
       await this.#release(tenant, run, null);
@@ -167,10 +167,10 @@ export class Quotas {
     if (entry.status === 'suspended' || entry.owner === worker) return false;
     const isOpen = entry.status === 'running' || entry.status === 'pending';
     // A claim succeeds only if no live process owns the run.
-    if (isOpen && !(await store.roster.claim(worker, now(), { run })).includes(run)) return false;
+    if (isOpen && !(await store.leases.claim(worker, now(), { run })).includes(run)) return false;
     const { state } = await readRun(store.journal, run);
     await this.#release(tenant, run, spentIn(state));
-    if (isOpen) await store.roster.release(worker, [run]);
+    if (isOpen) await store.leases.release(worker, [run]);
     return true;
   }
 

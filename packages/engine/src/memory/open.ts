@@ -8,10 +8,12 @@ import type {
   Append,
   Blob,
   Checkpoint,
+  Index,
   Journal,
+  Leases,
+  Letter,
   Mail,
   OperatorAct,
-  Roster,
   RunEntry,
   RunScope,
   Shared,
@@ -50,7 +52,9 @@ export function openMemory(): Store {
   return {
     id: randomUUID(),
     journal: createJournal(open),
-    roster: createRoster(open),
+    leases: createLeases(open),
+    mail: createMail(open),
+    index: createIndex(open),
     shared: createShared(open),
     close: async () => {
       closed = true;
@@ -63,7 +67,7 @@ interface Tables {
   readonly runs: Map<RunId, MemoryRun>;
   readonly flows: Map<string, string>;
   readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
-  readonly mail: Map<number, Mail>;
+  readonly mail: Map<number, Letter>;
   readonly tombstones: Tombstone[];
   readonly values: Map<string, Json>;
   readonly acts: OperatorAct[];
@@ -165,7 +169,7 @@ function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }
   return created;
 }
 
-function createRoster(open: () => Tables): Roster {
+function createLeases(open: () => Tables): Leases {
   return {
     renew: async (worker, _now, until) => {
       const { workers } = open();
@@ -180,6 +184,11 @@ function createRoster(open: () => Tables): Roster {
       release(tables, worker, [...tables.runs.keys()]);
       tables.workers.delete(worker);
     },
+  };
+}
+
+function createMail(open: () => Tables): Mail {
+  return {
     post: async (run, fact) => {
       const tables = open();
       if (!tables.runs.has(run))
@@ -187,15 +196,17 @@ function createRoster(open: () => Tables): Roster {
       tables.lastMailId += 1;
       tables.mail.set(tables.lastMailId, { id: tables.lastMailId, run, fact: structuredClone(fact) });
     },
-    mail: async (worker) => {
+    take: async (worker, done = []) => {
       const { mail, runs, workers } = open();
+      for (const id of done) mail.delete(id);
       if (workers.get(worker)?.fenced !== false) return [];
       return [...mail.values()].filter(({ run }) => runs.get(run)?.entry.owner === worker);
     },
-    deleteMail: async (ids) => {
-      const { mail } = open();
-      for (const id of ids) mail.delete(id);
-    },
+  };
+}
+
+function createIndex(open: () => Tables): Index {
+  return {
     list: async (filter = {}) => {
       const entries = [...open().runs.values()].map(({ entry }) => entry).reverse();
       return entries.filter(({ status }) => filter.status?.includes(status) ?? true).slice(0, filter.limit);
@@ -212,7 +223,7 @@ function createRoster(open: () => Tables): Roster {
   };
 }
 
-function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters<Roster['claim']>[2]): RunId[] {
+function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters<Leases['claim']>[2]): RunId[] {
   const plan = planClaim([...tables.workers.values()], worker, now);
   if (plan === null) return [];
   const isFree = ({ entry: { owner } }: MemoryRun): boolean =>
@@ -242,7 +253,7 @@ function release(tables: Tables, worker: WorkerId, runs: readonly RunId[]): void
   }
 }
 
-function expired(tables: Tables, of: RunScope, rule: Parameters<Roster['expired']>[1]): RunId[] {
+function expired(tables: Tables, of: RunScope, rule: Parameters<Index['expired']>[1]): RunId[] {
   const all = [...tables.runs.values()].map(({ entry }) => entry);
   const isIn = ({ flow, tenant, notation }: RunEntry): boolean =>
     'flow' in of ? flow === of.flow && tenant === of.tenant : notation === of.notation;

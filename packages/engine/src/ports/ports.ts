@@ -1,6 +1,6 @@
 /**
- * The ports of the runtime: a journal that loads and commits runs, a roster that has the owner of each run, a clock,
- * and a performer of calls (docs/decisions/0002-ports.md).
+ * The ports of the runtime: a journal that loads and commits runs, leases that say which worker owns a run, mail for runs that
+ * another process owns, an index of all runs, a clock, and a performer of calls (docs/decisions/0002-ports.md).
  */
 import type { Json } from '@sluice-internal/kernel/expr';
 import type {
@@ -31,7 +31,7 @@ export interface Append {
   readonly hash: string;
   /** Big values that the body refers to by hash and that this run has not stored before. */
   readonly blobs: readonly Blob[];
-  /** The new entry of the run in the roster; null if it stays the same. */
+  /** The new entry of the run in the index; null if it stays the same. */
   readonly entry: RunEntryChange | null;
   /** The graph of the run. With the first append only. */
   readonly flow: { readonly hash: string; readonly text: string } | null;
@@ -145,22 +145,26 @@ export interface RunEntry extends RunStart {
   readonly due: Instant | null;
   readonly owner: WorkerId | null;
 }
-/** An answer, a signal or a cancellation from a process that does not own the run. */
-export type Mail = {
+/**
+ * An answer, a signal or a cancellation from a process that does not own the run.
+ * @example
+ * const isForged = (letter: Letter) => letter.fact === null;
+ */
+export interface Letter {
   readonly id: number;
   readonly run: RunId;
   /** Null if the stored row was changed from outside. */
   readonly fact: MailFact | null;
-};
+}
 export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
 /**
- * The list of runs with their owners. `leases.ts` has the rules of ownership.
+ * Which worker owns which run. `leases.ts` has the rules of ownership.
  * @example
- * const { roster }: { roster: Roster } = openMemory();
- * const failed = await roster.list({ status: ['failed'] });
+ * const { leases }: { leases: Leases } = openMemory();
+ * await leases.resign('w_1');
  */
-export interface Roster {
+export interface Leases {
   /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
   renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
   /** Claims the named run, or all runs that need work except those in `except`. A run of a live worker is not claimed. */
@@ -171,11 +175,30 @@ export interface Roster {
   ): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;
+}
+
+/**
+ * Facts from processes that do not own the run. The worker that owns it takes them.
+ * @example
+ * const { mail }: { mail: Mail } = openMemory();
+ * await mail.post('r_1', { type: 'cancel', by: 'ann', why: 'a mistake' });
+ */
+export interface Mail {
   post(run: RunId, fact: MailFact): Promise<void>;
-  /** Unread mail for the runs of this worker. */
-  mail(worker: WorkerId): Promise<readonly Mail[]>;
-  /** Mail is deleted only after its fact is stored or refused. */
-  deleteMail(ids: readonly number[]): Promise<void>;
+  /**
+   * Deletes the letters in `done`, and returns those for the runs of this worker, oldest first. A letter stays until it is done:
+   * its fact is stored or refused.
+   */
+  take(worker: WorkerId, done?: readonly number[]): Promise<readonly Letter[]>;
+}
+
+/**
+ * The list of runs: their entries, and the tombstones of removed runs.
+ * @example
+ * const { index }: { index: Index } = openMemory();
+ * const failed = await index.list({ status: ['failed'] });
+ */
+export interface Index {
   list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
   find(run: RunId): Promise<RunEntry | null>;
   /** Ended runs of a scope that are above the number, oldest first, or ended before the instant. */
@@ -241,7 +264,9 @@ export interface Store {
   /** Random, made with the store. It is part of every idempotency key. */
   readonly id: string;
   readonly journal: Journal;
-  readonly roster: Roster;
+  readonly leases: Leases;
+  readonly mail: Mail;
+  readonly index: Index;
   readonly shared: Shared;
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;

@@ -25,7 +25,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
   let posted = false;
   for (;;) {
     await host.ensureOpen();
-    if ((await store.roster.find(run)) === null) throw unknownRun(run);
+    if ((await store.index.find(run)) === null) throw unknownRun(run);
     // The owner may have read the mail and released the run since.
     if (posted && fact !== null && (await isRecorded(host, run, fact))) return;
     const owned = await ownership.acquire(run, { checks: given.type !== 'cancel' });
@@ -37,7 +37,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
     const { program, state } = await host.read(run);
     fact ??= withIdentity(safe, { flow: program.flow, state }, host);
     await judgeThere(host, { program, state }, fact, posted);
-    if (!posted) await store.roster.post(run, fact);
+    if (!posted) await store.mail.post(run, fact);
     posted = true;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -61,7 +61,7 @@ async function judgeThere(
   const refusal = settle(program, copyState(state), [fact], Date.now()).refusals.get(0) ?? null;
   if (refusal === null || (posted && (await isRecorded(host, run, fact)))) return;
   // The owner records the refusal.
-  if (refusal.events !== undefined) await host.store.roster.post(run, fact);
+  if (refusal.events !== undefined) await host.store.mail.post(run, fact);
   throw await refusalError(host, run, fact, refusal);
 }
 
@@ -69,7 +69,7 @@ async function judgeThere(
 async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Promise<MailFact> {
   const { store, performer } = host;
   if (performer.protect === undefined || !holdsText(fact)) return fact;
-  if ((await store.roster.find(run)) === null) throw unknownRun(run);
+  if ((await store.index.find(run)) === null) throw unknownRun(run);
   const { program, state } = await host.read(run);
   if (program.flow.pii === undefined) return fact;
   return protectedFact(performer, fact, { program, run, state });

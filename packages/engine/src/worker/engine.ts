@@ -35,7 +35,7 @@ export function createRuntime(options: EngineOptions): Engine {
   });
   const notifier = new Notifier(host, (run, note) => deliver(host, ownership, run, { type: 'note', note }));
   const starter = new Starter(host, ownership, retention);
-  const { journal, roster } = host.store;
+  const { journal, index } = host.store;
   const report = async (run: RunId): Promise<Report> => reportOf(await host.read(run));
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
@@ -65,7 +65,7 @@ export function createRuntime(options: EngineOptions): Engine {
     },
     resume: async (run) => {
       await host.ensureOpen();
-      if ((await roster.find(run)) === null) throw unknownRun(run);
+      if ((await index.find(run)) === null) throw unknownRun(run);
       await ownership.resume(run);
     },
     get: report,
@@ -75,7 +75,7 @@ export function createRuntime(options: EngineOptions): Engine {
       await wait(host, run);
       return report(run);
     },
-    list: () => roster.list(),
+    list: () => index.list(),
     events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
     approvals: (run) => approvals(host, run),
@@ -94,13 +94,13 @@ function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): G
 /** The id of an approval contains the id of its run: `a_<run>.<number>`. */
 async function runOfApproval({ store }: Host, id: string): Promise<RunId> {
   const run = id.slice(2, id.indexOf('.'));
-  if (id.startsWith('a_') && RUN_ID.test(run) && (await store.roster.find(run)) !== null) return run;
+  if (id.startsWith('a_') && RUN_ID.test(run) && (await store.index.find(run)) !== null) return run;
   throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
 async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {
   const { store } = host;
-  const entries = run === undefined ? await store.roster.list({ status: ['suspended', 'running'] }) : [{ run }];
+  const entries = run === undefined ? await store.index.list({ status: ['suspended', 'running'] }) : [{ run }];
   const waiting: Waiting[] = [];
   for (const entry of entries) {
     try {
@@ -126,7 +126,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
     if (here !== undefined && idle && !isSuspended(here)) return;
     if (idle) {
       // Another process may have continued the run.
-      const entry = await store.roster.find(run);
+      const entry = await store.index.find(run);
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

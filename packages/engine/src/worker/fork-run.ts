@@ -44,7 +44,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   const fork: Fact = { type: 'fork', by, edits, ...present({ agents }) };
   const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
-  if (worker.runs.has(run) || (await store.roster.find(run)) !== null) throw taken(run);
+  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw taken(run);
   const state = owned.state as RunState;
   const isReserved = await host.quotas.start({
     run,
@@ -78,7 +78,7 @@ export interface PastRun {
 
 /** Throws if the chain of the run is broken, if it has no such event, or if this engine must not continue the run. */
 export async function readPast({ store, checkOrigin }: Host, run: RunId, at: number): Promise<PastRun> {
-  const entry = await store.roster.find(run);
+  const entry = await store.index.find(run);
   if (entry === null) throw unknownRun(run);
   const { audit: checked, stored } = await auditRun(store.journal, run, entry);
   const { broken, events: last } = checked;

@@ -88,7 +88,7 @@ export class Host {
       onFault: (error) => this.fail(error),
       onBroken: (run, cause) => this.#break(run, cause),
     });
-    this.lease = createLease(store.roster, this.worker.id, leaseMs, () => this.fail(leaseLost()));
+    this.lease = createLease(store.leases, this.worker.id, leaseMs, () => this.fail(leaseLost()));
     this.quotas = new Quotas({
       store,
       worker: this.worker.id,

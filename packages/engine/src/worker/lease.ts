@@ -1,6 +1,6 @@
 /** The lease of a worker, for all its runs. It is renewed at a third of its term. Once lost, it cannot be renewed. */
 import type { Instant } from '@sluice-internal/kernel/ir';
-import type { Roster, WorkerId } from '../ports/ports.ts';
+import type { Leases, WorkerId } from '../ports/ports.ts';
 import { realClock } from '../ports/clock.ts';
 import { JumpDetector } from '../ports/run-time.ts';
 
@@ -18,13 +18,13 @@ export interface Lease {
 /** The term of a lease, unless the engine has another. */
 export const LEASE_MS = 10_000;
 
-export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, onLost: () => void): Lease {
+export function createLease(leases: Leases, worker: WorkerId, leaseMs: number, onLost: () => void): Lease {
   let until = 0;
   let lost = false;
   const request = async (): Promise<void> => {
     const requestedAt = performance.now();
     const wall = Date.now();
-    if (await roster.renew(worker, wall, wall + leaseMs)) until = requestedAt + leaseMs;
+    if (await leases.renew(worker, wall, wall + leaseMs)) until = requestedAt + leaseMs;
     else if (!lost) {
       lost = true;
       onLost();
@@ -53,7 +53,7 @@ export function createLease(roster: Roster, worker: WorkerId, leaseMs: number, o
     now: claimTime(leaseMs),
     resign: async () => {
       clearInterval(timer);
-      if (!lost) await roster.resign(worker);
+      if (!lost) await leases.resign(worker);
     },
   };
 }

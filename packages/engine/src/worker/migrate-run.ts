@@ -34,7 +34,7 @@ export async function migrateRun(host: Host, ownership: Ownership, parent: RunId
   const owned = copyTo(host, past, run, options);
   const fact: Fact = { type: 'fork', by: options.by, edits: [], moved: true };
   refuseEarly(owned, [fact], clock.now());
-  if (worker.runs.has(run) || (await store.roster.find(run)) !== null) throw taken(run);
+  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw taken(run);
   await reserveFor(host, parent, owned);
   options.beforeStart?.(run);
   if (begun === null) await end(host, ownership, past, { type: 'move', by: options.by, to: run });
@@ -66,7 +66,7 @@ function refuseUnlessSuspended(state: RunState): void {
 }
 
 async function refuseDone({ store }: Host, parent: RunId, begun: RunId): Promise<void> {
-  if ((await store.roster.find(begun)) === null) return;
+  if ((await store.index.find(begun)) === null) return;
   throw new SluiceError('run-ended', `run \`${parent}\` was moved to \`${begun}\``, `Use \`${begun}\`.`);
 }
 

@@ -93,8 +93,8 @@ export class Notifier {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
     const until = clock.now() - GRACE_MS;
-    const suspended = await store.roster.list({ status: ['suspended'] });
-    const failed = await store.roster.list({ status: ['failed'], limit: FAILED_MAX });
+    const suspended = await store.index.list({ status: ['suspended'] });
+    const failed = await store.index.list({ status: ['failed'], limit: FAILED_MAX });
     const runs = [...suspended, ...failed.filter(({ updatedAt }) => updatedAt > until - FAILED_MS)];
     // This engine may see the runs of one tenant only.
     for (const [tenant, entries] of Map.groupBy(runs, (entry) => entry.tenant ?? '')) {
@@ -197,7 +197,7 @@ export class Notifier {
   async #measure({ program, run }: OwnedRun, key: string): Promise<void> {
     const limits = program.flow.reviewQueue;
     if (limits === undefined) return;
-    const waiting = await this.#host.store.roster.list({ status: ['suspended'] });
+    const waiting = await this.#host.store.index.list({ status: ['suspended'] });
     const others = waiting.filter((entry) => entry.run !== run);
     const open = others.length + 1;
     const ageMs = Math.max(0, ...others.map(({ updatedAt }) => this.#host.clock.now() - updatedAt));

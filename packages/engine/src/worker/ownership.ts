@@ -6,7 +6,7 @@ import { readRun, type OpenRun } from '../journal/open-run.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
 import { broken as brokenRun, demandAgreement, demandSealed, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { AllVerified, VerifiedRun } from '../journal/verify.ts';
-import type { Mail, MailFact, StoredRun } from '../ports/ports.ts';
+import type { Letter, MailFact, StoredRun } from '../ports/ports.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { verifiedAgain } from '../ports/identity.ts';
@@ -73,7 +73,7 @@ export class Ownership {
       const here = worker.runs.get(run);
       if (here !== undefined && !isSuspended(here)) return here;
       if (broken.has(run)) throw broken.get(run) as Error;
-      const claimed = await store.roster.claim(worker.id, this.#host.lease.now(), { run });
+      const claimed = await store.leases.claim(worker.id, this.#host.lease.now(), { run });
       if (!claimed.includes(run)) return null;
       const load = { run, isOutdated: false };
       worker.loads.add(load);
@@ -103,7 +103,7 @@ export class Ownership {
   async #isLost(run: RunId, error: unknown): Promise<boolean> {
     if (!hasCode(error, 'chain-broken')) return false;
     const { store, worker } = this.#host;
-    const entry = await store.roster.find(run).catch(() => null);
+    const entry = await store.index.find(run).catch(() => null);
     return entry !== null && entry.owner !== worker.id;
   }
 
@@ -131,7 +131,7 @@ export class Ownership {
   async #giveBack(run: RunId): Promise<void> {
     const { store, worker } = this.#host;
     const here = worker.runs.get(run);
-    if (here === undefined || isSuspended(here)) await store.roster.release(worker.id, [run]);
+    if (here === undefined || isSuspended(here)) await store.leases.release(worker.id, [run]);
   }
 
   #checkOrigin({ run, state }: OwnedRun): void {
@@ -215,7 +215,7 @@ export class Ownership {
       worker.reject(owned, error as Error);
       if (!hasCode(error, 'chain-broken')) return this.#host.fail(error as Error);
       this.#host.refuse(run, error);
-      await store.roster.release(worker.id, [run]);
+      await store.leases.release(worker.id, [run]);
     }
   }
 
@@ -226,7 +226,7 @@ export class Ownership {
     // Another copy may have been loaded since.
     if (begun || (worker.runs.get(run) ?? owned) !== owned) return;
     worker.drop(run);
-    await store.roster.release(worker.id, [run]);
+    await store.leases.release(worker.id, [run]);
   }
 
   async stopPolling(): Promise<void> {
@@ -240,10 +240,10 @@ export class Ownership {
     if (this.#isStopped()) return;
     this.#followClock();
     try {
-      for (const mail of await store.roster.mail(worker.id)) await this.#receive(mail);
+      await this.#takeMail();
       if (this.#pickUp === 'timers') await this.#endWaits();
       else if (this.#pickUp)
-        for (const run of await store.roster.claim(worker.id, this.#host.lease.now(), {
+        for (const run of await store.leases.claim(worker.id, this.#host.lease.now(), {
           limit: CLAIM_MAX,
           except: [...this.#leftToOthers],
         }))
@@ -259,7 +259,7 @@ export class Ownership {
     const { store, worker, clock } = this.#host;
     if (clock.now() < this.#timersAt) return;
     this.#timersAt = clock.now() + TIMERS_POLL_MS;
-    for (const { run, due } of await store.roster.list({ status: ['suspended'] })) {
+    for (const { run, due } of await store.index.list({ status: ['suspended'] })) {
       if (due === null || due > clock.now() || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
       try {
         if (await this.#endsAlone(run)) await this.#tick(run);
@@ -303,7 +303,7 @@ export class Ownership {
     if (this.#waitsForRoom(run)) return;
     try {
       const owned = await this.resume(run);
-      if (owned !== null || (await store.roster.find(run))?.owner !== worker.id) toReclaim.delete(run);
+      if (owned !== null || (await store.index.find(run))?.owner !== worker.id) toReclaim.delete(run);
     } catch (error) {
       // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
       toReclaim.delete(run);
@@ -314,26 +314,35 @@ export class Ownership {
     }
   }
 
-  /** Mail is deleted only after its fact is stored or refused. */
-  async #receive({ id, run, fact }: Mail): Promise<void> {
+  async #takeMail(): Promise<void> {
     const { store, worker } = this.#host;
+    let letters = await store.mail.take(worker.id);
+    for (let done: number[] = []; letters.length > 0; done = []) {
+      for (const letter of letters) if (await this.#receive(letter)) done.push(letter.id);
+      if (done.length === 0) return;
+      letters = await store.mail.take(worker.id, done);
+    }
+  }
+
+  /** True if the letter is done: its fact is stored or refused. */
+  async #receive({ run, fact }: Letter): Promise<boolean> {
     if (fact === null) {
       const why = 'its row in the table `mail` was changed or forged';
       this.#host.notice(`a message to run \`${run}\` was refused: ${why}`, 'attack');
-      return store.roster.deleteMail([id]);
+      return true;
     }
     // A run that cannot continue keeps its mail.
-    if (this.#host.broken.has(run)) return;
+    if (this.#host.broken.has(run)) return false;
     const owned = await this.#acquireForMail(run, fact);
-    if (owned === null) return;
+    if (owned === null) return false;
     try {
       if (owned.state?.outcome === null) await this.#host.send(owned, this.#verified(owned, owned.state, fact));
     } catch (error) {
-      if (isTaken(this.#host, error)) return;
+      if (isTaken(this.#host, error)) return false;
       throw error;
     }
-    await store.roster.deleteMail([id]);
-    worker.begin(owned);
+    this.#host.worker.begin(owned);
+    return true;
   }
 
   /** Mail stays until the quota has room for its run. */

@@ -40,7 +40,7 @@ export class Retention {
     const { runs, days, export: folder } = rule;
     const { store, now, notice, onRemoved } = this.#options;
     const endedBefore = days === undefined ? undefined : now() - days * DAY_MS;
-    const found = await store.roster.expired(of, present({ runs, endedBefore }));
+    const found = await store.index.expired(of, present({ runs, endedBefore }));
     const expired = found.filter((run) => run !== started);
     if (expired.length === 0) return;
     const files = new Map<RunId, string>();
@@ -49,7 +49,7 @@ export class Retention {
     } catch (error) {
       return notice(`none of the ${name} was removed: the export failed (${(error as Error).message})`);
     }
-    const removed = await store.roster.remove(expired, files);
+    const removed = await store.index.remove(expired, files);
     if (removed.length === 0) return;
     const count = removed.length === 1 ? '1 ended run was' : `${removed.length} ended runs were`;
     const kept = [runs === undefined ? '' : `the newest ${runs}`, days === undefined ? '' : `those of ${days} days`];

@@ -66,7 +66,7 @@ export class Starter {
     } catch (error) {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
       if (!isTaken(this.#host, error)) throw error;
-      if ((await store.roster.find(run)) !== null) return this.#existing(run, flow, input);
+      if ((await store.index.find(run)) !== null) return this.#existing(run, flow, input);
       // Without a lease this process can store no run. The id may then be free.
       throw (await lease.renew()) ? await this.#hidden(run) : error;
     } finally {
@@ -83,7 +83,7 @@ export class Starter {
 
   /** The id is taken by a run that this engine cannot see: it was removed, or belongs to another tenant. */
   async #hidden(run: RunId): Promise<SluiceError> {
-    const { list } = await this.#host.store.roster.tombstones();
+    const { list } = await this.#host.store.index.tombstones();
     const isRemoved = list.some((tombstone) => tombstone.run === run);
     const why = isRemoved ? 'was removed by retention, and its id cannot be used again' : 'exists';
     return new SluiceError('run-exists', `run \`${run}\` ${why}`, 'Choose another run id.');

@@ -70,7 +70,7 @@ export function firstOf(
 }
 
 /**
- * The new entry of the roster, or null if it stays. The entry of a running run stays although its deadlines move: the roster
+ * The new entry in the index, or null if it stays. The entry of a running run stays although its deadlines move: the index
  * needs them only when no process works on the run. An entry that suspends is always written, because it releases the run.
  */
 function changeEntry(owned: OwnedRun, state: RunState): RunEntryChange | null {

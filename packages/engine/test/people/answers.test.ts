@@ -216,7 +216,7 @@ test('the table of mail cannot bring a forged signature', async () => {
   const run = await here.engine.start(flow, { input: {} });
   const [question] = await here.engine.approvals(run);
   const proof = { via: 'key', signature: 'AAAA', at: Date.now() } as const;
-  await here.store.roster.post(run, {
+  await here.store.mail.post(run, {
     type: 'answer',
     id: question?.id ?? '',
     answer: { choice: 'approve', by: 'anna', proof },

@@ -87,7 +87,7 @@ describe('a provider that answers 503 for a minute, against 200 runs', () => {
     expect(after.length).toBeGreaterThan(80);
     const states: string[] = [];
     for (const one of labs)
-      for (const { run } of await one.store.roster.list())
+      for (const { run } of await one.store.index.list())
         for (const event of await one.events(run))
           if (event.type === 'breaker.changed') states.push(`${String(event['from'])} ${String(event['to'])}`);
     expect(new Set(states)).toEqual(new Set(['closed open', 'open half_open', 'half_open open', 'half_open closed']));

@@ -1,4 +1,4 @@
-/** A tail that was cut off breaks no link: what the roster says of the run tells. */
+/** A tail that was cut off breaks no link: what the index says of the run tells. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test.each([
   expect(ok).toBe(false);
   expect(broken?.message).toMatch(words);
   const store = openSqlite(path);
-  await expect(replay(store.journal, run, await store.roster.find(run))).rejects.toMatchObject({
+  await expect(replay(store.journal, run, await store.index.find(run))).rejects.toMatchObject({
     code: 'chain-broken',
   });
   await store.close();
@@ -44,7 +44,7 @@ test.each([
 describe('an event with a valid hash that does not follow from the state', () => {
   test('is a finding of the audit', async () => {
     const { store, last } = await forged();
-    const { broken } = await audit(store.journal, 'r', await store.roster.find('r'));
+    const { broken } = await audit(store.journal, 'r', await store.index.find('r'));
     expect(broken).toMatchObject({ seq: last.after + 1, message: expect.stringContaining('invariant') });
   });
 
@@ -82,7 +82,7 @@ async function forged() {
 
 async function look(path: string, run: string) {
   const store = openSqlite(path);
-  const result = await audit(store.journal, run, await store.roster.find(run));
+  const result = await audit(store.journal, run, await store.index.find(run));
   await store.close();
   return result;
 }
@@ -100,7 +100,7 @@ test('a run is loaded once for its audit, and once for its replay', async () => 
   const run = await engine.start(flow as CompiledFlow, { input: 'x' });
   await engine.settled(run);
   loads = 0;
-  expect(await auditRun(journal, run, await store.roster.find(run))).toMatchObject({
+  expect(await auditRun(journal, run, await store.index.find(run))).toMatchObject({
     audit: { ok: true },
     state: { run },
     stored: { snapshot: null },

@@ -96,16 +96,16 @@ test('an approval expires at its hour also when the clock jumps there', async ()
 
 test.each([DAY, -DAY])('after a jump of %d ms no live worker seems to have lost its lease', async (jump) => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  const { roster } = openMemory();
+  const { leases } = openMemory();
   const other = 'other';
-  const lease = createLease(roster, 'w', 10_000, () => undefined);
+  const lease = createLease(leases, 'w', 10_000, () => undefined);
   onTestFinished(() => lease.resign());
   await lease.ready();
   const before = Date.now();
-  await roster.renew(other, before, before + 10_000);
+  await leases.renew(other, before, before + 10_000);
   expect(lease.now()).toBe(before);
   vi.setSystemTime(before + jump);
   expect(lease.now()).toBeLessThan(before + 10_000);
-  await roster.renew(other, Date.now(), Date.now() + 10_000);
+  await leases.renew(other, Date.now(), Date.now() + 10_000);
   expect(lease.now()).toBeLessThan(Date.now() + 10_000);
 });

@@ -115,8 +115,8 @@ describe('a run that stopped in the middle of its work', () => {
       const store = openSqlite(path);
       onTestFinished(() => store.close());
       const now = Date.now();
-      await store.roster.renew('w', now, now + 600_000);
-      expect(await store.roster.claim('w', now, { limit: 10 })).toEqual(['r', 'other']);
+      await store.leases.renew('w', now, now + 600_000);
+      expect(await store.leases.claim('w', now, { limit: 10 })).toEqual(['r', 'other']);
       expect(await store.journal.broken?.('other')).toBeNull();
       return store;
     }
@@ -148,9 +148,9 @@ describe('a run that stopped in the middle of its work', () => {
     test('another worker claims it and the end of a third run is changed: it is refused', async () => {
       const path = await stopped();
       const store = await claimed(path);
-      await store.roster.release('w', ['r']);
-      await store.roster.renew('v', Date.now(), Date.now() + 600_000);
-      expect(await store.roster.claim('v', Date.now(), { run: 'r' })).toEqual(['r']);
+      await store.leases.release('w', ['r']);
+      await store.leases.renew('v', Date.now(), Date.now() + 600_000);
+      expect(await store.leases.claim('v', Date.now(), { run: 'r' })).toEqual(['r']);
       change(path, ADDED);
       expect(await store.journal.broken?.('r')).toContain('do not add up');
     });
@@ -162,7 +162,7 @@ describe('a run that stopped in the middle of its work', () => {
     change(path, `INSERT INTO ends VALUES (${ROW}, 1, 'x', 0)`);
     expect(await findings(path)).not.toEqual([]);
     const store = openSqlite(path);
-    expect(await store.roster.remove(['r'])).toEqual([]);
+    expect(await store.index.remove(['r'])).toEqual([]);
     await store.close();
   });
 });

@@ -10,7 +10,7 @@ import { seal } from '@sluice-internal/compile/prove';
 import type { CompiledFlow, Node } from '@sluice-internal/kernel/ir';
 import { createRuntime } from '@sluice-internal/engine/worker';
 import { PerformError } from '@sluice-internal/engine/ports';
-import type { Engine, Performer, Roster } from '@sluice-internal/engine/ports';
+import type { Engine, Leases, Mail, Performer } from '@sluice-internal/engine/ports';
 import { draw } from '../../../kernel/src/core/random.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-leases-'));
@@ -70,10 +70,10 @@ test('a process that could not renew its lease does not try again what another o
     });
   const store = openSqlite(join(dir, 'silent.db'));
   let renewals = 0;
-  const renew: Roster['renew'] = (...args) =>
-    renewals++ === 0 ? store.roster.renew(...args) : new Promise(() => undefined);
+  const renew: Leases['renew'] = (...args) =>
+    renewals++ === 0 ? store.leases.renew(...args) : new Promise(() => undefined);
   const silent = createRuntime({
-    store: { ...store, roster: { ...store.roster, renew } },
+    store: { ...store, leases: { ...store.leases, renew } },
     performer: failing('silent'),
     // Long enough for the first attempt on a busy machine.
     leaseMs: LEASE_MS * 4,
@@ -91,21 +91,21 @@ test('a process that could not renew its lease does not try again what another o
 test('a cancellation that its run has read by the time its sender looks again is not refused', async () => {
   const [store, elsewhere] = [openSqlite(join(dir, 'mailed.db')), openSqlite(join(dir, 'mailed.db'))];
   let delivered = false;
-  const mail: Roster['mail'] = async (worker) => (delivered ? store.roster.mail(worker) : []);
+  const take: Mail['take'] = async (...given) => (delivered ? store.mail.take(...given) : []);
   const performer = functionPerformer({ tools: { nap: () => new Promise(() => undefined) } });
-  const owner = createRuntime({ store: { ...store, roster: { ...store.roster, mail } }, performer });
+  const owner = createRuntime({ store: { ...store, mail: { ...store.mail, take } }, performer });
   const run = await owner.start(chain('call'));
   let claims = 0;
-  const claim: Roster['claim'] = async (worker, now, what) => {
+  const claim: Leases['claim'] = async (worker, now, what) => {
     claims += 1;
     if (claims === 2) {
       delivered = true;
       await owner.wait(run);
     }
-    return elsewhere.roster.claim(worker, now, what);
+    return elsewhere.leases.claim(worker, now, what);
   };
-  const roster = { ...elsewhere.roster, claim };
-  const sender = createRuntime({ store: { ...elsewhere, roster }, performer: nobody, pickUp: false });
+  const leases = { ...elsewhere.leases, claim };
+  const sender = createRuntime({ store: { ...elsewhere, leases }, performer: nobody, pickUp: false });
   await sender.cancel(run, 'ann');
   expect(claims).toBe(2);
   expect(await sender.get(run)).toMatchObject({ state: 'cancelled' });
@@ -131,8 +131,8 @@ test('a process that has lost its lease says so when it starts a run, and not th
   const engine = createRuntime({ store: here, performer, pickUp: false });
   const run = await engine.start(chain('call'));
   const later = Date.now() + 3_600_000;
-  await there.roster.renew('other', later, later + 1);
-  expect(await there.roster.claim('other', later, { run })).toEqual([run]);
+  await there.leases.renew('other', later, later + 1);
+  expect(await there.leases.claim('other', later, { run })).toEqual([run]);
   await expect(engine.start(chain('call'), { run: 'new' })).rejects.toMatchObject({ code: 'lease-lost' });
   await engine.close();
   await there.close();

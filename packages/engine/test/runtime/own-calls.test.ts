@@ -10,7 +10,7 @@ import type { CompiledFlow } from '@sluice-internal/library';
 import { functionPerformer } from '../../../library/src/host/functions.ts';
 import { createRuntime } from '@sluice-internal/engine/worker';
 import { PerformError, SluiceError } from '@sluice-internal/engine/ports';
-import type { Engine, Journal, Roster, Store } from '@sluice-internal/engine/ports';
+import type { Engine, Journal, Leases, Store } from '@sluice-internal/engine/ports';
 import { openSqlite } from '@sluice-internal/store-sqlite';
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-own-calls-'));
@@ -33,13 +33,13 @@ test.each([
   const opened = Promise.withResolvers<string>();
   const store = openSqlite(join(dir, `${calls.length}-${Math.random()}.db`));
   let failures = 0;
-  const renew: Roster['renew'] = (...given) => {
-    const inner = (): Promise<boolean> => store.roster.renew(...given);
+  const renew: Leases['renew'] = (...given) => {
+    const inner = (): Promise<boolean> => store.leases.renew(...given);
     if (!calls.includes('again') || failures === 3) return inner();
     failures += 1;
     return renewal(inner);
   };
-  const engine = runtime({ ...store, roster: { ...store.roster, renew } }, LEASE_MS, {
+  const engine = runtime({ ...store, leases: { ...store.leases, renew } }, LEASE_MS, {
     open: () => {
       calls.push('open');
       return opened.promise;
@@ -81,7 +81,7 @@ test('a run that another process continues during a load is loaded again', async
   const resumed = engine.resume(run);
   await expect.poll(() => held.next).toBe(false);
   // As after a sleep that is longer than the lease.
-  await store.roster.release((await store.roster.find(run))?.owner ?? '', [run]);
+  await store.leases.release((await store.index.find(run))?.owner ?? '', [run]);
   const other = runtime(openSqlite(file), 600_000, {});
   await other.answer(waiting[0]?.id ?? '', { choice: 'approve', by: 'bob' });
   const second = (await other.settled(run)).waiting[0]?.id ?? '';
@@ -113,11 +113,11 @@ test('a load of a waiting run ends after its answer: the run keeps its owner, an
   await expect.poll(() => held.next).toBe(false);
   await engine.answer(waiting[0]?.id ?? '', { choice: 'approve', by: 'bob' });
   await expect.poll(() => calls.length).toBe(1);
-  const { owner } = (await store.roster.find(run)) ?? {};
+  const { owner } = (await store.index.find(run)) ?? {};
   expect(owner).toEqual(expect.any(String));
   held.resolve();
   await resumed;
-  expect((await store.roster.find(run))?.owner).toBe(owner);
+  expect((await store.index.find(run))?.owner).toBe(owner);
   done.resolve('done');
   expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
   expect(calls).toEqual(['after']);
@@ -135,7 +135,7 @@ const store = openSqlite(${JSON.stringify(join(dir, 'alone.db'))});
 let replies = 0;
 let failures = 0;
 const renew = (...given) => {
-  if (replies === 0 || failures === 3) return store.roster.renew(...given);
+  if (replies === 0 || failures === 3) return store.leases.renew(...given);
   failures += 1;
   return Promise.reject(new Error('another process writes'));
 };
@@ -147,7 +147,7 @@ const model = () => {
 };
 const look = tool('look', { effect: 'read', run: () => 'found' });
 const worker = agent('worker', { instructions: 'Look.', tools: [look] });
-const engine = createEngine({ journal: { ...store, roster: { ...store.roster, renew } }, leaseMs: ${LEASE_MS}, model });
+const engine = createEngine({ journal: { ...store, leases: { ...store.leases, renew } }, leaseMs: ${LEASE_MS}, model });
 const { id } = await engine.run(flow('alone').step(worker, () => 'look'));
 console.log((await engine.settled(id)).state, failures);
 await engine.close();

@@ -191,7 +191,7 @@ test('retention does not remove a run that was changed', async () => {
   const { path } = await scene({ ended: true });
   change(path, "UPDATE runs SET flow = 'other' WHERE run = 'r'");
   const store = openSqlite(path);
-  expect(await store.roster.remove(['r', 's3'])).toEqual(['s3']);
+  expect(await store.index.remove(['r', 's3'])).toEqual(['s3']);
   expect((await audit(store.journal, 'r')).ok).toBe(false);
   await store.close();
 });
@@ -300,7 +300,7 @@ describe('messages with a hash that the attacker computed', () => {
     expect(JSON.stringify(events)).not.toContain('bob');
     expect(await store.journal.broken?.()).toBeNull();
     // Honest messages still arrive.
-    await store.roster.post('r', { type: 'answer', id: question?.id ?? '', answer: { choice: 'reject', by: 'ann' } });
+    await store.mail.post('r', { type: 'answer', id: question?.id ?? '', answer: { choice: 'reject', by: 'ann' } });
     await store.close();
     await expect.poll(async () => (await engine.approvals('r')).length).toBe(0);
   });
@@ -313,7 +313,7 @@ describe('messages with a hash that the attacker computed', () => {
     const result = { ok: true, value: { choice: 'approve', by: 'bob' } };
     const asked = (await readRun(store.journal, 'r')).events.find((event) => 'question' in event);
     const note = { type: 'effect.settled', key: (asked as unknown as { key: string }).key, attempt: 1, result };
-    await store.roster.post('r', { type: 'note', note: note as never });
+    await store.mail.post('r', { type: 'note', note: note as never });
     await expect.poll(() => notices.length).toBe(1);
     expect((await engine.approvals('r')).map(({ id }) => id)).toEqual([question?.id]);
   });
@@ -327,7 +327,7 @@ describe('messages with a hash that the attacker computed', () => {
     const [question] = await engine.approvals('r');
     const store = openSqlite(path);
     const answer = (by: string): Promise<void> =>
-      store.roster.post('r', {
+      store.mail.post('r', {
         type: 'answer',
         id: question?.id ?? '',
         answer: { choice: 'approve', by, proof: { via: 'os_user' } },

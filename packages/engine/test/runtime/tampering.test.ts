@@ -118,7 +118,7 @@ test.each([
   const { path } = await suspendedRun();
   change(path, sql);
   const store = openSqlite(path);
-  const { ok, broken } = await audit(store.journal, 'r', await store.roster.find('r'));
+  const { ok, broken } = await audit(store.journal, 'r', await store.index.find('r'));
   await store.close();
   expect([ok, broken?.message]).toEqual([false, expect.stringMatching(words)]);
 });
@@ -146,7 +146,7 @@ test.each([
   db.exec('BEGIN IMMEDIATE');
   if (sql.startsWith('UPDATE')) {
     db.exec('COMMIT');
-    await store.roster.post('r', { type: 'answer', id: 'a_r.1', answer: { choice: 'reject', by: 'bob' } });
+    await store.mail.post('r', { type: 'answer', id: 'a_r.1', answer: { choice: 'reject', by: 'bob' } });
     db.exec('BEGIN IMMEDIATE');
   }
   db.exec(sql);
@@ -183,9 +183,9 @@ test.each([
   expect(notices).toHaveLength(2);
   const store = openSqlite(path);
   onTestFinished(() => store.close());
-  expect(await auditTombstones(store.roster)).toEqual({ ok: true, removed: 2, broken: null });
+  expect(await auditTombstones(store.index)).toEqual({ ok: true, removed: 2, broken: null });
   change(path, sql);
-  expect(await auditTombstones(store.roster)).toMatchObject({ ok: false });
+  expect(await auditTombstones(store.index)).toMatchObject({ ok: false });
 });
 
 test('the same run in another database has other idempotency keys', async () => {

@@ -285,7 +285,7 @@ function bypasses({ report, calls }: Measured): readonly string[] {
 /** All stored runs, decided again under the present engine. */
 export async function replayAll(store: Store | null): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
-  for (const entry of store === null ? [] : await store.roster.list()) {
+  for (const entry of store === null ? [] : await store.index.list()) {
     const problems: string[] = [];
     try {
       const { difference } = await replay((store as Store).journal, entry.run, entry);

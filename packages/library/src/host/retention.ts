@@ -55,13 +55,13 @@ export async function forget(store: Store, journal: string, runs: readonly RunId
 }
 
 /** The removed runs whose values no fork of them needs any more. */
-async function unused({ journal, roster }: Store, owners: readonly RunId[]): Promise<readonly RunId[]> {
-  const entries = await roster.list();
+async function unused({ journal, index }: Store, owners: readonly RunId[]): Promise<readonly RunId[]> {
+  const entries = await index.list();
   const present = new Set(entries.map(({ run }) => run));
   const absent = owners.filter((run) => !present.has(run));
   // A run without a tombstone is about to start.
   const removed = new Set<RunId>();
-  for (const run of absent) if ((await roster.removed(run)) !== null) removed.add(run);
+  for (const run of absent) if ((await index.removed(run)) !== null) removed.add(run);
   for (const { run, parent } of entries) {
     if (parent === null || removed.size === 0) continue;
     const { state } = await readRun(journal, run, { onBroken: () => undefined });

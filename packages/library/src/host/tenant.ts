@@ -5,7 +5,7 @@
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Append, Journal, OperatorAct, Roster, RunEntry, Store } from '@sluice-internal/engine/ports';
+import type { Append, Index, Journal, Leases, Mail, OperatorAct, RunEntry, Store } from '@sluice-internal/engine/ports';
 
 const TENANT_PREFIX = 'tenant.refused:';
 
@@ -19,7 +19,7 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
   checkTenant(tenant);
   const recorded = new Set<RunId>();
   const isMine = async (run: RunId): Promise<boolean> => {
-    const owner = await store.roster.find(run);
+    const owner = await store.index.find(run);
     if (owner?.tenant === tenant) return true;
     if (owner !== null && !recorded.has(run)) {
       recorded.add(run);
@@ -32,7 +32,9 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
   return {
     ...store,
     journal: journalOf(store.journal, tenant, isMine),
-    roster: rosterOf(store.roster, tenant, isMine),
+    leases: leasesOf(store, tenant, isMine),
+    mail: mailOf(store.mail, isMine),
+    index: indexOf(store.index, tenant, isMine),
   };
 }
 
@@ -92,39 +94,49 @@ async function foreignRuns(appends: readonly Append[], isMine: IsMine): Promise<
   return others.filter((_, index) => mine[index] !== true);
 }
 
-function rosterOf(roster: Roster, tenant: string, isMine: IsMine): Roster {
-  const mineOf = (entries: readonly RunEntry[]): readonly RunEntry[] =>
-    entries.filter((entry) => entry.tenant === tenant);
-  const onlyMine = async (runs: readonly RunId[]): Promise<readonly RunId[]> => {
-    const found = await Promise.all(runs.map(isMine));
-    return runs.filter((_, index) => found[index] === true);
-  };
+function leasesOf({ leases, index }: Store, tenant: string, isMine: IsMine): Leases {
   return {
-    ...roster,
-    find: async (run) => ((await isMine(run)) ? roster.find(run) : null),
-    list: async (filter = {}) => {
-      const { limit, ...rest } = filter;
-      return mineOf(await roster.list(rest)).slice(0, limit);
-    },
+    ...leases,
     claim: async (worker, now, which) => {
-      if ('run' in which) return (await isMine(which.run)) ? roster.claim(worker, now, which) : [];
-      const open = mineOf(await roster.list()).filter(({ run, status, due, owner }) => {
-        if (which.except?.includes(run) === true) return false;
+      if ('run' in which) return (await isMine(which.run)) ? leases.claim(worker, now, which) : [];
+      const open = (await index.list()).filter(({ run, status, due, owner, tenant: owning }) => {
+        if (owning !== tenant || which.except?.includes(run) === true) return false;
         return status === 'suspended' ? due !== null && due <= now : !hasEnded(status) && owner !== worker;
       });
       const claimed: RunId[] = [];
-      for (const { run } of open.slice(0, which.limit)) claimed.push(...(await roster.claim(worker, now, { run })));
+      for (const { run } of open.slice(0, which.limit)) claimed.push(...(await leases.claim(worker, now, { run })));
       return claimed;
     },
+  };
+}
+
+function mailOf(mail: Mail, isMine: IsMine): Mail {
+  return {
+    ...mail,
     post: async (run, fact) => {
       if (!(await isMine(run)))
         throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
-      return roster.post(run, fact);
+      return mail.post(run, fact);
     },
-    expired: async (of, rule) => ('flow' in of && of.tenant === tenant ? roster.expired(of, rule) : []),
-    remove: async (runs, files) => roster.remove(await onlyMine(runs), files),
+  };
+}
+
+function indexOf(index: Index, tenant: string, isMine: IsMine): Index {
+  const onlyMine = async (runs: readonly RunId[]): Promise<readonly RunId[]> => {
+    const found = await Promise.all(runs.map(isMine));
+    return runs.filter((_, at) => found[at] === true);
+  };
+  return {
+    ...index,
+    find: async (run) => ((await isMine(run)) ? index.find(run) : null),
+    list: async ({ limit, ...rest } = {}) => {
+      const entries = await index.list(rest);
+      return entries.filter((entry) => entry.tenant === tenant).slice(0, limit);
+    },
+    expired: async (of, rule) => ('flow' in of && of.tenant === tenant ? index.expired(of, rule) : []),
+    remove: async (runs, files) => index.remove(await onlyMine(runs), files),
     removed: async (run) => {
-      const tombstone = await roster.removed(run);
+      const tombstone = await index.removed(run);
       return tombstone?.tenant === tenant ? tombstone : null;
     },
   };

@@ -378,7 +378,7 @@ describe('the replay of a fork', () => {
     await engine.fork('one', { at, run: 'two', by: 'ann' });
     await parent.cancel({ by: 'ann' });
     await engine.settled('one');
-    await store.roster.remove(['one']);
+    await store.index.remove(['one']);
     expect(await replay(store.journal, 'two')).toMatchObject({ agrees: true, parent: { run: 'one', checked: false } });
   });
 });

@@ -103,8 +103,8 @@ describe('a run that fits', () => {
       hash: POLISHED.hash,
     });
     for (const id of ['one', 'two']) {
-      expect(await audit(journal.journal, id, await journal.roster.find(id))).toMatchObject({ ok: true });
-      expect(await replay(journal.journal, id, await journal.roster.find(id))).toMatchObject({ agrees: true });
+      expect(await audit(journal.journal, id, await journal.index.find(id))).toMatchObject({ ok: true });
+      expect(await replay(journal.journal, id, await journal.index.find(id))).toMatchObject({ agrees: true });
     }
     await engine.close();
   });
@@ -168,7 +168,7 @@ describe('a run that fits', () => {
     const [question] = await moved.waiting();
     await next.answer(question?.id ?? '', { choice: 'approve', by: 'ann' });
     expect((await moved.result()).code).toBe('SUCCESS');
-    expect(await replay(whole.journal, 'two', await whole.roster.find('two'))).toMatchObject({ agrees: true });
+    expect(await replay(whole.journal, 'two', await whole.index.find('two'))).toMatchObject({ agrees: true });
     await next.close();
     await engine.close().catch(() => undefined);
   });

@@ -17,8 +17,8 @@ if (role === 'holder') await holder(store, args[0] ?? 'r1');
 await store.close();
 
 /** Commits to several runs at once for ever, saying after each commit where they stand. */
-async function write({ journal, roster }: Store): Promise<void> {
-  await roster.renew(name, 0, 1000);
+async function write({ journal, leases }: Store): Promise<void> {
+  await leases.renew(name, 0, 1000);
   const chains = Array.from({ length: 5 }, (_, index) => new Chain(`${name}-${index}`));
   await journal.commit(
     name,
@@ -34,17 +34,17 @@ async function write({ journal, roster }: Store): Promise<void> {
 }
 
 /** Tries to start every run, then to take each one up and append to it, over and over; says how often it could. */
-async function race({ journal, roster }: Store, runs: number, rounds: number): Promise<void> {
-  await roster.renew(name, 0, 1000);
+async function race({ journal, leases }: Store, runs: number, rounds: number): Promise<void> {
+  await leases.renew(name, 0, 1000);
   let [startedRuns, appended] = [0, 0];
   for (let index = 0; index < runs; index += 1) {
     const [result] = await journal.commit(name, [new Chain(`r${index}`).first()]);
     if (result === 'committed') startedRuns += 1;
-    await roster.release(name, [`r${index}`]);
+    await leases.release(name, [`r${index}`]);
   }
   for (let round = 0; round < rounds; round += 1) {
     const run = `r${round % runs}`;
-    const claimed = await roster.claim(name, 1, { run });
+    const claimed = await leases.claim(name, 1, { run });
     const stored = await journal.load(run);
     const chain = new Chain(run);
     for (const { count, hash } of stored?.appends ?? []) [chain.seq, chain.head] = [chain.seq + count, hash];
@@ -52,22 +52,22 @@ async function race({ journal, roster }: Store, runs: number, rounds: number): P
     if ((result === 'committed') !== (claimed.length === 1))
       throw new Error(`${name} could append without a claim, or could not with one`);
     if (result === 'committed') appended += 1;
-    await roster.release(name, [run]);
+    await leases.release(name, [run]);
   }
   say({ started: startedRuns, appended });
 }
 
 /** Holds a run, and at every line it is sent tries to go on with it. */
-async function holder({ journal, roster }: Store, run: string): Promise<void> {
-  await roster.renew(name, 0, 1000);
+async function holder({ journal, leases }: Store, run: string): Promise<void> {
+  await leases.renew(name, 0, 1000);
   const chain = new Chain(run);
   say(await journal.commit(name, [chain.first(), chain.next()]));
   for await (const _ of createInterface(process.stdin)) {
     const [result] = await journal.commit(name, [chain.next()]);
     say({
       result,
-      renewed: await roster.renew(name, 500, 9000),
-      claimed: await roster.claim(name, 500, { run }),
+      renewed: await leases.renew(name, 500, 9000),
+      claimed: await leases.claim(name, 500, { run }),
     });
   }
 }

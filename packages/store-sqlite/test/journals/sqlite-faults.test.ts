@@ -23,7 +23,7 @@ test('while another process writes for too long, a commit is refused, and succee
     name: 'SluiceError',
     code: 'journal-busy',
   });
-  await expect(store.roster.renew('w1', 1, 2)).rejects.toMatchObject({ code: 'journal-busy' });
+  await expect(store.leases.renew('w1', 1, 2)).rejects.toMatchObject({ code: 'journal-busy' });
   expect((await store.journal.load('r1'))?.appends).toHaveLength(1);
   other.exec('ROLLBACK');
   other.close();
@@ -90,11 +90,11 @@ test('a read that fails concerns no other read of the same turn', async () => {
 });
 
 test('a journal that was closed before its first use says so', async () => {
-  const { journal, roster, close } = openSqlite(freshPath());
+  const { journal, leases, close } = openSqlite(freshPath());
   await close();
   const closed = { code: 'engine-closed' };
-  await expect(roster.renew('w1', 0, 1)).rejects.toMatchObject(closed);
-  await expect(roster.claim('w1', 0, { run: 'r1' })).rejects.toMatchObject(closed);
+  await expect(leases.renew('w1', 0, 1)).rejects.toMatchObject(closed);
+  await expect(leases.claim('w1', 0, { run: 'r1' })).rejects.toMatchObject(closed);
   await expect(journal.commit('w1', [])).rejects.toMatchObject(closed);
   await expect(journal.load('r1')).rejects.toMatchObject(closed);
 });

@@ -15,13 +15,13 @@ test('what was committed is there after the file is opened again', async () => {
   const before = openSqlite(path);
   const chain = new Chain('r1');
   await started(before, 'w1', chain);
-  await before.roster.post('r1', { type: 'cancel', by: 'ann', why: '' });
-  const entry = await before.roster.find('r1');
+  await before.mail.post('r1', { type: 'cancel', by: 'ann', why: '' });
+  const entry = await before.index.find('r1');
   await before.close();
   const after = openSqlite(path);
-  expect(await after.roster.find('r1')).toEqual(entry);
+  expect(await after.index.find('r1')).toEqual(entry);
   expect(await after.journal.commit('w1', [chain.next()])).toEqual(['committed']);
-  expect(await after.roster.mail('w1')).toHaveLength(1);
+  expect(await after.mail.take('w1')).toHaveLength(1);
   await after.close();
 });
 
@@ -55,14 +55,14 @@ test('a store notices at once what another one on the same file has done', async
   await started(one, 'w1', chain);
   await one.journal.commit('w1', [chain.next()]);
   // The first store knows by heart who owns the run and where it stands; both become wrong here.
-  await two.roster.renew('w2', 10_000, 20_000);
-  expect(await two.roster.claim('w2', 10_000, { run: 'r1' })).toEqual(['r1']);
+  await two.leases.renew('w2', 10_000, 20_000);
+  expect(await two.leases.claim('w2', 10_000, { run: 'r1' })).toEqual(['r1']);
   const theirs = chain.next();
   expect(await one.journal.commit('w1', [theirs])).toEqual(['stale']);
   expect(await two.journal.commit('w2', [theirs])).toEqual(['committed']);
-  await two.roster.release('w2', ['r1']);
-  await one.roster.renew('w3', 10_000, 20_000);
-  expect(await one.roster.claim('w3', 10_000, { run: 'r1' })).toEqual(['r1']);
+  await two.leases.release('w2', ['r1']);
+  await one.leases.renew('w3', 10_000, 20_000);
+  expect(await one.leases.claim('w3', 10_000, { run: 'r1' })).toEqual(['r1']);
   expect(await one.journal.commit('w3', [theirs, chain.next()])).toEqual(['stale', 'committed']);
   await Promise.all([one.close(), two.close()]);
 });
@@ -74,9 +74,9 @@ test('what a store knows by heart is not trusted over the file, even for a worke
   await started(one, 'w1', moved, lost);
   const taken = moved.next();
   expect(await two.journal.commit('w1', [taken])).toEqual(['committed']);
-  await two.roster.release('w1', ['lost']);
-  await two.roster.renew('w2', 0, 10_000);
-  await two.roster.claim('w2', 1, { run: 'lost' });
+  await two.leases.release('w1', ['lost']);
+  await two.leases.renew('w2', 0, 10_000);
+  await two.leases.claim('w2', 1, { run: 'lost' });
   expect(await one.journal.commit('w1', [taken, lost.next(), moved.next()])).toEqual(['stale', 'stale', 'committed']);
   await Promise.all([one.close(), two.close()]);
 });
@@ -134,7 +134,7 @@ test('the write-ahead log starts over long before it is long', async () => {
   const path = freshPath();
   const store = openSqlite(path);
   onTestFinished(() => store.close());
-  for (let now = 1; now <= 1_000; now++) await store.roster.renew('w', now, now + 1_000);
+  for (let now = 1; now <= 1_000; now++) await store.leases.renew('w', now, now + 1_000);
   // A commit adds a page and its header at least: grown without end it would be more than twice this.
   expect(statSync(`${path}-wal`).size).toBeLessThan(1_000_000);
 });
@@ -148,7 +148,7 @@ test('a graph that was removed with its last run is stored again with the next',
   if (flow === undefined) throw new Error('the flow does not compile');
   const first = await engine.start(flow);
   await engine.wait(first);
-  expect(await store.roster.remove(await store.roster.expired({ notation: flow.notation }, { runs: 0 }))).toEqual([
+  expect(await store.index.remove(await store.index.expired({ notation: flow.notation }, { runs: 0 }))).toEqual([
     first,
   ]);
   const second = await engine.start(flow);

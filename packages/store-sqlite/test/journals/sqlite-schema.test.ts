@@ -101,7 +101,7 @@ test.each([
   const [lives, gone] = [new Chain('r1'), new Chain('r2')];
   await started(store, 'w1', lives, gone);
   await store.journal.commit('w1', [lives.next({ blobs: [{ hash: 'b1', body: 'one' }] }), gone.next({ entry: ENDED })]);
-  await store.roster.remove(await store.roster.expired({ notation: 'graph' }, { runs: 0 }));
+  await store.index.remove(await store.index.expired({ notation: 'graph' }, { runs: 0 }));
   const before = await store.journal.load('r1');
   const intruder = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   expect(() => intruder.exec(statement)).toThrow(/append-only|only a run that has ended/);
@@ -123,8 +123,8 @@ test('of a forgotten run remains a tombstone with the end of its chain, and noth
       entry: ENDED,
     }),
   ]);
-  await store.roster.post('r1', { type: 'cancel', by: 'ann', why: '' });
-  await store.roster.remove(await store.roster.expired({ notation: 'graph' }, { runs: 0 }));
+  await store.mail.post('r1', { type: 'cancel', by: 'ann', why: '' });
+  await store.index.remove(await store.index.expired({ notation: 'graph' }, { runs: 0 }));
   await store.close();
   const db = new DatabaseSync(path);
   expect(db.prepare('SELECT id, run, events, hash FROM tombstones').all()).toMatchObject([

@@ -5,14 +5,14 @@ import { Chain, ENDED, started, type Case } from './sample.ts';
 export const commitCases: { readonly [promise: string]: Case } = {
   'a first append creates the run and makes its worker the owner': async (store) => {
     const chain = new Chain('r1');
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     deepEqual(await store.journal.commit('w1', [chain.first()]), ['committed']);
-    equal((await store.roster.find('r1'))?.owner, 'w1');
+    equal((await store.index.find('r1'))?.owner, 'w1');
   },
 
   'several appends of one run in one commit follow each other': async (store) => {
     const chain = new Chain('r1');
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     const appends = [chain.first(), chain.next({ count: 3 }), chain.next()];
     deepEqual(await store.journal.commit('w1', appends), ['committed', 'committed', 'committed']);
     deepEqual(
@@ -50,7 +50,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
     deepEqual(await store.journal.commit('w1', [gap]), ['stale']);
     const stored = await store.journal.load('r1');
     deepEqual([stored?.appends.length, stored?.blobs.length, stored?.snapshot], [1, 0, null]);
-    equal((await store.roster.find('r1'))?.status, 'running');
+    equal((await store.index.find('r1'))?.status, 'running');
   },
 
   'an append that starts in the middle of a stored one is stale': async (store) => {
@@ -62,18 +62,18 @@ export const commitCases: { readonly [promise: string]: Case } = {
   'a second start of the same run is stale': async (store) => {
     await started(store, 'w1', 'r1');
     deepEqual(await store.journal.commit('w1', [new Chain('r1').first()]), ['stale']);
-    await store.roster.renew('w2', 0, 10_000);
+    await store.leases.renew('w2', 0, 10_000);
     deepEqual(await store.journal.commit('w2', [new Chain('r1').first()]), ['stale']);
-    equal((await store.roster.find('r1'))?.owner, 'w1');
+    equal((await store.index.find('r1'))?.owner, 'w1');
   },
 
   'an append to a run that does not exist is stale': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     const chain = new Chain('r1');
     chain.first();
     deepEqual(await store.journal.commit('w1', [chain.next(), new Chain('r2').next()]), ['stale', 'stale']);
     equal(await store.journal.load('r1'), null);
-    equal(await store.roster.find('r2'), null);
+    equal(await store.index.find('r2'), null);
   },
 
   'a stale append does not affect the others of the commit': async (store) => {
@@ -109,7 +109,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'a thousand appends of a thousand runs, and a thousand of one': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     const chains = Array.from({ length: 1000 }, (_, index) => new Chain(`r${index}`));
     const starts = await store.journal.commit(
       'w1',
@@ -130,6 +130,6 @@ export const commitCases: { readonly [promise: string]: Case } = {
   'an ended run has no owner and takes no append': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
     deepEqual(await store.journal.commit('w1', [chain.next({ entry: ENDED }), chain.next()]), ['committed', 'stale']);
-    equal((await store.roster.find('r1'))?.owner, null);
+    equal((await store.index.find('r1'))?.owner, null);
   },
 };

@@ -5,15 +5,15 @@ import { Chain, ENDED, RUNNING, started, suspended, type Case } from './sample.t
 export const leaseCases: { readonly [promise: string]: Case } = {
   'a worker without a lease stores nothing and claims nothing': async (store) => {
     deepEqual(await store.journal.commit('w1', [new Chain('r1').first()]), ['stale']);
-    equal(await store.roster.find('r1'), null);
+    equal(await store.index.find('r1'), null);
     await started(store, 'w2', 'r2');
-    await store.roster.release('w2', ['r2']);
-    deepEqual(await store.roster.claim('w1', 0, { run: 'r2' }), []);
+    await store.leases.release('w2', ['r2']);
+    deepEqual(await store.leases.claim('w1', 0, { run: 'r2' }), []);
   },
 
   'a worker cannot write to the run of another': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
-    await store.roster.renew('w2', 0, 10_000);
+    await store.leases.renew('w2', 0, 10_000);
     const append = chain.next();
     deepEqual(await store.journal.commit('w2', [append]), ['stale']);
     deepEqual(await store.journal.commit('w1', [append]), ['committed']);
@@ -21,50 +21,50 @@ export const leaseCases: { readonly [promise: string]: Case } = {
 
   'a run of a live worker cannot be claimed by another': async (store) => {
     await started(store, 'w1', 'r1');
-    await store.roster.renew('w2', 0, 10_000);
-    deepEqual(await store.roster.claim('w2', 9_999, { run: 'r1' }), []);
-    deepEqual(await store.roster.claim('w2', 9_999, { limit: 10 }), []);
-    deepEqual(await store.roster.claim('w1', 9_999, { run: 'r1' }), ['r1']);
+    await store.leases.renew('w2', 0, 10_000);
+    deepEqual(await store.leases.claim('w2', 9_999, { run: 'r1' }), []);
+    deepEqual(await store.leases.claim('w2', 9_999, { limit: 10 }), []);
+    deepEqual(await store.leases.claim('w1', 9_999, { run: 'r1' }), ['r1']);
   },
 
   'a run of a silent worker is taken over, and that worker is fenced': async (store) => {
     const [one, two] = await started(store, 'w1', 'r1', 'r2');
-    await store.roster.renew('w2', 10_000, 20_000);
-    deepEqual(await store.roster.claim('w2', 10_000, { run: 'r1' }), ['r1']);
+    await store.leases.renew('w2', 10_000, 20_000);
+    deepEqual(await store.leases.claim('w2', 10_000, { run: 'r1' }), ['r1']);
     deepEqual(await store.journal.commit('w1', [one.next(), two.next()]), ['stale', 'stale']);
-    equal(await store.roster.renew('w1', 10_001, 30_000), false);
-    deepEqual(await store.roster.claim('w1', 10_001, { run: 'r2' }), []);
-    deepEqual(await store.roster.mail('w1'), []);
+    equal(await store.leases.renew('w1', 10_001, 30_000), false);
+    deepEqual(await store.leases.claim('w1', 10_001, { run: 'r2' }), []);
+    deepEqual(await store.mail.take('w1'), []);
     // The other run of the fenced worker is free too.
-    deepEqual(await store.roster.claim('w2', 10_001, { limit: 10 }), ['r2']);
-    equal((await store.roster.find('r2'))?.owner, 'w2');
+    deepEqual(await store.leases.claim('w2', 10_001, { limit: 10 }), ['r2']);
+    equal((await store.index.find('r2'))?.owner, 'w2');
   },
 
   'a worker that took over continues where the other stopped': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
     await store.journal.commit('w1', [chain.next()]);
-    await store.roster.renew('w2', 10_000, 20_000);
-    await store.roster.claim('w2', 10_000, { run: 'r1' });
+    await store.leases.renew('w2', 10_000, 20_000);
+    await store.leases.claim('w2', 10_000, { run: 'r1' });
     deepEqual(await store.journal.commit('w2', [chain.next()]), ['committed']);
     equal((await store.journal.load('r1'))?.appends.length, 3);
   },
 
   'a lease that ended can be renewed if no other worker took a run': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
-    deepEqual(await store.roster.claim('w1', 10_000, { run: 'r1' }), []);
-    equal(await store.roster.renew('w1', 15_000, 25_000), true);
+    deepEqual(await store.leases.claim('w1', 10_000, { run: 'r1' }), []);
+    equal(await store.leases.renew('w1', 15_000, 25_000), true);
     deepEqual(await store.journal.commit('w1', [chain.next()]), ['committed']);
   },
 
   'a suspended run has no owner, and the append that wakes it claims it': async (store) => {
     const [one, two] = await started(store, 'w1', 'r1', 'r2');
     await store.journal.commit('w1', [one.next({ entry: suspended(null) }), two.next({ entry: suspended(null) })]);
-    equal((await store.roster.find('r1'))?.owner, null);
+    equal((await store.index.find('r1'))?.owner, null);
     deepEqual(await store.journal.commit('w1', [one.next({ entry: RUNNING })]), ['committed']);
-    equal((await store.roster.find('r1'))?.owner, 'w1');
+    equal((await store.index.find('r1'))?.owner, 'w1');
     // Another worker claims the other run first.
-    await store.roster.renew('w2', 0, 10_000);
-    deepEqual(await store.roster.claim('w2', 1, { run: 'r2' }), ['r2']);
+    await store.leases.renew('w2', 0, 10_000);
+    deepEqual(await store.leases.claim('w2', 1, { run: 'r2' }), ['r2']);
     deepEqual(await store.journal.commit('w1', [two.next({ entry: RUNNING })]), ['stale']);
   },
 
@@ -76,40 +76,40 @@ export const leaseCases: { readonly [promise: string]: Case } = {
 
   'a released run is free, and its former worker cannot write to it': async (store) => {
     const [one, two] = await started(store, 'w1', 'r1', 'r2');
-    await store.roster.release('w1', ['r1', 'unknown']);
-    equal((await store.roster.find('r1'))?.owner, null);
+    await store.leases.release('w1', ['r1', 'unknown']);
+    equal((await store.index.find('r1'))?.owner, null);
     const append = one.next();
     deepEqual(await store.journal.commit('w1', [append, two.next()]), ['stale', 'committed']);
-    await store.roster.renew('w2', 0, 10_000);
-    deepEqual(await store.roster.claim('w2', 1, { run: 'r1' }), ['r1']);
+    await store.leases.renew('w2', 0, 10_000);
+    deepEqual(await store.leases.claim('w2', 1, { run: 'r1' }), ['r1']);
     deepEqual(await store.journal.commit('w2', [append]), ['committed']);
   },
 
   'releasing the run of another does nothing': async (store) => {
     await started(store, 'w1', 'r1');
-    await store.roster.renew('w2', 0, 10_000);
-    await store.roster.release('w2', ['r1']);
-    equal((await store.roster.find('r1'))?.owner, 'w1');
+    await store.leases.renew('w2', 0, 10_000);
+    await store.leases.release('w2', ['r1']);
+    equal((await store.index.find('r1'))?.owner, 'w1');
   },
 
   'a commit requested before a release is stored before it': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
     const committed = store.journal.commit('w1', [chain.next()]);
-    await store.roster.release('w1', ['r1']);
+    await store.leases.release('w1', ['r1']);
     deepEqual(await committed, ['committed']);
   },
 
   'a worker that resigns leaves its runs free and may come back': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
-    await store.roster.resign('w1');
-    equal((await store.roster.find('r1'))?.owner, null);
+    await store.leases.resign('w1');
+    equal((await store.index.find('r1'))?.owner, null);
     deepEqual(await store.journal.commit('w1', [chain.next()]), ['stale']);
-    equal(await store.roster.renew('w1', 0, 10_000), true);
-    deepEqual(await store.roster.claim('w1', 1, { limit: 10 }), ['r1']);
+    equal(await store.leases.renew('w1', 0, 10_000), true);
+    deepEqual(await store.leases.claim('w1', 1, { limit: 10 }), ['r1']);
   },
 
   'a claim without a name takes runs that need work, the oldest first, up to the limit': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [
       new Chain('running').first(),
       new Chain('pending').first({ status: 'pending', code: null, due: null }),
@@ -119,32 +119,32 @@ export const leaseCases: { readonly [promise: string]: Case } = {
       new Chain('mailed').first(suspended(null)),
       new Chain('ended').first(ENDED),
     ]);
-    for (const run of ['mailed', 'ended']) await store.roster.post(run, { type: 'cancel', by: 'ann', why: '' });
-    await store.roster.resign('w1');
-    await store.roster.renew('w2', 0, 10_000);
-    deepEqual(await store.roster.claim('w2', 5_000, { limit: 3 }), ['running', 'pending', 'due']);
-    deepEqual(await store.roster.claim('w2', 5_000, { limit: 3 }), ['mailed', 'ended']);
-    deepEqual(await store.roster.claim('w2', 5_000, { limit: 3 }), []);
-    deepEqual(await store.roster.claim('w2', 8_000, { limit: 3 }), ['later']);
+    for (const run of ['mailed', 'ended']) await store.mail.post(run, { type: 'cancel', by: 'ann', why: '' });
+    await store.leases.resign('w1');
+    await store.leases.renew('w2', 0, 10_000);
+    deepEqual(await store.leases.claim('w2', 5_000, { limit: 3 }), ['running', 'pending', 'due']);
+    deepEqual(await store.leases.claim('w2', 5_000, { limit: 3 }), ['mailed', 'ended']);
+    deepEqual(await store.leases.claim('w2', 5_000, { limit: 3 }), []);
+    deepEqual(await store.leases.claim('w2', 8_000, { limit: 3 }), ['later']);
   },
 
   'a claim without a name leaves out the runs in `except`': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [new Chain('first').first(), new Chain('second').first()]);
-    await store.roster.resign('w1');
-    await store.roster.renew('w2', 0, 10_000);
-    deepEqual(await store.roster.claim('w2', 1, { limit: 1, except: ['first'] }), ['second']);
-    deepEqual(await store.roster.claim('w2', 1, { limit: 1, except: ['first'] }), []);
-    deepEqual(await store.roster.claim('w2', 1, { limit: 1, except: [] }), ['first']);
+    await store.leases.resign('w1');
+    await store.leases.renew('w2', 0, 10_000);
+    deepEqual(await store.leases.claim('w2', 1, { limit: 1, except: ['first'] }), ['second']);
+    deepEqual(await store.leases.claim('w2', 1, { limit: 1, except: ['first'] }), []);
+    deepEqual(await store.leases.claim('w2', 1, { limit: 1, except: [] }), ['first']);
   },
 
   'a claim by name takes a free run in any state, and none that does not exist': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [new Chain('asleep').first(suspended(null)), new Chain('ended').first(ENDED)]);
-    await store.roster.resign('w1');
-    await store.roster.renew('w2', 0, 10_000);
-    deepEqual(await store.roster.claim('w2', 1, { run: 'asleep' }), ['asleep']);
-    deepEqual(await store.roster.claim('w2', 1, { run: 'ended' }), ['ended']);
-    deepEqual(await store.roster.claim('w2', 1, { run: 'unknown' }), []);
+    await store.leases.resign('w1');
+    await store.leases.renew('w2', 0, 10_000);
+    deepEqual(await store.leases.claim('w2', 1, { run: 'asleep' }), ['asleep']);
+    deepEqual(await store.leases.claim('w2', 1, { run: 'ended' }), ['ended']);
+    deepEqual(await store.leases.claim('w2', 1, { run: 'unknown' }), []);
   },
 };

@@ -69,7 +69,7 @@ export async function started<const Runs extends readonly (string | Chain)[]>(
   ...runs: Runs
 ): Promise<{ readonly [index in keyof Runs]: Chain }> {
   const chains = runs.map((run) => (typeof run === 'string' ? new Chain(run) : run));
-  await store.roster.renew(worker, 0, 10_000);
+  await store.leases.renew(worker, 0, 10_000);
   await store.journal.commit(
     worker,
     chains.map((chain) => chain.first()),

@@ -1,24 +1,17 @@
-/** Promises of the roster about entries, mail and the removal of runs. */
+/** Promises of the index about entries and the removal of runs. */
 import { deepEqual, equal, rejects } from 'node:assert/strict';
 import { linkTombstone } from '@sluice-internal/engine/journal';
-import type { MailFact, Store } from '@sluice-internal/engine/ports';
+import type { Store } from '@sluice-internal/engine/ports';
 import { Chain, ENDED, RUNNING, started, suspended, type Case } from './sample.ts';
 
-const YES: MailFact = {
-  type: 'answer',
-  id: 'a1',
-  answer: { choice: 'yes', by: 'ann', edit: { amount: [1, null, 'ä'] } },
-};
-async function retain({ roster }: Store, notation: string, runs: number): Promise<readonly string[]> {
-  return roster.remove(await roster.expired({ notation }, { runs }));
+async function retain({ index }: Store, notation: string, runs: number): Promise<readonly string[]> {
+  return index.remove(await index.expired({ notation }, { runs }));
 }
 
-const STOP: MailFact = { type: 'cancel', by: 'bob', why: 'too slow' };
-
-export const rosterCases: { readonly [promise: string]: Case } = {
+export const indexCases: { readonly [promise: string]: Case } = {
   'an entry has the fields of the first append and of the latest change': async (store) => {
     const chain = new Chain('r1', { hash: 'h1', text: 't' });
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [chain.first(RUNNING, { flow: 'refund', notation: 'steps', startedAt: 7 })]);
     const whose = { tenant: null, user: null, parent: null };
     const begun = {
@@ -31,11 +24,11 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       owner: 'w1',
       ...whose,
     };
-    deepEqual(await store.roster.find('r1'), { ...begun, status: 'running', updatedAt: 7, due: null });
+    deepEqual(await store.index.find('r1'), { ...begun, status: 'running', updatedAt: 7, due: null });
     await store.journal.commit('w1', [chain.next({ at: 8 })]);
-    equal((await store.roster.find('r1'))?.updatedAt, 7);
+    equal((await store.index.find('r1'))?.updatedAt, 7);
     await store.journal.commit('w1', [chain.next({ at: 9, entry: suspended(99) })]);
-    deepEqual(await store.roster.find('r1'), {
+    deepEqual(await store.index.find('r1'), {
       ...begun,
       owner: null,
       status: 'suspended',
@@ -44,7 +37,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       due: 99,
     });
     await store.journal.commit('w1', [chain.next({ at: 10, entry: ENDED })]);
-    deepEqual(await store.roster.find('r1'), {
+    deepEqual(await store.index.find('r1'), {
       ...begun,
       status: 'completed',
       code: 'SUCCESS',
@@ -52,83 +45,30 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       due: null,
       owner: null,
     });
-    equal(await store.roster.find('unknown'), null);
+    equal(await store.index.find('unknown'), null);
   },
 
   'a list has the latest first, and can be narrowed': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     await store.journal.commit('w1', [
       new Chain('r1').first(ENDED),
       new Chain('r2').first(),
       new Chain('r3').first(suspended(null)),
       new Chain('r4').first(),
     ]);
-    const runs = async (filter?: Parameters<Store['roster']['list']>[0]): Promise<string[]> =>
-      (await store.roster.list(filter)).map(({ run }) => run);
+    const runs = async (filter?: Parameters<Store['index']['list']>[0]): Promise<string[]> =>
+      (await store.index.list(filter)).map(({ run }) => run);
     deepEqual(await runs(), ['r4', 'r3', 'r2', 'r1']);
     deepEqual(await runs({ status: ['running'] }), ['r4', 'r2']);
     deepEqual(await runs({ status: ['completed', 'suspended'] }), ['r3', 'r1']);
     deepEqual(await runs({ status: [] }), []);
     deepEqual(await runs({ limit: 2 }), ['r4', 'r3']);
     deepEqual(await runs({ status: ['running'], limit: 1 }), ['r4']);
-    deepEqual((await store.roster.list({ limit: 1 }))[0], await store.roster.find('r4'));
-  },
-
-  'mail reaches the owner in order, until it is deleted': async (store) => {
-    await started(store, 'w1', 'r1', 'r2');
-    await started(store, 'w2', 'r3');
-    await store.roster.post('r1', YES);
-    await store.roster.post('r3', STOP);
-    await store.roster.post('r2', STOP);
-    const mail = await store.roster.mail('w1');
-    deepEqual(
-      mail.map(({ run, fact }) => [run, fact]),
-      [
-        ['r1', YES],
-        ['r2', STOP],
-      ],
-    );
-    deepEqual(await store.roster.mail('w1'), mail);
-    await store.roster.deleteMail([mail[0]?.id ?? 0, 12_345]);
-    deepEqual(
-      (await store.roster.mail('w1')).map(({ run }) => run),
-      ['r2'],
-    );
-    await store.roster.deleteMail([]);
-    equal((await store.roster.mail('w2')).length, 1);
-  },
-
-  'mail waits for the next owner of the run': async (store) => {
-    await started(store, 'w1', 'r1');
-    await store.roster.release('w1', ['r1']);
-    await store.roster.post('r1', YES);
-    deepEqual(await store.roster.mail('w1'), []);
-    await store.roster.renew('w2', 0, 10_000);
-    await store.roster.claim('w2', 1, { run: 'r1' });
-    deepEqual(
-      (await store.roster.mail('w2')).map(({ fact }) => fact),
-      [YES],
-    );
-  },
-
-  'the id of a piece of mail is never used again': async (store) => {
-    await started(store, 'w1', 'r1');
-    await store.roster.post('r1', YES);
-    const [first] = await store.roster.mail('w1');
-    await store.roster.deleteMail([first?.id ?? 0]);
-    await store.roster.post('r1', YES);
-    equal(
-      (await store.roster.mail('w1')).some(({ id }) => id === first?.id),
-      false,
-    );
-  },
-
-  'mail for a run that does not exist is refused': async (store) => {
-    await rejects(store.roster.post('unknown', STOP), { code: 'run-not-found' });
+    deepEqual((await store.index.list({ limit: 1 }))[0], await store.index.find('r4'));
   },
 
   'the oldest ended runs of a notation are removed, by start, and no other': async (store) => {
-    await store.roster.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 0, 10_000);
     const graph = (run: string, startedAt: number, entry = ENDED) => new Chain(run).first(entry, { startedAt });
     const steps = new Chain('steps').first(ENDED, { notation: 'steps', startedAt: 0 });
     const blob = { hash: 'b1', body: 'one' };
@@ -141,13 +81,13 @@ export const rosterCases: { readonly [promise: string]: Case } = {
       graph('newer', 50, { ...ENDED, status: 'failed' }),
       steps,
     ]);
-    await store.roster.post('old', STOP);
+    await store.mail.post('old', { type: 'cancel', by: 'bob', why: 'too slow' });
     deepEqual(await retain(store, 'graph', 6), []);
     deepEqual(await retain(store, 'graph', 4), ['old', 'mid']);
     equal(await store.journal.load('old'), null);
-    equal(await store.roster.find('mid'), null);
+    equal(await store.index.find('mid'), null);
     deepEqual(
-      (await store.roster.list()).map(({ run }) => run),
+      (await store.index.list()).map(({ run }) => run),
       ['steps', 'newer', 'waits', 'lives', 'new'],
     );
     // Live runs count, but they are never removed.
@@ -164,7 +104,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     equal(await store.journal.load('r1'), null);
     await store.journal.commit('w1', [two.next({ entry: ENDED })]);
     deepEqual(await retain(store, 'graph', 0), ['r2']);
-    const { list, head } = await store.roster.tombstones();
+    const { list, head } = await store.index.tombstones();
     deepEqual(
       list.map(({ run, events, hash }) => ({ run, events, hash })),
       [one, two].map(({ run, seq, head: hash }) => ({ run, events: seq, hash })),
@@ -178,7 +118,7 @@ export const rosterCases: { readonly [promise: string]: Case } = {
     await store.close();
     await rejects(store.journal.load('r1'), { code: 'engine-closed' });
     await rejects(store.journal.commit('w1', [new Chain('r2').first()]), { code: 'engine-closed' });
-    await rejects(store.roster.list(), { code: 'engine-closed' });
+    await rejects(store.index.list(), { code: 'engine-closed' });
     await store.close();
   },
 };

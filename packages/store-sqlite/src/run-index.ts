@@ -1,7 +1,6 @@
-/** The list of runs, their mail, and the removal of old runs. */
+/** The list of runs, and the removal of old runs. */
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError, hashMail, readMail } from '@sluice-internal/engine/ports';
-import type { Mail, Roster, RunEntry, Tombstone } from '@sluice-internal/engine/ports';
+import type { Index, RunEntry, Tombstone } from '@sluice-internal/engine/ports';
 import { linkTombstone } from '@sluice-internal/engine/journal';
 import type { Connection } from './connection.ts';
 import { isIntact, readRow, SELECT_SEALED, weightOf, weightOfHash, weightOfTombstone } from './sealed-run.ts';
@@ -9,7 +8,7 @@ import type { SealedRow } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
 /** The latest run first. */
-export function createEntries(connection: Connection): Pick<Roster, 'list' | 'find'> {
+export function createEntries(connection: Connection): Pick<Index, 'list' | 'find'> {
   const { prepare } = connection;
   const one = prepare(`${SELECT_ENTRY} WHERE runs.run = ?`);
   const all = prepare(`${SELECT_ENTRY} ORDER BY runs.id DESC LIMIT ?`);
@@ -31,50 +30,6 @@ export function createEntries(connection: Connection): Pick<Roster, 'list' | 'fi
   };
 }
 
-export function createMail(connection: Connection, seals: Seals): Pick<Roster, 'post' | 'mail' | 'deleteMail'> {
-  const { prepare } = connection;
-  const { store } = seals;
-  const insert = prepare('INSERT INTO mail (run, fact, hash) SELECT id, ?, ? FROM runs WHERE run = ?');
-  const find = prepare('SELECT hash FROM mail WHERE id = ?');
-  const remove = prepare('DELETE FROM mail WHERE id = ?');
-  const unread = prepare(
-    `SELECT mail.id, runs.run, mail.fact, mail.hash FROM mail JOIN runs ON runs.id = mail.run JOIN workers ON workers.id = runs.owner
-     WHERE workers.worker = ? AND workers.fenced = 0 ORDER BY mail.id`,
-  );
-  const removeAll = (ids: readonly number[]): void => {
-    const suspect = seals.suspectMail();
-    for (const id of ids) {
-      const row = find.get(id) as unknown as [string] | undefined;
-      if (row !== undefined && !suspect.has(id)) seals.changeMail(-weightOf('mail', row[0]));
-      remove.run(id);
-    }
-    if (suspect.size > 0) seals.resetMail();
-  };
-  return {
-    post: async (run, fact) =>
-      connection.write(() => {
-        const text = JSON.stringify(fact);
-        const hashed = hashMail(store, run, text);
-        const { changes } = insert.run(text, hashed, run);
-        if (changes === 0)
-          throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
-        seals.changeMail(weightOf('mail', hashed));
-      }),
-    mail: async (worker) =>
-      connection.read(() => {
-        const rows = unread.all(worker) as unknown as [number, string, string, string][];
-        const suspect = rows.length === 0 ? null : seals.suspectMail();
-        return rows.map(([id, run, fact, hashed]): Mail => {
-          const isForged = suspect?.has(id) === true;
-          return { id, run, fact: isForged ? null : readMail(store, run, fact, hashed) };
-        });
-      }),
-    deleteMail: async (ids) => {
-      if (ids.length > 0) connection.write(() => removeAll(ids));
-    },
-  };
-}
-
 /**
  * Removes ended runs. A tombstone keeps the id, the length and the last hash of each. A run whose entry or journal was changed
  * from outside stays, so that the audit finds it.
@@ -82,7 +37,7 @@ export function createMail(connection: Connection, seals: Seals): Pick<Roster, '
 export function createRetain(
   connection: Connection,
   seals: Seals,
-): Pick<Roster, 'expired' | 'remove' | 'removed' | 'tombstones'> {
+): Pick<Index, 'expired' | 'remove' | 'removed' | 'tombstones'> {
   const { prepare } = connection;
   const readHead = prepare('SELECT tombstones FROM store');
   const all = prepare(`${SELECT_TOMBSTONE} ORDER BY number`);
@@ -159,7 +114,7 @@ function toTombstone([run, events, hash, at, tenant, file, link]: TombstoneRow):
   return { run, events, hash, at, tenant, file, link };
 }
 
-function createExpired(connection: Connection): Roster['expired'] {
+function createExpired(connection: Connection): Index['expired'] {
   const finding = (scope: string) => ({
     beyond: connection.prepare(
       `SELECT run FROM runs WHERE ${scope} AND ${HAS_ENDED} ORDER BY started_at, id
