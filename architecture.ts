@@ -9,6 +9,8 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'kernel/catalog': ['kernel/expr', 'kernel/ir'],
   'kernel/core': ['kernel/expr', 'kernel/ir'],
 
+  wire: ['kernel'],
+
   'compile/source': ['kernel'],
   'compile/expressions': ['kernel', 'compile/source'],
   'compile/document': ['kernel', 'compile/source', 'compile/expressions'],
@@ -46,7 +48,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'engine/journal': ['kernel', 'engine/ports'],
   'engine/memory': ['kernel', 'engine/ports', 'engine/journal'],
   'engine/limits': ['kernel', 'engine/ports', 'engine/journal'],
-  'engine/report': ['kernel', 'engine/ports', 'engine/journal'],
+  'engine/report': ['kernel', 'wire', 'engine/ports', 'engine/journal'],
   'engine/audit': ['kernel', 'engine/ports', 'engine/journal', 'engine/report'],
   'engine/worker': ['kernel', 'engine/ports', 'engine/journal', 'engine/limits', 'engine/report', 'engine/audit'],
 
@@ -72,22 +74,22 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'guard/policy': ['kernel', 'engine/ports', 'platform', 'pii', 'guard/text', 'guard/values'],
 
   'library/host': [
-    ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite'],
+    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite'],
     ...['platform', 'models', 'pii', 'tools', 'guard'],
   ],
   'library/define': ['kernel', 'compile', 'notations', 'engine', 'tools'],
   library: [
-    ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite'],
+    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite'],
     ...['platform', 'models', 'tools', 'guard', 'library/host', 'library/define'],
   ],
   'library/documents': [
-    ...['kernel', 'compile', 'notations', 'engine', 'platform', 'models', 'tools'],
+    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'platform', 'models', 'tools'],
     ...['library', 'library/host', 'library/define'],
   ],
 
   'testing/suite': ['engine'],
   testing: ['kernel', 'engine', 'library', 'testing/suite'],
-  'evals/journal': ['kernel', 'engine'],
+  'evals/journal': ['kernel', 'wire', 'engine'],
   'evals/metrics': ['kernel', 'engine', 'evals/journal'],
   'evals/rehearse': ['kernel', 'compile', 'engine', 'testing'],
   'evals/suite': [
@@ -99,14 +101,14 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
 
   'cli/table': ['kernel', 'engine', 'library'],
   'cli/templates': [],
-  'cli/view': ['kernel', 'engine', 'library', 'cli/table'],
+  'cli/view': ['kernel', 'wire', 'engine', 'library', 'cli/table'],
   'cli/session': ['kernel', 'compile', 'engine', 'platform', 'tools', 'library', 'evals', 'cli/table', 'cli/view'],
   'cli/commands': [
-    ...['kernel', 'compile', 'notations', 'engine', 'store-sqlite', 'platform', 'models', 'tools', 'guard'],
+    ...['kernel', 'wire', 'compile', 'notations', 'engine', 'store-sqlite', 'platform', 'models', 'tools', 'guard'],
     ...['library', 'testing', 'evals', 'cli/table', 'cli/templates', 'cli/view', 'cli/session'],
   ],
   cli: ['library', 'platform', 'cli/table', 'cli/view', 'cli/session', 'cli/commands'],
 };
 
 /** Compiled without the types of Node and of the browser: no clock, no socket, no file. */
-export const PURE: readonly string[] = ['kernel', 'compile', 'notations'];
+export const PURE: readonly string[] = ['kernel', 'wire', 'compile', 'notations'];

@@ -8,9 +8,10 @@ import { root } from './tree.ts';
 /** The packages of the small project, each with those that it may import. Each has one entry. */
 const PACKAGES: { readonly [name: string]: readonly string[] } = {
   kernel: [],
+  wire: ['kernel'],
   compile: ['kernel'],
   notations: ['kernel', 'compile'],
-  engine: ['kernel'],
+  engine: ['kernel', 'wire'],
 };
 const NAMES = Object.keys(PACKAGES);
 

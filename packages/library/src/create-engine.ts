@@ -31,6 +31,8 @@ import { fork, type ForkEdits } from './host/fork.ts';
 import { migrate, type Migration } from './host/migrate/migrate.ts';
 import { retentionOptions } from './host/retention.ts';
 import { signingFor } from './host/signing.ts';
+import { stateAt, type RunAt } from './host/run-state.ts';
+import { Stories } from './host/stories.ts';
 import { scriptPin } from './host/recorded-script.ts';
 import { readScriptObject } from './host/script.ts';
 import { worldBeside } from './host/world-beside.ts';
@@ -118,6 +120,13 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
     options: OpenOptions<Defined>,
   ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
   open(run: RunId): Promise<Run>;
+  /**
+   * A run after event `at`, by default after its last one: the state and the visits of its nodes, its meters, its open questions
+   * and its values.
+   * @example
+   * const { nodes, meters } = await engine.state(run.id, { at: 12 });
+   */
+  state(run: RunId, options?: { readonly at?: number }): Promise<RunAt>;
   /** Continues a run that no live process owns. */
   resume(run: RunId): Promise<Run>;
   /**
@@ -189,7 +198,8 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     await runtime.close();
     await beside.close();
   };
-  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine, store, opened }, id);
+  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine, stories, opened }, id);
+  const stories = new Stories((id) => runtime.read(id));
   const recorded = scriptPin(script === false ? undefined : script, file);
   const start = createStart({ runtime, world, definitions, tenant, recorded });
   const engine: Engine = {
@@ -202,6 +212,10 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     open: async (id: RunId, given?: OpenOptions): Promise<Run> => {
       if (given?.definition !== undefined) definitions.compile(given.definition);
       return handle(id, await runtime.read(id));
+    },
+    state: async (id, { at } = {}) => {
+      const story = await stories.of(id);
+      return stateAt(story, at);
     },
     resume: async (id) => {
       await runtime.resume(id);

@@ -4,6 +4,7 @@ export { MINIMUM_NODE } from './node-version.ts';
 export { compile } from './compile.ts';
 export { createEngine } from './create-engine.ts';
 export type { CreateEngineOptions, Engine, EngineStartOptions, OpenOptions, RunOptions } from './create-engine.ts';
+export type { RunAt, SlotValue } from './host/run-state.ts';
 export type { AnswerOptions, ReadOptions, Result, Run } from './run.ts';
 export type { Migration } from './host/migrate/migrate.ts';
 export type { AgentEdit, ForkEdits } from './host/fork.ts';
@@ -80,7 +81,17 @@ export { audit, replay } from '@sluice-internal/engine/audit';
 export type { CompileResult } from '@sluice-internal/notations/driver';
 export type { Diagnostic } from '@sluice-internal/compile/source';
 export type { Json } from '@sluice-internal/kernel/expr';
-export type { EventId, RunEvent, Used } from '@sluice-internal/engine/report';
+export type {
+  Bar,
+  ControlResult,
+  EventId,
+  NodeView,
+  OpenQuestion,
+  RunEvent,
+  RunView,
+  Used,
+  Visit,
+} from '@sluice-internal/wire';
 export type { ModelObjects, WorldOptions, WorldToolOptions } from './host/world.ts';
 export { toolPerformer } from './host/performer.ts';
 export type { ToolPerformer } from './host/performer.ts';

@@ -8,17 +8,15 @@ import type {
   GivenAnswer,
   OpenedRun,
   Report,
-  Store,
   Waiting,
 } from '@sluice-internal/engine/ports';
-import { streamRun } from '@sluice-internal/engine/journal';
-import { createPublicEvents } from '@sluice-internal/engine/report';
-import type { RunEvent } from '@sluice-internal/engine/report';
+import type { RunEvent } from '@sluice-internal/wire';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { didYouMean } from '@sluice-internal/compile/source';
 import type { Questions } from './define/definition.ts';
 import { RunFailedError } from './host/errors.ts';
 import type { ForkEdits } from './host/fork.ts';
+import type { Stories, Story } from './host/stories.ts';
 
 /**
  * Options of `run.events`.
@@ -99,7 +97,7 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
 
 export interface RunSource {
   readonly engine: RunEngine;
-  readonly store: Store;
+  readonly stories: Stories;
   /** The handle keeps the run open as long as it is referenced itself. */
   readonly opened?: OpenedRun | undefined;
 }
@@ -137,25 +135,28 @@ export function createRun(source: RunSource, id: RunId): Run {
 const ANSWER_FIELDS = ['text', 'edit', 'payload', 'key', 'signature', 'signedAt'] as const;
 
 function publicEvents(
-  { engine, store, opened }: RunSource,
+  { engine, stories }: RunSource,
   id: RunId,
   options: ReadOptions = {},
 ): AsyncIterableIterator<RunEvent> {
-  const source = engine.events(id, { deltas: true, signal: options.signal }) as AsyncIterableIterator<
-    ChainedEvent | Delta
-  >;
   const isNew = positionAfter(options.after);
   const ready: RunEvent[] = [];
-  let translate: ReturnType<typeof createPublicEvents> | null = null;
+  const after = Math.max(0, seqOf(options.after) - 1);
+  const source = engine.events(id, { deltas: true, after, signal: options.signal }) as AsyncIterableIterator<
+    ChainedEvent | Delta
+  >;
+  let story: Promise<Story> | null = null;
   const iterator: AsyncIterableIterator<RunEvent> = {
     next: async () => {
       for (;;) {
         const event = ready.shift();
         if (event !== undefined && options.signal?.aborted !== true) return { done: false, value: event };
-        const next = await source.next();
+        // The reader subscribes first: text that is streamed while the run is read reaches it too.
+        const nextEvent = source.next();
+        story ??= stories.of(id);
+        const [next, { tell }] = await Promise.all([nextEvent, story]);
         if (next.done === true) return { done: true, value: undefined };
-        translate ??= createPublicEvents((opened ?? (await streamRun(store.journal, id))).program);
-        ready.push(...translate(next.value).filter(isNew));
+        ready.push(...tell(next.value).filter(isNew));
       }
     },
     return: async () => {
@@ -166,6 +167,11 @@ function publicEvents(
     [Symbol.asyncIterator]: () => iterator,
   };
   return iterator;
+}
+
+/** The journal event of a position. */
+function seqOf(after: ReadOptions['after']): number {
+  return Math.trunc(Number(after ?? 0));
 }
 
 /** True for events after a position. A number means the whole journal event. */

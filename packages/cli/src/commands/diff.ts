@@ -37,7 +37,13 @@ type RunFacts = Awaited<ReturnType<typeof factsOf>>;
 
 /** Times differ between any two runs, and ids do too. */
 function comparable(event: object): object {
-  const { seq: _seq, at: _at, durationMs: _ms, id: _id, ...rest } = event as { readonly [field: string]: unknown };
+  const {
+    seq: _seq,
+    at: _at,
+    durationMs: _ms,
+    question: _id,
+    ...rest
+  } = event as { readonly [field: string]: unknown };
   return rest;
 }
 

@@ -8,7 +8,8 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import type { ChainedEvent } from '@sluice-internal/engine/ports';
 import { readRun, streamRun } from '@sluice-internal/engine/journal';
 import { authoredIn, createNarrator } from '@sluice-internal/engine/report';
-import type { Authored, StoryEvent } from '@sluice-internal/engine/report';
+import type { Authored } from '@sluice-internal/engine/report';
+import type { StoryEvent } from '@sluice-internal/wire';
 import { agentRunTrace, otelTrace, recordOf } from '@sluice-internal/evals/journal';
 import { framed, iso, oneLine, readWhole } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
@@ -71,7 +72,10 @@ function* eventLines(events: Iterable<ChainedEvent>, { after, promptOfEvent }: F
 
 function* storyLines(program: Program, events: Iterable<ChainedEvent>, after: number): Generator<string> {
   const narrate = createNarrator(program);
-  for (const event of events) for (const each of narrate(event)) if (event.seq > after) yield storyLine(each);
+  for (const event of events)
+    for (const each of narrate(event))
+      // The next line says where the route led.
+      if (event.seq > after && each.type !== 'route.taken') yield storyLine(each);
 }
 
 function jsonOf({ seq, at, type, prev, hash, ...data }: ChainedEvent, added: object): object {

@@ -10,7 +10,7 @@ import type { ChainedEvent, Store } from '@sluice-internal/engine/ports';
 import { openRun, streamRun } from '@sluice-internal/engine/journal';
 import type { OpenRun } from '@sluice-internal/engine/journal';
 import { createPublicEvents, reportOf } from '@sluice-internal/engine/report';
-import type { RunEvent } from '@sluice-internal/engine/report';
+import type { RunEvent } from '@sluice-internal/wire';
 import { OK, readWhole, statusOfRun } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { setTimeout as sleep } from 'node:timers/promises';

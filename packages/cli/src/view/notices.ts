@@ -1,8 +1,8 @@
 /** The line that a person sees for one public event. Many events have no line. */
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { CLOSED_BECAUSE } from '@sluice-internal/engine/report';
-import type { RunEvent, StoryEvent } from '@sluice-internal/engine/report';
+import { CLOSED_BECAUSE } from '@sluice-internal/wire';
+import type { RunEvent, StoryEvent } from '@sluice-internal/wire';
 import { oneLine, plural, seconds } from '@sluice-internal/library/documents';
 
 export interface Notice {
@@ -51,7 +51,9 @@ const WORDS: Words = {
   }),
   'model.continued': ({ reason }) => ({ kind: 'retry', text: `${reason}; another request continues the reply` }),
   'tool.refused': ({ tool, args, reason }) => ({ kind: 'refused', text: `${tool} ${argsText(args)}: ${reason}` }),
-  'tool.started': ({ tool, args }) => ({ kind: 'tool', text: `${tool} ${argsText(args)}` }),
+  // The line of the retry says that it is called again.
+  'tool.started': ({ tool, args, attempt }) =>
+    attempt > 1 ? null : { kind: 'tool', text: `${tool} ${argsText(args)}` },
   'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
   'check.finished': ({ check, result }) => objection(check, result),
   'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
@@ -116,6 +118,7 @@ type Details = { readonly [type in StoryEvent['type']]: (event: Of<type>) => str
 const DETAILS: Details = {
   'run.started': ({ flow, input }) => `${flow} ${argsText(input)}`,
   'node.started': () => '',
+  'route.taken': ({ from, to }) => `${from} to ${to}`,
   'node.finished': ({ durationMs, output }) =>
     `${seconds(durationMs)}${output === null ? '' : `  ${argsText(output)}`}`,
   'node.failed': ({ durationMs, error }) =>
@@ -130,7 +133,7 @@ const DETAILS: Details = {
     `${agent}  ${seconds(durationMs)}  ${inputTokens}+${outputTokens} tokens  ${argsText(text)}`,
   'tool.proposed': ({ agent, tool, args }) => `${agent}  ${tool} ${argsText(args)}`,
   'tool.refused': ({ tool, args, reason }) => `${tool} ${argsText(args)}: ${reason}`,
-  'tool.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
+  'tool.started': ({ tool, args, attempt }) => `${tool} ${argsText(args)}${attempt > 1 ? `  attempt ${attempt}` : ''}`,
   'tool.finished': ({ tool, result, durationMs }) => `${tool}  ${seconds(durationMs)}  ${argsText(result)}`,
   'tool.failed': ({ tool, error, durationMs }) => `${tool}  ${seconds(durationMs)}  ${error.type}: ${error.message}`,
   'memory.recalled': ({ entries, quarantined }) =>

@@ -4,7 +4,7 @@ import type { CompiledFlow, Dimension, EffectKey, Event, Meter, RunState, Thread
 import { createProgram } from '@sluice-internal/kernel/core';
 import { pure } from '@sluice-internal/engine/ports';
 import { createNarrator, storyLog } from '@sluice-internal/engine/report';
-import type { StoryEvent } from '@sluice-internal/engine/report';
+import type { StoryEvent } from '@sluice-internal/wire';
 import { dollars, grouped, harmless, oneLine } from '@sluice-internal/library/documents';
 import { argsText, noticeOf, type Notice } from './notices.ts';
 

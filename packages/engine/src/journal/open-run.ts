@@ -244,7 +244,7 @@ function fold(
  */
 export async function openRun(journal: Journal, run: RunId): Promise<OpenRun> {
   const opened = openRunsOf(journal);
-  return opened.get(run) ?? opened.add(await readRun(journal, run));
+  return opened.get(run) ?? opened.reading(run, () => readRun(journal, run));
 }
 
 /**
@@ -267,6 +267,7 @@ export function openRunsOf(journal: Journal): OpenRuns {
 export class OpenRuns {
   readonly #runs = new Map<RunId, WeakRef<OpenRun>>();
   readonly #kept = new Set<OpenRun>();
+  readonly #reading = new Map<RunId, Promise<OpenRun>>();
   readonly #forgotten = new FinalizationRegistry((run: RunId) => {
     if (this.#runs.get(run)?.deref() === undefined) this.#runs.delete(run);
   });
@@ -274,6 +275,17 @@ export class OpenRuns {
   get(run: RunId): OpenRun | undefined {
     const found = this.#runs.get(run)?.deref();
     return found?.hasFailed === true ? undefined : found;
+  }
+
+  /** Callers that come while the run is read share one reading. */
+  reading(run: RunId, read: () => Promise<OpenRun>): Promise<OpenRun> {
+    const known = this.#reading.get(run);
+    if (known !== undefined) return known;
+    const reading = read()
+      .then((opened) => this.add(opened))
+      .finally(() => this.#reading.delete(run));
+    this.#reading.set(run, reading);
+    return reading;
   }
 
   add(opened: OpenRun): OpenRun {

@@ -65,6 +65,7 @@ export const ERROR_CODES = [
 
   // Runs
   'run-not-found',
+  'event-not-found',
   'bad-run-id',
   'bad-start',
   'run-exists',

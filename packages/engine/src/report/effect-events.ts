@@ -2,20 +2,20 @@
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { QuestionEvent } from '@sluice-internal/kernel/ir';
-import type { InNode, StoryEvent } from './run-events.ts';
+import type { InNode, StoryEvent } from '@sluice-internal/wire';
 
-export function peopleEvents(event: QuestionEvent, about: InNode, id: string): readonly StoryEvent[] {
+export function peopleEvents(event: QuestionEvent, about: InNode, question: string): readonly StoryEvent[] {
   switch (event.type) {
     case 'answer.counted': {
       const { choice, by } = event.answer;
-      return [{ type: 'question.agreed', ...about, id, choice, by, missing: event.missing }];
+      return [{ type: 'question.agreed', ...about, question, choice, by, missing: event.missing }];
     }
     case 'answer.refused': {
       const { choice, by } = event.answer;
-      return [{ type: 'question.refused', ...about, id, choice, by, reason: event.reason }];
+      return [{ type: 'question.refused', ...about, question, choice, by, reason: event.reason }];
     }
     case 'question.escalated':
-      return [{ type: 'question.escalated', ...about, id, to: event.to }];
+      return [{ type: 'question.escalated', ...about, question, to: event.to }];
     case 'question.notified': {
       const { to, attempts, problem } = event;
       if (problem === undefined) return [];

@@ -9,7 +9,7 @@ import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
 import { InputLog, type RunCall } from './calls.ts';
 import { checkEvent, peopleEvents } from './effect-events.ts';
 import { failsNode, joinText, noteText } from './trouble-text.ts';
-import type { Base, EventError, InNode, StoryEvent } from './run-events.ts';
+import type { Base, EventError, InNode, StoryEvent } from '@sluice-internal/wire';
 import { skippedBy } from './skipped.ts';
 
 interface Step {
@@ -30,6 +30,8 @@ interface Story {
   readonly mentioned: Set<string>;
   /** The node of the last fork of each branch. */
   readonly forks: Map<ThreadId, NodeId>;
+  /** The last step of each branch, and which of its routes it took. */
+  readonly routes: Map<ThreadId, { readonly from: string; index: number }>;
 }
 
 /** Takes journal events in order, from the first one. */
@@ -48,10 +50,12 @@ export function createNarrator(program: Program, log = storyLog(program)): Narra
     steps: new Map(),
     mentioned: new Set(),
     forks: new Map(),
+    routes: new Map(),
   };
   return (event) => {
     log.take(event);
     if (event.type === 'thread.forked') story.forks.set(event.thread, event.node);
+    if (event.type === 'fork.joined') forgetBranches(story, event.thread);
     const entered = enter(story, event);
     return [...entered, ...eventsOf(story, event), ...passedOver(story, event), ...leave(story, event)];
   };
@@ -70,10 +74,33 @@ function enter(story: Story, event: Event): readonly StoryEvent[] {
   const name = enteredBy(flow, event);
   if (name === undefined) return isPast(story, event) ? finish(story, thread, event, 'finished') : [];
   const before = finish(story, thread, event, 'finished');
+  const taken = routeTo(story, thread, name, event);
   story.mentioned.add(name);
   const origin = 'node' in event && event.node !== undefined ? nameAt(flow, event.node) : name;
   story.steps.set(thread, { name, origin, startedAt: event.at, output: null, error: null });
-  return [...before, { type: 'node.started', ...base(event), node: name, branch: thread }];
+  return [...before, ...taken, { type: 'node.started', ...base(event), node: name, branch: thread }];
+}
+
+/** The way from the step before, which for the first step of a branch is the one that started the branch. */
+function routeTo(story: Story, thread: ThreadId, to: string, event: Event): readonly StoryEvent[] {
+  const { routes } = story;
+  const parent = thread.slice(0, Math.max(0, thread.lastIndexOf(':')));
+  const { from, index = 0 } = routes.get(thread) ?? { from: routes.get(parent)?.from };
+  routes.set(thread, { from: to, index: 0 });
+  return from === undefined
+    ? []
+    : [{ type: 'route.taken', ...base(event), node: from, branch: thread, from, to, index }];
+}
+
+/** A route may be picked at any of the nodes that a step consists of. The last one that a step picks leads on. */
+function picked(story: Story, event: Of<'route.picked'>): readonly StoryEvent[] {
+  const route = story.routes.get(event.thread);
+  if (route !== undefined) route.index = Math.max(0, event.index);
+  return [];
+}
+
+function forgetBranches({ routes }: Story, thread: ThreadId): void {
+  for (const each of routes.keys()) if (each.startsWith(`${thread}:`)) routes.delete(each);
 }
 
 /**
@@ -142,6 +169,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
     { type: 'run.started', ...base(event), flow: program.flow.id, input: event.input },
   ],
   'effect.requested': requested,
+  'route.picked': picked,
   'slots.written': refused,
   'undo.requested': undoRequested,
   'effect.settled': settled,
@@ -186,7 +214,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
 function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent[] {
   const call = callOf(story, event);
   if (call === undefined || call.question === null) return [];
-  return [{ type: 'question.closed', ...inNode(story, event, call), id: call.question.id, reason: event.why }];
+  return [{ type: 'question.closed', ...inNode(story, event, call), question: call.question.id, reason: event.why }];
 }
 
 function answers(story: Story, event: Of<QuestionEvent['type']>): readonly StoryEvent[] {
@@ -205,14 +233,16 @@ function requested(story: Story, event: Of<'effect.requested'>): readonly StoryE
   const about = placed(story, event);
   if (event.question !== undefined) {
     const { message = '', ...packet } = input;
-    const { id, choices, askedBy } = event.question;
+    const { id: question, payload, choices, askedBy } = event.question;
     const text = typeof message === 'string' ? message : JSON.stringify(message);
-    const asked = { id, message: text, choices, packet, askedBy, expiresAt: event.deadline };
+    const asked = { question, payload, message: text, choices, packet, askedBy, expiresAt: event.deadline };
     return [{ type: 'question.asked', ...about, ...asked }];
   }
   if (event.kind === 'wait') return [{ type: 'wait.started', ...about, signal, until: event.deadline }];
-  if (event.kind === 'model') return [{ type: 'model.started', ...about, agent: event.name }];
-  if (event.kind === 'tool') return [{ type: 'tool.started', ...about, tool: event.name, args: input['args'] ?? null }];
+  const { key: call } = event;
+  if (event.kind === 'model') return [{ type: 'model.started', ...about, agent: event.name, call }];
+  if (event.kind === 'tool')
+    return [{ type: 'tool.started', ...about, tool: event.name, args: input['args'] ?? null, attempt: 1, call }];
   return [];
 }
 
@@ -225,7 +255,8 @@ function refused(story: Story, event: Of<'slots.written'>): readonly StoryEvent[
     const last = (Array.isArray(list) ? (list.at(-1) ?? {}) : {}) as { readonly [field: string]: Json };
     const { tool, args = null, error, refused: step } = last;
     if (typeof tool !== 'string' || typeof error !== 'string' || typeof step !== 'string') return [];
-    return [{ type: 'tool.refused', ...placed(story, event), tool, args, reason: error }];
+    const controls = [{ control: step, ok: false, reason: error }];
+    return [{ type: 'tool.refused', ...placed(story, event), tool, args, reason: error, controls }];
   });
 }
 
@@ -249,7 +280,7 @@ function settled(story: Story, event: Of<'effect.settled'>): readonly StoryEvent
     by: typeof by === 'string' ? by : '',
     text: typeof text === 'string' ? text : null,
   };
-  return [{ type: 'question.answered', ...about, id: call.question.id, ...answer }];
+  return [{ type: 'question.answered', ...about, question: call.question.id, ...answer }];
 }
 
 function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[] {
@@ -258,11 +289,14 @@ function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[]
   const about = inNode(story, event, call);
   const durationMs = event.at - call.at;
   if (event.verdict === 'retry' && event.continues === true)
-    return [{ type: 'model.continued', ...about, agent: call.name, reason: event.error.message }];
+    return [{ type: 'model.continued', ...about, agent: call.name, reason: event.error.message, call: call.key }];
   if (event.verdict === 'retry') {
     const { number: attempt } = call.attempts.at(-1) ?? { number: 1 };
     const delayMs = Math.max(0, event.notBefore - event.at);
-    return [{ type: 'node.retried', ...about, attempt, delayMs, error: errorOf(event.error) }];
+    const retried = { type: 'node.retried', ...about, attempt, delayMs, error: errorOf(event.error) } as const;
+    if (call.kind !== 'tool') return [retried];
+    const again = { tool: call.name, args: call.input['args'] ?? null, attempt: attempt + 1, call: call.key };
+    return [retried, { type: 'tool.started', ...about, ...again }];
   }
   const step = story.steps.get(call.thread);
   if (event.verdict === 'failed') {
@@ -270,7 +304,7 @@ function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[]
     if (step !== undefined) step.error = error;
     if (call.kind !== 'tool') return [{ type: 'trouble', ...about, message: `${error.type}: ${error.message}` }];
     const args = call.input['args'] ?? null;
-    return [{ type: 'tool.failed', ...about, tool: call.name, args, error, durationMs }];
+    return [{ type: 'tool.failed', ...about, tool: call.name, args, error, durationMs, call: call.key }];
   }
   if (step !== undefined) step.error = null;
   return accepted(story, call, about, durationMs);
@@ -285,7 +319,12 @@ function accepted(story: Story, call: RunCall, about: InNode, durationMs: number
       return replied(story, call, about, durationMs);
     case 'tool':
       if (step !== undefined && step.name === about.node) step.output = result;
-      return [{ type: 'tool.finished', ...about, tool: name, args: call.input['args'] ?? null, result, durationMs }];
+      return [
+        {
+          ...{ type: 'tool.finished', ...about, tool: name, args: call.input['args'] ?? null },
+          ...{ result, durationMs, call: call.key },
+        },
+      ];
     case 'wait': {
       const { data = null, by = '' } = (result ?? {}) as { data?: Json; by?: string };
       return [{ type: 'wait.finished', ...about, signal, data, by }];
@@ -310,8 +349,10 @@ function replied(story: Story, call: RunCall, about: InNode, durationMs: number)
   const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = used;
   const tokens = { inputTokens, outputTokens, costUsd: costMicros / 1_000_000 };
   return [
-    { type: 'model.finished', ...about, agent, durationMs, text, ...tokens },
-    ...toolCalls.map(({ name: tool, args }) => ({ type: 'tool.proposed', ...about, agent, tool, args }) as const),
+    { type: 'model.finished', ...about, agent, durationMs, text, ...tokens, call: call.key },
+    ...toolCalls.map(
+      ({ name: tool, args }) => ({ type: 'tool.proposed', ...about, agent, tool, args, call: call.key }) as const,
+    ),
   ];
 }
 

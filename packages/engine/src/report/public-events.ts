@@ -1,10 +1,10 @@
-/** Adds to the events of a run the parts that are not in its journal: ids, allowed calls, totals and streamed text. */
+/** Adds to the events of a run the parts that are not in its story: ids, allowed calls, amounts and streamed text. */
 import type { Program } from '@sluice-internal/kernel/core';
-import { DIMENSION_ROWS, shownAmount } from '@sluice-internal/kernel/ir';
-import type { Amounts, Event } from '@sluice-internal/kernel/ir';
+import { DIMENSION_ROWS, budgetMeter, measuredAmount, shownAmount } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, Dimension, Event, MeterId, RunState } from '@sluice-internal/kernel/ir';
+import type { InNode, RunEvent, Used } from '@sluice-internal/wire';
 import type { Delta } from '../ports/types.ts';
 import { createNarrator, storyLog } from './narrate.ts';
-import type { InNode, RunEvent, Used } from './run-events.ts';
 
 type Draft = RunEvent extends infer Each ? (Each extends RunEvent ? Omit<Each, 'id'> : never) : never;
 
@@ -12,40 +12,68 @@ type Draft = RunEvent extends infer Each ? (Each extends RunEvent ? Omit<Each, '
 export function createPublicEvents(program: Program): (event: Event | Delta) => readonly RunEvent[] {
   const log = storyLog(program);
   const narrate = createNarrator(program, log);
-  const totals: Totals = {};
+  const amounts = amountsOf(program.flow);
+  let shown = '';
   let last: Pick<InNode, 'seq' | 'at'> = { seq: 0, at: 0 };
   let streamed = 0;
   return (event) => {
     if (event.type === 'reply.streamed') {
-      const { key, agent, text, part = 'text' } = event;
-      const { node = agent, thread: branch = '0' } = log.calls.get(key) ?? {};
+      const { key: call, agent, text, part = 'text' } = event;
+      const { node = agent, thread: branch = '0' } = log.calls.get(call) ?? {};
       // Text has no place in the journal. Its id is after the events of the last journal event.
-      return [
-        { type: `model.${part}`, id: `${last.seq}.${STREAMED + streamed++}`, ...last, node, branch, agent, text },
-      ];
+      const id = `${last.seq}.${STREAMED + streamed++}` as const;
+      return [{ type: `model.${part}`, id, ...last, node, branch, agent, text, call }];
     }
     last = { seq: event.seq, at: event.at };
     streamed = 0;
-    const drafts: Draft[] = narrate(event).flatMap((each): Draft[] =>
-      each.type === 'tool.started' ? [{ ...each, type: 'tool.allowed' } as const, each] : [each],
-    );
-    const used = event.type === 'effect.settled' ? changedBy(event, totals) : null;
+    const drafts: Draft[] = narrate(event).flatMap((each): Draft[] => {
+      if (each.type !== 'tool.started' || each.attempt > 1) return [each];
+      const { attempt: _, ...allowed } = each;
+      return [{ ...allowed, type: 'tool.allowed' } as const, each];
+    });
     const call = 'key' in event ? log.calls.get(event.key) : undefined;
-    if (used !== null && call !== undefined && call.kind !== 'undo')
-      drafts.push({ type: 'budget.changed', ...last, node: call.node, branch: call.thread, used });
+    if (call !== undefined && call.question === null && log.state !== null) {
+      const now = amounts(log.state);
+      const text = JSON.stringify(now);
+      const { node } = call.undoes === null ? call : (log.calls.get(call.undoes) ?? call);
+      if (text !== shown) drafts.push({ type: 'budget.changed', ...last, node, branch: call.thread, ...now });
+      shown = text;
+    }
     return drafts.map((each, index) => ({ ...each, id: `${event.seq}.${index}` }));
   };
 }
 
 const STREAMED = 1000;
-type Totals = { -readonly [dimension in keyof Amounts]: number };
 
-function changedBy({ result }: Extract<Event, { readonly type: 'effect.settled' }>, totals: Totals): Used | null {
-  const amounts = Object.entries(result.used ?? {}) as [keyof Amounts, number][];
-  if (amounts.length === 0) return null;
-  for (const [dimension, amount] of amounts) totals[dimension] = (totals[dimension] ?? 0) + amount;
-  const used = DIMENSION_ROWS.flatMap(({ name, measure }) =>
-    totals[name] === undefined ? [] : [[measure, shownAmount(name, totals[name])] as const],
-  );
-  return Object.fromEntries(used);
+type Amounts = { readonly used: Used; readonly held: Used; readonly limit: Used };
+
+const isSome = (amount: number): boolean => amount > 0;
+
+/** What a run has used, what it holds for open calls, and the budgets of the document, by dimension. */
+function amountsOf(flow: CompiledFlow): (state: RunState) => Amounts {
+  const meterOf = (name: Dimension): MeterId | undefined => {
+    const id = budgetMeter(name);
+    return flow.meters[id] === undefined ? undefined : id;
+  };
+  const meters = new Map(DIMENSION_ROWS.map(({ name }) => [name, meterOf(name)]));
+  return ({ spent, reserved, raised = {}, usage }) => {
+    const table = (amount: (name: Dimension) => number | null | undefined, isShown: (value: number) => boolean): Used =>
+      Object.fromEntries(
+        DIMENSION_ROWS.flatMap(({ name, measure }) => {
+          const value = amount(name);
+          return value === null || value === undefined || !isShown(value) ? [] : [[measure, shownAmount(name, value)]];
+        }),
+      );
+    const of = (amounts: { readonly [meter: MeterId]: number }, name: Dimension): number | undefined =>
+      amounts[meters.get(name) ?? ''];
+    const limit = (name: Dimension): number | null => {
+      const most = flow.meters[meters.get(name) ?? '']?.max ?? null;
+      return most === null ? null : most + (of(raised, name) ?? 0);
+    };
+    return {
+      used: table((name) => of(spent, name) ?? measuredAmount(usage, name), isSome),
+      held: table((name) => of(reserved, name), isSome),
+      limit: table(limit, () => true),
+    };
+  };
 }

@@ -44,10 +44,15 @@ function conditionsOf(flow: CompiledFlow, event: Event, current: string | undefi
 
 /** The authored nodes of a flow that were never entered, in the order of the graph. */
 function neverEntered(flow: CompiledFlow, entered: ReadonlySet<string>): readonly string[] {
+  return authoredNames(flow).filter((name) => !entered.has(name));
+}
+
+/** The nodes that a run can enter, as the document names them. */
+export function authoredNames(flow: CompiledFlow): readonly string[] {
   const names = Object.values<Node>(flow.nodes).flatMap(({ label }) =>
     label.enters === undefined || label.entersBy !== undefined ? [] : [label.enters],
   );
-  return [...new Set(names)].filter((name) => !entered.has(name));
+  return [...new Set(names)];
 }
 
 function nameOf(node: Node | undefined, name: string): string {

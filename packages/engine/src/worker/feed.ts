@@ -4,7 +4,7 @@
  */
 import type { Command, Event, RunId } from '@sluice-internal/kernel/ir';
 import { linkEvents } from '../journal/chain.ts';
-import type { OpenRuns } from '../journal/open-run.ts';
+import { openRun, type OpenRuns } from '../journal/open-run.ts';
 import { streamRun } from '../journal/read.ts';
 import type { Journal, StreamedPart } from '../ports/ports.ts';
 import type { TextListeners } from './calls.ts';
@@ -83,14 +83,21 @@ export class Feed implements TextListeners {
     if (live) this.#readers.set(run, readers.add(reader));
     try {
       let last: ChainedEvent | undefined;
+      let isQueued = false;
+      // A reader of text shows the run to a person. Many such readers share one reading of the run.
+      if (reader.deltas) await openRun(journal, run);
       for (const event of await this.#stored(journal, run, reader.seen)) {
+        // From here on the queue has the events, with the text that was streamed between them.
+        isQueued = reader.queue.some((entry) => entry.type !== 'reply.streamed' && entry.seq <= event.seq);
+        if (isQueued) break;
         last = event;
         reader.read = event.seq;
         if (event.seq <= reader.seen) continue;
         reader.seen = event.seq;
         yield event;
       }
-      if (live && last !== undefined && last.type !== 'run.ended') yield* this.#liveEvents(journal, run, reader);
+      if (live && (isQueued || (last !== undefined && last.type !== 'run.ended')))
+        yield* this.#liveEvents(journal, run, reader);
     } finally {
       readers.delete(reader);
       if (readers.size === 0) this.#readers.delete(run);

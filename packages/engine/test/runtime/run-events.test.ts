@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compile, createEngine, openMemory } from '@sluice-internal/library';
 import { readRun } from '@sluice-internal/engine/journal';
 import { createNarrator } from '@sluice-internal/engine/report';
-import type { StoryEvent } from '@sluice-internal/engine/report';
+import type { StoryEvent } from '@sluice-internal/wire';
 import type { Script } from '../../../library/src/host/scripted/script.ts';
 
 const DOCUMENT = `
@@ -63,7 +63,7 @@ async function story(document = DOCUMENT, script: Script = SCRIPT): Promise<read
 test('each thing that a person would name is one event, in order', async () => {
   const events = await story();
   const named = events.map((event) => `${event.type} ${'node' in event ? event.node : ''}`.trim());
-  expect(named.slice(0, 18)).toEqual([
+  expect(named.slice(0, 20)).toEqual([
     'run.started',
     'node.started look',
     'model.started look',
@@ -76,10 +76,12 @@ test('each thing that a person would name is one event, in order', async () => {
     'model.finished look',
     'check.finished look',
     'node.finished look',
+    'route.taken look',
     'node.started gate',
     'question.asked gate',
     'question.answered gate',
     'node.finished gate',
+    'route.taken gate',
     'node.started pay',
     'tool.started pay',
   ]);

@@ -1,7 +1,8 @@
 /** A run in one sentence, as the specification asks: allowed, path, tools, budget, state, and the reason of its end. */
 import { BUDGET_ROWS, isCounted, shownAmount } from '@sluice-internal/kernel/ir';
-import { CLOSED_BECAUSE, storyOf } from '@sluice-internal/engine/report';
-import type { StoryEvent } from '@sluice-internal/engine/report';
+import { storyOf } from '@sluice-internal/engine/report';
+import { CLOSED_BECAUSE } from '@sluice-internal/wire';
+import type { StoryEvent } from '@sluice-internal/wire';
 import { agentRunTrace } from './art.ts';
 import type { RunRecord } from './record.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '@sluice-internal/store-sqlite';
 import type { MemoryEntry, MemoryStore } from '@sluice-internal/engine/ports';
-import type { RunEvent } from '@sluice-internal/engine/report';
+import type { RunEvent } from '@sluice-internal/wire';
 import { openMemory } from '@sluice-internal/engine/memory';
 import type { Script } from '../../../library/src/host/scripted/script.ts';
 import { createEngine } from '@sluice-internal/library/compose';

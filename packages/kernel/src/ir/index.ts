@@ -49,7 +49,7 @@ export type {
   ThreadId,
   TypesOf,
 } from './facts.ts';
-export { clockOf, countsVisits, isCounted, isVelocity, overTarget, shortfall } from './meters.ts';
+export { budgetMeter, clockOf, countsVisits, isCounted, isVelocity, overTarget, shortfall } from './meters.ts';
 export { REASONING_EFFORTS } from './nodes.ts';
 export type {
   AgentDef,

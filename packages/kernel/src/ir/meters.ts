@@ -1,10 +1,15 @@
 /** Properties of meters that the compiler, the core and reports use. */
 import { shownAmount, type Dimension } from './dimensions.ts';
-import type { FlowBody, Meter, Node, NodeId } from './nodes.ts';
+import type { FlowBody, Meter, MeterId, Node, NodeId } from './nodes.ts';
 
 /** The run's own time; undefined if it has no deadline. */
 export function clockOf({ clock, meters }: Pick<FlowBody, 'clock' | 'meters'>): Meter | undefined {
   return clock === undefined ? undefined : meters[clock];
+}
+
+/** The meter of a budget of the whole run. */
+export function budgetMeter(dimension: Dimension): MeterId {
+  return dimension === 'steps' ? 'steps' : `budget.${dimension}`;
 }
 
 /** True if the run stops at its deadline. Otherwise calls are cut off, and a person can grant more time. */

@@ -1,5 +1,5 @@
 /** What other packages use of `library/documents`. */
-export { harmless, unpadded } from './code-points.ts';
+export { harmless, unpadded } from '@sluice-internal/wire';
 export { DEFAULT_DB, createCli, usage } from './context.ts';
 export type { Cli, GlobalOptions } from './context.ts';
 export { FAILED, OK, USAGE, statusOfRun, worst } from './exit-status.ts';

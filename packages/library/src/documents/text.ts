@@ -1,5 +1,5 @@
 /** Text for a terminal: width, cutting, tables, and frames for text that models, tools or documents wrote. */
-import { harmless, unpadded } from './code-points.ts';
+import { harmless, unpadded } from '@sluice-internal/wire';
 
 const ANSI = /\u001B\[[0-9;]*m/g;
 /** Marks every line after the first, so that text cannot imitate a line of ours such as `goes to` or `asked by`. */

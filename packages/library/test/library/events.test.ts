@@ -126,7 +126,7 @@ describe('streamed text', () => {
 });
 
 test('every type of event is in the guide, and the guide has no other', () => {
-  const source = readFileSync(join(root, 'packages/engine/src/report/run-events.ts'), 'utf8');
+  const source = readFileSync(join(root, 'packages/wire/src/events.ts'), 'utf8');
   const declared = [...source.matchAll(/^  '?([a-z.]+)'?: (?:\{|unknown)/gm)].map(([, type = '']) => type);
   const page = readFileSync(join(root, 'docs/guide/engine.md'), 'utf8');
   const table = page.slice(page.indexOf('| type | fields |'), page.indexOf('Aborting the `signal`'));

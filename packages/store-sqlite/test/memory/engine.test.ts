@@ -7,7 +7,7 @@ import { createMemoryStore } from '@sluice-internal/store-sqlite';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
 import { MemoryViolation } from '@sluice-internal/engine/ports';
 import type { Embedder, MemoryStore } from '@sluice-internal/engine/ports';
-import type { RunEvent } from '@sluice-internal/engine/report';
+import type { RunEvent } from '@sluice-internal/wire';
 import { openMemory } from '@sluice-internal/engine/memory';
 import { createEngine } from '@sluice-internal/library/compose';
 import type { CreateEngineOptions } from '@sluice-internal/library/compose';

@@ -3,7 +3,7 @@
  * sequence number. The journal's own events stay available for audits.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { EndState, Measure, TerminalCode, ThreadId, TypesOf } from '@sluice-internal/kernel/ir';
+import type { EffectKey, EndState, Measure, TerminalCode, ThreadId, TypesOf } from '@sluice-internal/kernel/ir';
 
 export interface Base {
   /** Sequence number of the journal event that this one was computed from. */
@@ -28,8 +28,21 @@ export interface EventError {
   readonly message: string;
 }
 
+/**
+ * One control that a tool call met. `ok` is null if it was not reached.
+ * @example
+ * const stopped = (controls: readonly ControlResult[]) => controls.find(({ ok }) => ok === false)?.control;
+ */
+export interface ControlResult {
+  readonly control: string;
+  readonly ok: boolean | null;
+  readonly reason?: string;
+}
+
 /** The fields of each event of a node, beside its place. */
 interface NodeEventFields {
+  /** The run goes from one authored node to the next. `index`: which of the routes of `from`, from 0. */
+  'route.taken': { from: string; to: string; index: number };
   'node.started': unknown;
   'node.finished': { durationMs: number; output: Json };
   'node.failed': { durationMs: number; error: EventError | null };
@@ -37,9 +50,9 @@ interface NodeEventFields {
   /** `condition`: the condition of a branch or step did not hold. `path`: the run has ended without entering the node. */
   'node.skipped': { reason: 'condition' | 'path' };
   'node.retried': { attempt: number; delayMs: number; error: EventError };
-  'model.started': { agent: string };
+  'model.started': { agent: string; call: EffectKey };
   /** The reply broke off, and another request of the same call continues it. */
-  'model.continued': { agent: string; reason: string };
+  'model.continued': { agent: string; reason: string; call: EffectKey };
   'model.finished': {
     agent: string;
     durationMs: number;
@@ -47,12 +60,15 @@ interface NodeEventFields {
     inputTokens: number;
     outputTokens: number;
     costUsd: number;
+    call: EffectKey;
   };
-  'tool.proposed': { agent: string; tool: string; args: Json };
-  'tool.refused': { tool: string; args: Json; reason: string };
-  'tool.started': { tool: string; args: Json };
-  'tool.finished': { tool: string; args: Json; result: Json; durationMs: number };
-  'tool.failed': { tool: string; args: Json; error: EventError; durationMs: number };
+  /** `call` is the reply that proposed it. */
+  'tool.proposed': { agent: string; tool: string; args: Json; call: EffectKey };
+  'tool.refused': { tool: string; args: Json; reason: string; controls: readonly ControlResult[] };
+  /** Each attempt. The first one has number 1. */
+  'tool.started': { tool: string; args: Json; attempt: number; call: EffectKey };
+  'tool.finished': { tool: string; args: Json; result: Json; durationMs: number; call: EffectKey };
+  'tool.failed': { tool: string; args: Json; error: EventError; durationMs: number; call: EffectKey };
   /** Entries of memory that the run has read, and entries that are in quarantine and were not shown. */
   'memory.recalled': { entries: readonly string[]; quarantined: readonly string[] };
   /** `sources`: ids of the observations that support the entry. */
@@ -65,22 +81,24 @@ interface NodeEventFields {
   'memory.quarantined': { entry: string; reason: string };
   'memory.refused': { reason: string };
   'check.finished': { check: string; result: Json };
+  /** `payload` is the hash of what is asked. An answer names it, so that it cannot be meant for another version of the question. */
   'question.asked': {
-    id: string;
+    question: string;
+    payload: string;
     message: string;
     choices: readonly string[];
     packet: Json;
     askedBy: string;
     expiresAt: number | null;
   };
-  'question.answered': { id: string; choice: string; by: string; text: string | null };
+  'question.answered': { question: string; choice: string; by: string; text: string | null };
   /** One of several people who must agree. The question stays open. */
-  'question.agreed': { id: string; choice: string; by: string; missing: number };
+  'question.agreed': { question: string; choice: string; by: string; missing: number };
   /** An answer that the person may not give. The question stays open. */
-  'question.refused': { id: string; choice: string; by: string; reason: string };
+  'question.refused': { question: string; choice: string; by: string; reason: string };
   /** The second level may answer too. */
-  'question.escalated': { id: string; to: readonly string[] };
-  'question.closed': { id: string; reason: 'join' | 'halt' };
+  'question.escalated': { question: string; to: readonly string[] };
+  'question.closed': { question: string; reason: 'join' | 'halt' };
   'wait.started': { signal: string | null; until: number | null };
   'wait.finished': { signal: string | null; data: Json; by: string };
   'budget.reached': { budget: string; left: number; needed: number };
@@ -103,25 +121,25 @@ interface RunEventFields {
   'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
 }
 
-/** The fields of each event that is not in the journal. Streamed events are not stored, so a reader that resumes does not get them again. */
+/** The fields of each event that is not told in a story. Streamed text is not stored, so a reader that resumes does not get it again. */
 interface LiveEventFields {
   /** The call was admitted and is sent now. `tool.started` follows. */
-  'tool.allowed': { tool: string; args: Json };
-  /** The totals of the run after a call. */
-  'budget.changed': { used: Used };
+  'tool.allowed': { tool: string; args: Json; call: EffectKey };
+  /** The amounts of the run after a call was requested or has ended. `held` is reserved for calls that are open. */
+  'budget.changed': { used: Used; held: Used; limit: Used };
   /** Text of a reply while it is generated. */
-  'model.text': { agent: string; text: string };
+  'model.text': { agent: string; text: string; call: EffectKey };
   /** Reasoning of a model while it is generated. */
-  'model.reasoning': { agent: string; text: string };
+  'model.reasoning': { agent: string; text: string; call: EffectKey };
   /** Arguments of a tool call while they are generated: a piece of JSON text. `tool.proposed` has the whole. */
-  'model.arguments': { agent: string; text: string };
+  'model.arguments': { agent: string; text: string; call: EffectKey };
 }
 
 /** One thing that happened in a run, computed from the journal alone. */
 export type StoryEvent = (OfRun & TypesOf<RunEventFields>) | (InNode & TypesOf<NodeEventFields>);
 
 /**
- * Amounts that a run has used so far, by dimension; money is in dollars.
+ * Amounts of a run, by dimension; money is in dollars.
  * @example
  * const shown = ({ modelCalls = 0, costUsd = 0 }: Used) => `${modelCalls} calls, $${costUsd}`;
  */
