@@ -255,10 +255,13 @@ class Walk {
       if (ended.state === 'completed') thread.undo.push(...child.undo);
     }
     const said = verdict(node, outcomes);
+    // Items after one that a budget stopped are not started, and have the same failure.
+    const spent = 'each' in node.over ? outcomes.find(isSpent)?.error : undefined;
     if (said === null && free?.late !== true) this.illegal.push(`${id}#${act} after ${free?.ended.join()}`);
     if (free !== undefined) outcomes.forEach((each, index) => each ?? this.dropped.push(`${id}:${act}.${index}`));
     const list = outcomes.map((each, index) => {
-      const { state = 'cancelled', code = null, output = null, error = null } = each ?? {};
+      const unstarted = { state: spent ? 'failed' : 'cancelled', code: spent?.code ?? null, error: spent ?? null };
+      const { state, code, output, error } = each ?? { output: null, ...unstarted };
       return { name: branches[index]?.name, state, code, output, error };
     });
     thread.slots = { ...gathered(slots, outcomes, node), [node.into]: list as unknown as Json };
@@ -282,7 +285,12 @@ class Walk {
       const needs = 'print' in needed ? 0 : (needed[meter.unit] ?? 0);
       const isLoop = 'print' in needed && meter.unit === 'repeats' && this.#repeats(id, needed, left);
       if (needs <= left && !isLoop) continue;
-      if (onBudget === undefined || meter.unit === 'visits' || meter.unit === 'repeats') return meter.over;
+      if (meter.unit === 'visits' || meter.unit === 'repeats') return meter.over;
+      if (onBudget === undefined) {
+        const error = problem(this.#flow.nodes[at] as Node, { class: 'budget', type: 'BudgetError', message: '' });
+        thread.slots = { ...thread.slots, error: { ...error } };
+        return meter.over;
+      }
       thread.slots = { ...thread.slots, tripped: { meter: id, node: at, why, left, needs } };
       return onBudget;
     }
@@ -349,12 +357,18 @@ function failed(thread: Thread, ways: Pick<DoNode, 'failed' | 'fail'>, error: Er
   return ways.failed.find(({ when }) => holds(when, thread.slots))?.to ?? ways.fail;
 }
 
-function verdict({ need, eager }: ForkNode, outcomes: readonly (Ended | null)[]): 'met' | 'short' | null {
+function verdict({ over, need, eager }: ForkNode, outcomes: readonly (Ended | null)[]): 'met' | 'short' | null {
   const left = outcomes.filter((each) => each === null).length;
   const ok = outcomes.filter((each) => each?.state === 'completed').length;
   const enough = need === 'all' ? outcomes.length : need;
   if (ok >= enough && (need !== 'all' || left === 0)) return 'met';
-  return left === 0 || (eager && ok + left < enough) ? 'short' : null;
+  const spent = outcomes.some(isSpent);
+  return left === 0 || (spent && 'each' in over) || (eager && !spent && ok + left < enough) ? 'short' : null;
+}
+
+/** True for a branch that a budget stopped. The calls of the others end. */
+function isSpent(ended: Ended | null): boolean {
+  return ended?.error?.type === 'BudgetError';
 }
 
 function branchesOf({ over }: ForkNode, slots: Slots): readonly { name: string; to: NodeId; adds?: Slots }[] {

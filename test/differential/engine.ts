@@ -132,7 +132,8 @@ function joinsOf(flow: CompiledFlow, events: readonly Event[]): Map<string, { en
     } else if (event.type === 'fork.joined') {
       const { key, node, ended } = open.get(event.thread) as { key: string; node: string; ended: number[] };
       open.delete(event.thread);
-      if (mayJoinEarly(flow.nodes[node])) joins.set(key, { ended, late: event.why === 'late' });
+      if (mayJoinEarly(flow.nodes[node]) || event.unstarted !== undefined)
+        joins.set(key, { ended, late: event.why === 'late' });
     }
   }
   return joins;

@@ -23,6 +23,7 @@ import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
 import { isForkDue, isOver } from './admit.ts';
+import { isBudgetError } from './meters.ts';
 import { withoutCalls, RECENT_MAX, printOf, withCall } from './repeats.ts';
 import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
 import { applyWrites, resolve } from './slots.ts';
@@ -135,8 +136,10 @@ function raised(state: RunState, { raises, deadline }: EventOf<'meter.raised'>):
   wakeBy(state, state.deadline);
 }
 
-function tripped(thread: Thread, { meter, node, why, left, needs, to, noted }: EventOf<'meter.tripped'>): void {
+function tripped(thread: Thread, event: EventOf<'meter.tripped'>): void {
+  const { meter, node, why, left, needs, to, noted, error } = event;
   if (noted === true) thread.slots = { ...thread.slots, tripped: { meter, node, why, left, needs } };
+  else if (error !== undefined) thread.slots = { ...thread.slots, error: { ...error } };
   moveTo(thread, to);
 }
 
@@ -567,11 +570,24 @@ function childEnded(state: RunState, child: Thread, outcome: Outcome): void {
   const handed = gatheredSlots(child.slots, parent.slots, fork.gather);
   fork.outcomes[child.index] = { state: end, code, output, error, handed };
   fork.done += 1;
+  if (isBudgetError(error)) withdrawLater(state, parent, fork, child.index);
   if (outcome.state === 'completed') {
     fork.ok += 1;
     if (child.undo.length > 0) parent.undo = [...parent.undo, ...child.undo].sort((a, b) => a.order - b.order);
   }
   enqueue(state, parent.id);
+}
+
+/** Items after one that a budget stopped, and that have not acted yet, count as not started. */
+function withdrawLater(state: RunState, parent: Thread, fork: ForkState, index: number): void {
+  if (!('each' in fork.branches)) return;
+  while (fork.started > index + 1) {
+    const last = state.threads.get(`${parent.id}:${parent.acts - 1}.${fork.started - 1}`);
+    if (last === undefined || last.acts > 0) return;
+    dequeue(state, last);
+    state.threads.delete(last.id);
+    fork.started -= 1;
+  }
 }
 
 /** The slots of this branch that the join gathers. */
@@ -606,7 +622,7 @@ function joined(state: RunState, event: EventOf<'fork.joined'>): void {
   if (parent.doing.is !== 'forked') return;
   const { fork } = parent.doing;
   dropBranches(state, parent);
-  parent.slots = { ...gathered(parent.slots, fork), [fork.into]: outcomes(fork) };
+  parent.slots = { ...gathered(parent.slots, fork), [fork.into]: outcomes(fork, event.unstarted) };
   if (event.error === undefined) moveTo(parent, event.to);
   else failedOver(parent, event.error, event.to);
   enqueue(state, parent.id);
@@ -690,12 +706,15 @@ function concat(before: Json, given: readonly Json[]): Json {
   return [...front, ...given.flatMap((list) => (Array.isArray(list) ? list.slice(front.length) : []))];
 }
 
-function outcomes(fork: ForkState): Json {
-  return fork.outcomes.map((outcome, index) => ({
-    name: branchName(fork, index),
-    state: outcome?.state ?? 'cancelled',
-    code: outcome?.code ?? null,
-    output: outcome?.output ?? null,
-    error: outcome?.error === undefined || outcome.error === null ? null : { ...outcome.error },
-  }));
+function outcomes(fork: ForkState, unstarted: ErrorRecord | undefined): Json {
+  return fork.outcomes.map((outcome, index) => {
+    const error = outcome === null && index >= fork.started ? unstarted : outcome?.error;
+    return {
+      name: branchName(fork, index),
+      state: outcome?.state ?? (error ? 'failed' : 'cancelled'),
+      code: outcome?.code ?? error?.code ?? null,
+      output: outcome?.output ?? null,
+      error: error ? { ...error } : null,
+    };
+  });
 }

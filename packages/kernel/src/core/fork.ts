@@ -9,6 +9,7 @@ import { holds } from './guard.ts';
 import type { Json } from '../expr/json.ts';
 import type { Claim, ForkNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
+import { isBudgetError } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { Branches, ErrorRecord, EventBody, ForkState, RunState, Thread } from '../ir/events.ts';
@@ -43,21 +44,31 @@ export function fork(program: Program, state: RunState, thread: Thread, node: Fo
 export function join(program: Program, state: RunState, thread: Thread, fork: ForkState): readonly EventBody[] {
   const node = nodeAt(program, fork.node) as ForkNode;
   const need = node.need === 'all' ? fork.total : node.need;
-  const left = fork.total - fork.done;
+  const { spent, left } = stillToEnd(fork);
   if (fork.ok >= need && (node.need !== 'all' || left === 0)) return joined(state, thread, 'met', node.next);
-  const isImpossible = fork.ok + left < need;
-  const late = isForkDue(fork, state.now);
-  if (late || left === 0 || (isImpossible && node.eager)) {
-    const error = joinError(node, fork, late && left > 0);
-    return joined(state, thread, late && left > 0 ? 'late' : 'short', route({ program, thread }, node, error), error);
-  }
-  return nextBranch(program, thread, node, fork);
+  const late = isForkDue(fork, state.now) && left > 0;
+  // A used-up budget lets calls that are under way end.
+  const gaveUp = node.eager && spent === undefined && fork.ok + left < need;
+  if (!late && left > 0 && !gaveUp) return nextBranch(program, thread, node, fork);
+  const error = joinError(node, fork, late);
+  const to = route({ program, thread }, node, error);
+  if (late) return joined(state, thread, 'late', to, { error });
+  const unstarted = left === 0 && fork.done < fork.total ? spent : undefined;
+  return joined(state, thread, 'short', to, { error, unstarted });
+}
+
+/** The branches that may still end. After an item that a budget stopped, no further one starts. */
+function stillToEnd(fork: ForkState): { readonly spent: ErrorRecord | undefined; readonly left: number } {
+  const spent = fork.outcomes.map((outcome) => outcome?.error).find(isBudgetError);
+  const startsNoMore = spent !== undefined && 'each' in fork.branches;
+  return { spent, left: (startsNoMore ? fork.started : fork.total) - fork.done };
 }
 
 /** Starts one more branch if the width and the claimed resources allow it. */
 function nextBranch(program: Program, thread: Thread, node: ForkNode, fork: ForkState): readonly EventBody[] {
   const running = fork.started - fork.done;
-  if (fork.started === fork.total || (node.widthMax !== 0 && running >= node.widthMax)) return [];
+  if (stillToEnd(fork).left === running) return [];
+  if (node.widthMax !== 0 && running >= node.widthMax) return [];
   if (!isFree(program, thread, node, fork.items ?? [], fork.started, (index) => fork.outcomes[index] === null))
     return [];
   return [{ type: 'thread.started', thread: thread.id, index: fork.started }];
@@ -102,13 +113,14 @@ function joined(
   thread: Thread,
   why: 'met' | 'short' | 'late',
   to: string,
-  error?: ErrorRecord,
+  { error, unstarted }: { readonly error?: ErrorRecord | undefined; readonly unstarted?: ErrorRecord | undefined } = {},
 ): readonly EventBody[] {
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
     if (isBelow(pending.thread, thread) && pending.undoes === null)
       events.push({ type: 'effect.dropped', key: pending.key, why: 'join' });
-  events.push({ type: 'fork.joined', thread: thread.id, met: why === 'met', why, error, to });
+  const stopped = unstarted === undefined ? {} : { unstarted };
+  events.push({ type: 'fork.joined', thread: thread.id, met: why === 'met', why, error, ...stopped, to });
   return events;
 }
 

@@ -3,9 +3,10 @@
  * an effect is requested, and the measured use replaces the reservation after it.
  */
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
-import { countsVisits, isCounted, isVelocity, overTarget } from '../ir/meters.ts';
+import { countsVisits, isCounted, isVelocity, overTarget, shortfall } from '../ir/meters.ts';
 import type { Meter, MeterId, Node } from '../ir/nodes.ts';
-import type { EventBody, Hold, RunState } from '../ir/events.ts';
+import type { ErrorRecord, EventBody, Hold, RunState } from '../ir/events.ts';
+import { errorRecord } from './failure.ts';
 import type { Program, Visit } from './program.ts';
 
 export type Tripped = Extract<EventBody, { type: 'meter.tripped' }>;
@@ -133,5 +134,21 @@ export function tripped(
   needs: number,
 ): Tripped {
   const at = { thread: thread.id, node: thread.at, meter: id };
-  return { type: 'meter.tripped', ...at, why, left, needs, ...overTarget(node, meter) };
+  const error = budgetError(node, meter, left, needs);
+  const event = { type: 'meter.tripped', ...at, why, left, needs, ...overTarget(node, meter) } as const;
+  return error === null ? event : { ...event, error };
+}
+
+/** The failure of a thread that a budget or a time limit stops; null for other meters. */
+function budgetError(node: Node, meter: Meter, left: number, needs: number): ErrorRecord | null {
+  if (meter.unit === 'time')
+    return errorRecord(node, { class: 'timeout', type: 'TimeoutError', message: `${meter.label} is used up` }, 1);
+  if (!isCounted(meter.unit) || isVelocity(meter)) return null;
+  const message = shortfall(meter, { left, needs });
+  return errorRecord(node, { class: 'budget', type: 'BudgetError', message }, 1);
+}
+
+/** True for the failure of a thread that a budget stopped. */
+export function isBudgetError(error: ErrorRecord | null | undefined): error is ErrorRecord {
+  return error?.type === 'BudgetError' && error.class === 'budget';
 }

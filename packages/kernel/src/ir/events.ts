@@ -157,6 +157,8 @@ interface EventFields {
     velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
     /** Of a `repeats` meter. */
     repeated?: Repeated;
+    /** Of a budget: the failure of the thread. It is the thread's `error`, unless the slot `tripped` tells the reason. */
+    error?: ErrorRecord;
   };
   /** Agents repeat themselves without a new fact. The run goes on. */
   'deadlock.suspected': Place & { meter: MeterId; stuck: Stuck };
@@ -183,7 +185,15 @@ interface EventFields {
     };
   'thread.started': { thread: ThreadId; index: number };
   'thread.ended': { thread: ThreadId } & Ending;
-  'fork.joined': { thread: ThreadId; met: boolean; why: 'met' | 'short' | 'late'; error?: ErrorRecord; to: NodeId };
+  'fork.joined': {
+    thread: ThreadId;
+    met: boolean;
+    why: 'met' | 'short' | 'late';
+    error?: ErrorRecord;
+    /** The failure of every branch that was not started, because a budget stopped an earlier one. */
+    unstarted?: ErrorRecord;
+    to: NodeId;
+  };
   'undo.started': { thread: ThreadId } & Ending;
   /** These effects are undone in a separate thread before the thread repeats its work. */
   'rollback.started': Place & { undoes: readonly EffectKey[] };

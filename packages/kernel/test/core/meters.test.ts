@@ -28,6 +28,13 @@ describe('visits', () => {
   });
 });
 
+/** The failure of a thread that a budget stops. */
+const BUDGET_ERROR: object = expect.objectContaining({
+  class: 'budget',
+  type: 'BudgetError',
+  code: 'BUDGET_EXHAUSTED',
+}) as object;
+
 describe('budgets', () => {
   const meters = { calls: meter('toolCalls', 1, 'over'), effects: meter('sideEffects', 5, 'over') };
   const charges = ['calls', 'effects'];
@@ -41,7 +48,7 @@ describe('budgets', () => {
     });
     core.answer('0#0', 1);
     const trip = { type: 'meter.tripped', thread: '0', node: 'b', meter: 'calls', why: 'limit', left: 0, needs: 1 };
-    expect(trips(core)).toEqual([{ ...trip, to: 'over' }]);
+    expect(trips(core)).toEqual([{ ...trip, to: 'over', error: BUDGET_ERROR }]);
     expect(core.state?.outcome?.code).toBe('BUDGET_EXHAUSTED');
   });
 
@@ -76,7 +83,7 @@ describe('budgets', () => {
     const nodes = { a: tool('a', 'b', { charges }), b: tool('b', 'end', { charges }), ...ways };
     const core = new Core(flowOf(nodes, { meters, least }));
     const trip = { type: 'meter.tripped', thread: '0', node: 'a', meter: 'calls', why: 'foreseen', left: 1, needs: 2 };
-    expect(trips(core)).toEqual([{ ...trip, to: 'over' }]);
+    expect(trips(core)).toEqual([{ ...trip, to: 'over', error: BUDGET_ERROR }]);
     expect(core.owed).toEqual([]);
     const enough = new Core(flowOf(nodes, { meters: { ...meters, calls: meter('toolCalls', 2, 'over') }, least }));
     expect(enough.owed).toEqual(['0#0 a']);

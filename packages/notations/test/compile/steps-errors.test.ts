@@ -61,7 +61,7 @@ describe('Skip', () => {
 
   test('a failure that was passed over is not the reason of a later end', () => {
     const limited = drive(`{ budgets: { model_calls: 1 }, workflow: { ${two('error_mode: skip')} } }`, fails('fatal'));
-    expect(limited.outcome).toMatchObject({ code: 'BUDGET_EXHAUSTED', error: null });
+    expect(limited.outcome).toMatchObject({ code: 'BUDGET_EXHAUSTED', error: { type: 'BudgetError' } });
   });
 });
 

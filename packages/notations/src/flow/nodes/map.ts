@@ -128,7 +128,7 @@ function addItems(
     [setField(slot, ['results'], results), ...lowering.out(results, 'set')],
     next,
   );
-  const lost = [set('error', 'null'), ...(policy === 'skip' ? [set(SLOT.partial, 'true')] : [])];
+  const lost = [set('error', 'null'), set(SLOT.partial, policy === 'skip' ? 'true' : STOPPED)];
   const failed = policy === 'fail' ? fail : kit.set(part('lost'), lost, finish);
   return kit.fork(step, {
     over: { each: parts, as: itemSlot(as), head },
@@ -141,11 +141,14 @@ function addItems(
   });
 }
 
+/** A budget stopped an item, so the result of the run is partial. */
+const STOPPED = `${SLOT.partial} == true || ${SLOT.join}.exists(b, b.error != null && b.error.type == "BudgetError")`;
+
 /** The outcomes as results, by the policy for failed items. */
 const RESULTS: { readonly [policy in Value['on_item_error']]: Expr } = {
   fail: `${SLOT.join}.map(b, b.output)`,
   skip: `${SLOT.join}.filter(b, b.state == "completed").map(b, b.output)`,
-  collect: `${SLOT.join}.map(b, b.state == "completed" ? b.output : {"error": {"type": b.error == null ? "Error" : b.error.type, "message": b.error == null ? "cancelled" : b.error.message}})`,
+  collect: `${SLOT.join}.map(b, b.state == "completed" ? b.output : {"error": {"type": b.error == null ? "Error" : b.error.type, "message": b.error == null ? (b.code == null ? b.state : b.code) : b.error.message}})`,
 };
 
 function gathered({ expressions, capped }: Lowering) {
