@@ -295,6 +295,13 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     key,
     raises: fc.array(fc.record({ meter: text, by: fc.integer({ min: 1, max: 9 }) }), { maxLength: 3 }),
   }),
+  'budget.granted': fc.record({
+    type: is('budget.granted'),
+    by: text,
+    dimension: text,
+    amount: fc.nat(),
+    raises: fc.array(fc.record({ meter: text, by: fc.integer({ min: 1, max: 9 }) }), { maxLength: 3 }),
+  }),
   'meter.tripped': fc.record({
     type: is('meter.tripped'),
     thread,

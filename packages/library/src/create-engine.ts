@@ -6,6 +6,7 @@ import type { CompiledFlow, Origin, Pins, RunId } from '@sluice-internal/kernel/
 import { SluiceError, newRunId } from '@sluice-internal/engine/ports';
 import type {
   AttachmentStore,
+  BudgetGrant,
   Call,
   Engine as Runtime,
   EngineOptions,
@@ -17,6 +18,7 @@ import { createRuntime } from '@sluice-internal/engine/worker';
 import { createSigner } from '@sluice-internal/engine/journal';
 import type { CompileResult } from '@sluice-internal/notations/driver';
 import { suggestionOf } from '@sluice-internal/compile/source';
+import { checkedGrant } from './host/budget-grant.ts';
 import type { FlowTools } from './host/functions.ts';
 import type { Script } from './host/scripted/script.ts';
 import type { World, WorldOptions } from './host/world.ts';
@@ -127,8 +129,13 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
    * const { nodes, meters } = await engine.state(run.id, { at: 12 });
    */
   state(run: RunId, options?: { readonly at?: number }): Promise<RunAt>;
-  /** Continues a run that no live process owns. */
-  resume(run: RunId): Promise<Run>;
+  /**
+   * Continues a run that no live process owns. With `grant`: one that ended because a budget was used up. The amounts are added,
+   * and the run goes on from the call that did not fit.
+   * @example
+   * await engine.resume(run.id, { budget: { tool_calls: 20 }, by: 'anna' });
+   */
+  resume(run: RunId, grant?: BudgetGrant): Promise<Run>;
   /**
    * Starts a new run that shares the events of a run up to event `at`. Effects before it are not made again.
    * @example
@@ -217,8 +224,8 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
       const story = await stories.of(id);
       return stateAt(story, at);
     },
-    resume: async (id) => {
-      await runtime.resume(id);
+    resume: async (id, grant) => {
+      await runtime.resume(id, grant === undefined ? undefined : checkedGrant(grant));
       return handle(id);
     },
     fork: async (id, edits) => handle(await fork(runtime, store, id, { ...edits, attachments })),

@@ -39,6 +39,7 @@ export type {
 export { MemoryViolation, PerformError, SluiceError } from '@sluice-internal/engine/ports';
 export type {
   AttachmentStore,
+  BudgetGrant,
   Call,
   ChainedEvent,
   Clock,

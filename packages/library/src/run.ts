@@ -2,6 +2,7 @@
 import type { Json } from '@sluice-internal/kernel/expr';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type {
+  BudgetGrant,
   ChainedEvent,
   Delta,
   Engine,
@@ -87,8 +88,8 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
   signal(name: string, options?: Parameters<Engine['signal']>[2]): Promise<void>;
   /** Stops the run and undoes its effects. */
   cancel(options: { readonly by: string; readonly reason?: string }): Promise<void>;
-  /** Continues the run if no live process owns it. */
-  resume(): Promise<void>;
+  /** Continues the run if no live process owns it. With `grant`: adds to budgets of a run that ended because one was used up. */
+  resume(grant?: BudgetGrant): Promise<void>;
   /** Starts a new run that shares the events of this one up to event `at`. */
   fork(edits: ForkEdits): Promise<Run>;
   /** The state of the run now. */
@@ -104,7 +105,7 @@ export interface RunSource {
 
 /** The operations of the engine that a handle uses. */
 type RunEngine = Pick<Engine, 'answer' | 'approvals' | 'cancel' | 'events' | 'get' | 'signal' | 'wait'> & {
-  resume(run: RunId): Promise<unknown>;
+  resume(run: RunId, grant?: BudgetGrant): Promise<unknown>;
   fork(run: RunId, edits: ForkEdits): Promise<Run>;
 };
 
@@ -126,7 +127,7 @@ export function createRun(source: RunSource, id: RunId): Run {
     signal: (name, options) => engine.signal(id, name, options),
     cancel: ({ by, reason }) => engine.cancel(id, by, reason),
     questions: () => engine.approvals(id),
-    resume: async () => void (await engine.resume(id)),
+    resume: async (grant) => void (await engine.resume(id, grant)),
     fork: (edits) => engine.fork(id, edits),
     report: () => engine.get(id),
   };

@@ -118,6 +118,7 @@ export const CLOSED_BECAUSE: { readonly [reason in NodeEventFields['question.clo
 interface RunEventFields {
   'run.started': { flow: string; input: Json };
   'run.cancelled': { by: string; reason: string };
+  'budget.granted': { by: string; dimension: string; amount: number };
   'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
 }
 

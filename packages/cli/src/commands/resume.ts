@@ -1,12 +1,14 @@
 /** `sluice resume`: continues one run or all unfinished ones. Waits for a run that another live process owns. */
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { OpenedRun, Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
+import type { BudgetGrant, OpenedRun, Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
 import { openToContinue } from '@sluice-internal/engine/journal';
-import { FAILED, OK, statusOfRun, worst } from '@sluice-internal/library/documents';
+import { checkedGrant } from '@sluice-internal/library/host';
+import { FAILED, OK, statusOfRun, usage, worst } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
-import { checkCode, withRecorded } from '../session/continue-run.ts';
+import { currentUser } from '../session/ask-person.ts';
+import { checkCode, requireNext, withRecorded } from '../session/continue-run.ts';
 import { follow, printOutcome } from '../session/follow.ts';
 import { renderError, reportOf, type ErrorReport } from '../view/report-error.ts';
 import { withSession, type Session } from '../session/session.ts';
@@ -18,8 +20,9 @@ export async function resumeCommand(
   given: string | undefined,
   options: Options<'resume'>,
 ): Promise<ExitStatus> {
+  const grant = grantOf(given, options);
   const store = openIfThere(cli);
-  const resumed = new Resumed(cli, given !== undefined);
+  const resumed = new Resumed(cli, given !== undefined, grant);
   let groups: readonly Group[];
   try {
     groups = await resumed.grouped(store, await runsToResume(cli, store, given), options);
@@ -40,6 +43,20 @@ export async function resumeCommand(
   if (cli.json) cli.printJson([]);
   cli.hint('nothing to resume');
   return OK;
+}
+
+/** The amounts of `--budget`. They need one run. */
+function grantOf(run: string | undefined, { budget, as }: Options<'resume'>): BudgetGrant | null {
+  if (budget === undefined) return null;
+  if (run === undefined)
+    throw usage('`--budget` needs the run that it adds to', 'Write it as sluice resume RUN --budget tool_calls=20');
+  const amounts = budget.map((text): readonly [string, number] => {
+    const at = text.indexOf('=');
+    if (at <= 0 || text.slice(at + 1).trim() === '')
+      throw usage(`\`--budget\` takes NAME=AMOUNT, not \`${text}\``, 'Write it as --budget tool_calls=20');
+    return [text.slice(0, at).trim(), Number(text.slice(at + 1))];
+  });
+  return checkedGrant({ budget: Object.fromEntries(amounts), by: as ?? currentUser() });
 }
 
 async function runsToResume(cli: Cli, store: Store, given: string | undefined): Promise<readonly RunId[]> {
@@ -71,9 +88,12 @@ class Resumed {
   readonly #reports: Report[] = [];
   readonly #left: { readonly run: RunId; readonly error: ErrorReport }[] = [];
 
-  constructor(cli: Cli, single: boolean) {
+  readonly #grant: BudgetGrant | null;
+
+  constructor(cli: Cli, single: boolean, grant: BudgetGrant | null) {
     this.#cli = cli;
     this.#single = single;
+    this.#grant = grant;
   }
 
   async grouped(store: Store, runs: readonly RunId[], options: WorldOptions): Promise<readonly Group[]> {
@@ -117,6 +137,7 @@ class Resumed {
   /** The event at which the run goes on. */
   async #begin(session: Session, opened: OpenedRun, options: WorldOptions): Promise<number> {
     const { run } = opened;
+    if (this.#grant !== null) return this.#grantTo(session, opened, options, this.#grant);
     await checkCode(session, opened, options);
     const before = await ownerOf(session, run);
     await opened.refresh();
@@ -124,6 +145,16 @@ class Resumed {
     await session.engine.resume(run);
     if (before !== null && (await ownerOf(session, run)) === before)
       this.#cli.hint(`run ${run} is owned by another process; waiting until that process ends or its lease expires`);
+    return seq;
+  }
+
+  /** Code that has changed is refused before anything is recorded. */
+  async #grantTo(session: Session, opened: OpenedRun, options: WorldOptions, grant: BudgetGrant): Promise<number> {
+    const { run } = opened;
+    const grants = Object.entries(grant.budget).map(([dimension, amount]) => ({ dimension, amount }));
+    await requireNext(session, opened, options, { type: 'grant', by: grant.by, grants });
+    const { seq } = opened;
+    await session.engine.resume(run, grant);
     return seq;
   }
 

@@ -117,6 +117,8 @@ export const COMMANDS = {
     about: 'continue a run after a crash or a stop; without a run, all unfinished runs',
     ...ANY_RUN,
     ...CONTINUE,
+    '--budget <name=amount...>': 'add to a budget that was used up, and go on: tool_calls=20, cost_usd=0.5',
+    '--as <who>': 'the name of the person who adds to the budget',
   },
   fork: {
     about: 'start a new run from a past event of a run, with edits',

@@ -82,6 +82,10 @@ const WORDS: Words = {
     text: left <= 0 ? `${budget} is reached` : `${budget} is too small to continue: ${left} left, ${needed} needed`,
   }),
   'budget.raised': ({ budget, by }) => ({ kind: 'answered', text: `${budget} is raised by ${by}` }),
+  'budget.granted': ({ by, dimension, amount }) => ({
+    kind: 'answered',
+    text: `${by} adds ${amount} to budgets.${dimension}, and the run goes on`,
+  }),
   trouble: ({ message }) => ({ kind: 'trouble', text: message }),
   'undo.started': ({ tool, args }) => ({ kind: 'undo', text: `${tool} ${argsText(args)}` }),
   'undo.finished': ({ tool, error }) =>
@@ -153,6 +157,7 @@ const DETAILS: Details = {
   'wait.finished': ({ signal, data, by }) => `${signal ?? 'timer'} by ${by}  ${argsText(data)}`,
   'budget.reached': ({ budget, left, needed }) => `${budget}: ${left} left, ${needed} needed`,
   'budget.raised': ({ budget, by }) => `${budget} by ${by}`,
+  'budget.granted': ({ by, dimension, amount }) => `budgets.${dimension} by ${amount}, from ${by}`,
   trouble: ({ message }) => message,
   'undo.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
   'undo.finished': ({ tool, error }) => `${tool}${error === null ? '' : `  ${error.type}: ${error.message}`}`,

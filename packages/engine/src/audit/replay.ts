@@ -161,6 +161,8 @@ class Walk {
         return { type: 'repin', by: event.by, modules: event.modules };
       case 'run.forked':
         return forkOf(event);
+      case 'budget.granted':
+        return this.#granted(event.by);
       case 'effect.dropped':
       case 'run.halted':
         return this.#cancelled();
@@ -171,6 +173,16 @@ class Walk {
 
   #answered({ key, answer }: Extract<Event, { type: 'answer.counted' | 'answer.refused' }>): Fact {
     return { type: 'answer', id: this.state?.pending.get(key)?.question?.id ?? '', answer };
+  }
+
+  /** The grants of one command are stored together. */
+  #granted(by: string): Fact {
+    const rest = this.#events.slice(this.#index);
+    const end = rest.findIndex(({ type }) => type !== 'budget.granted');
+    const grants = (end < 0 ? rest : rest.slice(0, end)).flatMap((event) =>
+      event.type === 'budget.granted' ? [{ dimension: event.dimension, amount: event.amount }] : [],
+    );
+    return { type: 'grant', by, grants };
   }
 
   #cancelled(): Fact | null {

@@ -54,6 +54,7 @@ const FACTS: ReadonlySet<EventBody['type']> = new Set([
   'run.halted',
   'run.repinned',
   'run.forked',
+  'budget.granted',
   'answer.counted',
   'answer.refused',
   'question.notified',

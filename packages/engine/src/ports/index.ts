@@ -72,6 +72,7 @@ export { LIMITS, PERIODS, checkedQuota, takenOf, useAt } from './quota.ts';
 export type { Quota, QuotaUse, WorstCase } from './quota.ts';
 export { newRunId } from './run-id.ts';
 export type {
+  BudgetGrant,
   ChainedEvent,
   Delta,
   Engine,

@@ -106,6 +106,18 @@ export interface ForkOptions {
   readonly beforeStart?: () => void;
 }
 
+/**
+ * Amounts that are added to budgets of a run.
+ * @example
+ * const grant: BudgetGrant = { budget: { tool_calls: 20 }, by: 'anna' };
+ */
+export interface BudgetGrant {
+  /** By the key of the budget in documents, in its unit. */
+  readonly budget: { readonly [dimension: string]: number };
+  /** The person who grants them. It is recorded. */
+  readonly by: string;
+}
+
 export interface MigrateOptions {
   /** The id of the new run. */
   readonly run?: RunId;
@@ -140,8 +152,8 @@ export interface Engine {
   cancel(run: RunId, by: string, why?: string): Promise<void>;
   /** Records that an operator accepts the changed code of a run. `modules` has the new hashes, by file. */
   repin(run: RunId, by: string, modules: { readonly [file: string]: string }): Promise<void>;
-  /** Continues a run that no live process owns. */
-  resume(run: RunId): Promise<unknown>;
+  /** Continues a run that no live process owns. With `grant`: one that ended because a budget was used up. */
+  resume(run: RunId, grant?: BudgetGrant): Promise<unknown>;
   get(run: RunId): Promise<Report>;
   /** Reads and verifies a run. As long as the result is referenced, this engine does not read the run again. */
   read(run: RunId): Promise<OpenedRun>;
@@ -321,6 +333,8 @@ export interface Report {
   readonly approvals: { readonly [node: string]: string };
   readonly results?: readonly StepResult[];
   readonly usage: Usage;
+  /** Amounts that operators added to budgets after the run had ended. They are not part of the document. */
+  readonly granted?: readonly { readonly by: string; readonly dimension: string; readonly amount: number }[];
   /** In a flow with a tier: the dollars that the run spent, if its outcome was verified as a success; otherwise null. */
   readonly costPerSuccessUsd?: number | null;
   /** Recovery decisions, in order. */

@@ -177,6 +177,10 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'effect.dropped': dropped,
   'meter.tripped': budgetEvents,
   'meter.raised': budgetEvents,
+  'budget.granted': (_, event) => {
+    const { by, dimension, amount } = event;
+    return [{ type: 'budget.granted', ...base(event), by, dimension, amount }];
+  },
   'expression.failed': (story, event) => [trouble(story, event, event.error.message)],
   'guard.failed': (story, event) => {
     const { flow } = story.program;

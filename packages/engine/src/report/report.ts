@@ -35,6 +35,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     approvals: approvalsOf(program, events),
     ...(program.flow.view?.stepResults === true ? { results: stepResults(program.flow, events) } : {}),
     usage,
+    ...grantedIn(events),
     ...(program.flow.tier === undefined ? {} : { costPerSuccessUsd: isSuccess(state) ? usage.costUsd : null }),
     decisions: decisionsOf(program.flow, events),
     waiting,
@@ -55,6 +56,15 @@ function takenOverBy(
     (node) => node.op === 'do' && node.effect.kind === 'model' && authorOf(node) === error?.node,
   );
   return escalationOfEnd({ code, error, ofModel });
+}
+
+function grantedIn(events: readonly Event[]): Pick<Report, 'granted'> {
+  const granted = events.flatMap((event) => {
+    if (event.type !== 'budget.granted') return [];
+    const { by, dimension, amount } = event;
+    return [{ by, dimension, amount }];
+  });
+  return granted.length === 0 ? {} : { granted };
 }
 
 function movedIn(events: readonly Event[]): Pick<Report, 'movedTo'> {
@@ -189,7 +199,8 @@ function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCo
 function errorOf(program: Program, state: RunState, events: readonly Event[]): Report['error'] {
   if (state.outcome?.state !== 'failed') return null;
   const { code, error } = state.outcome;
-  const stop = events.findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
+  const reopened = events.findLastIndex(({ type }) => type === 'budget.granted');
+  const stop = events.slice(reopened + 1).findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
   if (stop?.type === 'run.halted' && stop.code !== 'TIMEOUT') return undoError(program, events);
   if (stop?.type === 'run.halted')
     return {

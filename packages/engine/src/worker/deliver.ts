@@ -194,6 +194,10 @@ const HELP: { readonly [code: string]: string } = {
   'already-answered': 'Let another person answer, with `--as`.',
   'signal-not-awaited': 'List the waits of the run with `sluice show RUN`.',
   'not-an-approver': 'Let one of these people answer, with `--as`.',
+  'bad-budget': 'Give an amount above zero to a budget that the run has, as in `--budget tool_calls=20`.',
+  'resume-not-stopped': '`sluice show RUN` tells how it ended. `sluice retry` and `sluice fork` start another run.',
+  'resume-undone':
+    'It cannot go on where it stopped. Start again with `sluice retry RUN`, or from an earlier event with `sluice fork RUN --at N`.',
   'identity-unproven':
     'A person with a key signs with `--key FILE`. A person without a key answers as their own user of the machine.',
 };

@@ -8,6 +8,7 @@ import { reportOf } from '../report/report.ts';
 import { waitingOf } from '../report/waiting.ts';
 import { deliver, errorOf } from './deliver.ts';
 import { forkRun } from './fork-run.ts';
+import { grantBudget } from './grant-budget.ts';
 import { Host, unknownRun } from './host.ts';
 import { migrateRun } from './migrate-run.ts';
 import { Notifier } from './notifier.ts';
@@ -63,10 +64,10 @@ export function createRuntime(options: EngineOptions): Engine {
       const refusal = await host.send(owned, { type: 'repin', by, modules });
       if (refusal !== null) throw errorOf(refusal);
     },
-    resume: async (run) => {
+    resume: async (run, grant) => {
       await host.ensureOpen();
       if ((await index.find(run)) === null) throw unknownRun(run);
-      await ownership.resume(run);
+      await (grant === undefined ? ownership.resume(run) : grantBudget(host, ownership, run, grant));
     },
     get: report,
     read: (run) => host.ensureOpen().then(() => openRun(journal, run)),

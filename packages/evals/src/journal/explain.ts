@@ -128,6 +128,7 @@ const TEXTS: Texts = {
   'question.closed': ({ reason }) => `the question was closed: ${CLOSED_BECAUSE[reason]}`,
   'budget.reached': ({ budget, left, needed }) => `reached ${budget}: ${left} left, ${needed} needed`,
   'budget.raised': ({ budget, by }) => `${budget} was raised by ${by}`,
+  'budget.granted': ({ by, dimension, amount }) => `${by} added ${amount} to budgets.${dimension}`,
   trouble: ({ message }) => message,
   'undo.finished': ({ tool, error }) =>
     error === null ? `${tool} undid an effect` : `${tool} could not undo an effect: ${error.message}`,

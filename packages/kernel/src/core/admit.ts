@@ -8,6 +8,7 @@ import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
 import type { AnswerObjection } from './approvers.ts';
 import { authorOf } from './failure.ts';
+import { grant } from './grant.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type {
@@ -31,6 +32,7 @@ export function admit(
 ): readonly EventBody[] | Refusal {
   if (fact.type === 'start') return start(program, state, fact, at);
   if (state === null) return { refused: 'run-not-found', message: 'there is no such run' };
+  if (fact.type === 'grant') return grant(program, state, fact, at);
   if (state.outcome !== null)
     return { refused: 'run-ended', message: `run \`${state.run}\` has ended with ${state.outcome.code}` };
   switch (fact.type) {

@@ -22,7 +22,7 @@ import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts'
 import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
-import { isForkDue, isOver } from './admit.ts';
+import { earliest, isForkDue, isOver } from './admit.ts';
 import { isBudgetError } from './meters.ts';
 import { withoutCalls, RECENT_MAX, printOf, withCall } from './repeats.ts';
 import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
@@ -33,6 +33,7 @@ import { beginWaits, endWaits } from './waiting.ts';
 import { voteData } from './approvers.ts';
 import { comparedReply } from './turns.ts';
 import { repairOf } from './retry.ts';
+import { forgetStops, noteAct, noteAllStops, noteStop, noteUndo, reopen } from './reopen.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {
@@ -41,6 +42,10 @@ export function evolve(state: RunState | null, event: Event): RunState {
     return begin(event);
   }
   if (event.type === 'run.forked') shiftTimes(state, event.idleMs);
+  if (event.type === 'budget.granted' && state.outcome !== null) {
+    reopen(state, event.at - state.now);
+    state.wake = earliest(state, -Infinity);
+  }
   const scopes = endWaits(state, event);
   state.seq = event.seq;
   state.now = event.at;
@@ -81,9 +86,11 @@ const FOLDS: Folds = {
     if (event.stuck !== undefined) delete state.recent[event.meter];
     if (event.repeated?.rule === 'rephrased')
       state.recent[event.meter] = withoutCalls(state, event.meter, `${thread.id}#${thread.acts}`);
+    if (event.error !== undefined) noteStop(state, thread, { at: event.node, meter: event.meter });
     tripped(thread, event);
   },
   'meter.raised': raised,
+  'budget.granted': raised,
   'thread.forked': (state, event) => {
     charge(state, event.charge);
     forked(state, event);
@@ -128,7 +135,7 @@ const FOLDS: Folds = {
   'value.missing': () => {},
 };
 
-function raised(state: RunState, { raises, deadline }: EventOf<'meter.raised'>): void {
+function raised(state: RunState, { raises, deadline }: EventOf<'meter.raised' | 'budget.granted'>): void {
   for (const { meter, by } of raises) state.raised = { ...state.raised, [meter]: (state.raised?.[meter] ?? 0) + by };
   if (deadline === undefined) return;
   state.deadline = deadline;
@@ -194,6 +201,7 @@ function written(state: RunState, event: EventOf<'slots.written'>): void {
 /** Stops all threads. The root undoes completed effects in the reverse order of their requests. */
 function halted(state: RunState, event: EventOf<'run.halted'>): void {
   const root = threadOf(state, '0');
+  if (event.code === 'TIMEOUT') noteAllStops(state);
   const undo = [...root.undo];
   for (const thread of [...state.threads.values()]) {
     if (thread === root || thread.doing.is === 'unwinding') continue;
@@ -234,6 +242,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   thread.acts += 1;
   thread.doing = { is: 'waiting', on: event.key };
   dequeue(state, thread);
+  noteAct(state, thread, event.kind);
   if (event.undo !== undefined)
     thread.undo = [
       ...thread.undo,
@@ -263,6 +272,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   if (event.timed !== undefined) pending.timed = event.timed;
   if (event.watched !== undefined) pending.watched = event.watched;
   if (event.turns !== undefined) pending.turns = event.turns;
+  if (event.charge !== undefined) pending.visits = event.charge;
   if (event.until !== undefined) pending.until = event.until;
   if (event.signal !== undefined) pending.signal = event.signal;
   const afterMs = event.question?.approvers?.escalation?.afterMs;
@@ -289,6 +299,7 @@ function escalated(state: RunState, { key }: EventOf<'question.escalated'>): voi
 
 function undoRequested(state: RunState, event: EventOf<'undo.requested'>): void {
   const thread = threadOf(state, event.thread);
+  noteUndo(state, event.undoes);
   const entry = thread.undo[thread.undo.length - 1];
   thread.acts += 1;
   if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: event.key };
@@ -390,13 +401,14 @@ function refundUnsent(state: RunState, pending: Pending): void {
 }
 
 /** The result of a dropped call is unknown, so it counts with all that was reserved for it. */
-function dropped(state: RunState, { key }: EventOf<'effect.dropped'>): void {
+function dropped(state: RunState, { key, why }: EventOf<'effect.dropped'>): void {
   const pending = pendingOf(state, key);
   release(state, pending.holds, NOTHING_USED, true);
   if (pending.observed === null) stopClocks(state, pending.timed);
   const thread = threadOf(state, pending.thread);
   if (pending.observed === null) markUndo(thread, pending, 'maybe', null);
   else forgetUndo(thread, pending.key);
+  if (why === 'halt' && pending.visits !== undefined) thread.cut = pending.visits;
   state.pending.delete(pending.key);
 }
 
@@ -505,6 +517,7 @@ function pendingOf(state: RunState, key: string): Pending {
 function forked(state: RunState, event: EventOf<'thread.forked'>): void {
   const thread = threadOf(state, event.thread);
   thread.acts += 1;
+  forgetStops(state, thread.id);
   const { branches } = event;
   const items = 'heads' in branches ? null : (resolve(branches.each, thread.slots, null) as readonly Json[]);
   const total = 'heads' in branches ? branches.heads.length : branches.count;
@@ -621,6 +634,9 @@ function joined(state: RunState, event: EventOf<'fork.joined'>): void {
   const parent = threadOf(state, event.thread);
   if (parent.doing.is !== 'forked') return;
   const { fork } = parent.doing;
+  if (event.why === 'short' && fork.outcomes.some((outcome) => isBudgetError(outcome?.error)))
+    noteStop(state, parent, { at: parent.at });
+  else forgetStops(state, parent.id);
   dropBranches(state, parent);
   parent.slots = { ...gathered(parent.slots, fork), [fork.into]: outcomes(fork, event.unstarted) };
   if (event.error === undefined) moveTo(parent, event.to);

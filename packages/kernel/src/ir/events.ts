@@ -173,6 +173,16 @@ interface EventFields {
     raises: readonly { readonly meter: MeterId; readonly by: number }[];
     deadline?: Instant;
   };
+  /** An operator adds to a budget of a run that ended because it was used up. The first one reopens the run at that call. */
+  'budget.granted': {
+    by: string;
+    /** The key of the budget in documents, and the amount in its unit. */
+    dimension: string;
+    amount: number;
+    raises: readonly { readonly meter: MeterId; readonly by: number }[];
+    /** The new deadline of the run, if its time was raised. */
+    deadline?: Instant;
+  };
   'thread.forked': Place &
     Charged & {
       key: EffectKey;
@@ -277,6 +287,15 @@ export interface Thread {
   slots: Slots;
   doing: Doing;
   undo: UndoEntry[];
+  /** The meters of the visit whose call the end of the run cut off. */
+  cut?: readonly MeterId[];
+}
+/** A thread as it was when a budget or the time of the run stopped it. */
+export interface StoppedThread extends Thread {
+  /** The meter without room; absent where a branch or the time of the run was the reason. */
+  readonly meter?: MeterId;
+  /** An effect of the thread was undone since, so it cannot go on. */
+  readonly undone?: true;
 }
 export interface Pending {
   readonly key: EffectKey;
@@ -307,6 +326,8 @@ export interface Pending {
   timed?: readonly MeterId[];
   watched?: readonly MeterId[];
   turns?: readonly MeterId[];
+  /** The meters that its visit charged. */
+  visits?: readonly MeterId[];
   readonly question: Question | null;
   /** Of a question: the answers so far that count towards its quorum. */
   votes?: readonly Vote[];
@@ -356,6 +377,8 @@ export interface RunState {
   /** A lower bound of the next expiry. */
   wake: Instant | null;
   undoFailed: boolean;
+  /** The threads that a budget stopped, by id: where the run goes on if more is granted. */
+  stopped?: { readonly [thread: ThreadId]: StoppedThread };
   outcome: Outcome | null;
 }
 export type { Question, Refusal } from './questions.ts';

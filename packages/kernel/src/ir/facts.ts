@@ -163,6 +163,8 @@ export type Fact = TypesOf<{
   /** Another run continues this one under another version of the flow. */
   move: { by: string; to: RunId };
   cancel: { by: string; why: string };
+  /** An operator adds to budgets of a run that ended because one was used up. Amounts are in the units of documents. */
+  grant: { by: string; grants: readonly { readonly dimension: string; readonly amount: number }[] };
 }>;
 
 /**

@@ -45,6 +45,9 @@ type RefusalReason =
   | 'approval-closed'
   | AnswerRefusal
   | 'signal-not-awaited'
+  | 'bad-budget'
+  | 'resume-not-stopped'
+  | 'resume-undone'
   | 'nothing-due';
 /** The reason why a fact was not admitted: a word for programs, and a sentence for people. */
 export interface Refusal {

@@ -1,4 +1,5 @@
 /** What other packages use of `library/host`. */
+export { checkedGrant } from './budget-grant.ts';
 export { closing } from './closing.ts';
 export { isErased, recordErased } from './erased.ts';
 export { fork } from './fork.ts';
