@@ -1,5 +1,11 @@
 /** A run that ended because a budget was used up goes on at the call that did not fit, if more is granted (L2, L4, L5, L8). */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { openMemory } from '@sluice-internal/engine/memory';
+import { createRuntime } from '@sluice-internal/engine/worker';
+import type { Report } from '@sluice-internal/engine/ports';
+import type { Script } from '@sluice-internal/library/host';
 import type { CompiledFlow, Event, RunState } from '@sluice-internal/kernel/ir';
 import { createProgram, outstanding, settle } from '@sluice-internal/kernel/core';
 import { pure } from '@sluice-internal/engine/ports';
@@ -92,7 +98,7 @@ function unique(keys: readonly string[]): boolean {
 }
 
 describe('a grant', () => {
-  test('lets the run go on at the call that did not fit, as often as it is stopped', () => {
+  test('L5: lets the run go on at the call that did not fit, as often as it is stopped', () => {
     const run = new Driven(steps(['look', 'pay', 'look', 'pay'], { tool_calls: 1 })).work();
     // The end is known to need more calls, so the run stops before it begins.
     expect([run.code, run.made.length]).toEqual(['BUDGET_EXHAUSTED', 0]);
@@ -213,7 +219,10 @@ describe('in an engine, a grant', () => {
   const script = { agents: { clerk: [{ tools: calls, text: '' }, 'all paid'] }, tools: { pay: [{ result: 'paid' }] } };
   const bounds = { tools: TOOLS, budgets: { tool_calls: 2 }, boundary: { tools: { allow: ['pay'] } } };
   const NOTATIONS: { readonly [name: string]: object } = {
-    flow: { agents: [AGENT], flow: { id: 'reply', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'clerk' }] } },
+    flow: {
+      agents: [AGENT],
+      flow: { id: 'reply', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'clerk' }] },
+    },
     workflow: { agents: [AGENT], workflow: { steps: [{ name: 'work', agent_name: 'clerk' }] } },
   };
 
@@ -236,3 +245,82 @@ describe('in an engine, a grant', () => {
     }
   });
 });
+
+const EXAMPLES = [
+  'mapreduce.team',
+  'magentic.team',
+  'market-report.staged',
+  'debate.staged',
+  'plan-and-do.loop',
+  'extract-validate-decide.workflow',
+  'gather.flow',
+];
+
+describe('an example that is stopped at every model call', () => {
+  test.each(EXAMPLES)('ends as it does without stops: %s', async (name) => {
+    const document = read(`${name}.yaml`) as { readonly budgets?: object; readonly loop?: object };
+    const script = read(`${name.split('.')[0]}.script.yaml`) as Script;
+    const grants: number[] = [];
+    const play = async (limit: object): Promise<Report> => {
+      const { engine } = scriptedEngine(script);
+      const loop = document.loop === undefined ? {} : { loop: { ...document.loop, escalation: { expansions: 0 } } };
+      const flow = compiled({ ...document, ...loop, budgets: { ...document.budgets, ...limit } });
+      const run = await engine.start(flow, { input: 'a question' });
+      let report = await engine.settled(run);
+      for (; report.code === 'BUDGET_EXHAUSTED' && grants.length < 50; grants.push(1)) {
+        await engine.resume(run, { budget: { model_calls: 1 }, by: 'ann' });
+        report = await engine.settled(run);
+      }
+      await engine.close();
+      return report;
+    };
+    const whole = await play({});
+    expect(grants).toEqual([]);
+    const stopped = await play({ model_calls: 1 });
+    expect(grants.length).toBeGreaterThan(0);
+    expect(stopped).toMatchObject({ state: 'completed', output: whole.output, error: null });
+    expect(stopped.usage.modelCalls).toBeLessThanOrEqual(whole.usage.modelCalls);
+  });
+});
+
+test('a process that dies between the grant and the call loses nothing, and the call is made once', async () => {
+  const made: string[] = [];
+  const store = openMemory();
+  const flow = compiled(read('stamps.flow.yaml') as object);
+  const engineOf = (hangs: boolean): ReturnType<typeof createRuntime> =>
+    createRuntime({
+      store: { ...store, close: async () => undefined },
+      pickUp: false,
+      performer: {
+        perform: async ({ command, signal }) => {
+          if (hangs)
+            return new Promise((_, reject) => {
+              signal.addEventListener('abort', () => reject(new Error('died')), { once: true });
+            });
+          made.push(command.key);
+          return { ok: true, value: 'posted' };
+        },
+      },
+    });
+  const first = engineOf(false);
+  const run = await first.start(flow, { input: 'go' });
+  expect(await first.settled(run)).toMatchObject({ code: 'BUDGET_EXHAUSTED', usage: { toolCalls: 3 } });
+  await first.close();
+  const second = engineOf(true);
+  await second.resume(run, { budget: { tool_calls: 2 }, by: 'ann' });
+  await second.close();
+  expect(made).toHaveLength(3);
+  const third = engineOf(false);
+  await expect(third.resume(run, { budget: { tool_calls: 2 }, by: 'ann' })).rejects.toMatchObject({
+    code: 'resume-not-stopped',
+  });
+  await third.resume(run);
+  expect(await third.settled(run)).toMatchObject({ code: 'SUCCESS', granted: [{ amount: 2 }] });
+  expect([made.length, unique(made)]).toEqual([5, true]);
+  await third.close();
+  await store.close();
+});
+
+function read(name: string): unknown {
+  return parse(readFileSync(new URL(`../../examples/${name}`, import.meta.url), 'utf8'));
+}

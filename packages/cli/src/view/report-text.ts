@@ -102,7 +102,10 @@ export function reportPage(report: Report, width: number): string {
     ['state', `${report.state}${report.code === null ? '' : `  ${report.code}`}`],
     ['path', pathText(report.path)],
     ['usage', usageText(report.usage)],
-    ...(report.granted ?? []).map(({ by, dimension, amount }) => ['granted', `${dimension} ${amount}, by ${oneLine(by)}`]),
+    ...(report.granted ?? []).map(({ by, dimension, amount }) => [
+      'granted',
+      `${dimension} ${amount}, by ${oneLine(by)}`,
+    ]),
   ];
   for (const [node, choice] of Object.entries(report.approvals))
     rows.push(['approval', `${oneLine(node)}: ${oneLine(choice)}`]);

@@ -158,11 +158,9 @@ class Walk {
       case 'review.saturated':
         return { type: 'note', note: bodyOf(event) as ReviewNote };
       case 'run.repinned':
-        return { type: 'repin', by: event.by, modules: event.modules };
       case 'run.forked':
-        return forkOf(event);
       case 'budget.granted':
-        return this.#granted(event.by);
+        return this.#operated(event);
       case 'effect.dropped':
       case 'run.halted':
         return this.#cancelled();
@@ -173,6 +171,11 @@ class Walk {
 
   #answered({ key, answer }: Extract<Event, { type: 'answer.counted' | 'answer.refused' }>): Fact {
     return { type: 'answer', id: this.state?.pending.get(key)?.question?.id ?? '', answer };
+  }
+
+  #operated(event: Extract<Event, { type: 'run.repinned' | 'run.forked' | 'budget.granted' }>): Fact {
+    if (event.type === 'budget.granted') return this.#granted(event.by);
+    return event.type === 'run.forked' ? forkOf(event) : { type: 'repin', by: event.by, modules: event.modules };
   }
 
   /** The grants of one command are stored together. */

@@ -43,7 +43,8 @@ function refusalOf(
   if (outcome === null) return notStopped('has not ended');
   const isSpent = outcome.code === 'BUDGET_EXHAUSTED' || outcome.code === 'TIMEOUT';
   if (!isSpent) return notStopped(`ended with ${outcome.code}, and not because a budget was used up`);
-  if (stops.length === 0) return notStopped(`ended with ${outcome.code}, but no call was refused by a budget of the run`);
+  if (stops.length === 0)
+    return notStopped(`ended with ${outcome.code}, but no call was refused by a budget of the run`);
   if (origin.deadline !== undefined && at >= origin.deadline)
     return notStopped('has passed the deadline of its caller, which cannot be moved');
   const undone = (why: string): Refusal => ({ refused: 'resume-undone', message: `run \`${run}\` ${why}` });
@@ -82,12 +83,16 @@ function grantOf(
     return bad(`\`${dimension}\` cannot grow by ${amount}: give an amount above zero`);
   const hit = new Set(stops.map(({ meter }) => meter));
   const isMeant = ([id, meter]: readonly [MeterId, Meter]): boolean =>
-    meter.unit === unit.unit && meter.max !== null && !isVelocity(meter) && (OWN.has(id) || hit.has(id));
+    meter.unit === unit.unit &&
+    meter.max !== null &&
+    !isVelocity(meter) &&
+    (OWN.has(id) || id === flow.clock || hit.has(id));
   const raises = Object.entries(flow.meters)
     .filter(isMeant)
     .map(([meter]) => ({ meter, by: added }))
     .sort((a, b) => (a.meter < b.meter ? -1 : 1));
-  if (raises.length === 0) return bad(`run \`${state.run}\` was not stopped by \`${dimension}\`, and has no such budget`);
+  if (raises.length === 0)
+    return bad(`run \`${state.run}\` was not stopped by \`${dimension}\`, and has no such budget`);
   const granted = { type: 'budget.granted', by, dimension, amount, raises } as const;
   const isTime = state.deadline !== null && raises.some(({ meter }) => meter === flow.clock);
   // Granted time begins now: the time since the deadline does not reduce it.
@@ -95,7 +100,7 @@ function grantOf(
 }
 
 /** The meters of the run itself. Others belong to an agent or to a part of the flow. */
-const OWN: ReadonlySet<MeterId> = new Set(['steps', 'wall_clock', ...BUDGET_ROWS.map(({ name }) => `budget.${name}`)]);
+const OWN: ReadonlySet<MeterId> = new Set(BUDGET_ROWS.flatMap(({ name }) => [name, `budget.${name}`]));
 
 function unitOf(dimension: string): { readonly unit: Meter['unit']; readonly scale: number } | null {
   if (dimension === TIME_BUDGET) return { unit: 'time', scale: 1000 };

@@ -47,7 +47,10 @@ export function forgetStops(state: RunState, id: ThreadId): void {
 }
 
 /** The threads that go on if the run is reopened, the root first. Empty if it cannot go on. */
-export function stoppedThreads({ stopped = {} }: Pick<RunState, 'stopped'>, id: ThreadId = '0'): readonly StoppedThread[] {
+export function stoppedThreads(
+  { stopped = {} }: Pick<RunState, 'stopped'>,
+  id: ThreadId = '0',
+): readonly StoppedThread[] {
   const stop = stopped[id];
   if (stop === undefined) return [];
   if (stop.doing.is !== 'forked') return [stop];
@@ -89,7 +92,8 @@ function restore(state: RunState, stopped: RunState['stopped'], from: ThreadId, 
     thread.acts -= 1;
     for (const each of cut ?? []) state.spent[each] = (state.spent[each] ?? 0) - 1;
   }
-  if (stop.doing.is === 'forked') thread.doing = { is: 'forked', fork: restoreBranches(state, stopped, thread, stop.doing.fork) };
+  if (stop.doing.is === 'forked')
+    thread.doing = { is: 'forked', fork: restoreBranches(state, stopped, thread, stop.doing.fork) };
   return true;
 }
 
