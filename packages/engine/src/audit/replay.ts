@@ -157,15 +157,12 @@ class Walk {
       case 'question.notified':
       case 'review.saturated':
         return { type: 'note', note: bodyOf(event) as ReviewNote };
-      case 'run.repinned':
-      case 'run.forked':
-      case 'budget.granted':
-        return this.#operated(event);
+
       case 'effect.dropped':
       case 'run.halted':
         return this.#cancelled();
       default:
-        return null;
+        return event === undefined ? null : this.#operated(event);
     }
   }
 
@@ -173,9 +170,11 @@ class Walk {
     return { type: 'answer', id: this.state?.pending.get(key)?.question?.id ?? '', answer };
   }
 
-  #operated(event: Extract<Event, { type: 'run.repinned' | 'run.forked' | 'budget.granted' }>): Fact {
+  /** The act of an operator that an event records, or null. */
+  #operated(event: Event): Fact | null {
     if (event.type === 'budget.granted') return this.#granted(event.by);
-    return event.type === 'run.forked' ? forkOf(event) : { type: 'repin', by: event.by, modules: event.modules };
+    if (event.type === 'run.forked') return forkOf(event);
+    return event.type === 'run.repinned' ? { type: 'repin', by: event.by, modules: event.modules } : null;
   }
 
   /** The grants of one command are stored together. */
