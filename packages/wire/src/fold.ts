@@ -186,6 +186,10 @@ class Fold {
       fold.#state = state;
       fold.#code = code;
     },
+    'budget.granted': (fold) => {
+      fold.#state = 'running';
+      fold.#code = null;
+    },
     'node.started': (fold, event) => fold.#enter(event),
     'node.finished': (fold, event) => fold.#leave(event, 'done', null),
     'node.failed': (fold, event) => fold.#leave(event, 'failed', event.error?.message ?? null),
