@@ -37,6 +37,8 @@ export interface Given {
   readonly choice: string;
   readonly text?: string;
   readonly edit?: Json;
+  /** Seconds after which the person answers. */
+  readonly after?: number;
   /** The tool or the node that is asked about. Default: the first open question. */
   readonly about?: string;
 }

@@ -41,7 +41,7 @@ export interface Played {
   readonly asked: readonly Waiting[];
 }
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 const CRASHES_MAX = 8;
 
 export function compileCase({ document }: Pick<Case<object>, 'document'>): CompileResult {
@@ -77,7 +77,7 @@ export async function play(each: Case<object>): Promise<Played> {
       const waiting = settled.waiting;
       asked.push(...waiting.filter(({ id }) => !asked.some((other) => other.id === id)));
       const next = left.shift();
-      if (settled.state === 'suspended' && next !== undefined) await answer(engine, waiting, next);
+      if (settled.state === 'suspended' && next !== undefined) await life.answer(engine, waiting, next);
       else if (settled.state === 'suspended' && each.cancel === true && !life.cancelled) await life.cancel(engine);
       else break;
     }
@@ -88,12 +88,6 @@ export async function play(each: Case<object>): Promise<Played> {
   } finally {
     await life.end();
   }
-}
-
-async function answer(engine: Engine, waiting: readonly Waiting[], { about, ...given }: Given): Promise<void> {
-  const question = waiting.find((each) => about === undefined || aboutOf(each).includes(about));
-  if (question === undefined) throw new Error(`nothing asks about ${about ?? 'anything'}`);
-  await engine.answer(question.id, { ...given, by: 'anna' });
 }
 
 /** The names by which a case may name a question: its node, and the tool that it is about. */
@@ -152,6 +146,13 @@ class Life {
     settled.catch(() => undefined);
     never.catch(() => undefined);
     return Promise.race([settled, this.#crashed, never]);
+  }
+
+  async answer(engine: Engine, waiting: readonly Waiting[], { about, after = 0, ...given }: Given): Promise<void> {
+    const question = waiting.find((each) => about === undefined || aboutOf(each).includes(about));
+    if (question === undefined) throw new Error(`nothing asks about ${about ?? 'anything'}`);
+    await this.#clock.sleep(after * 1000);
+    await engine.answer(question.id, { ...given, by: 'anna' });
   }
 
   async cancel(engine: Engine): Promise<void> {
