@@ -9,10 +9,9 @@ import type { Instant } from '@sluice-internal/kernel/ir';
 import { textOf } from '@sluice-internal/engine/ports';
 import type { Call, MemoryEntry, MemorySource } from '@sluice-internal/engine/ports';
 import { TOKEN } from '@sluice-internal/pii';
-import type { Observation } from '../values/detector.ts';
-import { observedId } from '../values/detectors/citations.ts';
-import { evidenceOf, judgeUtterance } from '../values/grounding.ts';
-import { toolWords } from '../values/tool-words.ts';
+import { observedId } from '../values/citations.ts';
+import { usedTools, type Observation } from '../values/evidence.ts';
+import { judgeUtterance } from '../values/grounding.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 
 /** The rules of a document, as the compiled graph holds them. */
@@ -92,25 +91,22 @@ function validation({ invalid, doubt = null }: Call['command']['input']): string
   return doubt === null ? null : String(doubt);
 }
 
-/** The first value or statement of the answer that neither the cited observations nor people show. */
+/** The first value of the answer that neither the cited observations nor people show. */
 function unshown({ command, flow }: Call, cited: readonly Observation[]): string | null {
   const { goal = null, asked = goal, answer = null, userAnswers } = command.input;
-  const text = textOf(answer);
-  const evidence = evidenceOf({
-    observations: cited,
-    userTexts: [textOf(asked), ...(listOf(userAnswers) as readonly Json[]).map(textOf)],
-    // The description of the tool and the names of fields count as known words.
-    given: cited.flatMap(({ tool, result = null }) => [
-      flow.tools[tool]?.description ?? '',
-      fieldsOf(result).join(' '),
-    ]),
-    since: null,
-    confirmed: [],
-    tools: toolWords([...new Set(cited.map(({ tool }) => tool))], flow),
-  });
-  const { findings } = judgeUtterance(
-    { fields: {}, text, answer: text, cite: false, claims: true, values: 'all' },
-    evidence,
+  const tools = [...new Set(cited.map(({ tool }) => tool))];
+  const findings = judgeUtterance(
+    { fields: {}, text: textOf(answer), cite: false, values: 'all' },
+    {
+      observations: cited,
+      userTexts: [textOf(asked), ...(listOf(userAnswers) as readonly Json[]).map(textOf)],
+      // The description of the tool and the names of fields count as known.
+      given: cited.flatMap(({ tool, result = null }) => [
+        flow.tools[tool]?.description ?? '',
+        fieldsOf(result).join(' '),
+      ]),
+      tools: usedTools(tools, flow),
+    },
   );
   const finding = findings.find(({ kind }) => kind === 'value');
   return finding === undefined ? null : `the answer ${finding.reason}`;
