@@ -84,11 +84,7 @@ export function addGrounding(l: Lowering): void {
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
   const ground = l.kit.set(
     part('observation_grounding', 'grounding.reply'),
-    [
-      { slot: PARSED_REPLY, mode: 'reply', value: `${REPLY}.text` },
-      set(MISSED, missed),
-      set(VIOLATION, 'null'),
-    ],
+    [{ slot: PARSED_REPLY, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
     look,
   );
   addBinding(l, ground);
