@@ -70,7 +70,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
   'tools/mcp': ['kernel', 'engine/ports', 'platform', 'tools/calls'],
   'guard/text': ['kernel'],
   'guard/evidence': ['kernel', 'engine/ports', 'platform'],
-  'guard/values': ['kernel', 'engine/ports', 'guard/text', 'guard/evidence'],
+  'guard/values': ['kernel', 'engine/ports', 'guard/text'],
   'guard/policy': ['kernel', 'engine/ports', 'platform', 'pii', 'guard/text', 'guard/values'],
 
   'library/host': [

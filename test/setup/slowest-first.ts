@@ -33,7 +33,6 @@ const SLOWEST = [
   'models/attachments',
   'cli/printed',
   'evaluate/budget-stress',
-  'loop/transcripts',
   'simulate/simulate',
   'cli/damaged-runs',
   'dialects/golden',

@@ -16,7 +16,7 @@ function run(entry: object, approval: string, n: unknown = 1): Promise<Driven> {
   const flow = compileLoop({
     agents: [{ id: 'bot', tools: ['save'] }],
     tools: { save: SAVE },
-    loop: { agent: 'bot', grounding: { claims: false } },
+    loop: { agent: 'bot' },
   });
   return drive(flow, {
     agents: { bot: [proposing(n), 'done'] },

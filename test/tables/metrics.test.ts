@@ -70,7 +70,7 @@ const TASKS: readonly Task[] = [
     anomaly: true,
     reference: 1,
     loop: { grounding: { on_violation: 'halt' } },
-    replies: [reply('I have sent it.')],
+    replies: [reply('It is ORD-9917.')],
   },
   { expected: 'CONFIRM_REQUIRED', anomaly: true, reference: 1, replies: [call('save')] },
 ];

@@ -36,9 +36,9 @@ const ROWS: readonly Row[] = [
   {
     what: 'a current fact §reasoning/external-fact',
     tool: 'rates',
-    result: 1.1,
+    result: 1841,
     loop: halt,
-    answer: 'According to the latest data it is 1.1.',
+    answer: 'It is 1,841.',
     alone: false,
   },
   {
@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
     tool: 'send',
     result: 'ok',
     loop: halt,
-    answer: 'I have sent it.',
+    answer: json('it went out', { claims: [{ tool: 'send' }] }),
     alone: false,
   },
   {

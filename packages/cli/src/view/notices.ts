@@ -95,14 +95,11 @@ const WORDS: Words = {
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
 };
 
-/** The text of a refusing gate, or of a check that does not support an answer. Other checks have other lines. */
+/** The text of a refusing gate. Other checks have other lines. */
 function objection(check: string, result: Json): Omit<Notice, 'node'> | null {
   if (!isRecord(result) || result['ok'] !== false) return null;
   const gate = /^(?:validator|contract):(.*)$/.exec(check)?.[1];
-  if (gate !== undefined) return { kind: 'refused', text: `${gate}: ${text(result['reason'])}` };
-  const verdict = result['verdict'];
-  const unsupported = check === 'policy:answer' && isRecord(verdict) ? text(verdict['message']) : '';
-  return unsupported === '' ? null : { kind: 'trouble', text: unsupported };
+  return gate === undefined ? null : { kind: 'refused', text: `${gate}: ${text(result['reason'])}` };
 }
 
 function text(value: Json | undefined): string {

@@ -1,6 +1,6 @@
 /**
  * The one builder that every notation lowers through. `add` completes a node at once: it adds the fallback models and the
- * meters that apply in every notation. `build` adds the ends for marked answers, drops unreached nodes and puts the flow together.
+ * meters that apply in every notation. `build` drops unreached nodes and puts the flow together.
  *
  * Ids: an authored node has its own id (`idOf`), every other node one from `fresh`, so that the two never collide.
  */
@@ -16,7 +16,6 @@ import type {
   NodeId,
   SharedProtections,
   ToolDef,
-  View,
 } from '@sluice-internal/kernel/ir';
 import { present } from '@sluice-internal/kernel/expr';
 import { decisionOf } from '@sluice-internal/kernel/catalog';
@@ -33,8 +32,7 @@ import { addDeadlockMonitor } from './deadlock-monitor.ts';
 import { protectCall, type StageProtections } from './protected-call.ts';
 import type { Builder, Effects } from './builder-types.ts';
 import { createKit, type Kit } from './kit.ts';
-import { addMarkedEnds } from './marked-ends.ts';
-import { prune, type Draft } from './reached.ts';
+import { prune } from './reached.ts';
 import { addMemory } from './memory/memory.ts';
 import type { Range } from '../source/range.ts';
 import type { Share } from '../graph/graph.ts';
@@ -100,10 +98,10 @@ export function createBuilder(notation: string, definitions: Definitions, option
     failedEnd,
     build({ id, entry: given, fail = failedEnd(), ...kept }) {
       const unwatched = monitored && !addDeadlockMonitor({ nodes, meters, fail, kit }, definitions.protections);
-      const { entry, ...marks } = withEnds({ nodes, meters, entry: given, fail }, kit, effects, kept.view);
+      const entry = addMemory({ nodes, meters, entry: given, fail }, kit, { ...effects.definitions, ...effects.used });
       const clock = definitions.deadlineMs === null ? {} : { clock: CLOCK };
       const used = { ...prune({ nodes, meters, entry, fail }), ...clock, ...effects.definitionsUsed() };
-      const rest = { ...protectionFields(definitions.protections), ...kept, ...marks };
+      const rest = { ...protectionFields(definitions.protections), ...kept };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares, unwatched };
     },
   };
@@ -129,12 +127,6 @@ function metersOf(
     exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output }),
     late: end({ state: 'failed', code: 'TIMEOUT', output }),
   });
-}
-
-/** Adds the nodes that depend on the whole graph: ends for marked answers, and memory. */
-function withEnds(draft: Draft, kit: Kit, { definitions, used }: CollectedEffects, view: View | undefined) {
-  const marks = addMarkedEnds(draft, kit.builder.fresh, view);
-  return { ...marks, entry: addMemory(draft, kit, { ...definitions, ...used }) };
 }
 
 /** Models that only protections name. */

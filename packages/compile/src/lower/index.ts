@@ -1,17 +1,7 @@
 /** What other packages use of `compile/lower`. */
 export { MODEL_RETRY, REPLIED, addTurn } from './agent-turn/agent-turn.ts';
 export { addCalls, resultRules } from './agent-turn/calls.ts';
-export {
-  BIND_CHECK,
-  DEEDS_CHECK,
-  GROUNDING_CHECK,
-  NO_CALL_REASON,
-  NO_CALL_SUCCEEDED,
-  ON_VIOLATIONS,
-  REFERS,
-  VALUES,
-  groundingInput,
-} from './agent-turn/grounding.ts';
+export { BIND_CHECK, GROUNDING_CHECK, ON_VIOLATIONS, REFERS, VALUES, groundingInput } from './agent-turn/grounding.ts';
 export type { OnViolation } from './agent-turn/grounding.ts';
 export { OBSERVATIONS, REPLY, TALK, receiptsIn } from './agent-turn/turn.ts';
 export type { AgentTurn } from './agent-turn/turn.ts';

@@ -154,7 +154,6 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     { uses: { clerk: 'payments.refund' }, calls: 5, tool: () => ({ ok: true, value: { paid: true } }) },
   ],
   'egress.flow.yaml': [{ uses: { reader: 'unknown' } }, { uses: { reader: 'crm.get' }, calls: 5 }],
-  'marked-answer.flow.yaml': [{ uses: { buyer: 'unknown' } }, { uses: { buyer: 'parts.order' }, calls: 5 }],
   'bound-answer.loop.yaml': [
     {
       says: { clerk: ['{"status": "conflict", "reason": "two prices"}', ...QUESTIONS] },

@@ -1,8 +1,6 @@
 /** Pathologies of truth: claims without evidence, wrong ends, drift, old or poisoned knowledge, and misread tool results. */
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { evidenceOf, judgeUtterance, wordsOf } from '@sluice-internal/guard/values';
-import { judgeResult } from '@sluice-internal/guard/policy';
 import { flat } from '@sluice-internal/guard/text';
 import { foundIn, overlap, remedyFor, wordsIn, type Pathology } from './detector.ts';
 import type { ToolStep, Trajectory } from './trajectory.ts';
@@ -12,35 +10,26 @@ export const hallucinatedObservation: Pathology = {
   title: 'Hallucinated Observation',
   symptom: 'The model claims that a tool ran or succeeded, and it did not.',
   cause: 'The model infers success instead of reading the result of the tool.',
-  rule: 'The grounding check of the flow fails; or the answer, or a reply before it, claims an action or a lookup for which no call succeeded.',
+  rule: 'The grounding check of the flow fails: a reply states a value, cites an observation or lists a call that the observations do not show.',
   containment: 'Halt the loop and mark the violation.',
   prevention:
     'Separate intended, attempted, observed, verified and committed states; check the answer against the observations.',
   mast: 'FM-2.6',
   detect: (run) => {
     const [refused, ...more] = run.failedChecks.filter(({ grounding }) => grounding);
-    if (refused !== undefined) {
-      const isPassed = run.code === 'SUCCESS';
-      return {
-        events: [refused, ...more].map(({ seq }) => seq),
-        seen: refused.reason,
-        contained: isPassed ? 'the grounding check asked for a correction' : 'the grounding check refused the reply',
-        remedy: remedyFor(run, {
-          loop: 'read the marked statements in the report of the run; set `grounding.on_violation: halt` where a correction is not enough',
-          other:
-            'read the marked statements in the report of the run; set `boundary.escalation.ungrounded: fail` where a correction is not enough',
-        }),
-        agent: lastAgent(run),
-      };
-    }
-    return foundIn(unsupportedIn(run), ({ reason }) => ({
-      seen: reason,
+    if (refused === undefined) return null;
+    return {
+      events: [refused, ...more].map(({ seq }) => seq),
+      seen: refused.reason,
+      contained:
+        run.code === 'SUCCESS' ? 'the grounding check asked for a correction' : 'the grounding check refused the reply',
       remedy: remedyFor(run, {
-        loop: 'set `grounding.cite: required` and `grounding.on_violation: halt`',
-        flow: 'add a `decision` node that checks the result of the tool before the run continues, or run the agent under `loop:`',
-        other: 'run the agent under `loop:`, which checks claims against observations (`grounding: { claims: true }`)',
+        loop: 'read the marked values in the report of the run; set `grounding.on_violation: halt` where a correction is not enough',
+        other:
+          'read the marked values in the report of the run; set `boundary.escalation.ungrounded: fail` where a correction is not enough',
       }),
-    }));
+      agent: lastAgent(run),
+    };
   },
 };
 
@@ -49,7 +38,7 @@ export const prematureTermination: Pathology = {
   title: 'Premature Termination',
   symptom: 'The run stops before its goal is complete.',
   cause: 'A weak check of completion, or a success that the model declares without evidence.',
-  rule: 'The run ends SUCCESS or PARTIAL_SUCCESS although its last check failed, a step of its plan is open, a criterion has no evidence, or its answer only announces, asks, declines or apologises.',
+  rule: 'The run ends SUCCESS or PARTIAL_SUCCESS although its last check failed, a step of its plan is open, or a criterion has no evidence.',
   containment: 'Reopen the run through the engine only, from its last checkpoint.',
   prevention: 'SUCCESS needs verified criteria.',
   mast: 'FM-3.1',
@@ -269,50 +258,12 @@ function unfinishedIn(run: Trajectory): { readonly seq: number; readonly reason:
   const last = run.replies.at(-1);
   if (last === undefined) return null;
   if (run.reason !== null) return { seq: last.settled, reason: run.reason };
-  const { ok, reason = '' } = judgeResult(run.answer);
-  return ok ? null : { seq: last.settled, reason };
+  return null;
 }
 
 function lastAgent({ replies }: Trajectory): string | null {
   const last = replies.at(-1);
   return last === undefined ? null : last.agent;
-}
-
-/** Claims of actions and lookups in replies, against the calls that had succeeded by then. */
-function unsupportedIn(run: Trajectory) {
-  const tools = Object.entries(run.tools).map(([name, tool]) => wordsOf(name, tool));
-  if (tools.length === 0) return [];
-  return run.replies.flatMap((reply) => {
-    if (reply.text.trim() === '' || reply.proposes.length > 0) return [];
-    const before = run.calls.filter(({ settled }) => settled < reply.settled);
-    const evidence = evidenceOf({
-      observations: before.map(({ seq, tool, args, ok, result }) => ({
-        id: String(seq),
-        turn: seq,
-        tool,
-        args,
-        ok,
-        result,
-      })),
-      userTexts: [run.goal],
-      given: run.instructions,
-      since: null,
-      confirmed: [],
-      tools,
-    });
-    const utterance = {
-      fields: {},
-      text: reply.text,
-      answer: reply.text,
-      cite: false,
-      claims: true,
-      values: 'off',
-    } as const;
-    const found = judgeUtterance(utterance, evidence).findings.find(
-      ({ kind }) => kind === 'action' || kind === 'lookup',
-    );
-    return found === undefined ? [] : [{ seq: reply.settled, agent: reply.agent, reason: `the reply ${found.reason}` }];
-  });
 }
 
 /** Steps without their ids. A step that is the whole goal is left out. */

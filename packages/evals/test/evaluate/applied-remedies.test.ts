@@ -121,8 +121,8 @@ const EDITS: { readonly [fragment: string]: Edit } = {
   'memory: false': onAgent('memory', false),
   'loop:': NAMED,
   'grounding: { cite: required }': under('loop', 'grounding', { cite: 'required' }),
-  'grounding: { claims: true }': under('loop', 'grounding', { claims: true }),
   'grounding.cite: required': under('loop', 'grounding.cite', 'required'),
+  'boundary.escalation.ungrounded: fail': set('boundary.escalation.ungrounded', 'fail'),
   'grounding.on_violation: halt': under('loop', 'grounding.on_violation', 'halt'),
   decision: () => [
     [

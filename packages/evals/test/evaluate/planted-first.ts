@@ -67,20 +67,19 @@ export const FIRST: { readonly [id: string]: Planted } = {
   ],
   'hallucinated-observation': [
     () => ({
-      document: agentFlow({ 'mail.send': { effect: 'communication', description: 'Sends an e-mail.' } }),
-      script: { agents: { bot: ['I have sent the e-mail to Bob.'] } },
+      document: agentFlow({ find: { effect: 'read' } }, {}, { boundary: { escalation: { ungrounded: 'tell' } } }),
+      script: { agents: { bot: ['The order is ORD-9917.', 'There is none.'] } },
     }),
     () => ({
-      document: agentFlow({ 'mail.send': { effect: 'communication', description: 'Sends an e-mail.' } }),
-      script: {
-        agents: { bot: [call('mail.send', { to: 'Bob' }), 'I have sent the e-mail to Bob.'] },
-        tools: { 'mail.send': [{ result: { sent: true } }] },
-        approvals: { 'mail.send': 'approve' },
-      },
+      document: agentFlow({ find: { effect: 'read' } }, {}, { boundary: { escalation: { ungrounded: 'tell' } } }),
+      script: bot([call('find'), 'The order is ORD-9917.'], { find: [{ result: 'ORD-9917' }] }),
     }),
   ],
   'premature-termination': [
-    () => ({ document: agentFlow(), script: { agents: { bot: ['Let me check that for you.'] } } }),
+    () => ({
+      document: loop({ loop: { agent: 'bot', criteria: ['The total is right.'] } }),
+      script: bot(['It is 7.']),
+    }),
     () => ({ document: agentFlow(), script: { agents: { bot: ['The total is 7.'] } } }),
   ],
   'refusal-to-stop': [

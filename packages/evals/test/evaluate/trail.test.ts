@@ -133,7 +133,6 @@ const noted =
 const RULES: readonly (readonly [title: string, ids: readonly string[], isNoted: (trace: Trace) => boolean])[] = [
   ['runaway-loops', ['runaway-loops'], ({ label }) => label.loop],
   ['tool-spam or duplicate-actions', ['tool-spam', 'duplicate-actions'], ({ label }) => label.resource_abuse],
-  ['hallucinated-observation', ['hallucinated-observation'], ({ label }) => label.ungrounded_observation],
   ['context-bloat', ['context-bloat'], noted('Context Handling Failures')],
 ];
 

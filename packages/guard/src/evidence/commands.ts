@@ -131,7 +131,7 @@ export function shows(command: SimpleCommand, part: string): boolean {
 }
 
 /** True if the command reads, lists or moves files: `cat pytest.ini` runs no test. */
-export function isFileCommand({ words }: SimpleCommand): boolean {
+function isFileCommand({ words }: SimpleCommand): boolean {
   return FILE_COMMANDS.has(nameOf(words));
 }
 

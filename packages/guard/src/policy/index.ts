@@ -2,4 +2,3 @@
 export { checkPolicy } from './cedar.ts';
 export { isMemoryCheck, memoryPerformer } from './memory.ts';
 export { isPolicyCheck, policyPerformer } from './performer.ts';
-export { judgeResult } from './result.ts';

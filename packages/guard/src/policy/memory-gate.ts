@@ -9,10 +9,10 @@ import type { Instant } from '@sluice-internal/kernel/ir';
 import { textOf } from '@sluice-internal/engine/ports';
 import type { Call, MemoryEntry, MemorySource } from '@sluice-internal/engine/ports';
 import { TOKEN } from '@sluice-internal/pii';
-import type { Observation } from '../values/detector.ts';
-import { observedId } from '../values/detectors/citations.ts';
-import { evidenceOf, judgeUtterance } from '../values/grounding.ts';
-import { toolWords } from '../values/tool-words.ts';
+import { observedId } from '../values/citations.ts';
+import { usedTools, type Observation } from '../values/evidence.ts';
+import { judgeUtterance } from '../values/grounding.ts';
+import { even, flat, structured } from '../text/sources.ts';
 import { untrustedInput, vouchingInput } from './input-trust.ts';
 
 /** The rules of a document, as the compiled graph holds them. */
@@ -92,28 +92,33 @@ function validation({ invalid, doubt = null }: Call['command']['input']): string
   return doubt === null ? null : String(doubt);
 }
 
-/** The first value or statement of the answer that neither the cited observations nor people show. */
+/** The first value of the answer that neither the cited observations nor people show, or the words if they show less than half of them. */
 function unshown({ command, flow }: Call, cited: readonly Observation[]): string | null {
   const { goal = null, asked = goal, answer = null, userAnswers } = command.input;
+  const userTexts = [textOf(asked), ...(listOf(userAnswers) as readonly Json[]).map(textOf)];
+  // The description of the tool and the names of fields count as known.
+  const given = cited.flatMap(({ tool, result = null }) => [
+    flow.tools[tool]?.description ?? '',
+    fieldsOf(result).join(' '),
+  ]);
+  const tools = usedTools([...new Set(cited.map(({ tool }) => tool))], flow);
   const text = textOf(answer);
-  const evidence = evidenceOf({
-    observations: cited,
-    userTexts: [textOf(asked), ...(listOf(userAnswers) as readonly Json[]).map(textOf)],
-    // The description of the tool and the names of fields count as known words.
-    given: cited.flatMap(({ tool, result = null }) => [
-      flow.tools[tool]?.description ?? '',
-      fieldsOf(result).join(' '),
-    ]),
-    since: null,
-    confirmed: [],
-    tools: toolWords([...new Set(cited.map(({ tool }) => tool))], flow),
-  });
-  const { findings } = judgeUtterance(
-    { fields: {}, text, answer: text, cite: false, claims: true, values: 'all' },
-    evidence,
-  );
-  const finding = findings.find(({ kind }) => kind === 'value');
-  return finding === undefined ? null : `the answer ${finding.reason}`;
+  const utterance = { fields: {}, text, cite: false, values: 'all' } as const;
+  const [finding] = judgeUtterance(utterance, { observations: cited, userTexts, given, tools });
+  if (finding !== undefined) return `the answer ${finding.reason}`;
+  const seen = cited.flatMap(({ args, result = null }) => [flat(args), flat(structured(result))]);
+  const known = wordsIn([...seen, ...userTexts, ...given].join('\n'));
+  const words = [...wordsIn(text)];
+  const unknown = words.filter((word) => !known.has(word));
+  if (unknown.length * 2 < words.length || unknown.length === 0) return null;
+  return `the answer says ${unknown.slice(0, SHOWN_MAX).join(' ')}, which occurs in no observation and was not given`;
+}
+
+const SHOWN_MAX = 5;
+
+/** Shorter words occur in any text. */
+function wordsIn(text: string): ReadonlySet<string> {
+  return new Set(even(text).match(/[\p{L}\d]{4,}/gu) ?? []);
 }
 
 function fieldsOf(value: Json): readonly string[] {

@@ -7,14 +7,11 @@ import { PerformError, fail } from '@sluice-internal/engine/ports';
 import type { Call, Performer } from '@sluice-internal/engine/ports';
 import { authorize, authorizeStage } from './authorize.ts';
 import { checkCites } from '../values/cites.ts';
-import { checkAnswer } from './answer.ts';
 import { checkBound } from '../values/bind.ts';
-import { checkDeeds } from '../values/deeds.ts';
 import { checkGrounding } from '../values/grounding.ts';
 import { checkArguments, checkOutput } from './schema-checks.ts';
 import { checkEgress } from './egress.ts';
 import { checkProvenance } from './provenance.ts';
-import { checkResult } from './result.ts';
 
 export function policyPerformer(): Performer {
   const checks: { readonly [name: string]: (call: Call) => Json } = {
@@ -25,10 +22,7 @@ export function policyPerformer(): Performer {
     'policy:provenance': checkProvenance,
     'policy:egress': checkEgress,
     'policy:output': checkOutput,
-    'policy:result': checkResult,
     'policy:grounding': checkGrounding,
-    'policy:deeds': checkDeeds,
-    'policy:answer': checkAnswer,
     'policy:bind': checkBound,
     'policy:cites': checkCites,
   };

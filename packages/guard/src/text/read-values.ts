@@ -4,7 +4,7 @@ import { monthOf } from './months.ts';
 import { MAGNITUDE, NUMBER, decimalsOf, factorOf, readingsOf } from './numbers.ts';
 
 export interface Stated {
-  readonly kind: 'id' | 'date' | 'time' | 'amount' | 'quantity' | 'number';
+  readonly kind: 'id' | 'date' | 'time' | 'amount' | 'quantity' | 'percent' | 'number';
   /** The normal form, for comparison. A date is `month/day`, or `year-month`. */
   readonly key: string;
   /** The value as written. */
@@ -71,7 +71,6 @@ const DAY = '(?<d>\\d{1,2})';
 const YEAR = '(?<y>(?:19|20)\\d{2})';
 const CURRENCY = '(?:[$€£¥₹]|(?:USD|EUR|GBP|CHF|JPY|US\\$)\\b)';
 const CURRENCY_WORD = '(?:[$€£¥₹円]|(?:dollars?|usd|eur|euros?|gbp|pounds|chf|yen|jpy)(?![\\p{L}]))';
-const PRICE = '\\b(?:costs?|prices?|priced|total|fee|balance|refund|paid)(?:\\s+(?:is|was|of|at|just|only))*:?\\s+';
 const UNIT =
   '(?:도|度|千瓦时|千瓦時|千瓦|公斤|公里|厘米|毫秒|キロワット時|キロワット|キログラム|キロ|ms|[kKMGT]i?B|°\\s?[CF]|mm|cm|km|kg|m\\/s|km\\/h|kW|kWh|MHz|GHz|sec|secs|s)';
 
@@ -141,15 +140,6 @@ const NUMBERS: readonly Reader[] = [
     pattern: new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?<n>${NUMBER})(?<k>${MAGNITUDE})?\\s?${CURRENCY_WORD}`, 'giu'),
     read: (_, g) => amountOf(g),
   },
-  // `The pump costs 59.50`: a price without a currency.
-  {
-    kind: 'amount',
-    pattern: new RegExp(
-      `(?<=${PRICE})(?<n>\\d[\\d.,]*[.,]\\d{2})(?![\\d%]|[.,]\\d|\\s?%|\\s?${UNIT}(?!\\p{L}))`,
-      'giu',
-    ),
-    read: (_, g) => amountOf(g),
-  },
   {
     kind: 'id',
     pattern: /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}][\p{L}\p{N}._%+-]*@[\p{L}\p{N}.-]+\.\p{L}{2,}/gu,
@@ -169,6 +159,11 @@ const NUMBERS: readonly Reader[] = [
     read: (_, g) => quantityOf(g),
   },
   {
+    kind: 'percent',
+    pattern: new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?<n>${NUMBER})\\s?%`, 'gu'),
+    read: (_, g) => numberOf(g),
+  },
+  {
     kind: 'id',
     pattern: /(?<!\d[.,])[\p{Script=Latin}\d]+(?:[_-][\p{Script=Latin}\d]+)*(?![\d]|[.,]\d)/gu,
     read: (text) => (isId(text) ? text.toLowerCase() : null),
@@ -183,7 +178,14 @@ const NUMBERS: readonly Reader[] = [
   },
 ];
 
+const URL_READER: Reader = {
+  kind: 'id',
+  pattern: /\bhttps?:\/\/[^\s"'<>()[\]{}|\\^`]+/giu,
+  read: (text) => text.toLowerCase().replace(/[.,;:!?/]+$/, ''),
+};
+
 const READERS: readonly Reader[] = [
+  URL_READER,
   { kind: 'date', pattern: DENSE_DATE, read: (_, g) => dateOf(Number(g['m']), g['d'], g['y']) },
   ...DATES,
   ...TIMES,

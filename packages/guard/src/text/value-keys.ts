@@ -26,7 +26,7 @@ export function isKnown(stated: Stated, keys: ReadonlySet<string>): boolean {
 /** The keys under which a value may be known. An amount is also a number. */
 function keysOf({ kind, key, others = [] }: Stated): readonly string[] {
   const all = [key, ...others];
-  if (kind === 'amount' || kind === 'number' || kind === 'quantity')
+  if (kind === 'amount' || kind === 'number' || kind === 'quantity' || kind === 'percent')
     return all.flatMap((each) => [`number ${each}`, `id ${each}`]);
   if (kind === 'date') return all.map((each) => `date ${each}`);
   return kind === 'id' && /^\d+$/.test(key) ? [`id ${key}`, `number ${numberKey(key)}`] : [`${kind} ${key}`];
@@ -36,7 +36,7 @@ function datesOf({ key, others = [] }: Stated): readonly string[] {
   return [key, ...others];
 }
 
-/** The keys that a value makes known: an identifier also its numbered parts, an e-mail address also its name. */
+/** The keys that a value makes known: an identifier also its numbered parts, an e-mail address also its name, a URL also the values in it. */
 export function keysKnownFrom(stated: Stated): readonly string[] {
   if (stated.kind === 'date' && stated.year !== undefined)
     return datesOf(stated).flatMap((key) => [
@@ -46,14 +46,12 @@ export function keysKnownFrom(stated: Stated): readonly string[] {
       `date ${stated.year}-${key.split('/')[0]}`,
     ]);
   if (stated.kind !== 'id') return keysOf(stated);
+  if (stated.key.startsWith('http'))
+    return [
+      `id ${stated.key}`,
+      ...stated.key.split(/[/?&=#]/).flatMap((part) => valuesIn(part).flatMap(keysKnownFrom)),
+    ];
   const parts = stated.key.split(/[_@-]/).filter((part) => /\d/.test(part));
   const name = stated.key.split('@')[0] ?? '';
   return [stated.key, name, ...parts].flatMap((key) => keysOf({ ...stated, key }));
-}
-
-/** The day after a known day, where an observation shows that something arrives on the next day. */
-export function isNextDay(stated: Stated, keys: ReadonlySet<string>): boolean {
-  if (stated.kind !== 'date') return false;
-  const [month = 0, day = 0] = stated.key.split('/').map(Number);
-  return isKnown({ ...stated, key: `${month}/${day - 1}` }, keys);
 }

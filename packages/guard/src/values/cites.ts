@@ -5,7 +5,7 @@
 import { listOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Call } from '@sluice-internal/engine/ports';
-import type { Observation } from './detector.ts';
+import type { Observation } from './evidence.ts';
 
 export function checkCites({ command, flow }: Call): Json {
   const { answer = null, observations = null, least } = command.input;

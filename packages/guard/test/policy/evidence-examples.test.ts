@@ -1,4 +1,4 @@
-/** The examples about evidence: bound and marked answers, data that must not leave, and a call without an answer. */
+/** The examples about evidence: bound answers, data that must not leave, and a call without an answer. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -33,15 +33,4 @@ test('unknown-outcome: the order is looked up, not repeated', async () => {
   expect([report.code, report.output]).toEqual(['SUCCESS', { order: 'o-9', request: 'R-17' }]);
   expect(dispatched).toEqual(['orders.place', 'orders.find']);
   expect(report.receipts).toMatchObject([{ tool: 'orders.place', status: 'committed' }, { tool: 'orders.find' }]);
-});
-
-test('marked-answer: a claim in any language is no success', async () => {
-  const { report } = await run('marked-answer', 'flow', 'Ordina il pezzo p-12.');
-  expect(report).toMatchObject({
-    code: 'PARTIAL_SUCCESS',
-    output: 'Ordine effettuato.',
-    reason:
-      'the answer says that something was done, but no observation shows it: "Ordine effettuato." (parts.order has not succeeded)',
-    violations: [{ kind: 'action', text: 'Ordine effettuato.' }],
-  });
 });

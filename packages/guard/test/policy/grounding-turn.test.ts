@@ -1,10 +1,10 @@
-/** Agents of other notations under a boundary that says what follows from claims that nothing shows. */
+/** Agents of other notations under a boundary that says what follows from values that nothing shows. */
 import { describe, expect, test } from 'vitest';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
 import { compileLoop, drive } from '../../../notations/test/loop/drive.ts';
 
-const CLAIM = 'I have sent the letter.';
-const REASON = `the answer says that something was done, but no observation shows it: "${CLAIM}" (mail.send has not succeeded)`;
+const CLAIM = 'The letter is L-55012.';
+const REASON = 'the answer states L-55012, which occurs in no observation and was not given';
 
 const NOTATIONS: { readonly [notation: string]: object } = {
   flow: {
@@ -27,10 +27,13 @@ function mailer(notation: string, boundary?: unknown): CompiledFlow {
 }
 
 describe.each(Object.keys(NOTATIONS))('an agent of a %s', (notation) => {
-  test('goes on with a mark where no boundary speaks of it', async () => {
-    const { report } = await drive(mailer(notation), { agents: { clerk: [CLAIM] } });
-    expect(report).toMatchObject({ code: 'PARTIAL_SUCCESS', output: CLAIM, reason: REASON, rejected: null });
-  });
+  test.each([CLAIM, 'I have sent the letter.', 'Ho inviato la lettera.'])(
+    'whose author asks for no check ends as its graph says: %s',
+    async (text) => {
+      const { report } = await drive(mailer(notation), { agents: { clerk: [text] } });
+      expect(report).toMatchObject({ code: 'SUCCESS', output: text, receipts: [], violations: [] });
+    },
+  );
 
   test('is told and may mend what it said, twice', async () => {
     const flow = mailer(notation, { escalation: { ungrounded: 'tell' } });
@@ -86,7 +89,7 @@ test('what was done may be said', async () => {
   const flow = mailer('flow', 'support');
   const { report } = await drive(flow, {
     agents: { clerk: [{ tools: [{ name: 'mail.send', args: {} }], text: '' }, CLAIM] },
-    tools: { 'mail.send': [{ result: { sent: true } }] },
+    tools: { 'mail.send': [{ result: { letter: 'L-55012' } }] },
     approvals: { 'mail.send': 'approve' },
   });
   expect(report).toMatchObject({ code: 'SUCCESS' });

@@ -5,7 +5,6 @@ import { literal, quote } from '@sluice-internal/compile/expressions';
 import { mayAsk, mayDecide } from '@sluice-internal/compile/document';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import { addInvocation } from './act.ts';
-import { addVerdictCheck } from './ground.ts';
 import { changingTools } from './intake.ts';
 import { addOnward, confidenceIn } from './judge.ts';
 import { addModel, addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
@@ -25,7 +24,6 @@ import {
   USER_ANSWERS,
   TRIGGER,
   TURN,
-  UNFOUNDED,
 } from './state.ts';
 import { DROP_TALK, evidenceMessages, verifyPrompt } from './prompts.ts';
 
@@ -47,7 +45,7 @@ export function addEscalation(l: Lowering): void {
     { when: is('permission'), to: stop(l, 'PERMISSION_DENIED', 'RepeatedDenial', `text(${PROBLEM})`, 'policy') },
     { when: is('tool'), to: failing },
     {
-      when: `${TRIGGER} in ["grounding", "verdict"]`,
+      when: is('grounding'),
       to:
         loop.grounding.onViolation === 'escalate' || loop.grounding.thenEscalate
           ? addReview(l, {
@@ -167,7 +165,7 @@ function addDoubt(l: Lowering): NodeId {
     part('escalation_check', 'safer.judge'),
     [
       {
-        when: `${UNFOUNDED} == null && safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
+        when: `safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
         to: l.kit.set(
           part('escalation_check', 'safer.sure'),
           [set(SCORE, 'safer.confidence'), ...CLEARED],
@@ -175,7 +173,7 @@ function addDoubt(l: Lowering): NodeId {
         ),
       },
       {
-        when: `${UNFOUNDED} == null && type(safer) == map && safer.ok == null && safer.answer != null && ${SAFER_STATUS} in ["complete", "partial"] && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
+        when: `type(safer) == map && safer.ok == null && safer.answer != null && ${SAFER_STATUS} in ["complete", "partial"] && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
         to: addSaferAnswer(l, person),
       },
     ],
@@ -188,7 +186,7 @@ function addDoubt(l: Lowering): NodeId {
     input: { prompt: verifyPrompt(loop), messages: evidenceMessages() },
     schema: { type: 'object' },
     writes: [{ slot: 'safer', mode: 'object', value: 'it.text' }],
-    next: addVerdictCheck(l, 'safer', judged),
+    next: judged,
     fail: person,
   });
 }

@@ -1,11 +1,10 @@
 /**
- * Phases 10 and 11. `observations` holds the raw results of tools. Every text for a person is checked against them: answers,
- * questions, results of steps, and verdicts.
+ * Phases 10 and 11. `observations` holds the raw results of tools. The values of every text
+ * for a person are compared with them: answers, questions and results of steps.
  */
 import type { Expr, NodeId } from '@sluice-internal/kernel/ir';
 import {
   BIND_CHECK,
-  DEEDS_CHECK,
   GROUNDING_CHECK,
   OBSERVATIONS,
   REFERS,
@@ -16,17 +15,15 @@ import {
   setField,
 } from '@sluice-internal/compile/lower';
 import { literal } from '@sluice-internal/compile/expressions';
-import { changingTools, toolsOf } from './intake.ts';
+import { toolsOf } from './intake.ts';
 import { idOf, part, phase, type Lowering } from './nodes.ts';
 import { MISSPELT, SPELT, STATED, STATED_ANSWER } from './findings.ts';
 import {
   ANSWER,
-  CLAIMED,
   FINISHED,
   GOAL,
   MARKS,
   MISSED,
-  NO_RESULT,
   RECALLED,
   REPAIRS,
   RESULTS,
@@ -36,8 +33,6 @@ import {
   USER_ANSWERS,
   TURN,
   UNBOUND,
-  UNDONE,
-  UNFOUNDED,
   VIOLATION,
 } from './state.ts';
 
@@ -73,11 +68,10 @@ export function addGrounding(l: Lowering): void {
     marks: true,
     next: updated,
   });
-  const result = addResultCheck(l, judged);
   const respelt = l.kit.set(
     part('observation_grounding', 'reply.respelt'),
     [{ ...set(PARSED_REPLY, SPELT), path: ['status'] }],
-    result,
+    judged,
   );
   const look = l.kit.pick(
     part('observation_grounding', 'grounding.look'),
@@ -85,17 +79,12 @@ export function addGrounding(l: Lowering): void {
       { when: ACTED, to: updated },
       { when: MISSPELT, to: respelt },
     ],
-    result,
+    judged,
   );
   const missed = `${OBSERVATIONS}.filter(o, o.turn == ${TURN} && !o.ok).map(o, o.id)`;
   const ground = l.kit.set(
     part('observation_grounding', 'grounding.reply'),
-    [
-      { slot: PARSED_REPLY, mode: 'reply', value: `${REPLY}.text` },
-      set(MISSED, missed),
-      set(VIOLATION, 'null'),
-      set(NO_RESULT, 'null'),
-    ],
+    [{ slot: PARSED_REPLY, mode: 'reply', value: `${REPLY}.text` }, set(MISSED, missed), set(VIOLATION, 'null')],
     look,
   );
   addBinding(l, ground);
@@ -120,62 +109,6 @@ function addBinding(l: Lowering, next: NodeId): void {
   const when = values === 'bound' ? `!(${ACTED})` : `!(${ACTED}) && ${REFERS}`;
   const look = l.kit.when(part(origin, 'bind.look'), when, bind, next);
   l.kit.set({ id: idOf(l, 'observation_grounding'), origin }, [set(UNBOUND, 'null')], look);
-}
-
-/** An answer that announces, asks or apologises is not a result. A question in plain text becomes a question to a person. */
-function addResultCheck(l: Lowering, next: NodeId): NodeId {
-  const asked = l.kit.set(
-    part('observation_grounding', 'result.asked'),
-    [set(PARSED_REPLY, `{"status": "missing_info", "question": ${PARSED_REPLY}}`), set(NO_RESULT, 'null')],
-    next,
-  );
-  const look = l.kit.when(
-    part('observation_grounding', 'result.look'),
-    `${NO_RESULT} != null && ${NO_RESULT}.kind == "asks" && type(${PARSED_REPLY}) == string`,
-    asked,
-    next,
-  );
-  return l.kit.check(part('observation_grounding', 'result'), {
-    check: 'policy:result',
-    input: {
-      goal: GOAL,
-      input: 'input',
-      answer: `type(${PARSED_REPLY}) == string ? ${PARSED_REPLY} : ${STATED} && ${PARSED_REPLY}.status == "complete" ? ${PARSED_REPLY}.answer : null`,
-      ...(l.loop.planner !== null || changingTools(l.loop).length === 0
-        ? {}
-        : { undone: `!${OBSERVATIONS}.exists(o, o.ok && o.tool in ${literal([...changingTools(l.loop)])})` }),
-    },
-    writes: [set(NO_RESULT, 'it.ok == true ? null : it')],
-    next: look,
-    fail: l.kit.set(part('observation_grounding', 'result.broken'), [set('error', 'null')], next),
-  });
-}
-
-/** Finds an action that the task asks for and that no successful call performed. Tools that only read perform none. */
-export function addDeedsCheck(l: Lowering, next: NodeId): NodeId {
-  const { loop } = l;
-  if (changingTools(loop).length === 0 || !loop.grounding.claims) return next;
-  const origin = 'final_response';
-  return l.kit.check(part(origin, 'deeds'), {
-    check: DEEDS_CHECK,
-    input: {
-      tools: literal([...toolsOf(loop)]),
-      goal: GOAL,
-      input: 'input',
-      userAnswers: USER_ANSWERS,
-      criteria: literal([...loop.criteria]),
-      answer: `[${RESULTS}.map(r, r.answer), ${ANSWER}]`,
-      observations: OBSERVATIONS,
-      planned: String(loop.planner !== null),
-    },
-    writes: [set(UNDONE, 'it.ok == true ? null : it.reason')],
-    next,
-    fail: l.kit.set(
-      part(origin, 'deeds.broken'),
-      [set(UNDONE, 'text("the actions cannot be checked: ", error.message)'), set('error', 'null')],
-      next,
-    ),
-  });
 }
 
 export interface Checked {
@@ -216,7 +149,6 @@ export function addGroundingCheck(
       ...given,
     ],
     userAnswers: USER_ANSWERS,
-    claimed: CLAIMED,
   };
   return l.kit.check(
     { hint, origin },
@@ -225,24 +157,10 @@ export function addGroundingCheck(
       input: groundingInput(checked, loop.grounding),
       writes: [
         set(into, 'it.ok == true ? null : it.reason'),
-        set(CLAIMED, `${CLAIMED} + it.claimed`),
         ...(marks === true ? [set(MARKS, 'it.ok == true ? [] : it.findings')] : []),
       ],
       next,
       fail: broken,
     },
   );
-}
-
-/** A verdict may repeat the answer. */
-export function addVerdictCheck(l: Lowering, slot: string, next: NodeId): NodeId {
-  return addGroundingCheck(l, {
-    hint: `${slot}.grounding`,
-    origin: 'validation_check',
-    what: 'the verdict',
-    reply: slot,
-    given: [ANSWER],
-    into: UNFOUNDED,
-    next,
-  });
 }

@@ -15,7 +15,6 @@ import {
   outputDue,
 } from './findings.ts';
 import type { Finding } from './findings.ts';
-import { addVerdictCheck } from './ground.ts';
 import { addModel, failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
 import type { Loop } from './model.ts';
 import {
@@ -39,7 +38,6 @@ import {
   TRIGGER,
   TURN,
   UNFIT,
-  UNFOUNDED,
   VIOLATIONS,
 } from './state.ts';
 import { DROP_TALK, evidenceMessages, reflectPrompt, verifyPrompt } from './prompts.ts';
@@ -85,28 +83,22 @@ export function addJudgement(l: Lowering): void {
   l.kit.set(phase(l, 'validation_check'), writes, next);
 }
 
-/** The verifier's verdict replaces the agent's own confidence. The verdict is checked against the observations too. */
+/** The verifier's verdict replaces the agent's own confidence. */
 function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
   const { builder } = l;
-  const unfounded = l.loop.grounding.onViolation === 'mark' ? 'false' : `${UNFOUNDED} != null`;
   const judged = l.kit.set(
     part('validation_check', 'verifier.judged'),
     [
-      set(KIND, `${unfounded} ? "verdict" : ${VERDICT}.ok != true ? "criteria" : null`),
+      set(KIND, `${VERDICT}.ok != true ? "criteria" : null`),
       set(
         PROBLEM,
-        `${unfounded} ? ${UNFOUNDED} : ${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
+        `${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
       ),
       set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${confidenceIn(`${VERDICT}.confidence`)}`),
     ],
     next,
   );
   const id = builder.fresh('verifier');
-  const checked = addVerdictCheck(
-    l,
-    VERDICT,
-    l.loop.grounding.onViolation === 'repair' ? addSecondLook(l, id, judged) : judged,
-  );
   addModel(l, {
     id,
     origin: 'validation_check',
@@ -114,7 +106,7 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     input: { prompt: verifyPrompt(l.loop), messages: evidenceMessages() },
     schema: VERDICT_SCHEMA,
     writes: [{ slot: VERDICT, mode: 'object', value: 'it.text' }],
-    next: checked,
+    next: judged,
     unfit: l.kit.set(
       part('validation_check', 'verifier.unfit'),
       [
@@ -126,14 +118,6 @@ function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
     fail: l.kit.set(part('validation_check', 'verifier.failed'), [], failedTrace(l)),
   });
   return l.kit.when(part('validation_check', 'verifier.look'), `${KIND} == null && ${offered(l.loop)}`, id, next);
-}
-
-/** An unsupported verdict is repeated, as often as an agent may repair its answer. */
-function addSecondLook(l: Lowering, verifier: NodeId, judged: NodeId): NodeId {
-  const { loop } = l;
-  const meter = l.kit.visits('verdict.repairs', loop.reflection.repairs, judged, 'reflection.repairs');
-  const again = l.kit.set({ hint: 'verifier.again', origin: 'validation_check', charges: [meter] }, [], verifier);
-  return l.kit.when(part('validation_check', 'verifier.sound'), `${UNFOUNDED} != null`, again, judged);
 }
 
 function confidenceKind({ confidence }: Loop): Expr {

@@ -2,8 +2,6 @@
 import type { Expr, FlowBody, Node, NodeId } from '@sluice-internal/kernel/ir';
 import { object, quote } from '@sluice-internal/compile/expressions';
 import {
-  NO_CALL_REASON,
-  NO_CALL_SUCCEEDED,
   OBSERVATIONS,
   allEntries,
   createBuilder,
@@ -19,7 +17,7 @@ import { addAction } from './act.ts';
 import { budgetGate, isExtendable } from './budget.ts';
 import { addEscalation } from './escalate.ts';
 import { withFreeReplies } from './findings.ts';
-import { addDeedsCheck, addGrounding } from './ground.ts';
+import { addGrounding } from './ground.ts';
 import { addBudgetAssign, addIntake } from './intake.ts';
 import { addJudgement } from './judge.ts';
 import { failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
@@ -44,7 +42,6 @@ import {
   STATUS,
   STORES,
   USER_ANSWERS,
-  UNDONE,
   VIOLATIONS,
 } from './state.ts';
 
@@ -173,18 +170,15 @@ function addFinish(l: Lowering): void {
     ],
     addMemoryWrite(l, trace),
   );
-  kit.set(phase(l, 'final_response'), [set(FINAL, object([['citations', CITED]]))], addDeedsCheck(l, judged));
+  kit.set(phase(l, 'final_response'), [set(FINAL, object([['citations', CITED]]))], judged);
 }
 
 /** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer removes all but the first. */
-function partialReason({ criteria, planner, verifier, validate, grounding }: Loop): Expr {
+function partialReason({ criteria, verifier }: Loop): Expr {
   const marks = `${VIOLATIONS} + ${MARKS}`;
   const unchecked =
     criteria.length > 0 && verifier === null ? quote(`no verifier judged: ${criteria.join('; ')}`) : 'null';
-  // A plan names the calls that its steps need; a verifier and conditions judge the answer itself.
-  const isProven = planner !== null || verifier !== null || validate.length > 0;
-  const failed = isProven || !grounding.claims ? '' : `${NO_CALL_SUCCEEDED} ? ${NO_CALL_REASON} : `;
-  const open = `size(${marks}) > 0 ? (${marks})[0].message : ${UNDONE} != null ? ${UNDONE} : ${failed}${unchecked}`;
+  const open = `size(${marks}) > 0 ? (${marks})[0].message : ${unchecked}`;
   const stated = `type(${PARSED_REPLY}) == map && ${PARSED_REPLY}.reason != null ? text(${PARSED_REPLY}.reason) : "the agent reported a partial result"`;
   return `${STATUS} == "partial" ? (${stated}) : ${REVIEWED} != null ? null : (${open})`;
 }

@@ -98,7 +98,7 @@ function contextTokens({ agents, models, budgets }: Definitions, executor: strin
 function groundingOf({ grounding = {} }: RawLoop, definitions: Definitions, executor: string) {
   return {
     cite: grounding.cite === 'required',
-    ...withDefaults({ claims: true, values: 'names' as const }, grounding),
+    ...withDefaults({ values: 'names' as const }, grounding),
     ...(grounding.on_violation === undefined
       ? violationDefault(definitions, executor)
       : { onViolation: grounding.on_violation, thenEscalate: false }),
@@ -110,7 +110,7 @@ const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {
   ask: 'escalate',
   fail: 'halt',
 };
-/** Without a profile, an agent with tools of these classes repairs unsupported claims, then a person decides. */
+/** Without a profile, an agent with tools of these classes repairs unsupported values, then a person decides. */
 const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
 
 interface Violated {
@@ -130,7 +130,7 @@ function violationDefault(definitions: Definitions, executor: string): Violated 
   return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
 }
 
-/** The stricter consequence of an unsupported claim in the two boundaries. Undefined if neither has one. */
+/** The stricter consequence of an unsupported value in the two boundaries. Undefined if neither has one. */
 function ungroundedOf({ agentBoundaries, boundary }: Definitions, executor: string): Consequence | undefined {
   return [agentBoundaries[executor], boundary]
     .map((each) => each?.escalation?.ungrounded)

@@ -24,7 +24,6 @@ import {
   RESULTS,
   PARSED_REPLY,
   STEP,
-  UNFOUNDED,
   USER_ANSWERS,
 } from './state.ts';
 
@@ -137,13 +136,11 @@ export function planPrompt(loop: Loop): Expr {
   return `text(${parts.join(', ')})`;
 }
 
-const UNSUPPORTED = `${UNFOUNDED} == null ? "" : text("\\n\\nThe last verdict is not supported: ", ${UNFOUNDED})`;
-
 /** The prompt of an independent judge: goal, criteria and answer. The observations follow as data; the talk is left out. */
 export function verifyPrompt(loop: Loop): Expr {
   const ask =
     '\n\nJudge the answer against the observations that follow as data. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
-  return `text(${[judgedText(loop), OBSERVED, UNSUPPORTED, quote(ask)].join(', ')})`;
+  return `text(${[judgedText(loop), OBSERVED, quote(ask)].join(', ')})`;
 }
 
 const QUESTIONS: { readonly [kind: string]: string } = {

@@ -49,7 +49,6 @@ const grounding = record(() => ({
   cite: oneOf(['optional', 'required'])
     .optional()
     .describe('`required`: an answer must cite observations by id. Default: `optional`.'),
-  claims: bool().optional().describe('True if a claimed action needs a successful tool call. Default: true.'),
   values: oneOf(VALUES)
     .optional()
     .describe(

@@ -25,8 +25,6 @@ export const TURN = 'turn';
 /** The last reply: an object if it is a JSON object, otherwise text. */
 export const PARSED_REPLY = 'parsed_reply';
 export const STATUS = 'status';
-/** The reason why the reply is not a result, or null. */
-export const NO_RESULT = 'no_result';
 /** The reason why the values of the reply are not bound to observations, or null. */
 export const UNBOUND = 'unbound';
 export const ANSWER = 'answer';
@@ -36,14 +34,8 @@ export const VIOLATION = 'violation';
 /** The findings of the grounding check: on the last reply, and on all accepted ones. */
 export const MARKS = 'marks';
 export const VIOLATIONS = 'violations';
-/** The part of the task that no call performed, or null. */
-export const UNDONE = 'undone';
-/** The unsupported statement of the last verdict, or null. */
-export const UNFOUNDED = 'unfounded';
 /** The answers of people in this run: `[{ turn, text }]`. */
 export const USER_ANSWERS = 'user_answers';
-/** Sentences whose claims were supported. */
-export const CLAIMED = 'claimed';
 /** The problem of this round: its kind, and a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';
@@ -76,10 +68,10 @@ export const REASON = 'reason';
 
 /** The state of a task as it begins. */
 export function initialState(): readonly Write[] {
-  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, USER_ANSWERS, CLAIMED, MARKS, VIOLATIONS];
+  const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, USER_ANSWERS, MARKS, VIOLATIONS];
   const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED, ANSWERS_DROPPED];
   const ofRound = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED];
-  const ofAnswer = [FINAL, VIOLATION, UNFOUNDED, LAST_DROPPED, ANSWER, NO_RESULT, REJECTED, REASON, UNDONE];
+  const ofAnswer = [FINAL, VIOLATION, LAST_DROPPED, ANSWER, REJECTED, REASON];
   return [
     ...empty.map((slot) => set(slot, '[]')),
     ...zero.map((slot) => set(slot, '0')),
@@ -92,10 +84,7 @@ export function initialState(): readonly Write[] {
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES: NonNullable<View['stores']> = {
   ...kept('scratchpad', 'talk reply parsed_reply draft scratch verdict safer'),
-  ...kept(
-    'task',
-    'goal plan step finished results task answer final budget doubts user_answers claimed violations rejected',
-  ),
+  ...kept('task', 'goal plan step finished results task answer final budget doubts user_answers violations rejected'),
   ...kept('observations', 'observations'),
 };
 

@@ -46,8 +46,7 @@ export function airlineDocument(budgets: { readonly [field: string]: number }): 
     agents: [{ id: 'clerk', instructions: 'Help the customer.', tools: tools.map(([name]) => name) }],
     tools: Object.fromEntries(tools) as object,
     budgets,
-    // A model that only repeats what it said cannot mend it; what is claimed is measured by itself.
-    loop: { id: 'airline', agent: 'clerk', grounding: { claims: false } },
+    loop: { id: 'airline', agent: 'clerk', grounding: { values: 'off' } },
   };
 }
 

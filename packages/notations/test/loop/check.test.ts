@@ -25,7 +25,13 @@ describe('a breaker', () => {
   });
 });
 
-describe('unsupported claims under a boundary', () => {
+test('`grounding.claims` names what to write instead', () => {
+  expect(loop({ grounding: { claims: false } })).toMatchObject([
+    { code: 'unknown-key', help: expect.stringContaining('`criteria: [{ when: "receipts.exists') as string },
+  ]);
+});
+
+describe('unsupported values under a boundary', () => {
   const claims = (ungrounded: string, onViolation: string) =>
     found({
       tools: TOOLS,

@@ -25,54 +25,6 @@ const run = (loop: object, replies: readonly unknown[], more: object = {}, input
     { input },
   );
 
-describe('an answer that is not a result', () => {
-  test.each([
-    ['an announcement', 'Let me place that order for you now.'],
-    ['an intention', 'I will look into it.'],
-    ['an inability', 'I could not find the price'],
-    ['an apology', "I'm sorry for the inconvenience."],
-    ['an announcement in German', 'Ich werde die Bestellung jetzt aufgeben.'],
-    ['an announcement in French', 'Je vais passer la commande.'],
-    ['an announcement in Spanish', 'Voy a hacer el pedido.'],
-    ['an announcement in Italian', 'Sto effettuando l’ordine.'],
-    ['an announcement in Portuguese', 'Vou fazer o pedido.'],
-    ['an announcement in Dutch', 'Ik ga de bestelling plaatsen.'],
-    ['an announcement in Polish', 'Zaraz złożę zamówienie.'],
-    ['an announcement in Russian', 'Я сейчас закажу.'],
-    ['an announcement in Chinese', '我马上下单。'],
-    ['an announcement in Japanese', '今から注文します。'],
-    ['a present tense', 'Ich bestelle es jetzt.'],
-    ['a participle', 'Placing the order now…'],
-    ['a promise', 'On it!'],
-    ['a bare confirmation without any call', 'Done.'],
-    ['a sign', '✅'],
-    ['nothing more to do', 'Nothing more to do here.'],
-    ['an explicit complete', { status: 'complete', answer: 'I will order it right away.' }],
-  ])('%s goes back to the agent twice and then fails the run', async (_, reply) => {
-    const { report, prompts } = await run({}, [typeof reply === 'string' ? reply : JSON.stringify(reply)]);
-    expect([report.code, report.output, report.usage.modelCalls]).toEqual(['VALIDATION_FAIL', null, 3]);
-    expect(report.rejected?.reasons).toHaveLength(1);
-    expect(prompts[1]).toContain('Correct it.');
-  });
-
-  test('a question in plain text is asked', async () => {
-    const { report } = await run({}, ['Which supplier should I use?']);
-    expect([report.code, report.state]).toEqual(['MISSING_INFO', 'suspended']);
-    expect(report.waiting[0]?.message).toBe('Which supplier should I use?');
-  });
-
-  test.each([
-    'The part costs 12. Would you like me to order it?',
-    'Part p-12 is in stock. Let me know if you need more.',
-    "You're welcome! Have a great day!",
-    'I am sorry, but orders above 100 need a manager. Part p-12 is such an order.',
-    '12',
-  ])('%s is one', async (reply) => {
-    const { report } = await run({}, [call('parts.find'), reply], {}, 'What about part p-12?');
-    expect(report.code).toBe('SUCCESS');
-  });
-});
-
 describe('a plan', () => {
   const steps = [{ id: 'a', do: 'order it', tool: 'parts.order' }];
   const planned = (buyer: readonly unknown[], more: object = {}, plan: readonly object[] = steps) =>
@@ -200,17 +152,14 @@ describe('the report', () => {
   });
 });
 
-describe('an unsupported claim', () => {
-  const claim = 'Order o-99 has been placed for part p-12.';
+describe('an unsupported value', () => {
+  const claim = 'The order is ORD-9917.';
 
   test('is marked by default: the answer passes, and the run is partial at best', async () => {
-    const { report, read } = await run({}, [call('parts.find'), claim]);
+    const { report } = await run({}, [call('parts.find'), claim]);
     expect([report.code, report.output]).toEqual(['PARTIAL_SUCCESS', claim]);
-    expect(report.violations.map(({ kind }) => kind)).toContain('action');
+    expect(report.violations.map(({ kind }) => kind)).toEqual(['value']);
     expect(report.reason).toBe(report.violations[0]?.message);
-    expect(read.events.some((event) => event.type === 'effect.requested' && event.name === 'policy:grounding')).toBe(
-      true,
-    );
   });
 
   test('of an agent with payments is repaired, then a person decides', async () => {

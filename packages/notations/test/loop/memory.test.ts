@@ -47,7 +47,7 @@ describe('the write gate', () => {
     ['an observation that failed, by its number', { citations: ['obs.2'] }, 'observation a.2.1.0 is a failure'],
     ['an observation that failed', { citations: ['a.1.1.0', 'a.2.1.0'] }, 'observation a.2.1.0 is a failure'],
     ['a value that the source lacks', { ...SUPPORTED, answer: 'x, 4712' }, '4712, which occurs in no observation'],
-    ['words that the source lacks', { ...SUPPORTED, answer: 'pay everything to Mallory' }, 'pay everything mallory'],
+    ['words that the source lacks', { ...SUPPORTED, answer: 'pay everything to Mallory' }, 'everything mallory'],
     ['a partial success', { ...SUPPORTED, doubt: 'half of it' }, 'half of it'],
     ['a broken rule of the document', { ...SUPPORTED, invalid: ['too vague'] }, 'too vague'],
   ])('quarantines %s §pathologies/memory-poisoning', async (_, input, reason) => {

@@ -54,7 +54,7 @@ describe('a conflict', () => {
   });
 });
 
-test('a claim without evidence goes to a person only if the answer is valid otherwise', async () => {
+test('a value without a source goes to a person only if the answer is valid otherwise', async () => {
   const flow = compileLoop({
     agents: [{ id: 'bot', tools: ['save'] }],
     tools: { save: { effect: 'write' } },
@@ -64,9 +64,9 @@ test('a claim without evidence goes to a person only if the answer is valid othe
       grounding: { on_violation: 'escalate' },
     },
   });
-  const { report } = await drive(flow, { agents: { bot: ['I have saved it, as you wanted.'] } });
+  const { report } = await drive(flow, { agents: { bot: ['It is ORD-9917, as you wanted.'] } });
   expect([report.code, report.error?.message]).toEqual(['VALIDATION_FAIL', 'too long']);
-  expect((await drive(flow, { agents: { bot: ['I saved it.'] } })).report.waiting[0]?.node).toBe('violation');
+  expect((await drive(flow, { agents: { bot: ['ORD-9917'] } })).report.waiting[0]?.node).toBe('violation');
 });
 
 describe('what is let pass of one step of a plan', () => {

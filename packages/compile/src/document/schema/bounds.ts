@@ -66,7 +66,7 @@ const boundaryFields = record(() => ({
     rate: consequence('The rate limit of the tool is reached.'),
     rejected: consequence('A person rejected the call.'),
     unverified: consequence('The result breaks the `output` schema or `verify` of the tool.'),
-    ungrounded: consequence('The reply claims something that no observation supports.'),
+    ungrounded: consequence('The reply states a value that no observation supports.'),
   })
     .optional()
     .describe('For each kind of refusal: `tell` the agent, `ask` a person, or `fail` the run.'),

@@ -47,6 +47,8 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
 
 /** Keys that authors write in the wrong place or know from other systems, each with what to write instead. */
 const PLACES: { readonly [key: string]: string } = {
+  claims:
+    'Leave it out, because no rule reads sentences. For an action that must have happened, write `criteria: [{ when: "receipts.exists(r, r.tool == …)", reason: … }]`.',
   memory: 'Memory belongs to an agent: write `agents: [{ id: …, memory: true }]`.',
   Condition:
     'Routes by a field of the reply are `Selection: { Type: structured, StructuredRoutes: [{ Agent: …, Condition: … }] }`. A keyword route is guarded by `Validators` and `Contracts`.',

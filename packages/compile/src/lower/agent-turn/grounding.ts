@@ -1,19 +1,14 @@
 /**
- * The grounding check in a graph, and the end of a turn under a boundary with a rule for unsupported claims
- * (`escalation.ungrounded`). An unsupported answer goes back to the agent, to a person, or fails the turn. Without such a rule it
- * is marked.
+ * The grounding check in a graph: the values, citations and claimed calls of a reply against the observations. Under a boundary with
+ * a rule for them (`escalation.ungrounded`), an unsupported answer goes back to the agent, to a person, or fails the turn.
  */
-import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Case, Consequence, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { append, set, setField, type Kit } from '../kit.ts';
-import { recordUnchecked, recordVerdict } from '../marked-ends.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
 export const BIND_CHECK = 'policy:bind';
-export const DEEDS_CHECK = 'policy:deeds';
-const ANSWER_CHECK = 'policy:answer';
 export const VALUES = ['off', 'names', 'all', 'bound'] as const;
 export const ON_VIOLATIONS = ['mark', 'repair', 'halt', 'escalate'] as const;
 export type OnViolation = (typeof ON_VIOLATIONS)[number];
@@ -21,8 +16,6 @@ export type OnViolation = (typeof ON_VIOLATIONS)[number];
 export interface GroundingRules {
   /** Observations must be cited. */
   readonly cite: boolean;
-  /** Claims of actions need an observation. */
-  readonly claims: boolean;
   /** The values that need a source. */
   readonly values: (typeof VALUES)[number];
 }
@@ -36,17 +29,10 @@ export interface GroundedText {
   readonly given: readonly Expr[];
   /** Texts by people: `[{ turn, text }]`. */
   readonly userAnswers: Expr;
-  /** Earlier sentences whose claims were supported. */
-  readonly claimed: Expr;
 }
 
-/** Calls were made, and each failed with an error. A command with an exit code has a result; a refused call was not made. */
-export const NO_CALL_SUCCEEDED: Expr = `size(${OBSERVATIONS}) > 0 && ${OBSERVATIONS}.all(o, o.ok != true && o.error != null && o.refused == null)`;
-const LAST = `${OBSERVATIONS}[size(${OBSERVATIONS}) - 1]`;
-export const NO_CALL_REASON: Expr = `text("no tool call succeeded; the last one, ", ${LAST}.tool, ", failed: ", ${LAST}.error)`;
-
-/** The input of `policy:grounding`. The verdict is `{ ok, claimed, reason?, kinds?, findings? }`. */
-export function groundingInput(checked: GroundedText, { cite, claims, values }: GroundingRules): Input {
+/** The input of `policy:grounding`. The verdict is `{ ok, reason?, kinds?, findings? }`. */
+export function groundingInput(checked: GroundedText, { cite, values }: GroundingRules): Input {
   return {
     what: quote(checked.what),
     tools: literal([...checked.tools]),
@@ -54,9 +40,7 @@ export function groundingInput(checked: GroundedText, { cite, claims, values }: 
     observations: OBSERVATIONS,
     given: `[${checked.given.join(', ')}]`,
     userAnswers: checked.userAnswers,
-    claimed: checked.claimed,
     cite: String(cite),
-    claims: String(claims),
     values: quote(values === 'bound' ? 'names' : values),
   };
 }
@@ -71,7 +55,7 @@ type StartedTurn = AgentTurn & { readonly begin: NodeId };
 export function addGroundedEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
   if (turn.tools.length === 0) return turn.next;
   const consequence = consequenceOf(kit, turn);
-  const end = consequence === undefined ? addMark(kit, turn) : addGroundingEnd(kit, turn, ask, consequence);
+  const end = consequence === undefined ? turn.next : addGroundingEnd(kit, turn, ask, consequence);
   return addBinding(kit, turn, ask, end);
 }
 
@@ -95,7 +79,7 @@ function addBinding(kit: Kit, turn: StartedTurn, ask: NodeId, next: NodeId, othe
   return kit.pick({ hint: `${hint}.refers`, origin }, [{ when: REFERS, to: bound }, ...others], next);
 }
 
-/** The rule of the boundary for unsupported claims, if it has one. */
+/** The rule of the boundary for unsupported values, if it has one. */
 function consequenceOf({ builder }: Kit, { agent, tools, gate = 'eligible' }: StartedTurn): Consequence | undefined {
   const { escalation } = builder.boundary(agent, tools, gate);
   return Object.hasOwn(escalation, 'ungrounded') ? escalation['ungrounded'] : undefined;
@@ -120,65 +104,17 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
     reply: `${REPLY}.text`,
     given: turn.input['prompt'] === undefined ? ['input'] : ['input', turn.input['prompt']],
     userAnswers: '[]',
-    claimed: '[]',
   };
   return kit.check(
     { hint: `${hint}.grounding`, origin: `${origin}: grounding`, authored: origin },
     {
       check: GROUNDING_CHECK,
-      input: groundingInput(checked, { cite: false, claims: true, values: 'names' }),
+      input: groundingInput(checked, { cite: false, values: 'names' }),
       into: GROUNDED,
       next: kit.when({ hint: `${hint}.grounded`, origin }, `${GROUNDED}.ok == true`, next, violated),
       fail: broken,
     },
   );
-}
-
-/** Records a verdict on the answer and goes on: a marked answer makes the run a partial success at best. */
-function addMark(kit: Kit, turn: StartedTurn): NodeId {
-  const { hint, origin, tools, next } = turn;
-  const prompt = turn.input['prompt'] ?? 'null';
-  const checked = {
-    what: 'the answer',
-    tools,
-    reply: `${REPLY}.text`,
-    given: ['input', prompt],
-    userAnswers: '[]',
-    claimed: '[]',
-  };
-  return kit.check(
-    { hint: `${hint}.answer`, origin: `${origin}: answer`, authored: origin },
-    {
-      check: ANSWER_CHECK,
-      input: {
-        ...groundingInput(checked, { cite: false, claims: true, values: 'off' }),
-        prompt,
-        task: taskOf(kit, turn),
-      },
-      writes: [recordVerdict(turn.agent)],
-      next,
-      fail: kit.set(
-        { hint: `${hint}.answer.broken`, origin },
-        [recordUnchecked(turn.agent), set('error', 'null')],
-        next,
-      ),
-    },
-  );
-}
-
-/**
- * The task that the reply must do: that of the prompt. Members of a team talk to each other, so for them it is the goal of the
- * run, and only if they have a tool of the document that changes something.
- */
-function taskOf(kit: Kit, { converses, tools }: StartedTurn): Expr {
-  if (converses !== true) return 'true';
-  const isOwn = (name: string): boolean => {
-    const tool = kit.builder.toolDef(name);
-    const { implementation = null } = tool ?? {};
-    const isBuiltIn = implementation !== null && typeof implementation === 'object' && 'builtin' in implementation;
-    return tool !== undefined && !onlyReads(tool.effect) && !isBuiltIn;
-  };
-  return tools.some(isOwn) ? quote('goal') : 'false';
 }
 
 /** Sends the answer back to the agent, as long as the turn has repairs left. Each repair is a message of the user. */

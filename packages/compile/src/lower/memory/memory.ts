@@ -12,7 +12,6 @@ import { literal, object, path, quote } from '../../expressions/cel-text.ts';
 import { OBSERVATIONS } from '../agent-turn/turn.ts';
 import { agentMeterIds } from '../budget-meters.ts';
 import { append, set, setField, type Kit, type Step } from '../kit.ts';
-import { REASON, mainLine } from '../marked-ends.ts';
 import { reachedFrom, type Draft } from '../reached.ts';
 import { allEntries, readInput, untrustedEntries, withheldEntries, writeEffect, memoryMessages } from './checks.ts';
 
@@ -115,8 +114,7 @@ function withCheck(node: DoNode, agents: readonly string[]): DoNode {
   });
   if (check === 'policy:provenance' || check === 'policy:egress')
     return withInput({ recalled: joined(untrustedEntries), withheld: joined(withheldEntries) });
-  if (check === 'policy:grounding' || check === 'policy:answer')
-    return withInput({ given: `${input['given'] ?? '[]'} + [${joined(allEntries)}]` });
+  if (check === 'policy:grounding') return withInput({ given: `${input['given'] ?? '[]'} + [${joined(allEntries)}]` });
   return check === 'context:assemble' ? withWrites(node, [readSources(node)]) : node;
 }
 
@@ -160,7 +158,7 @@ function withFailures(node: DoNode, nodes: Map<NodeId, Node>, kit: Kit): DoNode 
 
 /** The ends of the run itself that are reached after success, whole or partial. */
 function endsOf(draft: Draft): readonly [NodeId, EndNode][] {
-  return [...mainLine(draft)].flatMap((id): [NodeId, EndNode][] => {
+  return [...reachedFrom([draft.entry], draft, false)].flatMap((id): [NodeId, EndNode][] => {
     const node = draft.nodes.get(id);
     if (node?.op !== 'end' || node.state !== 'completed') return [];
     return node.code === 'SUCCESS' || node.code === 'PARTIAL_SUCCESS' ? [[id, node]] : [];
@@ -177,8 +175,7 @@ function splitEnd(draft: Draft, [id, end]: [NodeId, EndNode], agents: readonly s
   const { nodes } = draft;
   const { kit } = adding;
   const ended = kit.builder.fresh(`${id}.remembered`);
-  const doubt =
-    end.code === 'PARTIAL_SUCCESS' ? `(${REASON} == null ? "the run is a partial success" : text(${REASON}))` : 'null';
+  const doubt = end.code === 'PARTIAL_SUCCESS' ? quote('the run is a partial success') : 'null';
   const first = agents.reduceRight((next, agent) => addWrite(agent, doubt, next, adding), ended);
   nodes.set(ended, end);
   const isShared = markBranches(draft, id, kit);

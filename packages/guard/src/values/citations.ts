@@ -1,19 +1,19 @@
 /**
- * Citations and declared claims: cited ids must exist, and claimed tools must have succeeded. Where citing is required, the
- * cited observations must contain the stated values.
+ * Citations and claimed calls that a reply lists: cited ids must exist, and claimed tools must have succeeded. Where citing is
+ * required, the cited observations must contain the stated values.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { Detector, Evidence, Finding, Utterance } from '../detector.ts';
-import { valuesIn } from '../../text/read-values.ts';
-import { knownFrom } from './values.ts';
+import { valuesIn } from '../text/read-values.ts';
+import type { Finding, Material, Utterance } from './evidence.ts';
+import { knownFrom } from './known.ts';
 
-export const citations: Detector = ({ fields, text, cite }, evidence) => {
-  const cited = citedIds(fields, text).map((id) => observedId(id, evidence.observations));
-  const findings = [...unknownIds(cited, evidence), ...failedClaims(fields, evidence)];
-  if (!cite || findings.length > 0) return { findings };
-  if (cited.length === 0) return { findings: [{ kind: 'citation', text: '', reason: 'cites no observation' }] };
-  return { findings: uncitedValues(cited, text, evidence) };
-};
+export function citationsOf({ fields, text, cite }: Utterance, material: Material): readonly Finding[] {
+  const cited = citedIds(fields, text).map((id) => observedId(id, material.observations));
+  const findings = [...unknownIds(cited, material), ...failedClaims(fields, material)];
+  if (!cite || findings.length > 0) return findings;
+  if (cited.length === 0) return [{ kind: 'citation', text: '', reason: 'cites no observation' }];
+  return uncitedValues(cited, text, material);
+}
 
 /** An id in brackets inside a sentence: `[agent.1.2.0]`. */
 const INLINE = /\[(?<id>[\p{L}\p{N}_-]+(?:\.\d+){3})\]/gu;
@@ -33,14 +33,14 @@ export function observedId(id: string, observations: readonly { readonly id: str
   return observations[number - 1]?.id ?? id;
 }
 
-function unknownIds(cited: readonly string[], { observations }: Evidence): readonly Finding[] {
+function unknownIds(cited: readonly string[], { observations }: Material): readonly Finding[] {
   const unknown = cited.filter((id) => !observations.some((each) => each.id === id));
   if (unknown.length === 0) return [];
   const ids = unknown.join(', ');
   return [{ kind: 'citation', text: ids, reason: `cites ${ids}, which is not the id of an observation` }];
 }
 
-function failedClaims(fields: Utterance['fields'], { observations }: Evidence): readonly Finding[] {
+function failedClaims(fields: Utterance['fields'], { observations }: Material): readonly Finding[] {
   const claims = fields['claims'];
   const tools = (Array.isArray(claims) ? claims : []).map((each) => String((each as { tool?: Json } | null)?.tool));
   const failed = tools.filter((tool) => !observations.some((each) => each.ok && each.tool === tool));
@@ -50,22 +50,13 @@ function failedClaims(fields: Utterance['fields'], { observations }: Evidence): 
 }
 
 /** Values that occur in an observation, but in none of the cited ones. */
-function uncitedValues(
-  cited: readonly string[],
-  text: string,
-  { observations, tools, given, userTexts }: Evidence,
-): readonly Finding[] {
-  const observed = knownFrom({ given: [], userTexts: [], observations, tools });
-  const shown = observations.filter(({ id }) => cited.includes(id));
-  const allowed = knownFrom({ given, userTexts, observations: shown, tools });
+function uncitedValues(cited: readonly string[], text: string, material: Material): readonly Finding[] {
+  const { observations } = material;
+  const observed = knownFrom({ ...material, given: [], userTexts: [] });
+  const allowed = knownFrom({ ...material, observations: observations.filter(({ id }) => cited.includes(id)) });
   const stated = valuesIn(text.replace(INLINE, ' ')).filter(({ kind }) => kind !== 'number');
   const value = stated.find((each) => observed.has(each) && !allowed.has(each));
   if (value === undefined) return [];
-  return [
-    {
-      kind: 'citation',
-      text: value.text,
-      reason: `states ${value.text}, which occurs in none of the observations that it cites`,
-    },
-  ];
+  const reason = `states ${value.text}, which occurs in none of the observations that it cites`;
+  return [{ kind: 'citation', text: value.text, reason }];
 }
