@@ -7,7 +7,8 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from './database.ts';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Store } from '@sluice-internal/engine/ports';
+import type { Store, StoreClock } from '@sluice-internal/engine/ports';
+import { machineClock } from './clock.ts';
 import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
 import { createJournal } from './journal.ts';
@@ -25,6 +26,8 @@ export interface SqliteOptions {
   readonly busyMs?: number;
   /** Opens without writing anything. The file and its folder may be read-only. */
   readonly readOnly?: boolean;
+  /** Default: the clock of the machine. */
+  readonly clock?: StoreClock | undefined;
   /** A message for the operator, for example about a file that other users can read. */
   readonly onNotice?: ((message: string) => void) | undefined;
 }
@@ -45,7 +48,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   return {
     id,
     journal,
-    leases: createLeases(connection, journal.flush),
+    leases: createLeases(connection, journal.flush, options.clock ?? machineClock(connection)),
     mail: createMail(connection, seals),
     index: { ...createEntries(connection), ...createRetain(connection, seals) },
     shared: createShared(connection, seals),

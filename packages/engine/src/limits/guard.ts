@@ -42,17 +42,19 @@ function failed(error: unknown): Performed {
   return withoutNotes({ ok: false, error: failureOf(error) });
 }
 
+type SharedValues = Pick<Shared, 'get' | 'update'>;
+
 export const BREAKER_PREFIX = 'breaker:';
 /** Breakers of scripted calls: a rehearsal opens no breaker of real runs, and a real outage none of a rehearsal. */
 export const SCRIPTED_PREFIX = 'breaker.scripted:';
 
 export class Guard {
   readonly #performer: Performer;
-  readonly #shared: Shared;
+  readonly #shared: SharedValues;
   /** Calls that are not yet added to the shared retry budget. A write for each call would be expensive. */
   readonly #calls = { real: 0, scripted: 0 };
 
-  constructor(performer: Performer, shared: Shared) {
+  constructor(performer: Performer, shared: SharedValues) {
     this.#performer = performer;
     this.#shared = shared;
   }

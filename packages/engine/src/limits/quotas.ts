@@ -24,7 +24,7 @@ export const UNSPENT: Amount = { tokens: 0, costMicros: 0 };
 
 interface QuotasOptions {
   readonly store: Store;
-  readonly worker: WorkerId;
+  readonly worker: () => WorkerId;
   readonly now: () => Instant;
   /** The most that a run of a flow can spend. */
   readonly worstCase: (flow: CompiledFlow) => WorstCase;
@@ -164,13 +164,13 @@ export class Quotas {
       await this.#release(tenant, run, null);
       return true;
     }
-    if (entry.status === 'suspended' || entry.owner === worker) return false;
+    if (entry.status === 'suspended' || entry.owner === worker()) return false;
     const isOpen = entry.status === 'running' || entry.status === 'pending';
     // A claim succeeds only if no live process owns the run.
-    if (isOpen && !(await store.leases.claim(worker, now(), { run })).includes(run)) return false;
+    if (isOpen && !(await store.leases.claim(worker(), { run })).includes(run)) return false;
     const { state } = await readRun(store.journal, run);
     await this.#release(tenant, run, spentIn(state));
-    if (isOpen) await store.leases.release(worker, [run]);
+    if (isOpen) await store.leases.release(worker(), [run]);
     return true;
   }
 

@@ -59,6 +59,7 @@ export type {
   Shared,
   Snapshot,
   Store,
+  StoreClock,
   StoredAppend,
   StoredAttachment,
   StoredRun,

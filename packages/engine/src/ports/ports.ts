@@ -159,23 +159,39 @@ export interface Letter {
 export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
 /**
- * Which worker owns which run. `leases.ts` has the rules of ownership.
+ * Which worker owns which run. `leases.ts` has the rules of ownership. All times are those of the clock of the store.
  * @example
  * const { leases }: { leases: Leases } = openMemory();
  * await leases.resign('w_1');
  */
 export interface Leases {
-  /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
-  renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
-  /** Claims the named run, or all runs that need work except those in `except`. A run of a live worker is not claimed. */
-  claim(
-    worker: WorkerId,
-    now: Instant,
-    which: { readonly run: RunId } | { readonly limit: number; readonly except?: readonly RunId[] },
-  ): Promise<readonly RunId[]>;
+  /**
+   * Joins, or renews the lease for a term that the clock of the store measures. Returns the time of day of the store; null
+   * when the worker is fenced: it must stop before it acts.
+   */
+  renew(worker: WorkerId, termMs: number): Promise<Instant | null>;
+  /** Claims the named run, or runs that need work. A run of a live worker is not claimed. */
+  claim(worker: WorkerId, which: { readonly run: RunId } | OpenRunsFilter): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;
 }
+
+/** Runs that a worker may claim without their names. */
+export interface OpenRunsFilter {
+  readonly limit: number;
+  readonly except?: readonly RunId[];
+  /** Absent: runs of all tenants. */
+  readonly tenant?: string;
+}
+
+/**
+ * The clock of a store. `elapsed` measures leases: it is the same for all workers of the store, and no change of the time of day
+ * moves it.
+ * @example
+ * const clock: StoreClock = { now: () => Date.now(), elapsed: () => performance.now() };
+ * const store = openMemory({ clock });
+ */
+export type StoreClock = Pick<Clock, 'now' | 'elapsed'>;
 
 /**
  * Facts from processes that do not own the run. The worker that owns it takes them.
