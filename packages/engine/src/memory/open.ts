@@ -1,5 +1,4 @@
 /** A store in memory, for tests and scripts. It makes the same promises as a store on a disk, apart from durability. */
-import type { Json } from '@sluice-internal/kernel/expr';
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { randomUUID } from 'node:crypto';
@@ -8,6 +7,8 @@ import { SluiceError } from '../ports/errors.ts';
 import type {
   Append,
   Blob,
+  Cell,
+  Cells,
   Checkpoint,
   Index,
   Journal,
@@ -17,7 +18,6 @@ import type {
   OperatorAct,
   RunEntry,
   RunScope,
-  Shared,
   Snapshot,
   Store,
   StoreClock,
@@ -71,7 +71,7 @@ interface Tables {
   readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
   readonly mail: Map<number, Letter>;
   readonly tombstones: Tombstone[];
-  readonly values: Map<string, Json>;
+  readonly values: Map<string, Cell>;
   readonly acts: OperatorAct[];
   /** The last id given to a piece of mail. Ids are not used again. */
   lastMailId: number;
@@ -86,25 +86,27 @@ interface MemoryRun {
   readonly checkpoints: Checkpoint[];
 }
 
-function createShared(open: () => Tables): Shared {
+const NO_VALUE: Cell = { value: null, version: '' };
+
+function createShared(open: () => Tables): Cells {
   return {
-    get: async (key) => open().values.get(key) ?? null,
-    update: async (key, change) => {
-      const { values } = open();
-      const [value, result] = change(values.get(key) ?? null);
-      values.set(key, value);
-      return result;
-    },
-    list: async (prefix) =>
-      [...open().values]
-        .filter(([key]) => key.startsWith(prefix))
-        .map(([key, value]) => ({ key, value }))
-        .sort((a, b) => (a.key < b.key ? -1 : 1)),
-    operate: async (act, change) => {
+    get: async (key) => open().values.get(key) ?? NO_VALUE,
+    swap: async (key, version, value, given) => {
       const { values, acts } = open();
-      values.set(act.key, change(values.get(act.key) ?? null));
+      const before = values.get(key) ?? NO_VALUE;
+      if (before.version !== version) return false;
+      values.set(key, { value, version: String(Number(version) + 1) });
+      if (given === undefined) return true;
+      const act = { ...given, key };
       acts.push({ ...act, link: linkAct(acts.at(-1)?.link ?? '', act) });
+      return true;
     },
+    list: async (prefix, after, limit) =>
+      [...open().values]
+        .filter(([key, { value }]) => value !== null && key.startsWith(prefix) && key > (after ?? ''))
+        .map(([key, cell]) => ({ key, ...cell }))
+        .sort((a, b) => (a.key < b.key ? -1 : 1))
+        .slice(0, limit),
     integrity: async () => ({ head: open().acts.at(-1)?.link ?? '', changed: [] }),
     acts: async () => [...open().acts],
   };

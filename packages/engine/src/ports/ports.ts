@@ -244,15 +244,32 @@ export interface Tombstone {
   readonly link: string;
 }
 
-/** Small values that all processes of a store share, such as the state of circuit breakers. */
-export interface Shared {
-  get(key: string): Promise<Json>;
-  /** Replaces a value in one step: `change` gets the current value, and returns the new one and a result. */
-  update<T>(key: string, change: (value: Json) => readonly [value: Json, result: T]): Promise<T>;
-  /** Values whose key has this beginning, in the order of keys. */
-  list(prefix: string): Promise<readonly { readonly key: string; readonly value: Json }[]>;
-  /** Records an act of an operator together with the change that it makes. */
-  operate(act: Omit<OperatorAct, 'link'>, change: (value: Json) => Json): Promise<void>;
+/**
+ * A shared value, and a version that differs for each value that it had.
+ * @example
+ * const isUnused = ({ version }: Cell) => version === '';
+ */
+export interface Cell {
+  /** Null if there is no value. */
+  readonly value: Json;
+  /** Empty if there is no value. */
+  readonly version: string;
+}
+
+/**
+ * Small values that all processes of a store share, such as the state of circuit breakers. Only data passes, so that they can lie on
+ * another machine.
+ * @example
+ * const { shared }: { shared: Cells } = openMemory();
+ * const { version } = await shared.get('count');
+ * const isMine = await shared.swap('count', version, 1);
+ */
+export interface Cells {
+  get(key: string): Promise<Cell>;
+  /** Stores the value if the stored one still has this version, and the act of an operator with it. False: it has another one. */
+  swap(key: string, version: string, value: Json, act?: Omit<OperatorAct, 'key' | 'link'>): Promise<boolean>;
+  /** Values whose key has this beginning, in the order of keys, from the one that follows `after`. */
+  list(prefix: string, after?: string, limit?: number): Promise<readonly (Cell & { readonly key: string })[]>;
   /** All acts of operators, in order. */
   acts(): Promise<readonly OperatorAct[]>;
   /** The link of the last act as the store keeps it, and the keys of values that were changed from outside. */
@@ -283,7 +300,7 @@ export interface Store {
   readonly leases: Leases;
   readonly mail: Mail;
   readonly index: Index;
-  readonly shared: Shared;
+  readonly shared: Cells;
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;
   close(): Promise<void>;

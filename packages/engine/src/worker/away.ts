@@ -1,6 +1,7 @@
 /** A store that is away: it cannot be reached now, and may be back at any time. Nothing of it is lost. */
+import { canonical } from '@sluice-internal/kernel/expr';
 import { SluiceError } from '../ports/errors.ts';
-import type { Shared } from '../ports/ports.ts';
+import type { Swapped } from '../ports/cells.ts';
 
 const AWAY: ReadonlySet<string> = new Set(['journal-busy', 'journal-unavailable']);
 
@@ -9,7 +10,7 @@ export function isAway(error: unknown): error is SluiceError {
 }
 
 /** Shared values whose reads and changes wait for the store: the result of a call must not be lost because it is away. */
-export function patient(shared: Shared, untilBack: (error: unknown) => Promise<void>): Pick<Shared, 'get' | 'update'> {
+export function patient(shared: Swapped, untilBack: (error: unknown) => Promise<void>): Swapped {
   const retried = async <T>(work: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
@@ -19,8 +20,18 @@ export function patient(shared: Shared, untilBack: (error: unknown) => Promise<v
       }
     }
   };
-  return {
-    get: (key) => retried(() => shared.get(key)),
-    update: (key, change) => retried(() => shared.update(key, change)),
+  const get: Swapped['get'] = (key) => retried(() => shared.get(key));
+  const swap: Swapped['swap'] = async (key, version, value, act) => {
+    for (;;) {
+      try {
+        return await shared.swap(key, version, value, act);
+      } catch (error) {
+        await untilBack(error);
+        // The answer may have been lost after the value was stored.
+        const found = await get(key);
+        if (found.version !== version) return canonical(found.value) === canonical(value);
+      }
+    }
   };
+  return { get, swap };
 }

@@ -156,9 +156,9 @@ export class Host {
   }
 
   /** Resolves when the store answers again. Rejects while the engine closes, and if the error does not mean that the store is away. */
-  untilBack(cause: unknown): Promise<void> {
-    if (!isAway(cause) || this.#stopping.signal.aborted) return Promise.reject(cause);
-    return (this.#away ??= this.#waitForStore(cause).finally(() => (this.#away = null)));
+  async untilBack(cause: unknown): Promise<void> {
+    if (!isAway(cause) || this.#stopping.signal.aborted) throw cause;
+    await (this.#away ??= this.#waitForStore(cause).finally(() => (this.#away = null)));
   }
 
   /** Does work that may be repeated, as soon as the store can be reached. */

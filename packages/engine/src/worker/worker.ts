@@ -7,7 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { isPaused, statusOf } from '@sluice-internal/kernel/core';
 import type { Event, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import type { Append, Clock, Journal, Performer, Shared } from '../ports/ports.ts';
+import type { Swapped } from '../ports/cells.ts';
+import type { Append, Clock, Journal, Performer } from '../ports/ports.ts';
 import { Guard } from '../limits/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
@@ -21,7 +22,7 @@ import type { EngineOptions } from '../ports/types.ts';
 export interface WorkerOptions {
   readonly journal: Journal;
   readonly performer: Performer;
-  readonly shared: Pick<Shared, 'get' | 'update'>;
+  readonly shared: Swapped;
   readonly clock: Clock;
   readonly snapshotEvery: number;
   /** The id of the store. */

@@ -3,7 +3,7 @@
  * or removed, and no run can be started for another tenant. Every surface opens the store through this file.
  */
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError } from '@sluice-internal/engine/ports';
+import { SluiceError, operate } from '@sluice-internal/engine/ports';
 import type { Append, Index, Journal, Leases, Mail, OperatorAct, RunEntry, Store } from '@sluice-internal/engine/ports';
 
 const TENANT_PREFIX = 'tenant.refused:';
@@ -39,7 +39,7 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
 
 /** Each refused access is an act in the store, and counts. */
 export async function recordIn({ shared }: Pick<Store, 'shared'>, act: Act): Promise<void> {
-  await shared.operate(act, (value) => Number(value ?? 0) + 1);
+  await operate(shared, act, (value) => Number(value ?? 0) + 1);
 }
 
 function ownerName({ tenant }: RunEntry): string {

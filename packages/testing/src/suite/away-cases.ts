@@ -1,5 +1,6 @@
 /** Promises of a store that cannot be reached for a while. */
 import { deepEqual, equal, rejects } from 'node:assert/strict';
+import { valueAt } from '@sluice-internal/engine/ports';
 import { started, type Case } from './sample.ts';
 
 /** The codes by which a worker knows that it has to wait. */
@@ -15,14 +16,11 @@ export const awayCases: { readonly [promise: string]: Case } = {
     const mend = cut();
     await rejects(store.journal.commit('w1', [append]), { code: AWAY });
     await rejects(store.leases.renew('w1', 10_000), { code: AWAY });
-    await rejects(
-      store.shared.update('key', () => [1, null]),
-      { code: AWAY },
-    );
+    await rejects(store.shared.swap('key', '', 1), { code: AWAY });
     mend();
     deepEqual(await store.journal.page('r1', append.after, 1), []);
     deepEqual(await store.journal.commit('w1', [append]), ['committed']);
-    equal(await store.shared.get('key'), null);
+    equal(await valueAt(store.shared, 'key'), null);
     equal((await store.index.find('r1'))?.owner, 'w1');
   },
 };

@@ -1,5 +1,6 @@
 /** Promises of a store that several processes open. */
 import { deepEqual, equal, notEqual } from 'node:assert/strict';
+import { update, valueAt } from '@sluice-internal/engine/ports';
 import { Chain, ENDED, started, suspended, type Case } from './sample.ts';
 
 const MANY = 10_000;
@@ -46,9 +47,9 @@ export const processCases: { readonly [promise: string]: Case } = {
     ]);
     deepEqual([...one, ...two].toSorted(), ['committed', 'stale']);
     const add = ({ shared }: typeof store): Promise<unknown> =>
-      shared.update('count', (value) => [Number(value ?? 0) + 1, null]);
+      update(shared, 'count', (value) => [Number(value ?? 0) + 1, null]);
     await Promise.all(Array.from({ length: 20 }, (_, index) => add(index % 2 === 0 ? store : other)));
-    equal(await store.shared.get('count'), 20);
+    equal(await valueAt(store.shared, 'count'), 20);
   },
 
   '10,000 runs that wait: one is found, answered and claimed, and all are listed': async (store, { again }) => {
