@@ -20,6 +20,7 @@ import { createEntries, createRetain } from './run-index.ts';
 import { createShared } from './shared.ts';
 import { Seals } from './seals.ts';
 import { createTables, isNew } from './schema.ts';
+import { keepId } from './keep-id.ts';
 
 export interface SqliteOptions {
   /** The time to wait while another process writes. Default 5 s. */
@@ -111,6 +112,7 @@ function prepare(db: DatabaseSync, path: string, busyMs: number): void {
   // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
   db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');
   retryBusy(busyMs, () => createTables(db, path));
+  retryBusy(busyMs, () => keepId(db, path));
 }
 
 /** The switch to WAL ignores the busy timeout, so two processes that start together need a retry. */
