@@ -14,9 +14,9 @@ import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
 import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
-import { acknowledge, takeTurn } from './turn.ts';
+import { advance, outstandingCommands } from './advance.ts';
+import type { Advance } from './advance.ts';
 import { entryOf } from '../journal/entry.ts';
-import type { Turn } from './turn.ts';
 import type { EngineOptions } from '../ports/types.ts';
 
 export interface WorkerOptions {
@@ -43,6 +43,16 @@ export interface WorkerOptions {
   readonly listeners?: TextListeners;
   readonly holdsLease: () => boolean;
   readonly renewLease: () => Promise<boolean>;
+}
+
+/** A turn of a run, with the messages that it took. */
+interface Turn extends Advance {
+  readonly owned: OwnedRun;
+  readonly received: readonly Message[];
+}
+
+function acknowledge({ received, notes: { refusals } }: Turn): void {
+  for (let index = 0; index < received.length; index++) received[index]?.done?.(refusals.get(index) ?? null);
 }
 
 /** After this long the worker yields, so that signals, sockets and timers are served. */
@@ -88,7 +98,7 @@ export class Worker {
   begin(owned: OwnedRun): void {
     if (owned.begun || owned.state === null || owned.state.outcome !== null || this.#left.has(owned)) return;
     owned.begun = true;
-    this.#dispatcher.performAll(owned, owned.state);
+    this.#dispatcher.carryOut(owned, owned.state, outstandingCommands(owned.program, owned.state));
     this.send(owned, { fact: { type: 'tick' } });
   }
 
@@ -291,7 +301,9 @@ export class Worker {
       return null;
     }
     try {
-      return takeTurn(owned, received, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
+      const facts = received.map(({ fact }) => fact);
+      const turn = advance(owned, facts, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
+      return { owned, received, ...turn };
     } catch (error) {
       for (const message of received) message.failed?.(error as Error);
       this.drop(owned.run);
@@ -310,17 +322,18 @@ export class Worker {
   }
 
   #committed(turn: Turn): void {
-    const { owned, events, previousHead } = turn;
+    const { owned, commands, notes } = turn;
+    const { events, previousHead } = notes;
     const { state } = owned;
     if (this.loads.size > 0) this.#outdate(owned.run);
     // Stopped or taken over during the commit: the events are stored, and the next owner acts on them.
     if (state === null || this.#stopped || this.#left.has(owned)) return acknowledge(turn);
-    if (owned.begun) this.#dispatcher.performNew(owned, state, events);
+    if (owned.begun) this.#dispatcher.carryOut(owned, state, commands);
     // A refused answer changes nothing, so a run that waits stays released.
     else if (owned.passing !== true && events.some(({ type }) => type !== 'answer.refused')) this.begin(owned);
     if (events.length > 0) this.#options.onTurn(owned, events, previousHead);
     acknowledge(turn);
-    this.#dispatcher.arm(owned, state, this.runs.get(owned.run) === owned);
+    this.#dispatcher.arm(owned, state, notes.due, this.runs.get(owned.run) === owned);
     if (state.outcome !== null || statusOf(state) === 'suspended') this.#options.onIdle(owned);
   }
 }
