@@ -1,7 +1,7 @@
 /** Sluice: a staged flow with the protections that are on by default. */
 import { compile, createEngine } from '@sluice-internal/library';
 import type { CompiledFlow } from '@sluice-internal/library';
-import { PerformError, createVirtualClock } from '@sluice-internal/engine/ports';
+import { PerformError, createVirtualClock, operate } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { BREAKER_PREFIX, setByHand, stateOf } from '@sluice-internal/engine/limits';
@@ -70,7 +70,8 @@ function contestant(operated: boolean): Faulted {
 async function closeAll({ shared }: Store): Promise<void> {
   const at = Date.now();
   for (const { key } of await shared.list(BREAKER_PREFIX))
-    await shared.operate(
+    await operate(
+      shared,
       { at, by: 'operator', what: 'breaker.closed', key, why: 'the provider answers again' },
       (value) => setByHand(stateOf(value), 'closed', 'operator', at) as unknown as Json,
     );

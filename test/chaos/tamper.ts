@@ -11,7 +11,7 @@ import { compile, openSqlite } from '@sluice-internal/library';
 import type { CompiledFlow } from '@sluice-internal/library';
 import { audit } from '@sluice-internal/engine/audit';
 import { auditShared, auditTombstones, createSigner, withCheckpoints } from '@sluice-internal/engine/journal';
-import { SluiceError } from '@sluice-internal/engine/ports';
+import { SluiceError, operate } from '@sluice-internal/engine/ports';
 import { pause } from './part.ts';
 import type { Part, Round } from './part.ts';
 import { openPayments as open, PAYMENTS as flow, SIGNING_KEY } from './payments.ts';
@@ -160,7 +160,9 @@ async function makeDatabase(path: string, hasPaid: boolean): Promise<Scene> {
   await engine.close();
   const store = openSqlite(path);
   for (const why of ['first', 'second'])
-    await store.shared.operate({ at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({ status: 'open' }));
+    await operate(store.shared, { at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({
+      status: 'open',
+    }));
   await store.mail.post('s3', { type: 'answer', id: 'a_s3.1', answer: { choice: 'reject', by: 'bob' } });
   await store.close();
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');

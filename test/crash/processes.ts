@@ -22,12 +22,14 @@ export interface WorkerOrders {
   /** A file that each act is noted in, with its time. */
   readonly log?: string;
 }
-export type Said = 'ready' | 'done' | 'lost' | 'closed' | 'gone' | `fault ${string}`;
+export type Said = 'ready' | 'done' | 'closed' | 'gone' | `fault ${string}`;
 
 export interface WorkerProcess {
   readonly process: ChildProcess;
   /** Resolves when it has said that, or when it will say nothing any more. */
   said(what: 'ready'): Promise<void>;
+  /** How often it has said that another one took its runs. */
+  timesLost(): number;
   /** The last thing that it said, once it has exited. */
   ended(): Promise<Said>;
 }
@@ -42,10 +44,12 @@ export function startWorker(orders: WorkerOrders): WorkerProcess {
   });
   const exit = once(child, 'exit');
   let last: Said = 'gone';
+  let lost = 0;
   const lines = createInterface(child.stdout);
   const heard = new Promise<void>((resolve) => {
     lines.on('line', (line) => {
-      if (/^(ready|done|lost|closed|fault)\b/.test(line)) last = line as Said;
+      if (line === 'lost') lost += 1;
+      else if (/^(ready|done|closed|fault)\b/.test(line)) last = line as Said;
       else last = `${last}\n${line}` as Said;
       resolve();
     });
@@ -55,6 +59,7 @@ export function startWorker(orders: WorkerOrders): WorkerProcess {
   return {
     process: child,
     said: () => heard,
+    timesLost: () => lost,
     ended: async () => {
       await Promise.all([exit, closed]);
       return last;

@@ -1,6 +1,6 @@
 /**
  * Several processes on one database file. One of them is put to sleep for longer than its lease: the others take its runs
- * over, and when it wakes up it stops before it acts.
+ * over, and when it wakes up it does nothing with them any more.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export interface Rivals {
   readonly stops: number;
 }
 export interface RivalsVerdict {
-  /** Processes that woke up after their lease and stopped. */
+  /** Processes that woke up after their lease and had lost their runs. */
   readonly slept: number;
   readonly runs: number;
   readonly effects: number;
@@ -70,9 +70,9 @@ async function play(
     return worker.said('ready');
   };
   await Promise.all(Array.from({ length: processes }, start));
-  const slept = await stopAtWork(workers, log, stops, start);
+  const slept = await stopAtWork(workers, log, stops);
   const last = await Promise.all([...workers.values()].map((worker) => worker.ended()));
-  const violations: string[] = last.filter((said) => said !== 'done' && said !== 'lost');
+  const violations: string[] = last.filter((said) => said !== 'done');
   const finished = await startWorker(orders('last')).ended();
   const alone = { ...orders('alone'), db: join(dir, 'alone.db'), space: server.space('alone'), leaseMs: 10_000 };
   const undisturbed = await startWorker(alone).ended();
@@ -93,25 +93,20 @@ async function play(
   return { slept, runs: together.outcomes.size, effects: effects.applied.length, violations };
 }
 
-/** Stops the process that acted last, for longer than its lease, and replaces each that gave up. */
-async function stopAtWork(
-  workers: ReadonlyMap<string, WorkerProcess>,
-  log: string,
-  stops: number,
-  start: () => Promise<void>,
-): Promise<number> {
+/** Stops the process that acted last, for longer than its lease. */
+async function stopAtWork(workers: ReadonlyMap<string, WorkerProcess>, log: string, stops: number): Promise<number> {
   let slept = 0;
   for (let turn = 0; turn < stops * 5 && slept < stops; turn++) {
     await pause(80);
-    const name = readFileSync(log, 'utf8').trimEnd().split(' ').at(-1) ?? '';
+    const [name = ''] = (readFileSync(log, 'utf8').trimEnd().split(' ').at(-1) ?? '').split('+');
     const sleeper = workers.get(name);
+    const before = sleeper?.timesLost();
     if (sleeper?.process.kill('SIGSTOP') !== true) continue;
     await pause(LEASE_MS * 2);
     sleeper.process.kill('SIGCONT');
     // One that was stopped in the middle of a write kept all others out, so none could take over.
-    if ((await Promise.race([sleeper.ended(), pause(LEASE_MS)])) !== 'lost') continue;
-    slept += 1;
-    await start();
+    await pause(LEASE_MS);
+    if (sleeper.timesLost() !== before) slept += 1;
   }
   return slept;
 }

@@ -1,7 +1,7 @@
 /**
  * A process that works on random flows until they have ended, or until it is killed. It starts all of them each time: a
- * start under the same id is the run that is there. Says `ready` when it works, `done` when all have ended, and `lost` or
- * `fault` when it had to stop by itself.
+ * start under the same id is the run that is there. Says `ready` when it works, `lost` when another one has taken its runs,
+ * `done` when all have ended, and `fault` when it had to stop by itself.
  */
 import { hash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
@@ -27,11 +27,14 @@ const leave = (line: string, status: number): void => {
   // Whatever is still under way belongs to whoever comes next.
   setImmediate(() => process.exit());
 };
-const stopWith = (error: Error): void =>
-  leave(
-    error instanceof SluiceError && error.code === 'lease-lost' ? 'lost' : `fault ${error.stack ?? error.message}`,
-    1,
-  );
+const stopWith = (error: Error): void => leave(`fault ${error.stack ?? error.message}`, 1);
+/** After it has lost its runs, a worker is another one. */
+let lost = 0;
+const onNotice = (text: string): void => {
+  if (!text.startsWith('another worker has taken over')) return;
+  lost += 1;
+  say('lost');
+};
 
 const effect =
   (tool: string): ToolFunction =>
@@ -59,7 +62,7 @@ const performer = functionPerformer({
 const perform: Performer['perform'] = (call) => {
   // The time is taken in the same breath as the look at the lease: writing it down may fall after a long sleep.
   const at = Date.now();
-  if (orders.log !== undefined) appendFileSync(orders.log, `${at} ${call.command.run} ${orders.name}\n`);
+  if (orders.log !== undefined) appendFileSync(orders.log, `${at} ${call.command.run} ${orders.name}+${lost}\n`);
   return performer.perform(call);
 };
 
@@ -70,6 +73,7 @@ const engine = createRuntime({
   leaseMs: orders.leaseMs,
   snapshotEvery: orders.snapshotEvery,
   onFault: stopWith,
+  onNotice,
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void engine.close().then(() => leave('closed', 0)));

@@ -16,11 +16,12 @@ export interface DyingStore {
   readonly kill: () => void;
 }
 
-const LATER = 3_600_000;
+/** The workers of each store so far. */
+const workers = new WeakMap<Store, Set<string>>();
 
-export function dyingStore(shared: Store, life: number, death: Death): DyingStore {
+export function dyingStore(shared: Store, death: Death): DyingStore {
   const { journal, leases } = shared;
-  const ahead = life * LATER;
+  const others = workers.get(shared) ?? new Set();
   let commits = 0;
   let dead = false;
   const alive = (): void => {
@@ -50,8 +51,13 @@ export function dyingStore(shared: Store, life: number, death: Death): DyingStor
       },
       leases: {
         ...leases,
-        renew: async (worker, now, until) => (alive(), leases.renew(worker, now + ahead, until + ahead)),
-        claim: async (worker, now, what) => (alive(), leases.claim(worker, now + ahead, what)),
+        renew: async (worker, term) => {
+          alive();
+          for (const earlier of others) if (earlier !== worker) await leases.renew(earlier, 0);
+          workers.set(shared, others.add(worker));
+          return leases.renew(worker, term);
+        },
+        claim: async (...given) => (alive(), leases.claim(...given)),
         resign: async (worker) => (dead ? undefined : leases.resign(worker)),
       },
       mail: shared.mail,

@@ -108,8 +108,8 @@ interface Outcome {
 }
 
 /** One process; true when it saw the run to its end. */
-async function process(given: Case, shared: Store, life: number, death: Death, effects: Set<string>): Promise<boolean> {
-  const { store, died } = dyingStore(shared, life, death);
+async function process(given: Case, shared: Store, death: Death, effects: Set<string>): Promise<boolean> {
+  const { store, died } = dyingStore(shared, death);
   const clock = createVirtualClock(1_000_000);
   const performer: Performer = {
     answer: given.answer,
@@ -139,7 +139,7 @@ async function live(
   const shared = { ...openMemory(), id: 'store' };
   const effects = new Set<string>();
   let lives = 0;
-  while (!(await process(given, shared, lives, deaths[lives] ?? { at: 0, when: 'before' }, effects))) lives += 1;
+  while (!(await process(given, shared, deaths[lives] ?? { at: 0, when: 'before' }, effects))) lives += 1;
   const { state } = await readRun(shared.journal, 'r');
   expect(await audit(shared.journal, 'r')).toMatchObject({ ok: true });
   expect(await replay(shared.journal, 'r')).toMatchObject({ agrees: true });

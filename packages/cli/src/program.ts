@@ -23,7 +23,9 @@ export function createProgram(screen: Screen, answer: (text: string) => void): C
     .description('Run teams of AI agents inside bounds: durable, budgeted, auditable flows.')
     .version(VERSION, '-V, --version', 'print the version')
     .option('--json', 'print one JSON document on standard output and nothing else')
-    .option('--db <path>', 'the database of runs', readDatabase, DEFAULT_DB)
+    .addOption(
+      new Option('--db <path>', 'the database of runs').argParser(readDatabase).default(DEFAULT_DB).env('SLUICE_DB'),
+    )
     .option('--tenant <name>', 'the tenant of the runs; runs of other tenants are not visible')
     .option('-q, --quiet', 'no progress on standard error')
     .option('--debug', 'show stack traces')
@@ -56,7 +58,7 @@ function addCommand(program: Command, path: Path, spec: Spec, screen: Screen): v
       if (parent.getOptionValueSource(option.attributeName()) === 'cli')
         throw usage(`\`${path}\` has no option \`${option.long}\``, `It is an option of \`sluice ${parent.name()}\`.`);
     const handler = await HANDLERS[path as keyof typeof HANDLERS]();
-    const dbNamed = program.getOptionValueSource('db') === 'cli';
+    const dbNamed = program.getOptionValueSource('db') !== 'default';
     const cli = createCli({ ...program.opts<Partial<GlobalOptions>>(), dbNamed }, screen);
     const status = await (handler as Handler)(cli, ...args);
     if (status !== undefined) process.exitCode = status;

@@ -22,7 +22,8 @@ import { checkedGrant } from './host/budget-grant.ts';
 import type { FlowTools } from './host/functions.ts';
 import type { Script } from './host/scripted/script.ts';
 import type { World, WorldOptions } from './host/world.ts';
-import { fileOf, openStore } from './host/open-store.ts';
+import { fileAt } from './host/location.ts';
+import { openStore } from './host/open-store.ts';
 import { forTenant } from './host/tenant.ts';
 import { compile } from './compile.ts';
 import { checkedInput, isDefinition } from './define/definition.ts';
@@ -49,7 +50,7 @@ export interface CreateEngineOptions
   extends
     Omit<EngineOptions, 'store' | 'performer' | 'clock' | 'checkOrigin'>,
     Omit<WorldOptions, 'flowTools' | 'script'> {
-  /** Stores the runs: the path of a database file, or an open store. Default: `.sluice/sluice.db`. */
+  /** Stores the runs: the path of a database file, `sqlite:` and a path, or an open store. Default: `.sluice/sluice.db`. */
   readonly journal?: string | Store;
   /** Definitions whose runs this engine may continue after a restart: it needs their functions. */
   readonly flows?: readonly AnyDefinition[];
@@ -185,7 +186,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const { journal = '.sluice/sluice.db', flows = [], tenant, signingKey, script, ...others } = options;
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
-  const file = typeof journal === 'string' ? fileOf(journal) : undefined;
+  const file = typeof journal === 'string' ? fileAt(journal) : undefined;
   const beside = worldBeside(file, { ...rest, flowTools: own.flowTools ?? functions });
   const { world, attachments } = beside;
   const definitions = new Definitions(options, functions);

@@ -1,10 +1,10 @@
 /** Leases in SQLite. A claim, and the fencing of workers that lose a run by it, are one transaction. */
-import type { Instant, RunId } from '@sluice-internal/kernel/ir';
+import type { RunId } from '@sluice-internal/kernel/ir';
 import { KEEP_GONE_WORKERS_MS, planClaim, renewalOf, thisProcess } from '@sluice-internal/engine/ports';
-import type { Leases, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
+import type { Leases, StoreClock, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
 import type { Connection, Statements } from './connection.ts';
 
-export function createLeases(connection: Connection, flush: () => void): Leases {
+export function createLeases(connection: Connection, flush: () => void, clock: StoreClock): Leases {
   const { known, leases } = connection;
   const statements = connection.prepareAll(SQL);
   const leaseOf = (worker: WorkerId): WorkerLease<number> | undefined => {
@@ -12,20 +12,22 @@ export function createLeases(connection: Connection, flush: () => void): Leases 
     return row === undefined ? undefined : toLease(row);
   };
   return {
-    renew: async (worker, now, until) =>
+    renew: async (worker, termMs) =>
       connection.write(() => {
         const lease = leaseOf(worker);
-        if (renewalOf(lease) === 'refuse') return false;
+        if (renewalOf(lease) === 'refuse') return null;
+        const [term, elapsed] = [Math.ceil(termMs), Math.floor(clock.elapsed())];
+        const until = elapsed + term;
         if (lease === undefined) {
-          statements.removeGone.run(now - KEEP_GONE_WORKERS_MS);
-          statements.join.run(worker, until, thisProcess());
-        } else statements.renew.run(until, lease.id);
-        return true;
+          statements.removeGone.run({ elapsed, keep: KEEP_GONE_WORKERS_MS });
+          statements.join.run(worker, until, term, thisProcess());
+        } else statements.renew.run(until, term, lease.id);
+        return clock.now();
       }),
-    claim: async (worker, now, which) =>
+    claim: async (worker, which) =>
       connection.write(() => {
         const lease = leaseOf(worker);
-        return lease === undefined ? [] : claim(connection, statements, lease.id, now, which);
+        return lease === undefined ? [] : claim(connection, statements, lease.id, clock, which);
       }),
     release: async (worker, runs) => {
       flush();
@@ -56,10 +58,11 @@ function claim(
   connection: Connection,
   statements: Statements<typeof SQL>,
   self: number,
-  now: Instant,
-  which: Parameters<Leases['claim']>[2],
+  clock: StoreClock,
+  which: Parameters<Leases['claim']>[1],
 ): RunId[] {
-  const plan = planClaim((statements.all.all() as unknown as LeaseRow[]).map(toLease), self, now);
+  const leases = (statements.all.all() as unknown as LeaseRow[]).map(toLease);
+  const plan = planClaim(leases, self, Math.floor(clock.elapsed()));
   if (plan === null) return [];
   const fence = (worker: number): void => {
     statements.fence.run(worker);
@@ -72,7 +75,10 @@ function claim(
   const rows =
     'run' in which
       ? statements.claimableByName.all({ run: which.run, self, gone })
-      : statements.claimable.all({ now, gone, except: JSON.stringify(which.except ?? []), limit: which.limit });
+      : statements.claimable.all({
+          ...{ now: clock.now(), gone, except: JSON.stringify(which.except ?? []), limit: which.limit },
+          ...{ all: which.tenant === undefined ? 1 : 0, tenant: which.tenant ?? null },
+        });
   return (rows as unknown as [number, RunId, number | null][]).map(([id, run, owner]) => {
     if (owner !== null && owner !== self) fence(owner);
     statements.setOwner.run(self, id);
@@ -85,24 +91,25 @@ function claim(
 export const CLAIMABLE = `
   WITH free (owner) AS MATERIALIZED (SELECT NULL UNION ALL SELECT value FROM json_each(:gone))
   SELECT id, run, owner FROM (
-    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+    SELECT runs.id, runs.run, runs.owner, runs.tenant FROM free CROSS JOIN runs ON runs.owner IS free.owner
       WHERE runs.status IN ('pending', 'running')
     UNION
-    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+    SELECT runs.id, runs.run, runs.owner, runs.tenant FROM free CROSS JOIN runs ON runs.owner IS free.owner
       WHERE runs.status = 'suspended' AND runs.due <= :now
     UNION
-    SELECT runs.id, runs.run, runs.owner FROM mail JOIN runs ON runs.id = mail.run
+    SELECT runs.id, runs.run, runs.owner, runs.tenant FROM mail JOIN runs ON runs.id = mail.run
       WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
-  ) WHERE run NOT IN (SELECT value FROM json_each(:except))
+  ) WHERE run NOT IN (SELECT value FROM json_each(:except)) AND (:all OR tenant = :tenant)
   ORDER BY 1 LIMIT :limit`;
 
 const SQL = {
-  find: 'SELECT id, until, fenced, process FROM workers WHERE worker = ?',
-  all: 'SELECT id, until, fenced, process FROM workers',
-  join: 'INSERT INTO workers (worker, until, process) VALUES (?, ?, ?)',
-  renew: 'UPDATE workers SET until = ? WHERE id = ?',
+  find: 'SELECT id, until, term, fenced, process FROM workers WHERE worker = ?',
+  all: 'SELECT id, until, term, fenced, process FROM workers',
+  join: 'INSERT INTO workers (worker, until, term, process) VALUES (?, ?, ?, ?)',
+  renew: 'UPDATE workers SET until = ?, term = ? WHERE id = ?',
   leave: 'DELETE FROM workers WHERE id = ?',
-  removeGone: 'DELETE FROM workers WHERE until < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE owner = workers.id)',
+  removeGone: `DELETE FROM workers WHERE (until < :elapsed - :keep OR until > :elapsed + term)
+    AND NOT EXISTS (SELECT 1 FROM runs WHERE owner = workers.id)`,
   fence: 'UPDATE workers SET fenced = 1 WHERE id = ?',
   release: 'UPDATE runs SET owner = NULL WHERE run = ? AND owner = ?',
   releaseAll: 'UPDATE runs SET owner = NULL WHERE owner = ?',
@@ -114,8 +121,8 @@ const SQL = {
     WHERE run = :run AND (owner IS NULL OR owner = :self OR owner IN (SELECT value FROM json_each(:gone)))`,
 } as const;
 
-type LeaseRow = readonly [id: number, until: number, fenced: number, process: string | null];
+type LeaseRow = readonly [id: number, until: number, term: number, fenced: number, process: string | null];
 
-function toLease([id, until, fenced, process]: LeaseRow): WorkerLease<number> {
-  return { id, until, fenced: fenced !== 0, process };
+function toLease([id, until, term, fenced, process]: LeaseRow): WorkerLease<number> {
+  return { id, until, term, fenced: fenced !== 0, process };
 }

@@ -7,7 +7,8 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from './database.ts';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Store } from '@sluice-internal/engine/ports';
+import type { Store, StoreClock } from '@sluice-internal/engine/ports';
+import { machineClock } from './clock.ts';
 import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
 import { createJournal } from './journal.ts';
@@ -19,12 +20,15 @@ import { createEntries, createRetain } from './run-index.ts';
 import { createShared } from './shared.ts';
 import { Seals } from './seals.ts';
 import { createTables, isNew } from './schema.ts';
+import { keepId } from './keep-id.ts';
 
 export interface SqliteOptions {
   /** The time to wait while another process writes. Default 5 s. */
   readonly busyMs?: number;
   /** Opens without writing anything. The file and its folder may be read-only. */
   readonly readOnly?: boolean;
+  /** Default: the clock of the machine. */
+  readonly clock?: StoreClock | undefined;
   /** A message for the operator, for example about a file that other users can read. */
   readonly onNotice?: ((message: string) => void) | undefined;
 }
@@ -45,7 +49,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   return {
     id,
     journal,
-    leases: createLeases(connection, journal.flush),
+    leases: createLeases(connection, journal.flush, options.clock ?? machineClock(connection)),
     mail: createMail(connection, seals),
     index: { ...createEntries(connection), ...createRetain(connection, seals) },
     shared: createShared(connection, seals),
@@ -108,6 +112,7 @@ function prepare(db: DatabaseSync, path: string, busyMs: number): void {
   // Batches rewrite the pages that runs share; a longer log lets one checkpoint serve many batches.
   db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8000');
   retryBusy(busyMs, () => createTables(db, path));
+  retryBusy(busyMs, () => keepId(db, path));
 }
 
 /** The switch to WAL ignores the busy timeout, so two processes that start together need a retry. */

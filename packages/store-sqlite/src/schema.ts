@@ -30,10 +30,12 @@ CREATE TABLE flows (
   text TEXT NOT NULL
 ) STRICT;
 
+-- "until" is in milliseconds since the start of the machine; "term" is the length of the lease when it was renewed.
 CREATE TABLE workers (
   id INTEGER PRIMARY KEY,
   worker TEXT NOT NULL UNIQUE,
   until INTEGER NOT NULL,
+  term INTEGER NOT NULL,
   fenced INTEGER NOT NULL DEFAULT 0,
   process TEXT
 ) STRICT;
@@ -203,7 +205,7 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
-const VERSION = 13;
+const VERSION = 14;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

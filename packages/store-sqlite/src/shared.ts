@@ -2,19 +2,19 @@
 import { parseJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { hashShared, linkAct } from '@sluice-internal/engine/journal';
-import type { OperatorAct, Shared } from '@sluice-internal/engine/ports';
+import type { Cell, Cells, OperatorAct } from '@sluice-internal/engine/ports';
 import type { Connection } from './connection.ts';
 import type { Seals } from './seals.ts';
 
-export function createShared(connection: Connection, seals: Seals): Shared {
+export function createShared(connection: Connection, seals: Seals): Cells {
   const { store } = seals;
   const statements = connection.prepareAll(SQL);
-  /** A value that was changed from outside counts as absent. */
-  const valueIn = (key: string, [text, hashed]: readonly [string, string]): Json =>
-    hashShared(store, key, text) === hashed ? parseJson(text) : null;
-  const read = (key: string): Json => {
+  /** A value that was changed from outside counts as absent. The hash of a value is its version. */
+  const cellIn = (key: string, [text, hashed]: readonly [string, string]): Cell =>
+    hashShared(store, key, text) === hashed ? { value: parseJson(text), version: hashed } : NO_VALUE;
+  const read = (key: string): Cell => {
     const row = statements.get.get(key) as unknown as [string, string] | undefined;
-    return row === undefined ? null : valueIn(key, row);
+    return row === undefined ? NO_VALUE : cellIn(key, row);
   };
   const put = (key: string, value: Json): void => {
     const text = JSON.stringify(value);
@@ -25,26 +25,24 @@ export function createShared(connection: Connection, seals: Seals): Shared {
   };
   return {
     get: async (key) => connection.read(() => read(key)),
-    update: async (key, change) =>
+    swap: async (key, version, value, given) =>
       connection.write(() => {
-        const [value, result] = change(read(key));
+        if (read(key).version !== version) return false;
         put(key, value);
-        return result;
+        if (given === undefined) return true;
+        const act = { ...given, key };
+        const [last] = statements.head.get() as unknown as [string];
+        const link = linkAct(last, act);
+        statements.act.run(act.at, act.by, act.what, key, act.why, link);
+        seals.setLink('acts', link);
+        return true;
       }),
-    list: async (prefix) =>
+    list: async (prefix, after = '', limit = -1) =>
       connection.read(() =>
-        (statements.list.all(prefix, prefix) as unknown as [string, string, string][])
-          .map(([key, ...row]) => ({ key, value: valueIn(key, row) }))
+        (statements.list.all(prefix, prefix, prefix, after, limit) as unknown as [string, string, string][])
+          .map(([key, ...row]) => ({ key, ...cellIn(key, row) }))
           .filter(({ value }) => value !== null),
       ),
-    operate: async (act, change) =>
-      connection.write(() => {
-        const [last] = statements.head.get() as unknown as [string];
-        put(act.key, change(read(act.key)));
-        const link = linkAct(last, act);
-        statements.act.run(act.at, act.by, act.what, act.key, act.why, link);
-        seals.setLink('acts', link);
-      }),
     integrity: async () =>
       connection.read(() => {
         const [head] = statements.head.get() as unknown as [string];
@@ -56,6 +54,8 @@ export function createShared(connection: Connection, seals: Seals): Shared {
   };
 }
 
+const NO_VALUE: Cell = { value: null, version: '' };
+
 type ActRow = [at: number, by: string, what: string, key: string, why: string, link: string];
 
 function toAct([at, by, what, key, why, link]: ActRow): OperatorAct {
@@ -65,7 +65,7 @@ function toAct([at, by, what, key, why, link]: ActRow): OperatorAct {
 const SQL = {
   get: 'SELECT value, hash FROM shared WHERE key = ?',
   set: 'INSERT INTO shared VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value, hash = excluded.hash',
-  list: 'SELECT key, value, hash FROM shared WHERE substr(key, 1, length(?)) = ? ORDER BY key',
+  list: 'SELECT key, value, hash FROM shared WHERE key >= ? AND substr(key, 1, length(?)) = ? AND key > ? ORDER BY key LIMIT ?',
   rows: 'SELECT key, value, hash FROM shared ORDER BY key',
   head: 'SELECT acts FROM store',
   act: 'INSERT INTO acts (at, who, what, key, why, link) VALUES (?, ?, ?, ?, ?, ?)',

@@ -37,6 +37,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const violations = new Set<string>();
   const performed: Performed[] = [];
   const committed = new Set<string>();
+  const workers: string[] = [];
   let time = { elapsed: 1_000_000, ahead: 0 };
   for (let number = 0; number < 100; number++) {
     const life = await live({
@@ -49,6 +50,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
       faults,
       performed,
       committed,
+      workers,
       violate: (what) => violations.add(what),
     });
     time = life.time;
@@ -86,6 +88,8 @@ interface LifeOptions {
   readonly performed: Performed[];
   /** Attempts whose request is stored, as `key attempt`. */
   readonly committed: Set<string>;
+  /** The names of the processes so far. */
+  readonly workers: string[];
   readonly violate: (what: string) => void;
 }
 interface Life {
@@ -143,8 +147,10 @@ class Process {
   async begin(): Promise<void> {
     const { store, run, number, options, chance } = this.#given;
     // Every process starts after the lease of the one before has ended.
-    const now = number * HOUR_MS;
-    await store.leases.renew(this.#worker.id, now, now + HOUR_MS);
+    const { id } = this.#worker;
+    for (const earlier of this.#given.workers) await store.leases.renew(earlier, 0);
+    this.#given.workers.push(id);
+    await store.leases.renew(id, HOUR_MS);
     const stored = await store.journal.load(run, { snapshot: chance.oneIn(2) });
     if (stored === null) {
       const owned = newRun(run, programOf(options.flow));
@@ -160,7 +166,7 @@ class Process {
         },
       });
     } else {
-      const claimed = await store.leases.claim(this.#worker.id, now, { run });
+      const claimed = await store.leases.claim(id, { run });
       const owned = restoreRun(run, stored, storedProgram(stored.flow));
       // The process before may have crashed after it stored the end.
       if (owned.state?.outcome !== null) return this.#leave('dead', true);

@@ -10,7 +10,7 @@ import {
   publicKeyText,
   withCheckpoints,
 } from '@sluice-internal/engine/journal';
-import type { AttachmentStore, Shared, Store } from '@sluice-internal/engine/ports';
+import type { AttachmentStore, Cells, Store } from '@sluice-internal/engine/ports';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
 import { closing, isErased } from '@sluice-internal/library/host';
 import { FAILED, OK, plural } from '@sluice-internal/library/documents';
@@ -93,7 +93,7 @@ async function auditRuns(
 }
 
 /** The attachments that the first event names, unless they were erased in this run or in the run that it forks. */
-async function inputAttachments(shared: Shared, { run, origin }: RunState): Promise<readonly string[]> {
+async function inputAttachments(shared: Cells, { run, origin }: RunState): Promise<readonly string[]> {
   const { pins, parent } = origin;
   const owners = [run, ...(parent === undefined ? [] : [parent.run])];
   for (const owner of owners) if (await isErased(shared, owner)) return [];

@@ -1,7 +1,8 @@
 /** `sluice breakers`: lists the circuit breakers of a database. `open` and `close` change one by hand, which is recorded. */
 import { didYouMean, nearest } from '@sluice-internal/compile/source';
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { OperatorAct, Shared, Store } from '@sluice-internal/engine/ports';
+import { operate } from '@sluice-internal/engine/ports';
+import type { Cells, OperatorAct, Store } from '@sluice-internal/engine/ports';
 import { BREAKER_PREFIX, SCRIPTED_PREFIX, probeAt, setByHand, stateOf } from '@sluice-internal/engine/limits';
 import type { BreakerState } from '@sluice-internal/engine/limits';
 import { closing, openStore } from '@sluice-internal/library/host';
@@ -56,7 +57,8 @@ async function setBreaker(cli: Cli, to: 'open' | 'closed', id: string, options: 
     const what = to === 'open' ? 'breaker.opened' : 'breaker.closed';
     const sides = to === 'open' ? [false] : own.map(({ scripted }) => scripted);
     for (const scripted of sides)
-      await store.shared.operate(
+      await operate(
+        store.shared,
         { at, by, what, key: `${scripted ? SCRIPTED_PREFIX : BREAKER_PREFIX}${id}`, why: options.why ?? '' },
         (value) => setByHand(stateOf(value), to, by, at) as unknown as Json,
       );
@@ -78,7 +80,7 @@ function unused(id: string, known: readonly Breaker[]): string {
   return `no failed call has used \`${id}\` yet${near === undefined ? '; a breaker is named AGENT@PROVIDER/MODEL' : `; did you mean \`${near}\`?`}`;
 }
 
-async function listed(shared: Shared): Promise<readonly Breaker[]> {
+async function listed(shared: Cells): Promise<readonly Breaker[]> {
   const found = [...(await shared.list(BREAKER_PREFIX)), ...(await shared.list(SCRIPTED_PREFIX))];
   return found.map(({ key, value }) => ({
     id: idIn(key) ?? '',

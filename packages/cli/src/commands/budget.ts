@@ -1,6 +1,7 @@
 /** `sluice budget`: the retry budget that all runs of a database share, and how fast its latest runs spend. */
 import type { Json } from '@sluice-internal/kernel/expr';
 import { DEFAULT_RETRY_BUDGET } from '@sluice-internal/kernel/ir';
+import { valueAt } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { streamRun } from '@sluice-internal/engine/journal';
 import { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from '@sluice-internal/engine/limits';
@@ -55,8 +56,8 @@ export async function budgetCommand(cli: Cli): Promise<void> {
 
 /** The budget of real calls, or that of scripted ones if no real call was repeated yet. */
 async function budgetIn({ shared }: Store): Promise<{ readonly stored: Json; readonly scripted: boolean }> {
-  const real = await shared.get(RETRY_BUDGET_KEY);
-  const stored = real ?? (await shared.get(SCRIPTED_BUDGET_KEY));
+  const real = await valueAt(shared, RETRY_BUDGET_KEY);
+  const stored = real ?? (await valueAt(shared, SCRIPTED_BUDGET_KEY));
   return { stored, scripted: real === null && stored !== null };
 }
 

@@ -1,7 +1,7 @@
 /** `sluice memory`: lists the memory of agents, releases entries from quarantine, deletes them, and lists these acts. */
 import { didYouMean } from '@sluice-internal/compile/source';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { MemoryViolation, SluiceError, textOf } from '@sluice-internal/engine/ports';
+import { MemoryViolation, SluiceError, operate, textOf } from '@sluice-internal/engine/ports';
 import type { MemoryEntry, MemoryOperator, MemoryScope, MemoryStore } from '@sluice-internal/engine/ports';
 import { MEMORY_ACTS, MEMORY_RELEASED } from '@sluice-internal/engine/journal';
 import { memoryBeside } from '@sluice-internal/store-sqlite';
@@ -113,7 +113,7 @@ interface Act {
 /** The act is in the chain of operators' acts, which `audit verify` checks. */
 async function record(cli: Cli, { what, id, owner, by, why = '' }: Act): Promise<void> {
   await closing(openFor(cli), ({ shared }) =>
-    shared.operate({ at: Date.now(), by, what, key: `${MEMORY_ACTS}${id}`, why }, (value) =>
+    operate(shared, { at: Date.now(), by, what, key: `${MEMORY_ACTS}${id}`, why }, (value) =>
       owner === undefined ? value : { tenant: owner.tenant },
     ),
   );

@@ -1,7 +1,7 @@
 /** `sluice quotas`: the quotas of tenants, their use, and the starts that were refused. `set` and `remove` change one. */
 import { auditShared } from '@sluice-internal/engine/journal';
-import { LIMITS, checkedQuota, takenOf, useAt } from '@sluice-internal/engine/ports';
-import type { OperatorAct, Quota, QuotaUse, Shared, Store } from '@sluice-internal/engine/ports';
+import { LIMITS, checkedQuota, takenOf, useAt, valueAt } from '@sluice-internal/engine/ports';
+import type { Cells, OperatorAct, Quota, QuotaUse, Store } from '@sluice-internal/engine/ports';
 import { EVERY_TENANT, QUOTA_PREFIX, USE_PREFIX, setQuota, storedUse } from '@sluice-internal/engine/limits';
 import { didYouMean } from '@sluice-internal/compile/source';
 import { closing, openStore } from '@sluice-internal/library/host';
@@ -81,7 +81,7 @@ interface TenantUse {
 }
 
 /** Tenants with a quota, and those that used the quota of every tenant. */
-async function usesIn(shared: Shared, only: string | undefined): Promise<readonly TenantUse[]> {
+async function usesIn(shared: Cells, only: string | undefined): Promise<readonly TenantUse[]> {
   const rules = new Map(
     (await shared.list(QUOTA_PREFIX)).map(({ key, value }) => [key.slice(QUOTA_PREFIX.length), value]),
   );
@@ -91,17 +91,17 @@ async function usesIn(shared: Shared, only: string | undefined): Promise<readonl
   for (const tenant of shown) {
     const quota = (rules.get(tenant) ?? rules.get(EVERY_TENANT) ?? null) as Quota | null;
     if (quota === null) continue;
-    const stored = storedUse(await shared.get(`${USE_PREFIX}${tenant}`));
+    const stored = storedUse(await valueAt(shared, `${USE_PREFIX}${tenant}`));
     uses.push({ tenant, quota, use: useAt(stored, quota.per, Date.now()) });
   }
   return uses;
 }
 
-async function namesWith(shared: Shared, prefix: string): Promise<readonly string[]> {
+async function namesWith(shared: Cells, prefix: string): Promise<readonly string[]> {
   return (await shared.list(prefix)).filter(({ value }) => value !== null).map(({ key }) => key.slice(prefix.length));
 }
 
-async function quotaActs(shared: Shared, tenant: string | undefined): Promise<readonly OperatorAct[]> {
+async function quotaActs(shared: Cells, tenant: string | undefined): Promise<readonly OperatorAct[]> {
   const acts = await shared.acts();
   return acts.filter(({ key }) =>
     tenant === undefined

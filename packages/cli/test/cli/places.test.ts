@@ -74,18 +74,38 @@ test.each(NOWHERE)('a folder for exports or keys in %s is refused, and the comma
 });
 
 describe('the database', () => {
-  test.each(['', ':memory:', 'file:runs.db', 'postgres://host/runs'])('%j is not the path of a file', async (db) => {
+  test.each(['', ':memory:', 'file:runs.db', 'mysql://host/runs', 'sqlit:runs.db', 'sqlite::memory:'])(
+    '%j is not the path of a file',
+    async (db) => {
+      const cwd = folder(FILES);
+      for (const args of [RUN, ['runs']]) {
+        const ran = await sluice([...args, '--db', db], { cwd });
+        expect([args[0], ran.status, ran.stderr]).toEqual([
+          args[0],
+          2,
+          expect.stringContaining('`--db` takes the path of a file'),
+        ]);
+        expect(ran.stderr).toContain('help:');
+      }
+      expect(readdirSync(cwd).sort()).toEqual(Object.keys(FILES).sort());
+    },
+  );
+
+  test('it is named by a path, an address or SLUICE_DB, and a wrong one in SLUICE_DB is one error', async () => {
     const cwd = folder(FILES);
-    for (const args of [RUN, ['runs']]) {
-      const ran = await sluice([...args, '--db', db], { cwd });
-      expect([args[0], ran.status, ran.stderr]).toEqual([
-        args[0],
-        2,
-        expect.stringContaining('`--db` takes the path of a file'),
-      ]);
-      expect(ran.stderr).toContain('help:');
-    }
-    expect(readdirSync(cwd).sort()).toEqual(Object.keys(FILES).sort());
+    expect((await sluice([...RUN, '--db', 'sqlite:own.db'], { cwd })).status).toBe(0);
+    for (const given of [
+      ['--db', 'own.db'],
+      ['--db', 'sqlite:./own.db'],
+    ])
+      expect(json(await sluice(['runs', '--json', ...given], { cwd }))).toHaveLength(1);
+    for (const SLUICE_DB of ['own.db', 'sqlite:own.db'])
+      expect(json(await sluice(['runs', '--json'], { cwd, env: { SLUICE_DB } }))).toHaveLength(1);
+    const wrong = await sluice(['runs'], { cwd, env: { SLUICE_DB: 'mysql://ann:secret@host/runs' } });
+    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('mysql://…@host/runs')]);
+    expect(wrong.stderr).not.toContain('secret');
+    const absent = await sluice(['runs'], { cwd, env: { SLUICE_DB: 'none.db' } });
+    expect([absent.status, absent.stderr]).toEqual([1, expect.stringContaining('there is no database at `none.db`')]);
   });
 
   test.each([

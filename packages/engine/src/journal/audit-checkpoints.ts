@@ -1,7 +1,7 @@
 /** Audits the signed checkpoints of a run, the acts of operators and the shared values. */
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
-import type { Checkpoint, RunEntry, Shared, StoredAppend } from '../ports/ports.ts';
+import type { Cells, Checkpoint, RunEntry, StoredAppend } from '../ports/ports.ts';
 import { linkAct } from './chain.ts';
 import { isSignedBy } from './checkpoint.ts';
 
@@ -54,7 +54,7 @@ export interface SharedAudit {
   readonly broken: string | null;
 }
 
-export async function auditShared(shared: Shared): Promise<SharedAudit> {
+export async function auditShared(shared: Cells): Promise<SharedAudit> {
   const acts = await shared.acts();
   const { head, changed } = await shared.integrity();
   let previous = '';

@@ -19,12 +19,15 @@ import type {
 } from '@sluice-internal/kernel/ir';
 import { pure } from '../ports/pure.ts';
 import { failureOf } from '../ports/failures.ts';
-import type { Call, Performer, Shared } from '../ports/ports.ts';
-import { CLOSED, enter, leave, probeAt } from './breaker.ts';
+import { valueAt } from '../ports/cells.ts';
+import type { Swapped } from '../ports/cells.ts';
+import type { Call, Performer } from '../ports/ports.ts';
+import { probeAt } from './breaker.ts';
 import type { BreakerState, Outcome } from './breaker.ts';
 import { withinWindow } from './failure-rate.ts';
-import { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY, spend } from './retry-budget.ts';
-import type { BudgetState } from './retry-budget.ts';
+import { operationsOn, stateOf } from './operations.ts';
+import type { Operate } from './operations.ts';
+import { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from './retry-budget.ts';
 
 export interface Performed {
   readonly result: Settled;
@@ -48,11 +51,13 @@ export const SCRIPTED_PREFIX = 'breaker.scripted:';
 
 export class Guard {
   readonly #performer: Performer;
-  readonly #shared: Shared;
+  readonly #shared: Swapped;
+  readonly #operate: Operate;
   /** Calls that are not yet added to the shared retry budget. A write for each call would be expensive. */
   readonly #calls = { real: 0, scripted: 0 };
 
-  constructor(performer: Performer, shared: Shared) {
+  constructor(performer: Performer, shared: Swapped) {
+    this.#operate = operationsOn(shared);
     this.#performer = performer;
     this.#shared = shared;
   }
@@ -102,10 +107,8 @@ export class Guard {
     const side = this.#sideOf(call);
     const calls = this.#calls[side];
     this.#calls[side] = 0;
-    const now = call.clock.now();
-    const { granted, state } = await this.#shared.update(BUDGET_KEYS[side], (value) => {
-      const spent = spend(value as unknown as BudgetState | null, rules, calls, true, now);
-      return [spent.state as unknown as Json, spent];
+    const { granted, state } = await this.#operate(BUDGET_KEYS[side], 'retries.take', {
+      ...{ rules, calls, at: call.clock.now() },
     });
     if (granted) return null;
     const { share, burst } = rules;
@@ -138,13 +141,10 @@ export class Guard {
     const notes: ProtectionNote[] = [];
     const byHand = side === 'scripted' ? await this.#openedByHand(breaker) : null;
     if (byHand !== null) return denied(breaker, byHand, rules, notes);
-    const before = stateOf(await this.#shared.get(key));
+    const before = stateOf(await valueAt(this.#shared, key));
     if (before.status !== 'closed') {
-      const now = call.clock.now();
-      const { allowed, change, state } = await this.#shared.update(key, (value) => {
-        const entered = enter(stateOf(value), id, now);
-        return [entered.state as unknown as Json, entered];
-      });
+      const probe = { call: id, at: call.clock.now() };
+      const { allowed, change, state } = await this.#operate(key, 'breaker.probe', probe);
       if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
       if (!allowed) return denied(breaker, state, rules, notes);
     }
@@ -163,20 +163,15 @@ export class Guard {
     outcome: Outcome,
   ): Promise<readonly ProtectionNote[]> {
     const { command, clock } = call;
-    const now = clock.now();
-    const change = await this.#shared.update(`${PREFIXES[this.#sideOf(call)]}${breaker}`, (value) => {
-      const before = stateOf(value);
-      // A breaker without violations is not stored again.
-      if (outcome === 'invariant_kept' && before.violations === 0) return [value, null];
-      const left = leave(before, rules, `${command.run} ${command.key}`, outcome, now);
-      return [left.state as unknown as Json, left.change];
+    const change = await this.#operate(`${PREFIXES[this.#sideOf(call)]}${breaker}`, 'breaker.trip', {
+      ...{ rules, call: `${command.run} ${command.key}`, outcome, at: clock.now() },
     });
     return change === null ? NO_NOTES : [{ type: 'breaker.changed', breaker, ...change }];
   }
 
   /** An operator stops the calls of all runs, also of scripted ones. */
   async #openedByHand(breaker: string): Promise<BreakerState | null> {
-    const state = stateOf(await this.#shared.get(`${BREAKER_PREFIX}${breaker}`));
+    const state = stateOf(await valueAt(this.#shared, `${BREAKER_PREFIX}${breaker}`));
     return state.status === 'open' && state.by !== null ? state : null;
   }
 
@@ -224,10 +219,6 @@ function breakerOf({ command, flow }: Call, name = command.name): string {
   const entry = flow.models[alias] as { readonly provider?: string; readonly model?: string } | undefined;
   const model = entry?.provider === undefined ? alias || 'default' : `${entry.provider}/${entry.model ?? ''}`;
   return `${name}@${model}`;
-}
-
-export function stateOf(value: Json): BreakerState {
-  return value === null ? CLOSED : { ...CLOSED, ...(value as unknown as BreakerState) };
 }
 
 /** A successful call changes nothing in the state, so the state is not written. */

@@ -8,9 +8,12 @@ import { measuredAmount } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Instant, Origin, RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { readRun } from '../journal/open-run.ts';
-import type { Shared, Store, WorkerId } from '../ports/ports.ts';
-import { checkedQuota, release, reserve, useAt } from '../ports/quota.ts';
+import { operate, valueAt } from '../ports/cells.ts';
+import type { Cells, Store, WorkerId } from '../ports/ports.ts';
+import { checkedQuota, useAt } from '../ports/quota.ts';
 import type { Amount, Excess, Quota, QuotaUse, Request, Reserved, WorstCase } from '../ports/quota.ts';
+import { operationsOn } from './operations.ts';
+import type { Operate } from './operations.ts';
 
 export const QUOTA_PREFIX = 'quota.rules:';
 export const USE_PREFIX = 'quota.use:';
@@ -24,7 +27,7 @@ export const UNSPENT: Amount = { tokens: 0, costMicros: 0 };
 
 interface QuotasOptions {
   readonly store: Store;
-  readonly worker: WorkerId;
+  readonly worker: () => WorkerId;
   readonly now: () => Instant;
   /** The most that a run of a flow can spend. */
   readonly worstCase: (flow: CompiledFlow) => WorstCase;
@@ -41,12 +44,14 @@ interface Run {
 
 export class Quotas {
   readonly #options: QuotasOptions;
+  readonly #operate: Operate;
   readonly #pending = new Set<Promise<void>>();
   readonly #reported = new Set<RunId>();
   #stored: Promise<void> | null = null;
 
   constructor(options: QuotasOptions) {
     this.#options = options;
+    this.#operate = operationsOn(options.store.shared);
     for (const [tenant, quota] of Object.entries(options.given ?? {})) checkedQuota(tenant, quota);
   }
 
@@ -84,13 +89,9 @@ export class Quotas {
     const { tenant } = run.origin;
     const quota = await this.#quotaOf(tenant);
     if (quota === null || tenant === undefined) return;
-    const now = this.#options.now();
     const request = this.#requestOf(run, false);
-    const excess = await this.#options.store.shared.update(`${USE_PREFIX}${tenant}`, (value) => {
-      const before = useAt(storedUse(value), quota.per, now);
-      const moved = reserve(release(before, from, run.spent), quota, request, now);
-      return [(moved.excess.length === 0 ? moved.use : before) as unknown as Json, moved.excess];
-    });
+    const instead = { run: from, spent: run.spent };
+    const { excess } = await this.#take(tenant, quota, request, instead);
     if (excess.length > 0) throw await this.#refuse(run, quota, excess, 'continue');
   }
 
@@ -131,25 +132,28 @@ export class Quotas {
   async #reserve(run: Run, quota: Quota, what: 'start' | 'continue'): Promise<boolean> {
     const { tenant = '' } = run.origin;
     const request = this.#requestOf(run, what === 'start');
-    let reserved = await this.#tryReserve(tenant, quota, request);
+    let reserved = await this.#take(tenant, quota, request);
     if (reserved.excess.length > 0 && (await this.#returnUnused(tenant)))
-      reserved = await this.#tryReserve(tenant, quota, request);
+      reserved = await this.#take(tenant, quota, request);
     if (reserved.excess.length > 0) throw await this.#refuse(run, quota, reserved.excess, what);
     return reserved.isNew;
   }
 
-  #tryReserve(tenant: string, quota: Quota, request: Request): Promise<Reserved> {
-    const now = this.#options.now();
-    return this.#options.store.shared.update(`${USE_PREFIX}${tenant}`, (value) => {
-      const reserved = reserve(useAt(storedUse(value), quota.per, now), quota, request, now);
-      return [reserved.use as unknown as Json, reserved];
-    });
+  #take(
+    tenant: string,
+    quota: Quota,
+    request: Request,
+    instead?: { readonly run: RunId; readonly spent: Amount },
+  ): Promise<Reserved> {
+    const at = this.#options.now();
+    const given = { quota, request, at, ...(instead === undefined ? {} : { instead }) };
+    return this.#operate(`${USE_PREFIX}${tenant}`, 'quota.take', given);
   }
 
   /** Returns reservations of runs that ended, were never stored, or have no live process. True if there were any. */
   async #returnUnused(tenant: string): Promise<boolean> {
     const { store } = this.#options;
-    const use = storedUse(await store.shared.get(`${USE_PREFIX}${tenant}`));
+    const use = storedUse(await valueAt(store.shared, `${USE_PREFIX}${tenant}`));
     let found = false;
     for (const [run, { at }] of Object.entries(use?.reservations ?? {}))
       found = (await this.#check(tenant, run, at)) || found;
@@ -164,27 +168,23 @@ export class Quotas {
       await this.#release(tenant, run, null);
       return true;
     }
-    if (entry.status === 'suspended' || entry.owner === worker) return false;
+    if (entry.status === 'suspended' || entry.owner === worker()) return false;
     const isOpen = entry.status === 'running' || entry.status === 'pending';
     // A claim succeeds only if no live process owns the run.
-    if (isOpen && !(await store.leases.claim(worker, now(), { run })).includes(run)) return false;
+    if (isOpen && !(await store.leases.claim(worker(), { run })).includes(run)) return false;
     const { state } = await readRun(store.journal, run);
     await this.#release(tenant, run, spentIn(state));
-    if (isOpen) await store.leases.release(worker, [run]);
+    if (isOpen) await store.leases.release(worker(), [run]);
     return true;
   }
 
   async #release(tenant: string, run: RunId, spent: Amount | null): Promise<void> {
     const { shared } = this.#options.store;
     const key = `${USE_PREFIX}${tenant}`;
-    const known = storedUse(await shared.get(key));
+    const known = storedUse(await valueAt(shared, key));
     if (known === null || !Object.hasOwn(known.reservations, run)) return;
     const { per } = (await quotaFor(shared, tenant)) ?? {};
-    const now = this.#options.now();
-    await shared.update(key, (value) => [
-      release(useAt(storedUse(value), per, now), run, spent) as unknown as Json,
-      undefined,
-    ]);
+    await this.#operate(key, 'quota.give', { run, spent, per, at: this.#options.now() });
   }
 
   /** Records the refusal. A run that tries to continue again and again is recorded once. */
@@ -201,7 +201,7 @@ export class Quotas {
     const now = this.#options.now();
     const key = `${USE_PREFIX}${tenant}`;
     const act = { at: now, by: origin.user ?? '', what: 'quota.refused', key, why: `${run}: ${error.message}` };
-    await this.#options.store.shared.operate(act, (value) => {
+    await operate(this.#options.store.shared, act, (value) => {
       const use = useAt(storedUse(value), quota.per, now);
       return { ...use, refused: use.refused + 1 } as unknown as Json;
     });
@@ -210,9 +210,9 @@ export class Quotas {
 }
 
 /** The quota of a tenant: its own, or the one of every tenant. */
-async function quotaFor(shared: Shared, tenant: string): Promise<Quota | null> {
-  const own = await shared.get(`${QUOTA_PREFIX}${tenant}`);
-  return (own ?? (await shared.get(`${QUOTA_PREFIX}${EVERY_TENANT}`))) as Quota | null;
+async function quotaFor(shared: Cells, tenant: string): Promise<Quota | null> {
+  const own = await valueAt(shared, `${QUOTA_PREFIX}${tenant}`);
+  return (own ?? (await valueAt(shared, `${QUOTA_PREFIX}${EVERY_TENANT}`))) as Quota | null;
 }
 
 export function storedUse(value: Json): QuotaUse | null {
@@ -220,10 +220,10 @@ export function storedUse(value: Json): QuotaUse | null {
 }
 
 /** Stores quotas that differ from the stored ones, each as an act. */
-async function storeQuotas(shared: Shared, given: { readonly [tenant: string]: Quota }, at: Instant): Promise<void> {
+async function storeQuotas(shared: Cells, given: { readonly [tenant: string]: Quota }, at: Instant): Promise<void> {
   for (const [tenant, quota] of Object.entries(given)) {
     const checked = checkedQuota(tenant, quota);
-    const before = await shared.get(`${QUOTA_PREFIX}${tenant}`);
+    const before = await valueAt(shared, `${QUOTA_PREFIX}${tenant}`);
     if (isSame(before as Quota | null, checked)) continue;
     await setQuota(shared, tenant, checked, { at, by: 'createEngine', why: '' });
   }
@@ -231,13 +231,13 @@ async function storeQuotas(shared: Shared, given: { readonly [tenant: string]: Q
 
 /** Null removes the quota. */
 export async function setQuota(
-  shared: Shared,
+  shared: Cells,
   tenant: string,
   quota: Quota | null,
   act: { readonly at: Instant; readonly by: string; readonly why: string },
 ): Promise<void> {
   const what = quota === null ? 'quota.removed' : 'quota.set';
-  await shared.operate({ ...act, what, key: `${QUOTA_PREFIX}${tenant}` }, () => quota as unknown as Json);
+  await operate(shared, { ...act, what, key: `${QUOTA_PREFIX}${tenant}` }, () => quota as unknown as Json);
 }
 
 function isSame(before: Quota | null, after: Quota): boolean {

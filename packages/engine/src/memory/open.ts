@@ -1,12 +1,14 @@
 /** A store in memory, for tests and scripts. It makes the same promises as a store on a disk, apart from durability. */
-import type { Json } from '@sluice-internal/kernel/expr';
 import { hasEnded } from '@sluice-internal/kernel/ir';
-import type { Instant, RunId } from '@sluice-internal/kernel/ir';
+import type { RunId } from '@sluice-internal/kernel/ir';
 import { randomUUID } from 'node:crypto';
+import { realClock } from '../ports/clock.ts';
 import { SluiceError } from '../ports/errors.ts';
 import type {
   Append,
   Blob,
+  Cell,
+  Cells,
   Checkpoint,
   Index,
   Journal,
@@ -16,9 +18,9 @@ import type {
   OperatorAct,
   RunEntry,
   RunScope,
-  Shared,
   Snapshot,
   Store,
+  StoreClock,
   StoredAppend,
   StoredRun,
   Tombstone,
@@ -33,7 +35,7 @@ import { linkAct, linkTombstone } from '../journal/chain.ts';
  * @example
  * const own = createEngine({ journal: openMemory() });
  */
-export function openMemory(): Store {
+export function openMemory({ clock = realClock }: { readonly clock?: StoreClock } = {}): Store {
   const tables: Tables = {
     runs: new Map(),
     flows: new Map(),
@@ -52,7 +54,7 @@ export function openMemory(): Store {
   return {
     id: randomUUID(),
     journal: createJournal(open),
-    leases: createLeases(open),
+    leases: createLeases(open, clock),
     mail: createMail(open),
     index: createIndex(open),
     shared: createShared(open),
@@ -69,7 +71,7 @@ interface Tables {
   readonly workers: Map<WorkerId, WorkerLease<WorkerId>>;
   readonly mail: Map<number, Letter>;
   readonly tombstones: Tombstone[];
-  readonly values: Map<string, Json>;
+  readonly values: Map<string, Cell>;
   readonly acts: OperatorAct[];
   /** The last id given to a piece of mail. Ids are not used again. */
   lastMailId: number;
@@ -84,25 +86,27 @@ interface MemoryRun {
   readonly checkpoints: Checkpoint[];
 }
 
-function createShared(open: () => Tables): Shared {
+const NO_VALUE: Cell = { value: null, version: '' };
+
+function createShared(open: () => Tables): Cells {
   return {
-    get: async (key) => open().values.get(key) ?? null,
-    update: async (key, change) => {
-      const { values } = open();
-      const [value, result] = change(values.get(key) ?? null);
-      values.set(key, value);
-      return result;
-    },
-    list: async (prefix) =>
-      [...open().values]
-        .filter(([key]) => key.startsWith(prefix))
-        .map(([key, value]) => ({ key, value }))
-        .sort((a, b) => (a.key < b.key ? -1 : 1)),
-    operate: async (act, change) => {
+    get: async (key) => open().values.get(key) ?? NO_VALUE,
+    swap: async (key, version, value, given) => {
       const { values, acts } = open();
-      values.set(act.key, change(values.get(act.key) ?? null));
+      const before = values.get(key) ?? NO_VALUE;
+      if (before.version !== version) return false;
+      values.set(key, { value, version: String(Number(version) + 1) });
+      if (given === undefined) return true;
+      const act = { ...given, key };
       acts.push({ ...act, link: linkAct(acts.at(-1)?.link ?? '', act) });
+      return true;
     },
+    list: async (prefix, after, limit) =>
+      [...open().values]
+        .filter(([key, { value }]) => value !== null && key.startsWith(prefix) && key > (after ?? ''))
+        .map(([key, cell]) => ({ key, ...cell }))
+        .sort((a, b) => (a.key < b.key ? -1 : 1))
+        .slice(0, limit),
     integrity: async () => ({ head: open().acts.at(-1)?.link ?? '', changed: [] }),
     acts: async () => [...open().acts],
   };
@@ -169,15 +173,15 @@ function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }
   return created;
 }
 
-function createLeases(open: () => Tables): Leases {
+function createLeases(open: () => Tables, clock: StoreClock): Leases {
   return {
-    renew: async (worker, _now, until) => {
+    renew: async (worker, term) => {
       const { workers } = open();
-      if (renewalOf(workers.get(worker)) === 'refuse') return false;
-      workers.set(worker, { id: worker, until, fenced: false, process: null });
-      return true;
+      if (renewalOf(workers.get(worker)) === 'refuse') return null;
+      workers.set(worker, { id: worker, until: clock.elapsed() + term, term, fenced: false, process: null });
+      return clock.now();
     },
-    claim: async (worker, now, which) => claim(open(), worker, now, which),
+    claim: async (worker, which) => claim(open(), worker, clock, which),
     release: async (worker, runs) => release(open(), worker, runs),
     resign: async (worker) => {
       const tables = open();
@@ -223,8 +227,8 @@ function createIndex(open: () => Tables): Index {
   };
 }
 
-function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters<Leases['claim']>[2]): RunId[] {
-  const plan = planClaim([...tables.workers.values()], worker, now);
+function claim(tables: Tables, worker: WorkerId, clock: StoreClock, which: Parameters<Leases['claim']>[1]): RunId[] {
+  const plan = planClaim([...tables.workers.values()], worker, clock.elapsed());
   if (plan === null) return [];
   const isFree = ({ entry: { owner } }: MemoryRun): boolean =>
     owner === null || !tables.workers.has(owner) || plan.gone.includes(owner);
@@ -234,7 +238,8 @@ function claim(tables: Tables, worker: WorkerId, now: Instant, which: Parameters
     'run' in which
       ? all.filter((run) => run.entry.run === which.run && (run.entry.owner === worker || isFree(run)))
       : all
-          .filter((run) => isFree(run) && needsWork(run.entry, mailed.has(run.entry.run), now))
+          .filter((run) => isFree(run) && needsWork(run.entry, mailed.has(run.entry.run), clock.now()))
+          .filter(({ entry }) => which.tenant === undefined || entry.tenant === which.tenant)
           .filter((run) => which.except?.includes(run.entry.run) !== true)
           .slice(0, which.limit);
   for (const run of runs) {

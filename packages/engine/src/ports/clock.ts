@@ -78,7 +78,7 @@ export function createVirtualClock(start: Instant = Date.now()): Clock {
   return clock;
 }
 
-function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleepOn(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason as Error);
     const onAbort = (): void => {

@@ -1,5 +1,6 @@
 /** What other packages use of `engine/ports`. */
 export { createVirtualClock, realClock } from './clock.ts';
+export { operate, update, valueAt } from './cells.ts';
 export type { MadeDecision } from './decisions.ts';
 export { SluiceError, isErrorCode } from './errors.ts';
 export { PerformError, fail, failUnsent, failureOf, requireFailure } from './failures.ts';
@@ -41,6 +42,8 @@ export type {
   Awaited,
   Blob,
   Call,
+  Cell,
+  Cells,
   Clock,
   Index,
   Journal,
@@ -56,9 +59,9 @@ export type {
   RunEntryChange,
   ScriptedAnswer,
   SealedToken,
-  Shared,
   Snapshot,
   Store,
+  StoreClock,
   StoredAppend,
   StoredAttachment,
   StoredRun,

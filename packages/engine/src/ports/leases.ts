@@ -7,10 +7,11 @@ import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { Instant, RunStatus } from '@sluice-internal/kernel/ir';
 import { isDeadProcess } from './process-owner.ts';
 
-/** `Id` identifies a worker in a store: its name, or the number of its row. */
+/** `Id` identifies a worker in a store: its name, or the number of its row. Times are milliseconds of the store's `elapsed`. */
 export interface WorkerLease<Id> {
   readonly id: Id;
-  readonly until: Instant;
+  readonly until: number;
+  readonly term: number;
   readonly fenced: boolean;
   /** From `thisProcess()`; null if it is not known. */
   readonly process: string | null;
@@ -25,6 +26,11 @@ export function renewalOf(lease: WorkerLease<unknown> | undefined): 'join' | 're
   return lease.fenced ? 'refuse' : 'renew';
 }
 
+/** A lease that ends later than a whole term from now was given before a restart of the machine set `elapsed` back. */
+function isLive({ until, term }: WorkerLease<unknown>, elapsed: number): boolean {
+  return elapsed < until && until <= elapsed + term;
+}
+
 export interface ClaimPlan<Id> {
   /** Workers whose process has died. Fence them, even if they own no run that is claimed now. */
   readonly fence: readonly Id[];
@@ -33,16 +39,18 @@ export interface ClaimPlan<Id> {
 }
 
 /** Null if the worker may not claim runs: it has no lease, or its lease has ended. */
-export function planClaim<Id>(leases: readonly WorkerLease<Id>[], claimant: Id, now: Instant): ClaimPlan<Id> | null {
+export function planClaim<Id>(leases: readonly WorkerLease<Id>[], claimant: Id, elapsed: number): ClaimPlan<Id> | null {
   const own = leases.find(({ id }) => id === claimant);
-  if (own === undefined || own.fenced || own.until <= now) return null;
+  if (own === undefined || own.fenced || !isLive(own, elapsed)) return null;
   const fence: Id[] = [];
   const gone: Id[] = [];
-  for (const { id, until, fenced, process } of leases) {
+  for (const lease of leases) {
+    const { id, fenced, process } = lease;
     if (id === claimant) continue;
-    const died = !fenced && until > now && process !== null && isDeadProcess(process);
+    const holds = !fenced && isLive(lease, elapsed);
+    const died = holds && process !== null && isDeadProcess(process);
     if (died) fence.push(id);
-    if (died || fenced || until <= now) gone.push(id);
+    if (died || !holds) gone.push(id);
   }
   return { fence, gone };
 }

@@ -159,23 +159,39 @@ export interface Letter {
 export type MailFact = Extract<Fact, { type: 'answer' | 'signal' | 'cancel' | 'note' }>;
 
 /**
- * Which worker owns which run. `leases.ts` has the rules of ownership.
+ * Which worker owns which run. `leases.ts` has the rules of ownership. All times are those of the clock of the store.
  * @example
  * const { leases }: { leases: Leases } = openMemory();
  * await leases.resign('w_1');
  */
 export interface Leases {
-  /** Joins, or renews the lease. False when the worker is fenced: it must stop before it acts. */
-  renew(worker: WorkerId, now: Instant, until: Instant): Promise<boolean>;
-  /** Claims the named run, or all runs that need work except those in `except`. A run of a live worker is not claimed. */
-  claim(
-    worker: WorkerId,
-    now: Instant,
-    which: { readonly run: RunId } | { readonly limit: number; readonly except?: readonly RunId[] },
-  ): Promise<readonly RunId[]>;
+  /**
+   * Joins, or renews the lease for a term that the clock of the store measures. Returns the time of day of the store; null
+   * when the worker is fenced: it must stop before it acts.
+   */
+  renew(worker: WorkerId, termMs: number): Promise<Instant | null>;
+  /** Claims the named run, or runs that need work. A run of a live worker is not claimed. */
+  claim(worker: WorkerId, which: { readonly run: RunId } | OpenRunsFilter): Promise<readonly RunId[]>;
   release(worker: WorkerId, runs: readonly RunId[]): Promise<void>;
   resign(worker: WorkerId): Promise<void>;
 }
+
+/** Runs that a worker may claim without their names. */
+export interface OpenRunsFilter {
+  readonly limit: number;
+  readonly except?: readonly RunId[];
+  /** Absent: runs of all tenants. */
+  readonly tenant?: string;
+}
+
+/**
+ * The clock of a store. `elapsed` measures leases: it is the same for all workers of the store, and no change of the time of day
+ * moves it.
+ * @example
+ * const clock: StoreClock = { now: () => Date.now(), elapsed: () => performance.now() };
+ * const store = openMemory({ clock });
+ */
+export type StoreClock = Pick<Clock, 'now' | 'elapsed'>;
 
 /**
  * Facts from processes that do not own the run. The worker that owns it takes them.
@@ -228,15 +244,32 @@ export interface Tombstone {
   readonly link: string;
 }
 
-/** Small values that all processes of a store share, such as the state of circuit breakers. */
-export interface Shared {
-  get(key: string): Promise<Json>;
-  /** Replaces a value in one step: `change` gets the current value, and returns the new one and a result. */
-  update<T>(key: string, change: (value: Json) => readonly [value: Json, result: T]): Promise<T>;
-  /** Values whose key has this beginning, in the order of keys. */
-  list(prefix: string): Promise<readonly { readonly key: string; readonly value: Json }[]>;
-  /** Records an act of an operator together with the change that it makes. */
-  operate(act: Omit<OperatorAct, 'link'>, change: (value: Json) => Json): Promise<void>;
+/**
+ * A shared value, and a version that differs for each value that it had.
+ * @example
+ * const isUnused = ({ version }: Cell) => version === '';
+ */
+export interface Cell {
+  /** Null if there is no value. */
+  readonly value: Json;
+  /** Empty if there is no value. */
+  readonly version: string;
+}
+
+/**
+ * Small values that all processes of a store share, such as the state of circuit breakers. Only data passes, so that they can lie on
+ * another machine.
+ * @example
+ * const { shared }: { shared: Cells } = openMemory();
+ * const { version } = await shared.get('count');
+ * const isMine = await shared.swap('count', version, 1);
+ */
+export interface Cells {
+  get(key: string): Promise<Cell>;
+  /** Stores the value if the stored one still has this version, and the act of an operator with it. False: it has another one. */
+  swap(key: string, version: string, value: Json, act?: Omit<OperatorAct, 'key' | 'link'>): Promise<boolean>;
+  /** Values whose key has this beginning, in the order of keys, from the one that follows `after`. */
+  list(prefix: string, after?: string, limit?: number): Promise<readonly (Cell & { readonly key: string })[]>;
   /** All acts of operators, in order. */
   acts(): Promise<readonly OperatorAct[]>;
   /** The link of the last act as the store keeps it, and the keys of values that were changed from outside. */
@@ -267,7 +300,7 @@ export interface Store {
   readonly leases: Leases;
   readonly mail: Mail;
   readonly index: Index;
-  readonly shared: Shared;
+  readonly shared: Cells;
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;
   close(): Promise<void>;

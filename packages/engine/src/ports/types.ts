@@ -51,9 +51,9 @@ export interface EngineOptions {
   readonly quotas?: { readonly [tenant: string]: Quota };
   /** The most that a run of a flow can spend. Absent: nothing is known, and quotas of tokens and dollars refuse every run. */
   readonly worstCase?: (flow: CompiledFlow) => WorstCase;
-  /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. */
+  /** A fault outside of any run, such as a full disk. The engine stops, and rejects its callers. A store that is away is none: the runs wait. */
   readonly onFault?: (error: Error) => void;
-  /** Something that an operator should know: removed runs, a refused message, a jump of the clock. */
+  /** Something that an operator should know: removed runs, a refused message, a jump of the clock, a store that is away. */
   readonly onNotice?: (message: string, kind?: NoticeKind) => void;
 }
 

@@ -58,7 +58,7 @@ async function judgeThere(
   posted: boolean,
 ): Promise<void> {
   const { run } = state;
-  const refusal = settle(program, copyState(state), [fact], Date.now()).refusals.get(0) ?? null;
+  const refusal = settle(program, copyState(state), [fact], host.clock.now()).refusals.get(0) ?? null;
   if (refusal === null || (posted && (await isRecorded(host, run, fact)))) return;
   // The owner records the refusal.
   if (refusal.events !== undefined) await host.store.mail.post(run, fact);

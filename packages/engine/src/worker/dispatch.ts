@@ -1,21 +1,14 @@
 /** Performs the calls that a run has requested, returns their results to it, and wakes it when a deadline is due. */
-import {
-  authorOf,
-  commandOf,
-  isAwaited,
-  isOpenCall,
-  nodeAt,
-  outstanding,
-  statusOf,
-} from '@sluice-internal/kernel/core';
+import { authorOf, nodeAt, statusOf } from '@sluice-internal/kernel/core';
 import { hasEffects } from '@sluice-internal/kernel/ir';
-import type { Command, Event, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
+import type { Command, EffectKey, Fact, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
 import { failureOf } from '../ports/failures.ts';
 import type { Call, Clock, MailFact, Performer } from '../ports/ports.ts';
 import { NotStarted } from '../limits/guard.ts';
 import type { Guard, Performed } from '../limits/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { attemptId, runNow } from './owned-run.ts';
+import type { HostCommand } from './advance.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { holdsText, protectedFact } from './protected-fact.ts';
 import { standIns } from './stand-ins.ts';
@@ -50,42 +43,22 @@ export class Dispatcher {
     this.#stopped = true;
   }
 
-  /** Performs all outstanding calls. This is also how a run continues after a crash. */
-  performAll(owned: OwnedRun, state: RunState): void {
-    for (const command of outstanding(owned.program, state).commands) this.#perform(owned, command);
-    this.#answerAtOnce(owned, state, [...state.pending.keys()]);
-  }
-
-  /** Performs the calls that these events request, and aborts those that they settle or drop. */
-  performNew(owned: OwnedRun, state: RunState, events: readonly Event[]): void {
-    const questions: string[] = [];
-    for (const event of events) {
-      switch (event.type) {
-        case 'effect.settled':
-        case 'effect.dropped':
-          owned.calls.abort(event.key);
-          break;
-        case 'effect.requested':
-        case 'undo.requested':
-        case 'effect.judged': {
-          const pending = state.pending.get(event.key);
-          if (pending === undefined) break;
-          if (isAwaited(pending)) questions.push(event.key);
-          else if (isOpenCall(pending) && !owned.calls.has(pending.key, pending.attempt))
-            this.#perform(owned, commandOf(owned.program, state, pending));
-        }
-      }
+  /** Carries out the commands of a turn that is stored, or of a run that was just loaded. */
+  carryOut(owned: OwnedRun, state: RunState, commands: readonly HostCommand[]): void {
+    let awaited: EffectKey[] | null = null;
+    for (const command of commands) {
+      if (command.do === 'abort') owned.calls.abort(command.key);
+      else if (command.do === 'await') (awaited ??= []).push(command.key);
+      else if (!owned.calls.has(command.command.key, command.command.attempt)) this.#perform(owned, command.command);
     }
-    if (questions.length > 0) this.#answerAtOnce(owned, state, questions);
+    if (awaited !== null) this.#answerAtOnce(owned, state, awaited);
   }
 
-  /** Sets the timer for the next deadline of the run. `isOwned` is false when the run was dropped meanwhile. */
-  arm(owned: OwnedRun, state: RunState, isOwned: boolean): void {
-    // The entry of a running run is not updated with every step, so its `due` may be out of date.
-    const due = owned.entry?.status === 'suspended' ? owned.entry.due : state.wake;
+  /** Sets the timer for the next tick of the run. `isOwned` is false when the run was dropped meanwhile. */
+  arm(owned: OwnedRun, state: RunState, due: Instant | null, isOwned: boolean): void {
     owned.cancelWake?.();
     owned.cancelWake = null;
-    if (due === null || state.outcome !== null || !isOwned) return;
+    if (due === null || !isOwned) return;
     if (this.#options.clock.virtual && statusOf(state) === 'suspended' && !this.#passes(owned, state, due)) return;
     owned.cancelWake = this.#at(owned, due, () => {
       owned.cancelWake = null;
@@ -172,12 +145,9 @@ export class Dispatcher {
     if (!owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void this.#startOnceRenewed(owned, call);
     const mayStart = (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt);
-    guard.perform(call, mayStart).then(
-      (performed) => this.#returned(owned, command, performed),
-      (error: unknown) => {
-        if (error instanceof NotStarted) return this.#start(owned, call);
-        this.#returned(owned, command, { result: { ok: false, error: failureOf(error) }, notes: [] });
-      },
+    perform(guard, call, mayStart, owned).then(
+      (fact) => this.#returned(owned, command, fact),
+      () => this.#start(owned, call),
     );
   }
 
@@ -191,20 +161,31 @@ export class Dispatcher {
     if (!this.#stopped) this.#start(owned, call);
   }
 
-  #returned(owned: OwnedRun, command: Command, { result, notes }: Performed): void {
-    const { key, attempt } = command;
-    if (!owned.calls.end(key, attempt) || this.#stopped) return;
-    const known = withPrice(owned, command, shortened(withEarlier(owned, command, result)));
-    const fact = { type: 'settle', key, attempt, result: known } as const;
-    this.#options.send(owned, { fact: notes.length === 0 ? fact : { ...fact, notes } });
+  #returned(owned: OwnedRun, { key, attempt }: Command, fact: Fact): void {
+    if (owned.calls.end(key, attempt) && !this.#stopped) this.#options.send(owned, { fact });
   }
+}
+
+type Performing = Pick<OwnedRun, 'program' | 'state' | 'repeated'>;
+
+/** Makes a call and returns its result as a fact. Rejects with `NotStarted` if it may no longer start. */
+export async function perform(guard: Guard, call: Call, mayStart: () => boolean, run: Performing): Promise<Fact> {
+  const { command } = call;
+  const { key, attempt } = command;
+  const { result, notes } = await guard.perform(call, mayStart).catch((error: unknown): Performed => {
+    if (error instanceof NotStarted) throw error;
+    return { result: { ok: false, error: failureOf(error) }, notes: [] };
+  });
+  const known = withPrice(run, command, shortened(withEarlier(run, command, result)));
+  const fact = { type: 'settle', key, attempt, result: known } as const;
+  return notes.length === 0 ? fact : { ...fact, notes };
 }
 
 /**
  * A call with effects that an earlier process may have made, and that cannot be sent again, has an unknown outcome, as after a
  * timeout. Otherwise a run that is resumed while a service is down would neither undo the call nor show it.
  */
-function withEarlier({ program: { flow }, repeated }: OwnedRun, command: Command, result: Settled): Settled {
+function withEarlier({ program: { flow }, repeated }: Performing, command: Command, result: Settled): Settled {
   if (result.ok || result.error.notSent === undefined) return result;
   const { notSent: _, ...error } = result.error;
   const isChange = command.kind === 'tool' && hasEffects(flow, command.name);
@@ -229,7 +210,7 @@ function start(text: string, max: number): string {
 }
 
 /** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */
-function withPrice({ program, state }: OwnedRun, call: Pick<Command, 'key' | 'node'>, result: Settled): Settled {
+function withPrice({ program, state }: Performing, call: Pick<Command, 'key' | 'node'>, result: Settled): Settled {
   const node = program.flow.nodes[call.node];
   if (node?.op !== 'do' || node.effect.kind !== 'tool') return result;
   const isUndo = (state?.pending.get(call.key)?.undoes ?? null) !== null;

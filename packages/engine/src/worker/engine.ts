@@ -41,7 +41,7 @@ export function createRuntime(options: EngineOptions): Engine {
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     await notifier.drained();
-    host.closing = true;
+    host.beginClosing();
     await ownership.stopPolling();
     await host.close();
   };
@@ -74,7 +74,7 @@ export function createRuntime(options: EngineOptions): Engine {
     wait: (run) => wait(host, run),
     settled: async (run) => {
       await wait(host, run);
-      return report(run);
+      return host.patiently(() => report(run));
     },
     list: () => index.list(),
     events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
@@ -127,7 +127,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
     if (here !== undefined && idle && !isSuspended(here)) return;
     if (idle) {
       // Another process may have continued the run.
-      const entry = await store.index.find(run);
+      const entry = await host.patiently(() => store.index.find(run));
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

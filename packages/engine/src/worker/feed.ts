@@ -24,8 +24,12 @@ export class Feed implements TextListeners {
   readonly #readers = new Map<RunId, Set<Reader>>();
   readonly #opened: OpenRuns;
 
-  constructor(opened: OpenRuns) {
+  readonly #patiently: <T>(work: () => Promise<T>) => Promise<T>;
+
+  /** `patiently` repeats work as soon as the store can be reached. */
+  constructor(opened: OpenRuns, patiently: <T>(work: () => Promise<T>) => Promise<T>) {
     this.#opened = opened;
+    this.#patiently = patiently;
   }
 
   publish(run: RunId, events: readonly Event[], previousHead: string, hash: string): void {
@@ -115,7 +119,7 @@ export class Feed implements TextListeners {
         if (entry.seq <= reader.seen) continue;
         if (entry.seq > reader.seen + 1) {
           // Another process committed the events between.
-          queue.unshift(...(await this.#newEvents(journal, run, reader)));
+          queue.unshift(...(await this.#patiently(() => this.#newEvents(journal, run, reader))));
           continue;
         }
         reader.read = entry.seq;
@@ -125,7 +129,8 @@ export class Feed implements TextListeners {
       }
       if (reader.ended) return;
       await waitForWake(reader);
-      if (queue.length === 0 && !reader.ended) queue.push(...(await this.#newEvents(journal, run, reader)));
+      if (queue.length === 0 && !reader.ended)
+        queue.push(...(await this.#patiently(() => this.#newEvents(journal, run, reader))));
     }
   }
 

@@ -25,7 +25,7 @@ import type { Host } from './host.ts';
 import { newRun, programOf } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { checkRunId, newRunId } from '../ports/run-id.ts';
-import { appendEvents, firstOf } from './turn.ts';
+import { appendEvents, firstOf } from './advance.ts';
 import type { ForkOptions } from '../ports/types.ts';
 
 export async function forkRun(host: Host, parent: RunId, options: ForkOptions): Promise<RunId> {

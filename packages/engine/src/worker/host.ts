@@ -1,20 +1,25 @@
 /**
  * The parts that every operation of the engine shares: the worker, its lease, the feed, and the callers that wait for a run.
- * A fault, such as a full disk or a lost lease, stops all of it: every waiting and later call rejects with that error.
+ * A store that is away pauses it. A fault, such as a full disk, stops all of it: every waiting and later call rejects with that error.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event, Fact, Refusal, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import type { Clock, Store } from '../ports/ports.ts';
+import type { Clock, Store, WorkerId } from '../ports/ports.ts';
 import { Quotas } from '../limits/quotas.ts';
 import { realClock } from '../ports/clock.ts';
 import { openRunsOf, readRun } from '../journal/open-run.ts';
 import { demandSealed } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
 import { Feed } from './feed.ts';
-import { LEASE_MS, createLease, type Lease } from './lease.ts';
+import { LEASE_MS, clockOf, createLease, type Lease } from './lease.ts';
+import { isAway, patient } from './away.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { EngineOptions, NoticeKind } from '../ports/types.ts';
 import { Worker } from './worker.ts';
+
+const AWAY_MIN_MS = 50;
+const AWAY_MAX_MS = 5_000;
 
 export class Host {
   readonly store: Store;
@@ -31,6 +36,8 @@ export class Host {
   onCommitted: ((owned: OwnedRun, events: readonly Event[]) => void) | null = null;
   fault: Error | null = null;
   closing = false;
+  /** How often the store was away. */
+  timesAway = 0;
   readonly performer: EngineOptions['performer'];
   readonly quotas: Quotas;
   /** Throws if this engine must not continue a run with this origin. */
@@ -40,6 +47,9 @@ export class Host {
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
   readonly #waiters = new Map<RunId, (() => void)[]>();
+  readonly #stopping = new AbortController();
+  /** Resolves when the store is back; null while it is not away. */
+  #away: Promise<void> | null = null;
 
   constructor({
     store,
@@ -56,18 +66,19 @@ export class Host {
   }: EngineOptions) {
     this.store = store;
     this.opened = openRunsOf(store.journal);
-    this.feed = new Feed(this.opened);
+    this.feed = new Feed(this.opened, (work) => this.patiently(work));
     this.performer = performer;
     this.checkOrigin = checkOrigin;
     this.trustedKey = signing?.signer.key ?? null;
-    this.clock = clock;
+    // A clock of the caller's own is used as it is.
+    this.clock = clock === realClock ? clockOf(() => this.lease) : clock;
     this.#onFault = onFault;
     this.#onNotice = onNotice;
     this.worker = new Worker({
       journal: store.journal,
       performer,
-      shared: store.shared,
-      clock,
+      shared: patient(store.shared, (error) => this.untilBack(error)),
+      clock: this.clock,
       snapshotEvery,
       store: store.id,
       ...(signing === undefined ? {} : { signing }),
@@ -85,13 +96,15 @@ export class Host {
         this.toReclaim.add(run);
         this.#wakeWaiters(run);
       },
-      onFault: (error) => this.fail(error),
+      untilBack: (error) => this.untilBack(error),
+      onFault: (error) => (this.closing && isAway(error) ? undefined : this.fail(error)),
       onBroken: (run, cause) => this.#break(run, cause),
     });
-    this.lease = createLease(store.leases, this.worker.id, leaseMs, () => this.fail(leaseLost()));
+    const worker = (): WorkerId => this.worker.id;
+    this.lease = createLease(store.leases, worker, leaseMs, () => this.#rejoin());
     this.quotas = new Quotas({
       store,
-      worker: this.worker.id,
+      worker,
       now: () => this.lease.now(),
       worstCase,
       given: quotas,
@@ -142,6 +155,56 @@ export class Host {
     this.#stop(error);
   }
 
+  /** Resolves when the store answers again. Rejects while the engine closes, and if the error does not mean that the store is away. */
+  async untilBack(cause: unknown): Promise<void> {
+    if (!isAway(cause) || this.#stopping.signal.aborted) throw cause;
+    await (this.#away ??= this.#waitForStore(cause).finally(() => (this.#away = null)));
+  }
+
+  /** Does work that may be repeated, as soon as the store can be reached. */
+  async patiently<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        await this.untilBack(error);
+      }
+    }
+  }
+
+  /** True while the store is away. */
+  get isCut(): boolean {
+    return this.#away !== null;
+  }
+
+  async #waitForStore(cause: SluiceError): Promise<void> {
+    const { signal } = this.#stopping;
+    this.timesAway += 1;
+    this.notice(`${cause.message}; the runs of this worker wait until the store is back`);
+    for (let pause = AWAY_MIN_MS; !signal.aborted; pause = Math.min(2 * pause, AWAY_MAX_MS)) {
+      await sleep(pause, null, { signal }).catch(() => undefined);
+      try {
+        await this.lease.request();
+        return this.notice('the store is back, and the runs go on');
+      } catch (still) {
+        if (!isAway(still) && !signal.aborted) return this.fail(still as Error);
+      }
+    }
+  }
+
+  /** Another worker has taken over the runs of this one and continues them. This one goes on with none of them. */
+  #rejoin(): void {
+    if (this.worker.runs.size > 0)
+      this.notice('another worker has taken over the runs of this one, whose lease had ended; it continues them');
+    this.worker.leave();
+  }
+
+  /** From now on no work waits for a store that is away. */
+  beginClosing(): void {
+    this.closing = true;
+    this.#stopping.abort();
+  }
+
   async close(): Promise<void> {
     await this.quotas.returned();
     this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
@@ -151,6 +214,7 @@ export class Host {
   }
 
   #stop(reason: Error): void {
+    this.#stopping.abort();
     this.worker.stop(reason);
     for (const run of [...this.#waiters.keys()]) this.#wakeWaiters(run);
     this.feed.close();
@@ -181,15 +245,7 @@ export function unknownRun(run: RunId): SluiceError {
   return new SluiceError('run-not-found', `there is no run \`${run}\``, 'List the runs with `sluice runs`.');
 }
 
-/** A suspended run has no owner, so another process may have claimed it first. False when this process itself must stop. */
+/** True if another process has the run. A suspended run has no owner, so another one may have claimed it first. */
 export function isTaken({ fault }: Host, error: unknown): boolean {
   return fault === null && error instanceof SluiceError && error.code === 'lease-lost';
-}
-
-function leaseLost(): SluiceError {
-  return new SluiceError(
-    'lease-lost',
-    'another process has taken over the runs of this one',
-    'Nothing is lost: that process continues them.',
-  );
 }

@@ -17,6 +17,7 @@ import type {
   RunState,
 } from '@sluice-internal/kernel/ir';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { update, valueAt } from '../ports/cells.ts';
 import type { RunEntry } from '../ports/ports.ts';
 import type { ReadRun } from '../journal/open-run.ts';
 import { decisionsOf } from '../ports/decisions.ts';
@@ -99,11 +100,11 @@ export class Notifier {
     // This engine may see the runs of one tenant only.
     for (const [tenant, entries] of Map.groupBy(runs, (entry) => entry.tenant ?? '')) {
       const key = `${ANNOUNCED_PREFIX}${tenant}`;
-      const since = Number((await store.shared.get(key)) ?? 0);
+      const since = Number((await valueAt(store.shared, key)) ?? 0);
       const due = entries.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= until);
       for (const ofFlow of Map.groupBy(due, ({ hash }) => hash).values()) await this.#announceAll(ofFlow);
       if (this.#stop.signal.aborted) return;
-      if (due.length > 0) await store.shared.update(key, () => [until, null]);
+      if (due.length > 0) await update(store.shared, key, () => [until, null]);
     }
   }
 
@@ -139,10 +140,10 @@ export class Notifier {
     if (this.#announcing.has(key)) return;
     this.#announcing.add(key);
     try {
-      if ((await shared.get(key)) === true) return;
+      if ((await valueAt(shared, key)) === true) return;
       const sent = await this.#send(read, hook, id, body);
       // Null: closing came first, and the next process announces it.
-      if (sent !== null) await shared.update(key, () => [true, null]);
+      if (sent !== null) await update(shared, key, () => [true, null]);
     } finally {
       this.#announcing.delete(key);
     }

@@ -7,6 +7,7 @@ import { storedProgram } from '../journal/stored-graph.ts';
 import { broken as brokenRun, demandAgreement, demandSealed, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { AllVerified, VerifiedRun } from '../journal/verify.ts';
 import type { Letter, MailFact, StoredRun } from '../ports/ports.ts';
+import { isAway } from './away.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { verifiedAgain } from '../ports/identity.ts';
@@ -38,6 +39,7 @@ export class Ownership {
   readonly #leftDue = new Map<RunId, number>();
   /** The time of the next search for waits that are over. */
   #timersAt: number;
+  #seenAway = 0;
 
   /** `pickUp`: also claims unfinished runs that no live process owns. */
   constructor(host: Host, pickUp: boolean | 'timers') {
@@ -73,7 +75,7 @@ export class Ownership {
       const here = worker.runs.get(run);
       if (here !== undefined && !isSuspended(here)) return here;
       if (broken.has(run)) throw broken.get(run) as Error;
-      const claimed = await store.leases.claim(worker.id, this.#host.lease.now(), { run });
+      const claimed = await store.leases.claim(worker.id, { run });
       if (!claimed.includes(run)) return null;
       const load = { run, isOutdated: false };
       worker.loads.add(load);
@@ -189,7 +191,7 @@ export class Ownership {
     owned.verifying = true;
     const idle = this.#host.clock.busy?.();
     const work = this.#verifyRest(owned, verified)
-      .catch((error: Error) => this.#host.fail(error))
+      .catch((error: Error) => this.#failed(error))
       .finally(() => {
         idle?.();
         this.#verifying.delete(work);
@@ -213,7 +215,10 @@ export class Ownership {
     } catch (error) {
       if (!isHere() || (await this.#isLost(run, error))) return worker.reject(owned);
       worker.reject(owned, error as Error);
-      if (!hasCode(error, 'chain-broken')) return this.#host.fail(error as Error);
+      if (!hasCode(error, 'chain-broken')) {
+        this.#host.toReclaim.add(run);
+        return this.#failed(error);
+      }
       this.#host.refuse(run, error);
       await store.leases.release(worker.id, [run]);
     }
@@ -237,21 +242,37 @@ export class Ownership {
 
   async #poll(): Promise<void> {
     const { store, worker, toReclaim } = this.#host;
-    if (this.#isStopped()) return;
+    if (this.#isStopped() || this.#host.isCut) return;
     this.#followClock();
     try {
+      await this.#findOwned();
       await this.#takeMail();
       if (this.#pickUp === 'timers') await this.#endWaits();
       else if (this.#pickUp)
-        for (const run of await store.leases.claim(worker.id, this.#host.lease.now(), {
+        for (const run of await store.leases.claim(worker.id, {
           limit: CLAIM_MAX,
           except: [...this.#leftToOthers],
         }))
           toReclaim.add(run);
       for (const run of toReclaim) await this.#reclaim(run);
     } catch (error) {
-      if (!this.#isStopped()) this.#host.fail(error as Error);
+      this.#failed(error);
     }
+  }
+
+  /** When the answer to a claim or a release was lost, this process may own runs that it does not have in memory. */
+  async #findOwned(): Promise<void> {
+    const { store, worker, toReclaim, timesAway } = this.#host;
+    if (this.#seenAway === timesAway) return;
+    for (const { run, owner } of await store.index.list({ status: ['pending', 'running', 'suspended'] }))
+      if (owner === worker.id && !worker.runs.has(run)) toReclaim.add(run);
+    this.#seenAway = timesAway;
+  }
+
+  /** A store that is away is polled again when it is back. */
+  #failed(cause: unknown): void {
+    if (this.#isStopped()) return;
+    this.#host.untilBack(cause).catch((fault: Error) => this.#host.fail(fault));
   }
 
   /** Ends waits and questions of other runs whose time is over. */
@@ -265,7 +286,7 @@ export class Ownership {
         if (await this.#endsAlone(run)) await this.#tick(run);
         else this.#leftDue.set(run, due);
       } catch (error) {
-        if (!(error instanceof SluiceError)) throw error;
+        if (!(error instanceof SluiceError) || isAway(error)) throw error;
         this.#leftDue.set(run, due);
       }
     }
@@ -305,6 +326,7 @@ export class Ownership {
       const owned = await this.resume(run);
       if (owned !== null || (await store.index.find(run))?.owner !== worker.id) toReclaim.delete(run);
     } catch (error) {
+      if (isAway(error)) throw error;
       // One run that cannot continue does not stop the others. Without room in a quota it is tried again later.
       toReclaim.delete(run);
       if (isOverQuota(error)) this.#waitForRoom(run, error);

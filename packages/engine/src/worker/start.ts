@@ -50,6 +50,7 @@ export class Starter {
   async #startReserved(flow: CompiledFlow, run: RunId, input: Json, options: StartOptions): Promise<RunId> {
     const { seed = Number.parseInt(randomHex(), 16), origin = {} } = options;
     const { worker, store, lease } = this.#host;
+    const name = worker.id;
     // The first of several starts under one id counts. Wait until it is stored.
     for (let first = this.#starting.get(run); first !== undefined; first = this.#starting.get(run))
       await first.catch(() => undefined);
@@ -61,6 +62,7 @@ export class Starter {
     const pinned = { ...origin, ...deadline, ...this.#scripted(), pins: { ...origin.pins, store: store.id } };
     const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
     this.#starting.set(run, stored);
+    let isLeft = false;
     try {
       await stored;
     } catch (error) {
@@ -68,10 +70,13 @@ export class Starter {
       if (!isTaken(this.#host, error)) throw error;
       if ((await store.index.find(run)) !== null) return this.#existing(run, flow, input);
       // Without a lease this process can store no run. The id may then be free.
-      throw (await lease.renew()) ? await this.#hidden(run) : error;
+      if (!(await lease.renew())) throw error;
+      if (worker.id === name) throw await this.#hidden(run);
+      isLeft = true;
     } finally {
       this.#starting.delete(run);
     }
+    if (isLeft) return this.#startReserved(flow, run, input, options);
     if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null, run);
     return run;
   }

@@ -7,21 +7,22 @@ import { randomUUID } from 'node:crypto';
 import { isPaused, statusOf } from '@sluice-internal/kernel/core';
 import type { Event, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import type { Append, Clock, Journal, Performer, Shared } from '../ports/ports.ts';
+import type { Swapped } from '../ports/cells.ts';
+import type { Append, Clock, Journal, Performer } from '../ports/ports.ts';
 import { Guard } from '../limits/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
 import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
-import { acknowledge, takeTurn } from './turn.ts';
+import { advance, outstandingCommands } from './advance.ts';
+import type { Advance } from './advance.ts';
 import { entryOf } from '../journal/entry.ts';
-import type { Turn } from './turn.ts';
 import type { EngineOptions } from '../ports/types.ts';
 
 export interface WorkerOptions {
   readonly journal: Journal;
   readonly performer: Performer;
-  readonly shared: Shared;
+  readonly shared: Swapped;
   readonly clock: Clock;
   readonly snapshotEvery: number;
   /** The id of the store. */
@@ -33,6 +34,8 @@ export interface WorkerOptions {
   readonly onIdle: (owned: OwnedRun) => void;
   /** Another worker may have taken the run. */
   readonly onLost: (run: RunId) => void;
+  /** The store is away: resolves when it is back, or when the worker stops. Rejects with any other error. Absent: every error is a fault. */
+  readonly untilBack?: (error: unknown) => Promise<void>;
   /** The worker cannot go on, for example because the disk is full. */
   readonly onFault: (error: Error) => void;
   /** The run broke an invariant and was dropped. Other runs are not affected. */
@@ -42,18 +45,30 @@ export interface WorkerOptions {
   readonly renewLease: () => Promise<boolean>;
 }
 
+/** A turn of a run, with the messages that it took. */
+interface Turn extends Advance {
+  readonly owned: OwnedRun;
+  readonly received: readonly Message[];
+}
+
+function acknowledge({ received, notes: { refusals } }: Turn): void {
+  for (let index = 0; index < received.length; index++) received[index]?.done?.(refusals.get(index) ?? null);
+}
+
 /** After this long the worker yields, so that signals, sockets and timers are served. */
 const YIELD_AFTER_MS = 15;
 /** In events. */
 const SIGN_EVERY = 100;
 
 export class Worker {
-  readonly id: string = `w_${randomUUID().slice(0, 13)}`;
+  id: string = newName();
   readonly runs: Map<RunId, OwnedRun> = new Map();
   /** Loads under way. One is outdated when a copy of its run that is in memory stores events meanwhile. */
   readonly loads: Set<{ readonly run: RunId; isOutdated: boolean }> = new Set();
   readonly #options: WorkerOptions;
   readonly #dispatcher: Dispatcher;
+  /** Runs that other workers have taken over. */
+  readonly #left = new WeakSet<OwnedRun>();
   #queue: OwnedRun[] = [];
   #working = false;
   #stopped = false;
@@ -81,14 +96,15 @@ export class Worker {
 
   /** Performs the outstanding calls of the run, and from then on every call that it requests. */
   begin(owned: OwnedRun): void {
-    if (owned.begun || owned.state === null || owned.state.outcome !== null) return;
+    if (owned.begun || owned.state === null || owned.state.outcome !== null || this.#left.has(owned)) return;
     owned.begun = true;
-    this.#dispatcher.performAll(owned, owned.state);
+    this.#dispatcher.carryOut(owned, owned.state, outstandingCommands(owned.program, owned.state));
     this.send(owned, { fact: { type: 'tick' } });
   }
 
   send(owned: OwnedRun, message: Message): void {
     if (this.#stopped) return message.failed?.(new SluiceError('engine-closed', 'the engine is closed'));
+    if (this.#left.has(owned)) return message.failed?.(ownedElsewhere(owned.run));
     // The run may have been dropped as idle since the caller looked it up. One that was not verified is loaded again.
     if (!this.runs.has(owned.run)) {
       if (owned.verifying) return message.failed?.(ownedElsewhere(owned.run));
@@ -142,6 +158,17 @@ export class Worker {
     for (const run of [...this.runs.keys()]) this.drop(run);
   }
 
+  /** Another worker has taken over. Drops all runs and goes on under a new name. */
+  leave(): void {
+    this.id = newName();
+    for (const load of this.loads) load.isOutdated = true;
+    for (const owned of [...this.runs.values()]) {
+      this.#left.add(owned);
+      for (const message of owned.inbox.splice(0)) message.failed?.(ownedElsewhere(owned.run));
+      this.#lose(owned);
+    }
+  }
+
   #lose(owned: OwnedRun): void {
     // The run may have been lost and claimed again since.
     if (this.runs.get(owned.run) !== owned) return;
@@ -172,16 +199,51 @@ export class Worker {
         }
         turns = this.#takeTurns();
         const appends = this.#appendsOf(turns);
-        const results = appends.length === 0 ? NO_RESULTS : await this.#options.journal.commit(this.id, appends);
+        const results = appends.length === 0 ? NO_RESULTS : await this.#commit(appends);
         this.#act(turns, results.includes('stale') ? staleRuns(appends, results) : NO_RUNS);
+        turns = [];
       }
     } catch (error) {
       for (const { received } of turns) for (const message of received) message.failed?.(error as Error);
-      this.#options.onFault(error as Error);
+      if (!this.#stopped) this.#options.onFault(error as Error);
     } finally {
       this.#working = false;
       done?.();
       if (this.#queue.length > 0 && !this.#stopped) this.#schedule();
+    }
+  }
+
+  /** While the store is away this waits. What a commit without an answer has stored is compared before the rest is repeated. */
+  async #commit(appends: readonly Append[]): Promise<readonly Committed[]> {
+    const { journal, untilBack } = this.#options;
+    const worker = this.id;
+    let results: readonly (Committed | null)[] = appends.map(() => null);
+    for (;;) {
+      try {
+        const open = appends.filter((_, index) => results[index] === null);
+        // A worker that lost its lease meanwhile may not store under its new name what it decided under the old one.
+        const stored = worker === this.id ? await journal.commit(worker, open) : open.map(() => 'stale' as const);
+        return merged(results, stored);
+      } catch (error) {
+        if (untilBack === undefined || this.#stopped) throw error;
+        results = await this.#compareOnceBack(appends, error, untilBack);
+      }
+    }
+  }
+
+  async #compareOnceBack(
+    appends: readonly Append[],
+    cause: unknown,
+    untilBack: (error: unknown) => Promise<void>,
+  ): Promise<readonly (Committed | null)[]> {
+    for (let error = cause; ;) {
+      await untilBack(error);
+      if (this.#stopped) throw error;
+      try {
+        return await storedBefore(this.#options.journal, appends);
+      } catch (again) {
+        error = again;
+      }
     }
   }
 
@@ -239,7 +301,9 @@ export class Worker {
       return null;
     }
     try {
-      return takeTurn(owned, received, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
+      const facts = received.map(({ fact }) => fact);
+      const turn = advance(owned, facts, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
+      return { owned, received, ...turn };
     } catch (error) {
       for (const message of received) message.failed?.(error as Error);
       this.drop(owned.run);
@@ -258,17 +322,18 @@ export class Worker {
   }
 
   #committed(turn: Turn): void {
-    const { owned, events, previousHead } = turn;
+    const { owned, commands, notes } = turn;
+    const { events, previousHead } = notes;
     const { state } = owned;
     if (this.loads.size > 0) this.#outdate(owned.run);
-    // Stopped during the commit: the events are stored, and the next owner acts on them.
-    if (state === null || this.#stopped) return acknowledge(turn);
-    if (owned.begun) this.#dispatcher.performNew(owned, state, events);
+    // Stopped or taken over during the commit: the events are stored, and the next owner acts on them.
+    if (state === null || this.#stopped || this.#left.has(owned)) return acknowledge(turn);
+    if (owned.begun) this.#dispatcher.carryOut(owned, state, commands);
     // A refused answer changes nothing, so a run that waits stays released.
     else if (owned.passing !== true && events.some(({ type }) => type !== 'answer.refused')) this.begin(owned);
     if (events.length > 0) this.#options.onTurn(owned, events, previousHead);
     acknowledge(turn);
-    this.#dispatcher.arm(owned, state, this.runs.get(owned.run) === owned);
+    this.#dispatcher.arm(owned, state, notes.due, this.runs.get(owned.run) === owned);
     if (state.outcome !== null || statusOf(state) === 'suspended') this.#options.onIdle(owned);
   }
 }
@@ -283,6 +348,27 @@ function withPrefix([first, ...others]: readonly Append[], append: Append): read
 function staleRuns(appends: readonly Append[], results: readonly string[]): ReadonlySet<RunId> {
   return new Set(appends.flatMap(({ run }, index) => (results[index] === 'stale' ? [run] : [])));
 }
+
+/** Appends that are stored already are found by their hash: it covers everything before it. Null: not stored. */
+async function storedBefore(journal: Journal, appends: readonly Append[]): Promise<readonly (Committed | null)[]> {
+  const results: (Committed | null)[] = [];
+  for (const { run, after, hash } of appends) {
+    const [stored] = await journal.page(run, after, 1);
+    results.push(stored?.hash === hash ? 'committed' : null);
+  }
+  return results;
+}
+
+function merged(results: readonly (Committed | null)[], stored: readonly Committed[]): readonly Committed[] {
+  let next = 0;
+  return results.map((result) => result ?? stored[next++] ?? 'stale');
+}
+
+function newName(): string {
+  return `w_${randomUUID().slice(0, 13)}`;
+}
+
+type Committed = 'committed' | 'stale';
 
 const NO_RESULTS: readonly string[] = [];
 const NO_RUNS: ReadonlySet<RunId> = new Set();

@@ -3,7 +3,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { compile, createEngine, openMemory } from '@sluice-internal/library';
 import type { Clock, CompiledFlow, Engine, ModelFunction } from '@sluice-internal/library';
 import { realClock } from '@sluice-internal/engine/ports';
-import { createLease } from '../../src/worker/lease.ts';
+import { started } from '../../../testing/src/suite/sample.ts';
 import { movableClock } from '../../../../test/support/movable-clock.ts';
 
 const DAY = 86_400_000;
@@ -96,16 +96,23 @@ test('an approval expires at its hour also when the clock jumps there', async ()
 
 test.each([DAY, -DAY])('after a jump of %d ms no live worker seems to have lost its lease', async (jump) => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  const { leases } = openMemory();
-  const other = 'other';
-  const lease = createLease(leases, 'w', 10_000, () => undefined);
-  onTestFinished(() => lease.resign());
-  await lease.ready();
-  const before = Date.now();
-  await leases.renew(other, before, before + 10_000);
-  expect(lease.now()).toBe(before);
-  vi.setSystemTime(before + jump);
-  expect(lease.now()).toBeLessThan(before + 10_000);
-  await leases.renew(other, Date.now(), Date.now() + 10_000);
-  expect(lease.now()).toBeLessThan(Date.now() + 10_000);
+  const store = openMemory();
+  await started(store, 'one', 'r');
+  vi.setSystemTime(Date.now() + jump);
+  await store.leases.renew('two', 10_000);
+  expect(await store.leases.claim('two', { run: 'r' })).toEqual([]);
+  expect(await store.leases.claim('two', { limit: 1 })).toEqual([]);
+  expect(await store.leases.renew('one', 10_000)).toBe(Date.now());
 });
+
+test.each([DAY, -DAY])(
+  'the time of a run is that of its store, whose clock is %d ms from that of the worker',
+  async (ahead) => {
+    const store = openMemory({ clock: { ...realClock, now: () => Date.now() + ahead } });
+    const engine = createEngine({ journal: store, model: () => 'done' });
+    onTestFinished(() => engine.close());
+    await engine.start(flow as CompiledFlow, { run: 'r' });
+    expect((await engine.settled('r')).code).toBe('SUCCESS');
+    for (const at of await instants(engine)) expect(Math.abs(at - (Date.now() + ahead))).toBeLessThan(DAY / 2);
+  },
+);

@@ -114,9 +114,8 @@ describe('a run that stopped in the middle of its work', () => {
     async function claimed(path: string): Promise<Store> {
       const store = openSqlite(path);
       onTestFinished(() => store.close());
-      const now = Date.now();
-      await store.leases.renew('w', now, now + 600_000);
-      expect(await store.leases.claim('w', now, { limit: 10 })).toEqual(['r', 'other']);
+      await store.leases.renew('w', 600_000);
+      expect(await store.leases.claim('w', { limit: 10 })).toEqual(['r', 'other']);
       expect(await store.journal.broken?.('other')).toBeNull();
       return store;
     }
@@ -149,8 +148,8 @@ describe('a run that stopped in the middle of its work', () => {
       const path = await stopped();
       const store = await claimed(path);
       await store.leases.release('w', ['r']);
-      await store.leases.renew('v', Date.now(), Date.now() + 600_000);
-      expect(await store.leases.claim('v', Date.now(), { run: 'r' })).toEqual(['r']);
+      await store.leases.renew('v', 600_000);
+      expect(await store.leases.claim('v', { run: 'r' })).toEqual(['r']);
       change(path, ADDED);
       expect(await store.journal.broken?.('r')).toContain('do not add up');
     });

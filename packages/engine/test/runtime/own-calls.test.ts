@@ -19,10 +19,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const TOOLS = { open: { effect: 'write' }, again: { effect: 'read' }, after: { effect: 'write' } };
 
 test.each([
-  ['fails', (): Promise<boolean> => Promise.reject(new SluiceError('journal-busy', 'another process writes'))],
+  ['fails', (): Promise<number | null> => Promise.reject(new SluiceError('journal-busy', 'another process writes'))],
   [
     'takes longer than the lease',
-    async (renew: () => Promise<boolean>): Promise<boolean> => {
+    async (renew: () => Promise<number | null>): Promise<number | null> => {
       const renewed = await renew();
       sleep(LEASE_MS * 2);
       return renewed;
@@ -34,7 +34,7 @@ test.each([
   const store = openSqlite(join(dir, `${calls.length}-${Math.random()}.db`));
   let failures = 0;
   const renew: Leases['renew'] = (...given) => {
-    const inner = (): Promise<boolean> => store.leases.renew(...given);
+    const inner = (): Promise<number | null> => store.leases.renew(...given);
     if (!calls.includes('again') || failures === 3) return inner();
     failures += 1;
     return renewal(inner);

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createEngine, openMemory } from '@sluice-internal/library';
 import type { Json, Performer } from '@sluice-internal/library';
 import { release, reserve } from '../../src/ports/quota.ts';
-import { checkedQuota, takenOf, useAt } from '@sluice-internal/engine/ports';
+import { checkedQuota, takenOf, useAt, valueAt } from '@sluice-internal/engine/ports';
 import type { Quota, QuotaUse } from '@sluice-internal/engine/ports';
 import { createRuntime } from '@sluice-internal/engine/worker';
 import { USE_PREFIX, setQuota, storedUse } from '@sluice-internal/engine/limits';
@@ -156,7 +156,7 @@ describe('an engine', () => {
     await first.result();
     await (await engine.run(TALK, {})).result();
     await expect
-      .poll(() => journal.shared.get(`${USE_PREFIX}acme`))
+      .poll(() => valueAt(journal.shared, `${USE_PREFIX}acme`))
       .toMatchObject({ runs: 2, tokens: 240, costMicros: 280, refused: 1, reservations: {} });
     await engine.close();
   });
@@ -219,7 +219,7 @@ describe('an engine', () => {
       const start = paused.start(ASK, { run: 'paused', input: 'x', origin: { tenant: 'acme' } });
       start.catch(() => undefined);
       const held = async () =>
-        Object.keys(storedUse(await journal.shared.get(`${USE_PREFIX}acme`))?.reservations ?? {});
+        Object.keys(storedUse(await valueAt(journal.shared, `${USE_PREFIX}acme`))?.reservations ?? {});
       await until(async () => (await held()).includes('paused'));
       vi.advanceTimersByTime(11_000);
       return { start, held, other, journal, resume: () => gate.resolve() };
@@ -241,7 +241,7 @@ describe('an engine', () => {
       resume();
       expect(await start).toBe('paused');
       expect(await held()).toEqual(['paused']);
-      expect(await journal.shared.get(`${USE_PREFIX}acme`)).toMatchObject({ runs: 2 });
+      expect(await valueAt(journal.shared, `${USE_PREFIX}acme`)).toMatchObject({ runs: 2 });
     });
   });
 

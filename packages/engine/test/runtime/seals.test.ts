@@ -28,6 +28,7 @@ import type { SealedRow, StoreRow, Weight } from '../../../store-sqlite/src/seal
 import { openPayments, PAYMENTS as flow } from '../../../../test/chaos/payments.ts';
 import { freshPaths } from '../../../store-sqlite/test/journals/place.ts';
 import { change, findings } from './changed-rows.ts';
+import { operate } from '@sluice-internal/engine/ports';
 
 const freshPath = freshPaths();
 const { flow: steps } = compile({ steps: [{ name: 'one', agent_name: 'worker' }] });
@@ -58,7 +59,9 @@ async function scene({ ended = false } = {}): Promise<Scene> {
   await first.close();
   const store = openSqlite(path);
   for (const why of ['first', 'second'])
-    await store.shared.operate({ at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({ status: 'open' }));
+    await operate(store.shared, { at: 1, by: 'ann', what: 'open', key: 'breaker:a@m', why }, () => ({
+      status: 'open',
+    }));
   await store.close();
   const paid: unknown[] = [];
   const engine = openPayments(path, paid);

@@ -3,8 +3,10 @@ import { isIP } from 'node:net';
 import { checkedJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { didYouMean } from '@sluice-internal/compile/source';
+import { SluiceError } from '@sluice-internal/engine/ports';
 import { createFolder } from '@sluice-internal/platform';
 import type { ResourceLimits } from '@sluice-internal/tools/calls';
+import { fileAt, withoutPassword } from '../host/location.ts';
 import { usage } from './context.ts';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -109,14 +111,22 @@ const SHELL_LIMITS: { readonly [name: string]: { readonly key: keyof ResourceLim
 };
 const SIZE_UNITS: { readonly [unit: string]: number } = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
 
-/** Refuses addresses, and names with a special meaning in SQLite: other commands could not find the runs. */
+/** The path of the database file. Refuses a store in memory, because other commands could not find its runs. */
 export function readDatabase(given: string): string {
-  if (given === '' || given === ':memory:' || /^(?:file:|[a-z][a-z\d+.-]*:\/\/)/i.test(given))
-    throw usage(
-      `\`--db\` takes the path of a file, not ${given === '' ? 'an empty name' : `\`${given}\``}`,
-      'Runs are kept on disk, so that another command can continue them: --db runs.db',
+  const refused = (help: string): Error =>
+    usage(
+      `\`--db\` takes the path of a file, not ${given.trim() === '' ? 'an empty name' : `\`${withoutPassword(given)}\``}`,
+      help,
     );
-  return given;
+  let file: string | undefined;
+  try {
+    file = fileAt(given);
+  } catch (error) {
+    throw error instanceof SluiceError ? refused(error.help ?? '') : error;
+  }
+  if (file === undefined)
+    throw refused('Runs are kept on disk, so that another command can continue them: --db runs.db');
+  return file;
 }
 
 /** Creates a folder. `who` is the option or command that the message names. */

@@ -2,9 +2,8 @@
  * A store as one tenant sees it: the runs of other tenants do not exist. They cannot be read, answered, forked, resumed, cancelled
  * or removed, and no run can be started for another tenant. Every surface opens the store through this file.
  */
-import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError } from '@sluice-internal/engine/ports';
+import { SluiceError, operate } from '@sluice-internal/engine/ports';
 import type { Append, Index, Journal, Leases, Mail, OperatorAct, RunEntry, Store } from '@sluice-internal/engine/ports';
 
 const TENANT_PREFIX = 'tenant.refused:';
@@ -32,7 +31,7 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
   return {
     ...store,
     journal: journalOf(store.journal, tenant, isMine),
-    leases: leasesOf(store, tenant, isMine),
+    leases: leasesOf(store.leases, tenant, isMine),
     mail: mailOf(store.mail, isMine),
     index: indexOf(store.index, tenant, isMine),
   };
@@ -40,7 +39,7 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
 
 /** Each refused access is an act in the store, and counts. */
 export async function recordIn({ shared }: Pick<Store, 'shared'>, act: Act): Promise<void> {
-  await shared.operate(act, (value) => Number(value ?? 0) + 1);
+  await operate(shared, act, (value) => Number(value ?? 0) + 1);
 }
 
 function ownerName({ tenant }: RunEntry): string {
@@ -94,18 +93,12 @@ async function foreignRuns(appends: readonly Append[], isMine: IsMine): Promise<
   return others.filter((_, index) => mine[index] !== true);
 }
 
-function leasesOf({ leases, index }: Store, tenant: string, isMine: IsMine): Leases {
+function leasesOf(leases: Leases, tenant: string, isMine: IsMine): Leases {
   return {
     ...leases,
-    claim: async (worker, now, which) => {
-      if ('run' in which) return (await isMine(which.run)) ? leases.claim(worker, now, which) : [];
-      const open = (await index.list()).filter(({ run, status, due, owner, tenant: owning }) => {
-        if (owning !== tenant || which.except?.includes(run) === true) return false;
-        return status === 'suspended' ? due !== null && due <= now : !hasEnded(status) && owner !== worker;
-      });
-      const claimed: RunId[] = [];
-      for (const { run } of open.slice(0, which.limit)) claimed.push(...(await leases.claim(worker, now, { run })));
-      return claimed;
+    claim: async (worker, which) => {
+      if (!('run' in which)) return leases.claim(worker, { ...which, tenant });
+      return (await isMine(which.run)) ? leases.claim(worker, which) : [];
     },
   };
 }

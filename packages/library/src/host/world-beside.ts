@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createVault } from '@sluice-internal/pii';
 import type { OpenVault, TakeNumber, Vault } from '@sluice-internal/pii';
-import { piiKey } from '@sluice-internal/engine/ports';
+import { piiKey, update } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, EngineOptions, PiiStore, Store } from '@sluice-internal/engine/ports';
 import { IN_MEMORY, attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
 import { createWorld, type World, type WorldOptions } from './world.ts';
@@ -50,7 +50,7 @@ export function vaultBeside(journal: string, onNotice?: (message: string) => voi
   let database: Store | null = null;
   const takeNumber: TakeNumber = async (run, type, last) => {
     database ??= openStore(journal);
-    return database.shared.update(`${NUMBERS_PREFIX}${run}`, (value) => {
+    return update(database.shared, `${NUMBERS_PREFIX}${run}`, (value) => {
       const numbers = (value ?? {}) as { readonly [type: string]: number };
       const next = (numbers[type] ?? last) + 1;
       return [{ ...numbers, [type]: next }, next];

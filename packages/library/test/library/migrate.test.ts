@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { audit, createEngine, openMemory, replay } from '../../src/index.ts';
 import type { CompiledFlow, Performer, Run, Store } from '../../src/index.ts';
 import { compiled } from '../../../../test/support/harness.ts';
+import { valueAt } from '@sluice-internal/engine/ports';
 
 interface Version {
   readonly schema?: object;
@@ -142,7 +143,7 @@ describe('a run that fits', () => {
     });
     await (await engine.run(version(), {}, { id: 'one' })).waiting();
     await engine.migrate('one', POLISHED, { run: 'two' });
-    expect(await journal.shared.get('quota.use:acme')).toMatchObject({ runs: 1, reservations: { two: {} } });
+    expect(await valueAt(journal.shared, 'quota.use:acme')).toMatchObject({ runs: 1, reservations: { two: {} } });
     await engine.close();
   });
 

@@ -8,17 +8,18 @@ import { Chain } from '../../../testing/src/suite/sample.ts';
 import type { Store } from '@sluice-internal/engine/ports';
 
 const [role = '', path = '', name = '', ...args] = process.argv.slice(2);
+const TERM_MS = 600_000;
 const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const store = openSqlite(path);
 if (role === 'write') await write(store);
 if (role === 'race') await race(store, Number(args[0]), Number(args[1]));
-if (role === 'holder') await holder(store, args[0] ?? 'r1');
+if (role === 'holder') await holder(store, args[0] ?? 'r1', Number(args[1] ?? TERM_MS));
 await store.close();
 
 /** Commits to several runs at once for ever, saying after each commit where they stand. */
 async function write({ journal, leases }: Store): Promise<void> {
-  await leases.renew(name, 0, 1000);
+  await leases.renew(name, TERM_MS);
   const chains = Array.from({ length: 5 }, (_, index) => new Chain(`${name}-${index}`));
   await journal.commit(
     name,
@@ -35,7 +36,7 @@ async function write({ journal, leases }: Store): Promise<void> {
 
 /** Tries to start every run, then to take each one up and append to it, over and over; says how often it could. */
 async function race({ journal, leases }: Store, runs: number, rounds: number): Promise<void> {
-  await leases.renew(name, 0, 1000);
+  await leases.renew(name, TERM_MS);
   let [startedRuns, appended] = [0, 0];
   for (let index = 0; index < runs; index += 1) {
     const [result] = await journal.commit(name, [new Chain(`r${index}`).first()]);
@@ -44,7 +45,7 @@ async function race({ journal, leases }: Store, runs: number, rounds: number): P
   }
   for (let round = 0; round < rounds; round += 1) {
     const run = `r${round % runs}`;
-    const claimed = await leases.claim(name, 1, { run });
+    const claimed = await leases.claim(name, { run });
     const stored = await journal.load(run);
     const chain = new Chain(run);
     for (const { count, hash } of stored?.appends ?? []) [chain.seq, chain.head] = [chain.seq + count, hash];
@@ -58,16 +59,16 @@ async function race({ journal, leases }: Store, runs: number, rounds: number): P
 }
 
 /** Holds a run, and at every line it is sent tries to go on with it. */
-async function holder({ journal, leases }: Store, run: string): Promise<void> {
-  await leases.renew(name, 0, 1000);
+async function holder({ journal, leases }: Store, run: string, termMs: number): Promise<void> {
+  await leases.renew(name, termMs);
   const chain = new Chain(run);
   say(await journal.commit(name, [chain.first(), chain.next()]));
   for await (const _ of createInterface(process.stdin)) {
     const [result] = await journal.commit(name, [chain.next()]);
     say({
       result,
-      renewed: await leases.renew(name, 500, 9000),
-      claimed: await leases.claim(name, 500, { run }),
+      renewed: (await leases.renew(name, TERM_MS)) !== null,
+      claimed: await leases.claim(name, { run }),
     });
   }
 }

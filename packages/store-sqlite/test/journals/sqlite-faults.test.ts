@@ -23,7 +23,7 @@ test('while another process writes for too long, a commit is refused, and succee
     name: 'SluiceError',
     code: 'journal-busy',
   });
-  await expect(store.leases.renew('w1', 1, 2)).rejects.toMatchObject({ code: 'journal-busy' });
+  await expect(store.leases.renew('w1', 1)).rejects.toMatchObject({ code: 'journal-busy' });
   expect((await store.journal.load('r1'))?.appends).toHaveLength(1);
   other.exec('ROLLBACK');
   other.close();
@@ -93,8 +93,8 @@ test('a journal that was closed before its first use says so', async () => {
   const { journal, leases, close } = openSqlite(freshPath());
   await close();
   const closed = { code: 'engine-closed' };
-  await expect(leases.renew('w1', 0, 1)).rejects.toMatchObject(closed);
-  await expect(leases.claim('w1', 0, { run: 'r1' })).rejects.toMatchObject(closed);
+  await expect(leases.renew('w1', 1)).rejects.toMatchObject(closed);
+  await expect(leases.claim('w1', { run: 'r1' })).rejects.toMatchObject(closed);
   await expect(journal.commit('w1', [])).rejects.toMatchObject(closed);
   await expect(journal.load('r1')).rejects.toMatchObject(closed);
 });

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '@sluice-internal/store-sqlite';
 import { compile, createEngine } from '@sluice-internal/library';
-import { Chain, ENDED, started } from '../../../testing/src/suite/sample.ts';
+import { Chain, ENDED, started, suiteClock } from '../../../testing/src/suite/sample.ts';
 import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
@@ -50,19 +50,21 @@ test('closing leaves one file, with everything in it', async () => {
 
 test('a store notices at once what another one on the same file has done', async () => {
   const path = freshPath();
-  const [one, two] = [openSqlite(path), openSqlite(path)];
+  const clock = suiteClock();
+  const [one, two] = [openSqlite(path, { clock }), openSqlite(path, { clock })];
   const chain = new Chain('r1');
   await started(one, 'w1', chain);
   await one.journal.commit('w1', [chain.next()]);
+  clock.pass(10_000);
   // The first store knows by heart who owns the run and where it stands; both become wrong here.
-  await two.leases.renew('w2', 10_000, 20_000);
-  expect(await two.leases.claim('w2', 10_000, { run: 'r1' })).toEqual(['r1']);
+  await two.leases.renew('w2', 10_000);
+  expect(await two.leases.claim('w2', { run: 'r1' })).toEqual(['r1']);
   const theirs = chain.next();
   expect(await one.journal.commit('w1', [theirs])).toEqual(['stale']);
   expect(await two.journal.commit('w2', [theirs])).toEqual(['committed']);
   await two.leases.release('w2', ['r1']);
-  await one.leases.renew('w3', 10_000, 20_000);
-  expect(await one.leases.claim('w3', 10_000, { run: 'r1' })).toEqual(['r1']);
+  await one.leases.renew('w3', 10_000);
+  expect(await one.leases.claim('w3', { run: 'r1' })).toEqual(['r1']);
   expect(await one.journal.commit('w3', [theirs, chain.next()])).toEqual(['stale', 'committed']);
   await Promise.all([one.close(), two.close()]);
 });
@@ -75,8 +77,8 @@ test('what a store knows by heart is not trusted over the file, even for a worke
   const taken = moved.next();
   expect(await two.journal.commit('w1', [taken])).toEqual(['committed']);
   await two.leases.release('w1', ['lost']);
-  await two.leases.renew('w2', 0, 10_000);
-  await two.leases.claim('w2', 1, { run: 'lost' });
+  await two.leases.renew('w2', 10_000);
+  await two.leases.claim('w2', { run: 'lost' });
   expect(await one.journal.commit('w1', [taken, lost.next(), moved.next()])).toEqual(['stale', 'stale', 'committed']);
   await Promise.all([one.close(), two.close()]);
 });
@@ -123,7 +125,7 @@ test('looking for runs that need work reads no run that sleeps', async () => {
   const db = new DatabaseSync(path);
   const plan = db
     .prepare(`EXPLAIN QUERY PLAN ${CLAIMABLE}`)
-    .all({ now: 0, gone: '[]', except: '[]', limit: 1 })
+    .all({ now: 0, gone: '[]', except: '[]', limit: 1, all: 1, tenant: null })
     .map(({ detail }) => String(detail));
   expect(plan.filter((line) => line.startsWith('SCAN runs'))).toEqual([]);
   expect(plan.filter((line) => line.includes('runs_by_owner (owner=? AND status=?'))).toHaveLength(2);
@@ -134,7 +136,7 @@ test('the write-ahead log starts over long before it is long', async () => {
   const path = freshPath();
   const store = openSqlite(path);
   onTestFinished(() => store.close());
-  for (let now = 1; now <= 1_000; now++) await store.leases.renew('w', now, now + 1_000);
+  for (let term = 1; term <= 1_000; term++) await store.leases.renew('w', term);
   // A commit adds a page and its header at least: grown without end it would be more than twice this.
   expect(statSync(`${path}-wal`).size).toBeLessThan(1_000_000);
 });

@@ -41,14 +41,13 @@ test(
 
 test('a process that was asleep while its run was taken over can do nothing with it', { timeout: 30_000 }, async () => {
   const path = freshPath();
-  const sleeper = started('holder', path, 'sleeper');
+  const sleeper = started('holder', path, 'sleeper', 'r1', 1);
   expect(await sleeper.said()).toEqual(['committed', 'committed']);
   sleeper.process.kill('SIGSTOP');
 
   const store = openSqlite(path);
-  await store.leases.renew('w2', 1000, 9000);
-  expect(await store.leases.claim('w2', 999, { run: 'r1' })).toEqual([]);
-  expect(await store.leases.claim('w2', 1000, { run: 'r1' })).toEqual(['r1']);
+  await store.leases.renew('w2', 600_000);
+  await expect.poll(() => store.leases.claim('w2', { run: 'r1' })).toEqual(['r1']);
 
   sleeper.process.kill('SIGCONT');
   sleeper.process.stdin?.write('go on\n');
@@ -66,12 +65,12 @@ test('the run of a process that was killed is free at once, and that of a stoppe
   stopped.process.kill('SIGSTOP');
 
   const store = openSqlite(path);
-  await store.leases.renew('w2', 1, 9000);
-  expect(await store.leases.claim('w2', 1, { limit: 10 })).toEqual([]);
+  await store.leases.renew('w2', 600_000);
+  expect(await store.leases.claim('w2', { limit: 10 })).toEqual([]);
   killed.process.kill('SIGKILL');
   await killed.exited();
-  expect(await store.leases.claim('w2', 1, { limit: 10 })).toEqual(['r1']);
-  expect(await store.leases.claim('w2', 1, { run: 'r2' })).toEqual([]);
+  expect(await store.leases.claim('w2', { limit: 10 })).toEqual(['r1']);
+  expect(await store.leases.claim('w2', { run: 'r2' })).toEqual([]);
 
   stopped.process.kill('SIGCONT');
   stopped.process.stdin?.write('go on\n');

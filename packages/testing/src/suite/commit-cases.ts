@@ -5,14 +5,14 @@ import { Chain, ENDED, started, type Case } from './sample.ts';
 export const commitCases: { readonly [promise: string]: Case } = {
   'a first append creates the run and makes its worker the owner': async (store) => {
     const chain = new Chain('r1');
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     deepEqual(await store.journal.commit('w1', [chain.first()]), ['committed']);
     equal((await store.index.find('r1'))?.owner, 'w1');
   },
 
   'several appends of one run in one commit follow each other': async (store) => {
     const chain = new Chain('r1');
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     const appends = [chain.first(), chain.next({ count: 3 }), chain.next()];
     deepEqual(await store.journal.commit('w1', appends), ['committed', 'committed', 'committed']);
     deepEqual(
@@ -39,6 +39,16 @@ export const commitCases: { readonly [promise: string]: Case } = {
     equal(stored?.blobs.length, 1);
   },
 
+  'an unknown commit: whether an append was stored can be read by its position and its hash': async (store) => {
+    const [one, two] = await started(store, 'w1', 'r1', 'r2');
+    const [stored, lost] = [one.next({ count: 3 }), two.next()];
+    await store.journal.commit('w1', [stored]);
+    equal((await store.journal.page('r1', stored.after, 1))[0]?.hash, stored.hash);
+    deepEqual(await store.journal.page('r2', lost.after, 1), []);
+    deepEqual(await store.journal.commit('w1', [stored, lost]), ['stale', 'committed']);
+    equal((await store.journal.load('r1'))?.appends.length, 2);
+  },
+
   'an append that leaves a gap is stale, with its blobs and its entry': async (store) => {
     const [chain] = await started(store, 'w1', 'r1');
     chain.next();
@@ -62,13 +72,13 @@ export const commitCases: { readonly [promise: string]: Case } = {
   'a second start of the same run is stale': async (store) => {
     await started(store, 'w1', 'r1');
     deepEqual(await store.journal.commit('w1', [new Chain('r1').first()]), ['stale']);
-    await store.leases.renew('w2', 0, 10_000);
+    await store.leases.renew('w2', 10_000);
     deepEqual(await store.journal.commit('w2', [new Chain('r1').first()]), ['stale']);
     equal((await store.index.find('r1'))?.owner, 'w1');
   },
 
   'an append to a run that does not exist is stale': async (store) => {
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     const chain = new Chain('r1');
     chain.first();
     deepEqual(await store.journal.commit('w1', [chain.next(), new Chain('r2').next()]), ['stale', 'stale']);
@@ -109,7 +119,7 @@ export const commitCases: { readonly [promise: string]: Case } = {
   },
 
   'a thousand appends of a thousand runs, and a thousand of one': async (store) => {
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     const chains = Array.from({ length: 1000 }, (_, index) => new Chain(`r${index}`));
     const starts = await store.journal.commit(
       'w1',

@@ -11,7 +11,7 @@ async function retain({ index }: Store, notation: string, runs: number): Promise
 export const indexCases: { readonly [promise: string]: Case } = {
   'an entry has the fields of the first append and of the latest change': async (store) => {
     const chain = new Chain('r1', { hash: 'h1', text: 't' });
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     await store.journal.commit('w1', [chain.first(RUNNING, { flow: 'refund', notation: 'steps', startedAt: 7 })]);
     const whose = { tenant: null, user: null, parent: null };
     const begun = {
@@ -49,7 +49,7 @@ export const indexCases: { readonly [promise: string]: Case } = {
   },
 
   'a list has the latest first, and can be narrowed': async (store) => {
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     await store.journal.commit('w1', [
       new Chain('r1').first(ENDED),
       new Chain('r2').first(),
@@ -68,7 +68,7 @@ export const indexCases: { readonly [promise: string]: Case } = {
   },
 
   'the oldest ended runs of a notation are removed, by start, and no other': async (store) => {
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     const graph = (run: string, startedAt: number, entry = ENDED) => new Chain(run).first(entry, { startedAt });
     const steps = new Chain('steps').first(ENDED, { notation: 'steps', startedAt: 0 });
     const blob = { hash: 'b1', body: 'one' };

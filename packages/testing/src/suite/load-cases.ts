@@ -10,7 +10,7 @@ export const loadCases: { readonly [promise: string]: Case } = {
 
   'load returns the committed bytes': async (store) => {
     const chain = new Chain('r1', { hash: 'h1', text: '{"id":"ä\\u0000"}' });
-    await store.leases.renew('w1', 0, 10_000);
+    await store.leases.renew('w1', 10_000);
     const appends = [
       chain.first(),
       chain.next({ body: '["\u{1f30a} a \u2028 line","\\u0000",""]', at: 1_763_000_000_123 }),

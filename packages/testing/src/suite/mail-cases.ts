@@ -42,8 +42,8 @@ export const mailCases: { readonly [promise: string]: Case } = {
     await store.leases.release('w1', ['r1']);
     await store.mail.post('r1', YES);
     deepEqual(await store.mail.take('w1'), []);
-    await store.leases.renew('w2', 0, 10_000);
-    await store.leases.claim('w2', 1, { run: 'r1' });
+    await store.leases.renew('w2', 10_000);
+    await store.leases.claim('w2', { run: 'r1' });
     deepEqual(
       (await store.mail.take('w2')).map(({ fact }) => fact),
       [YES],

@@ -1,8 +1,26 @@
 /** Sample appends, chained by hash as the engine chains them. */
 import { genesis, link } from '@sluice-internal/engine/journal';
-import type { Append, RunEntryChange, Store } from '@sluice-internal/engine/ports';
+import type { Append, RunEntryChange, Store, StoreClock } from '@sluice-internal/engine/ports';
 
-export type Case = (store: Store) => Promise<void>;
+/** What a case has besides its store. */
+export interface Place {
+  readonly clock: SuiteClock;
+  /** Opens the same data again, as another process does. */
+  again(): Promise<Store>;
+  /** Makes the store unreachable until the returned function is called. */
+  cut(): () => void;
+}
+export type Case = (store: Store, place: Place) => Promise<void>;
+
+/** A clock that moves only when a case says so. */
+export interface SuiteClock extends StoreClock {
+  pass(ms: number): void;
+}
+
+export function suiteClock(): SuiteClock {
+  let now = 0;
+  return { now: () => now, elapsed: () => now, pass: (ms) => void (now += ms) };
+}
 
 export const RUNNING: RunEntryChange = { status: 'running', code: null, due: null };
 export const ENDED: RunEntryChange = { status: 'completed', code: 'SUCCESS', due: null };
@@ -62,14 +80,14 @@ export class Chain {
   }
 }
 
-/** Starts runs for a worker with a lease until 10,000. Returns their chains. */
+/** Starts runs for a worker with a lease of 10 s. Returns their chains. */
 export async function started<const Runs extends readonly (string | Chain)[]>(
   store: Store,
   worker: string,
   ...runs: Runs
 ): Promise<{ readonly [index in keyof Runs]: Chain }> {
   const chains = runs.map((run) => (typeof run === 'string' ? new Chain(run) : run));
-  await store.leases.renew(worker, 0, 10_000);
+  await store.leases.renew(worker, 10_000);
   await store.journal.commit(
     worker,
     chains.map((chain) => chain.first()),

@@ -1,0 +1,51 @@
+/**
+ * The id of the store is in the database file itself before the first key is made from it. A copy of the file without its log then
+ * has the same id, so that a run which is started again there gives its calls the same idempotency keys.
+ */
+import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { SluiceError } from '@sluice-internal/engine/ports';
+import { openDatabase } from './database.ts';
+
+export function keepId(db: DatabaseSync, path: string): void {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (log === undefined || log.size === 0 || hasId(path)) return;
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(FULL)').get() as { readonly busy: number };
+  if (busy !== 0 && !hasId(path))
+    throw new SluiceError(
+      'journal-busy',
+      `\`${path}\` is new, and another process keeps it from being completed`,
+      'Try again.',
+    );
+  keepName(path);
+}
+
+/** Reads the file without its log. A file that is only half written cannot be read. */
+function hasId(path: string): boolean {
+  const url = pathToFileURL(resolve(path));
+  url.searchParams.set('immutable', '1');
+  const alone = openDatabase(url, { readOnly: true });
+  try {
+    return alone.prepare('SELECT id FROM store').get() !== undefined;
+  } catch {
+    return false;
+  } finally {
+    alone.close();
+  }
+}
+
+/** A new name in a folder is not on the disk until the folder is. */
+function keepName(path: string): void {
+  try {
+    const folder = openSync(dirname(path), 'r');
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  } catch {
+    // Not every system can sync a folder.
+  }
+}
