@@ -51,6 +51,7 @@ export function openMemory(): Store {
   };
   return {
     id: randomUUID(),
+    reach: 'process',
     journal: createJournal(open),
     leases: createLeases(open),
     mail: createMail(open),

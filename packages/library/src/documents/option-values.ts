@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { checkedJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { didYouMean } from '@sluice-internal/compile/source';
+import { refuseEmpty } from '@sluice-internal/engine/ports';
 import { createFolder } from '@sluice-internal/platform';
 import type { ResourceLimits } from '@sluice-internal/tools/calls';
 import { usage } from './context.ts';
@@ -58,6 +59,11 @@ export function readInstant(option: string, given: string | undefined): number |
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Creates the work directory before the run starts, so that tools do not fail one by one. */
+/** An empty name of a tenant, such as that of an unset variable of the shell, would give more access than was meant. */
+export function refuseEmptyOptions(options: object, isGiven: (option: string) => boolean): void {
+  refuseEmpty('sluice', Object.fromEntries(Object.entries(options).filter(([name]) => isGiven(name))), 'usage');
+}
+
 export function readWorkDir(given: string | undefined): void {
   if (given !== undefined) makeFolder('--work-dir', given);
 }
