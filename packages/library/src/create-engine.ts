@@ -74,7 +74,9 @@ export interface CreateEngineOptions
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   refuseUnknown(options, ENGINE_OPTIONS, '`createEngine`');
-  refuseEmpty('createEngine', options);
+  const { script, ...others } = options;
+  // Any other value that is no script is refused as a script.
+  refuseEmpty('createEngine', script === undefined ? options : others);
   refuseEmpty('toolOptions', options.toolOptions ?? {});
   return composeEngine(options).engine;
 }

@@ -99,7 +99,11 @@ export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'mig
 
 export type Compiled = CompiledFlow | CompileResult;
 
-/** `admin` includes the others, and each of them may view. */
+/**
+ * What a caller may do. `admin` includes the others, and each of them may view.
+ * @example
+ * const access: readonly Access[] = ['operator', 'approver'];
+ */
 export type Access = 'viewer' | 'operator' | 'approver' | 'admin';
 
 /**
