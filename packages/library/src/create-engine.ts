@@ -15,6 +15,7 @@ import type {
   Store,
 } from '@sluice-internal/engine/ports';
 import { createRuntime } from '@sluice-internal/engine/worker';
+import { systemFolderAt } from '@sluice-internal/platform';
 import { createSigner } from '@sluice-internal/engine/journal';
 import { suggestionOf } from '@sluice-internal/compile/source';
 import type { FlowTools } from './host/functions.ts';
@@ -78,7 +79,16 @@ export function createEngine(options: CreateEngineOptions = {}): Engine {
   // Any other value that is no script is refused as a script.
   refuseEmpty('createEngine', script === undefined ? options : others);
   refuseEmpty('toolOptions', options.toolOptions ?? {});
+  refuseSystemFolder(options.toolOptions?.workDir);
   return composeEngine(options).engine;
+}
+
+/** Agents write in this folder. */
+function refuseSystemFolder(workDir: string | undefined): void {
+  const system = workDir === undefined ? null : systemFolderAt(workDir);
+  if (system === null) return;
+  const message = `\`workDir\` is the folder that agents write in, and \`${workDir}\` is in or contains a folder of the system: \`${system}\``;
+  throw new SluiceError('bad-start', message, 'Name a folder of its own for the runs.');
 }
 
 /** An engine with its parts, for a surface that shows more than the engine does. */

@@ -4,7 +4,7 @@ import { checkedJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { didYouMean } from '@sluice-internal/compile/source';
 import { refuseEmpty } from '@sluice-internal/engine/ports';
-import { createFolder } from '@sluice-internal/platform';
+import { createFolder, systemFolderAt } from '@sluice-internal/platform';
 import type { ResourceLimits } from '@sluice-internal/tools/calls';
 import { usage } from './context.ts';
 import { existsSync, statSync } from 'node:fs';
@@ -65,7 +65,15 @@ export function refuseEmptyOptions(options: object, isGiven: (option: string) =>
 }
 
 export function readWorkDir(given: string | undefined): void {
-  if (given !== undefined) makeFolder('--work-dir', given);
+  if (given === undefined) return;
+  const system = given === '' ? null : systemFolderAt(given);
+  // A place that cannot be made has its own error.
+  if (system !== null && (system !== '/proc' || existsSync(given)))
+    throw usage(
+      `\`--work-dir\` is the folder that agents write in, and \`${given}\` ${system === resolve(given) ? 'is' : 'is in or contains'} a folder of the system: \`${system}\``,
+      'Name a folder of its own for the run, or omit the option.',
+    );
+  makeFolder('--work-dir', given);
 }
 
 /** Refuses a host with a port or a scheme, because it would match no request. */
