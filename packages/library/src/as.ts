@@ -174,7 +174,12 @@ class Identified {
   /** A run of the caller's tenant. The run of a person is for that person. */
   originOf(given: Origin = {}): Origin {
     refuseEmpty('origin', given);
-    const { tenant = this.#tenant, user = this.#person, ...rest } = given;
+    const { tenant = this.#tenant, user = this.#person, by, ...rest } = given;
+    // Pins name folders and code of the machine, and a scripted run is a rehearsal: the engine decides both.
+    const [other] = Object.keys(rest);
+    if (other !== undefined)
+      throw new SluiceError('bad-start', `\`origin.${other}\` is not for a caller to set`, 'Leave it out.');
+    const named = this.named(by);
     if (tenant !== this.#tenant)
       throw new SluiceError(
         'wrong-tenant',
@@ -188,7 +193,11 @@ class Identified {
         'Leave `user` out.',
       );
     const whose = this.#person ?? user;
-    return { ...rest, ...(tenant === null ? {} : { tenant }), ...(whose === null ? {} : { user: whose }) };
+    return {
+      ...(named === undefined ? {} : { by: named }),
+      ...(tenant === null ? {} : { tenant }),
+      ...(whose === null ? {} : { user: whose }),
+    };
   }
 }
 

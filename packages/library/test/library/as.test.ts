@@ -97,6 +97,12 @@ test('a start is for the tenant and the person of the caller', async () => {
   expect(await anna.find(run)).toMatchObject({ tenant: 'acme', user: 'anna' });
   await expect(anna.start(FLOW, { origin: { tenant: 'globex' } })).rejects.toMatchObject({ code: 'wrong-tenant' });
   await expect(anna.start(FLOW, { origin: { user: 'ben' } })).rejects.toMatchObject({ code: 'user-not-allowed' });
+  for (const origin of [
+    { scripted: true },
+    { pins: { documentDir: '/etc' } },
+    { parent: { run: 'r', seq: 1, hash: '' } },
+  ])
+    await expect(anna.start(FLOW, { origin: origin as object })).rejects.toMatchObject({ code: 'bad-start' });
   const program = engine.as({ tenant: 'acme', access: ['operator'] });
   expect(await program.find(await program.start(FLOW, { origin: { user: 'ben' } }))).toMatchObject({ user: 'ben' });
   await expect(engine.as({ tenant: 'acme', access: ['viewer'] }).start(FLOW)).rejects.toMatchObject({
