@@ -206,7 +206,6 @@ const PROOFS = ['os_user', 'token', 'oidc'];
 
 /** A surface in JavaScript can pass anything. */
 function refuseOthers(given: Caller): void {
-  const { tenant, ...others } = given;
   const refuse = (why: string): never => {
     throw new SluiceError(
       'bad-start',
@@ -214,6 +213,8 @@ function refuseOthers(given: Caller): void {
       'Give `tenant`, `person`, `proof` and `access`.',
     );
   };
+  if (typeof given !== 'object' || given === null) refuse('is not there');
+  const { tenant, ...others } = given;
   refuseEmpty('engine.as', tenant === null ? others : given);
   const unknown = Object.keys(given).find((key) => !FIELDS.includes(key));
   if (unknown !== undefined) refuse(`has no field \`${unknown}\``);

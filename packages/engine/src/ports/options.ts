@@ -3,6 +3,7 @@
  * program in JavaScript passes `undefined` where it meant a name, so such an option is an error when it is there and empty.
  * Every other option is `free`.
  */
+import { isRecord } from '@sluice-internal/kernel/expr';
 import { SluiceError } from './errors.ts';
 
 export type Meaning = 'less' | 'free';
@@ -91,8 +92,9 @@ export const OPTIONS = {
 } as const satisfies { readonly [of: string]: { readonly [option: string]: Meaning } };
 
 /** Throws if an option that takes access away is there without a value. */
-export function refuseEmpty(of: keyof typeof OPTIONS, options: object, code: SluiceError['code'] = 'bad-start'): void {
+export function refuseEmpty(of: keyof typeof OPTIONS, options: unknown, code: SluiceError['code'] = 'bad-start'): void {
   const meanings: { readonly [option: string]: Meaning } = OPTIONS[of];
+  if (!isRecord(options)) return;
   for (const [name, value] of Object.entries(options)) {
     if (meanings[name] !== 'less' || !isEmpty(value)) continue;
     const option = of === 'sluice' ? `--${name.replaceAll(/[A-Z]/g, (each) => `-${each.toLowerCase()}`)}` : name;

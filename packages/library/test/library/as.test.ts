@@ -145,6 +145,7 @@ test('answers of a fork need the access of an approver', async () => {
 });
 
 test.each([
+  [undefined],
   [{ access: [] }],
   [{ tenant: '', access: ALL }],
   [{ tenant: undefined, access: ALL }],
