@@ -143,9 +143,17 @@ function refuseLikeOthers(entry: Entry, seen: readonly Entry[]): void {
     });
   else
     report.error('look-alike', at('id'), `the ids \`${value.id}\` and \`${id}\` look alike, and count as one person`, {
-      help: 'Rename one of them.',
+      help: `Rename one of them.${[id, value.id].map(foreignLetters).join('')}`,
       related,
     });
+}
+
+/** A reader cannot see which letters make the difference. */
+function foreignLetters(id: string): string {
+  const codes = Array.from(id)
+    .filter((each) => each > '~')
+    .map((each) => `U+${(each.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`);
+  return codes.length === 0 ? '' : ` \`${id}\` has ${codes.join(', ')}.`;
 }
 
 /** One spelling for every form of the key: base64url of the 32 bytes, without the header of the DER form. */
