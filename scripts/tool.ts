@@ -15,9 +15,13 @@ export interface Ran {
   readonly output: string;
 }
 
-export function run(command: string, args: readonly string[], options: { readonly show?: boolean } = {}): Ran {
+export function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly show?: boolean; readonly cwd?: string } = {},
+): Ran {
   const done = spawnSync(command, args, {
-    cwd: root,
+    cwd: options.cwd ?? root,
     env: environment(),
     stdio: options.show === true ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',

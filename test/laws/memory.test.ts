@@ -100,7 +100,7 @@ class Life {
 
   #caller(): MemoryCaller {
     if (this.#chance.below(20) > 0) return this.#scope();
-    return { operator: 'anna', tenant: this.#chance.below(4) === 0 ? undefined : this.#pick(NAMES) };
+    return { operator: 'anna', ...(this.#chance.below(4) === 0 ? {} : { tenant: this.#pick(NAMES.filter(Boolean)) }) };
   }
 
   #scope(): MemoryScope {

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { packInto } from '../../scripts/pack.ts';
 import { steadyFolder } from '../support/steady-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -32,15 +33,12 @@ function run(command: string, args: readonly string[], cwd = dir, env: NodeJS.Pr
 
 /** Both packages, unpacked beside the dependencies of the checkout, as an installation would be. Nothing is downloaded. */
 beforeAll(() => {
-  const folders = [root, join(root, 'packages/create-sluice')];
-  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir, ...folders]);
-  for (const { name, filename } of JSON.parse(packed.stdout) as {
-    readonly name: string;
-    readonly filename: string;
-  }[]) {
-    if (name === 'sluice') tarball = join(dir, filename);
+  const packed = packInto(dir);
+  for (const [index, name] of ['sluice', 'create-sluice'].entries()) {
+    const file = packed[index] ?? '';
+    if (name === 'sluice') tarball = file;
     mkdirSync(join(modules, name), { recursive: true });
-    run('tar', ['-xzf', join(dir, filename), '-C', join(modules, name), '--strip-components=1']);
+    run('tar', ['-xzf', file, '-C', join(modules, name), '--strip-components=1']);
   }
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object };
   for (const name of Object.keys(dependencies)) link(name, modules);
@@ -89,6 +87,39 @@ describe('the tarball', () => {
     );
     expect(links.length).toBeGreaterThan(3);
     expect(links.filter((path) => !existsSync(join(installed, path)))).toEqual([]);
+  });
+
+  test('has no scripts, which would run on the machine of a user, and nothing else that only the project needs', () => {
+    for (const name of ['sluice', 'create-sluice']) {
+      const manifest = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as object;
+      for (const field of ['scripts', 'devDependencies', 'workspaces', 'allowScripts'])
+        expect(manifest, name).not.toHaveProperty(field);
+    }
+  });
+
+  test('names every package whose code it has, with version and hash (SBOM)', () => {
+    const { components } = JSON.parse(readFileSync(join(installed, 'sbom.cdx.json'), 'utf8')) as {
+      readonly components: readonly {
+        readonly name: string;
+        readonly version: string;
+        readonly hashes: readonly { readonly content: string }[];
+      }[];
+    };
+    for (const { name, version, hashes } of components)
+      expect([name, version, hashes[0]?.content]).toEqual([
+        name,
+        expect.stringMatching(/^\d/),
+        expect.stringMatching(/^[0-9a-f]{128}$/),
+      ]);
+    const names = components.map(({ name }) => name);
+    const folders = readdirSync(join(root, 'packages')).filter((name) => name !== 'create-sluice');
+    for (const folder of ['.', ...folders.map((name) => join('packages', name))]) {
+      const { dependencies = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+        readonly dependencies?: object;
+      };
+      const used = Object.keys(dependencies).filter((name) => !name.startsWith('@sluice-internal/'));
+      expect(names, folder).toEqual(expect.arrayContaining(used));
+    }
   });
 
   test('publint finds nothing', async () => {

@@ -11,6 +11,7 @@ import {
   readHosts,
   readShellLimits,
   readWorkDir,
+  refuseEmptyOptions,
   usage,
 } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus, GlobalOptions, Screen } from '@sluice-internal/library/documents';
@@ -57,6 +58,8 @@ function addCommand(program: Command, path: Path, spec: Spec, screen: Screen): v
     for (const option of parent === program ? [] : parent.options)
       if (parent.getOptionValueSource(option.attributeName()) === 'cli')
         throw usage(`\`${path}\` has no option \`${option.long}\``, `It is an option of \`sluice ${parent.name()}\`.`);
+    for (const each of [program, command])
+      refuseEmptyOptions(each.opts(), (option) => each.getOptionValueSource(option) === 'cli');
     const handler = await HANDLERS[path as keyof typeof HANDLERS]();
     const dbNamed = program.getOptionValueSource('db') !== 'default';
     const cli = createCli({ ...program.opts<Partial<GlobalOptions>>(), dbNamed }, screen);

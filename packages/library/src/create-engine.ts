@@ -3,20 +3,20 @@ import { UNNAMED_SCRIPTS } from '@sluice-internal/kernel/catalog';
 import type { RunInput, ToolFunction } from '@sluice-internal/tools/calls';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, Origin, Pins, RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError, newRunId } from '@sluice-internal/engine/ports';
+import { OPTIONS, SluiceError, newRunId, refuseEmpty } from '@sluice-internal/engine/ports';
 import type {
   AttachmentStore,
-  BudgetGrant,
   Call,
   Engine as Runtime,
   EngineOptions,
+  Meaning,
   OpenedRun,
   StartOptions,
   Store,
 } from '@sluice-internal/engine/ports';
 import { createRuntime } from '@sluice-internal/engine/worker';
+import { systemFolderAt } from '@sluice-internal/platform';
 import { createSigner } from '@sluice-internal/engine/journal';
-import type { CompileResult } from '@sluice-internal/notations/driver';
 import { suggestionOf } from '@sluice-internal/compile/source';
 import { checkedGrant } from './host/budget-grant.ts';
 import type { FlowTools } from './host/functions.ts';
@@ -25,16 +25,19 @@ import type { World, WorldOptions } from './host/world.ts';
 import { fileAt } from './host/location.ts';
 import { openStore } from './host/open-store.ts';
 import { forTenant } from './host/tenant.ts';
+export type { Engine } from './engine.ts';
+import { viewAs } from './as.ts';
+import type { Compiled, Engine, OpenOptions, RunOptions } from './engine.ts';
 import { compile } from './compile.ts';
 import { checkedInput, isDefinition } from './define/definition.ts';
-import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
+import type { AnyDefinition } from './define/definition.ts';
 import { CompileError } from './host/errors.ts';
 import { createRun, type Run } from './run.ts';
-import { fork, type ForkEdits } from './host/fork.ts';
-import { migrate, type Migration } from './host/migrate/migrate.ts';
+import { fork } from './host/fork.ts';
+import { migrate } from './host/migrate/migrate.ts';
 import { retentionOptions } from './host/retention.ts';
 import { signingFor } from './host/signing.ts';
-import { stateAt, type RunAt } from './host/run-state.ts';
+import { stateAt } from './host/run-state.ts';
 import { Stories } from './host/stories.ts';
 import { scriptPin } from './host/recorded-script.ts';
 import { readScriptObject } from './host/script.ts';
@@ -66,94 +69,6 @@ export interface CreateEngineOptions
 }
 
 /**
- * Options of `engine.run`.
- * @example
- * const options: RunOptions = { id: 'refund-1042', origin: { user: 'anna' } };
- */
-export interface RunOptions extends Omit<StartOptions, 'input' | 'run'> {
-  /** Makes the start idempotent: a second start under this id gives the same run. */
-  readonly id?: RunId;
-}
-
-/**
- * Options of `engine.open`.
- * @example
- * const options: OpenOptions<typeof refunds> = { definition: refunds };
- */
-export interface OpenOptions<Defined extends AnyDefinition = AnyDefinition> {
-  /** The definition of the run's flow. */
-  readonly definition?: Defined;
-}
-
-/**
- * Options of `engine.start`.
- * @example
- * const options: EngineStartOptions = { run: 'refund-1042', input: { message: 'money back' } };
- */
-export interface EngineStartOptions extends Omit<StartOptions, 'input'> {
-  /** Plain data. Images and files are made with `attachment(…)`. */
-  readonly input?: RunInput;
-}
-
-/**
- * An engine: starts runs, continues them, answers questions and reports.
- * @example
- * const service = async (engine: Engine) => (await engine.run(refunds, { message: 'money back' })).id;
- */
-export interface Engine extends Omit<Runtime, 'start' | 'resume' | 'fork' | 'migrate' | 'read'>, AsyncDisposable {
-  /** Starts a run of a definition. Throws a `CompileError` with every diagnostic, or a `SluiceError` for a bad input. */
-  run<Defined extends AnyDefinition>(
-    definition: Defined,
-    input: InputFor<Defined>,
-    options?: RunOptions,
-  ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
-  /** Starts a run of a compiled document: the result of `compile`, or its `flow`. */
-  run(flow: Compiled, input?: RunInput, options?: RunOptions): Promise<Run>;
-  /** Starts a run and resolves with its id when the start is stored. */
-  start(flow: Compiled | AnyDefinition, options?: EngineStartOptions): Promise<RunId>;
-  /**
-   * The handle of a run that exists. The run is read once, and then kept up to date. Its stored rows are verified again before it
-   * goes on. The definition gives the handle types, and this engine the functions of its tools.
-   * @example
-   * const refund = await engine.open(run.id, { definition: refunds });
-   * await refund.answer('gate', 'approve', { by: 'anna' });
-   */
-  open<Defined extends AnyDefinition>(
-    run: RunId,
-    options: OpenOptions<Defined>,
-  ): Promise<Run<OutputFor<Defined>, QuestionsFor<Defined>>>;
-  open(run: RunId): Promise<Run>;
-  /**
-   * A run after event `at`, by default after its last one: the state and the visits of its nodes, its meters, its open questions
-   * and its values.
-   * @example
-   * const { nodes, meters } = await engine.state(run.id, { at: 12 });
-   */
-  state(run: RunId, options?: { readonly at?: number }): Promise<RunAt>;
-  /**
-   * Continues a run that no live process owns. With `grant`: one that ended because a budget was used up. The amounts are added,
-   * and the run goes on from the call that did not fit.
-   * @example
-   * await engine.resume(run.id, { budget: { tool_calls: 20 }, by: 'anna' });
-   */
-  resume(run: RunId, grant?: BudgetGrant): Promise<Run>;
-  /**
-   * Starts a new run that shares the events of a run up to event `at`. Effects before it are not made again.
-   * @example
-   * const other = await engine.fork(run.id, { at: 12, set: { 'triage.output': { category: 'tech' } } });
-   */
-  fork(run: RunId, edits: ForkEdits): Promise<Run>;
-  /**
-   * Moves a suspended run to a new version of its flow. Throws a `SluiceError` that names each part that does not fit.
-   * @example
-   * const moved = await engine.migrate(run.id, refunds, { by: 'olga' });
-   */
-  migrate(run: RunId, flow: Compiled | AnyDefinition, options?: Migration): Promise<Run>;
-}
-
-type Compiled = CompiledFlow | CompileResult;
-
-/**
  * Creates an engine. Call `close` when it is no longer needed, or declare it with `await using`.
  * @example
  * await using engine = createEngine({ models: { model: 'openai/gpt-5-mini' } });
@@ -162,7 +77,20 @@ type Compiled = CompiledFlow | CompileResult;
  */
 export function createEngine(options: CreateEngineOptions = {}): Engine {
   refuseUnknown(options, ENGINE_OPTIONS, '`createEngine`');
+  const { script, ...others } = options;
+  // Any other value that is no script is refused as a script.
+  refuseEmpty('createEngine', script === undefined ? options : others);
+  refuseEmpty('toolOptions', options.toolOptions ?? {});
+  refuseSystemFolder(options.toolOptions?.workDir);
   return composeEngine(options).engine;
+}
+
+/** Agents write in this folder. */
+function refuseSystemFolder(workDir: string | undefined): void {
+  const system = workDir === undefined ? null : systemFolderAt(workDir);
+  if (system === null) return;
+  const message = `\`workDir\` is the folder that agents write in, and \`${workDir}\` is in or contains a folder of the system: \`${system}\``;
+  throw new SluiceError('bad-start', message, 'Name a folder of its own for the runs.');
 }
 
 /** An engine with its parts, for a surface that shows more than the engine does. */
@@ -209,11 +137,14 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine, stories, opened }, id);
   const stories = new Stories((id) => runtime.read(id));
   const recorded = scriptPin(script === false ? undefined : script, file);
-  const start = createStart({ runtime, world, definitions, tenant, recorded });
+  const start = createStart({ runtime, world, definitions, recorded });
   const engine: Engine = {
     ...runtime,
+    as: (caller) => viewAs({ engine, store, stories, read: runtime.read }, caller),
     start,
-    run: async (given: Compiled | AnyDefinition, input?: unknown, { id, ...more }: RunOptions = {}): Promise<Run> => {
+    run: async (given: Compiled | AnyDefinition, input?: unknown, options: RunOptions = {}): Promise<Run> => {
+      refuseEmpty('engine.run', options);
+      const { id, ...more } = options;
       const named = id === undefined ? {} : { run: id };
       return handle(await start(given, { ...more, ...named, input: input as RunInput }));
     },
@@ -272,18 +203,19 @@ interface StartContext {
   readonly runtime: Runtime;
   readonly world: World;
   readonly definitions: Definitions;
-  readonly tenant: string | undefined;
   readonly recorded: () => Pick<Pins, 'script'>;
 }
 
-function createStart({ runtime, world, definitions, tenant, recorded }: StartContext): Engine['start'] {
+function createStart({ runtime, world, definitions, recorded }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
     const flow = definitions.flowOf(given);
     refuseUnknown(startOptions, START_OPTIONS, 'a start');
+    refuseEmpty('engine.start', startOptions);
+    refuseEmpty('origin', startOptions.origin ?? {});
     const { run: id = newRunId() } = startOptions;
     const attached = (await world.attachInput(flow, id, startOptions.input)) as Json | undefined;
     const input = isDefinition(given) ? await checkedInput(given, attached) : attached;
-    const whose = tenant === undefined ? startOptions.origin : { tenant, ...startOptions.origin };
+    const whose = startOptions.origin;
     // An input that was returned as it is has no attachments, and a look at their file would be a system call for each start.
     const owner = attached === startOptions.input ? undefined : id;
     // A surface that names the script of its runs has stored it.
@@ -294,41 +226,9 @@ function createStart({ runtime, world, definitions, tenant, recorded }: StartCon
   };
 }
 
-const START_OPTIONS: { readonly [Name in keyof StartOptions]-?: true } = {
-  run: true,
-  input: true,
-  seed: true,
-  origin: true,
-  deadline: true,
-};
-
-const ENGINE_OPTIONS: { readonly [Name in keyof CreateEngineOptions]-?: true } = {
-  journal: true,
-  flows: true,
-  script: true,
-  tenant: true,
-  signingKey: true,
-  pickUp: true,
-  leaseMs: true,
-  snapshotEvery: true,
-  retain: true,
-  exportRun: true,
-  onRemoved: true,
-  signing: true,
-  quotas: true,
-  worstCase: true,
-  onFault: true,
-  onNotice: true,
-  models: true,
-  model: true,
-  tools: true,
-  toolOptions: true,
-  performer: true,
-  onMissing: true,
-  vault: true,
-  clock: true,
-  attachments: true,
-};
+type OptionsOf<Options> = { readonly [Name in keyof Options]-?: Meaning };
+const START_OPTIONS: OptionsOf<StartOptions> = OPTIONS['engine.start'];
+const ENGINE_OPTIONS: OptionsOf<CreateEngineOptions> = OPTIONS.createEngine;
 
 /** An unknown option would have no effect, and a caller in JavaScript would not notice: a misspelt `tenant` would give access to all runs. */
 function refuseUnknown(options: object, known: object, of: string): void {

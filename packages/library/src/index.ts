@@ -1,9 +1,10 @@
 /** The public interface of the library. Everything that is not exported here may change. */
 // First, so that an old Node gets this error and no other.
 export { MINIMUM_NODE } from './node-version.ts';
+export type { Access, Caller, Engine, EngineStartOptions, EngineView, OpenOptions, RunOptions } from './engine.ts';
 export { compile } from './compile.ts';
 export { createEngine } from './create-engine.ts';
-export type { CreateEngineOptions, Engine, EngineStartOptions, OpenOptions, RunOptions } from './create-engine.ts';
+export type { CreateEngineOptions } from './create-engine.ts';
 export type { RunAt, SlotValue } from './host/run-state.ts';
 export type { AnswerOptions, ReadOptions, Result, Run } from './run.ts';
 export type { Migration } from './host/migrate/migrate.ts';

@@ -16,6 +16,7 @@ export { PACKAGE_ROOT, VERSION } from './packages/package-root.ts';
 
 export { createFolder } from './paths/create-folder.ts';
 export { MOUNT, listBeneath, readBeneath, removeBeneath, segmentsOf, writeBeneath } from './paths/safe-path.ts';
+export { systemFolderAt } from './paths/system-folder.ts';
 export { filesBelow } from './paths/walk-files.ts';
 
 export { cut } from './prompt/history-view.ts';

@@ -13,6 +13,7 @@ import {
   isVisible,
   mayAccess,
   ownerKey,
+  refuseEmpty,
   similarity,
   textOf,
   wordsOf,
@@ -60,15 +61,12 @@ export interface MemoryStoreOptions {
 }
 
 /** Opens the file when it is needed. Only a write makes a new file. */
-export function memoryBeside(
-  journal: string,
-  options: MemoryStoreOptions = {},
-): MemoryStore & { close(): Promise<void> } {
+export function memoryBeside(journal: string, options: MemoryStoreOptions = {}): Closable {
   const path = memoryFileOf(journal);
   let store: ReturnType<typeof openMemoryStore> | null = null;
   const opened = (): MemoryStore => (store ??= openMemoryStore(path, options));
   const existing = (): MemoryStore | null => store ?? (existsSync(path) ? opened() : null);
-  return {
+  return guarded({
     add: async (caller, entry, vector) => opened().add(caller, entry, vector),
     get: async (caller, id, now) => (await existing()?.get(caller, id, now)) ?? null,
     find: async (caller, query) => (await existing()?.find(caller, query)) ?? [],
@@ -78,6 +76,25 @@ export function memoryBeside(
     eraseRuns: async (runs) => (await existing()?.eraseRuns(runs)) ?? 0,
     eraseExpired: async (now) => (await existing()?.eraseExpired(now)) ?? 0,
     close: async () => store?.close(),
+  });
+}
+
+type Closable = MemoryStore & { close(): Promise<void> };
+
+/** An operator whose tenant is there without a value would reach the memory of all tenants. */
+function guarded(store: Closable): Closable {
+  const checked = <Caller extends MemoryCaller>(caller: Caller): Caller => {
+    if (isOperator(caller)) refuseEmpty('memory', caller);
+    return caller;
+  };
+  return {
+    ...store,
+    add: async (caller, entry, vector) => store.add(checked(caller), entry, vector),
+    get: async (caller, id, now) => store.get(checked(caller), id, now),
+    find: async (caller, query) => store.find(checked(caller), query),
+    quarantined: async (caller, limit) => store.quarantined(checked(caller), limit),
+    release: async (caller, id, at) => store.release(checked(caller), id, at),
+    forget: async (caller, id) => store.forget(checked(caller), id),
   };
 }
 
@@ -95,12 +112,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
  * @example
  * const own = createEngine({ toolOptions: { memory: openMemoryStore('./agents.memory') } });
  */
-export function openMemoryStore(
-  path: string,
-  options: MemoryStoreOptions = {},
-): MemoryStore & { close(): Promise<void> } {
+export function openMemoryStore(path: string, options: MemoryStoreOptions = {}): Closable {
   const file = new MemoryFile(path, options.onViolation);
-  return {
+  return guarded({
     add: async (caller, entry, vector) => file.add(caller, entry, vector),
     get: async (caller, id, now) => {
       const entry = file.accessed(caller, 'read', id);
@@ -113,7 +127,7 @@ export function openMemoryStore(
     eraseRuns: async (runs) => runs.reduce((count, run) => count + file.erase('run = ?', [run]), 0),
     eraseExpired: async (now) => file.erase('expires_at <= ?', [now]),
     close: async () => file.close(),
-  };
+  });
 }
 
 type Row = { readonly [column: string]: unknown };

@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from './database.ts';
-import { SluiceError } from '@sluice-internal/engine/ports';
+import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
 import type { Store, StoreClock } from '@sluice-internal/engine/ports';
 import { machineClock } from './clock.ts';
 import { Connection } from './connection.ts';
@@ -39,6 +39,7 @@ export interface SqliteOptions {
  * const own = createEngine({ journal: openSqlite('./runs.db') });
  */
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
+  refuseEmpty('openSqlite', options);
   const { busyMs = 5000, readOnly = false, onNotice } = options;
   const db = readOnly ? connectReadOnly(path, busyMs) : connect(path, busyMs);
   for (const problem of loosePermissions(path)) onNotice?.(problem);
@@ -48,6 +49,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const journal = createJournal(connection, seals);
   return {
     id,
+    reach: 'machine',
     journal,
     leases: createLeases(connection, journal.flush, options.clock ?? machineClock(connection)),
     mail: createMail(connection, seals),

@@ -1,5 +1,6 @@
 /** `sluice memory`: lists the memory of agents, releases entries from quarantine, deletes them, and lists these acts. */
 import { didYouMean } from '@sluice-internal/compile/source';
+import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { MemoryViolation, SluiceError, operate, textOf } from '@sluice-internal/engine/ports';
 import type { MemoryEntry, MemoryOperator, MemoryScope, MemoryStore } from '@sluice-internal/engine/ports';
@@ -93,7 +94,9 @@ async function withMemory<Result>(
 ): Promise<Result> {
   demandDatabase(cli, 'memory-not-found', 'there is no memory');
   try {
-    return await closing(memoryBeside(cli.db), (memory) => work(memory, { operator: by, tenant: cli.tenant }));
+    return await closing(memoryBeside(cli.db), (memory) =>
+      work(memory, { operator: by, ...present({ tenant: cli.tenant }) }),
+    );
   } catch (error) {
     if (error instanceof MemoryViolation)
       await record(cli, { what: 'memory.violated', id: error.entry, by, why: error.message });

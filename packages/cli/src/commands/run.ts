@@ -60,8 +60,6 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
     };
     const origin = { pins, ...present({ tenant: cli.tenant, user }) };
     const run = await session.engine.start(flow, { input, origin, run: id, ...present({ seed, deadline }) });
-    if (flow.people !== undefined && options.user === undefined)
-      cli.hint('the run has no `--user`, so no person is excluded from approving');
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
     return followToResult(cli, session, run);
   });

@@ -101,7 +101,9 @@ export async function requireNext(
   try {
     session.world.require(
       opened.program.flow,
-      callsAfter(opened, fact).filter(({ kind, name }) => kind !== 'tool' || !functions.includes(name)),
+      callsAfter(opened, fact, session.store.reach).filter(
+        ({ kind, name }) => kind !== 'tool' || !functions.includes(name),
+      ),
     );
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
@@ -110,11 +112,15 @@ export async function requireNext(
 }
 
 /** Empty if the fact would be refused: the engine gives the reason. */
-function callsAfter({ program, state: before }: OpenedRun, fact: Fact): ReturnType<typeof outstanding>['commands'] {
+function callsAfter(
+  { program, state: before }: OpenedRun,
+  fact: Fact,
+  reach: Store['reach'],
+): ReturnType<typeof outstanding>['commands'] {
   const { flow } = program;
   const now = Date.now();
-  const proven =
-    fact.type === 'answer' ? { ...fact, answer: identified({ flow, state: before }, fact.id, fact.answer, now) } : fact;
+  const answered = { flow, state: before, reach };
+  const proven = fact.type === 'answer' ? { ...fact, answer: identified(answered, fact.id, fact.answer, now) } : fact;
   const { state, refusals } = settle(program, copyState(before), [proven], now);
   return state === null || refusals.size > 0 ? [] : outstanding(program, state).commands;
 }

@@ -27,6 +27,16 @@ describe('the work directory', () => {
     expect(existsSync(join(cwd, '.sluice'))).toBe(false);
   });
 
+  test.each(process.platform === 'win32' ? [] : ['/', '/etc', '/etc/new', '/usr/lib', '/tmp/../etc', '/var'])(
+    '%s is a folder of the system, or contains one',
+    async (place) => {
+      const cwd = folder(FILES);
+      const ran = await sluice([...RUN, '--work-dir', place], { cwd });
+      expect([ran.status, ran.stderr]).toEqual([2, expect.stringContaining('a folder of the system')]);
+      expect([existsSync('/etc/new'), existsSync(join(cwd, '.sluice'))]).toEqual([false, false]);
+    },
+  );
+
   test.each([['resume'], ['answer', 'a_r_1.0.1', 'approve'], ['cancel', 'r_1']])(
     '%s refuses a file as well',
     async (...args) => {

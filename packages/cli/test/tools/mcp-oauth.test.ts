@@ -182,6 +182,17 @@ describe('a server that wants OAuth', () => {
     expect(other.tokens).toHaveLength(1);
   });
 
+  test('a server cannot make the engine look at another host of its network', async () => {
+    const asked: string[] = [];
+    const inside = createServer((request, response) => void (asked.push(request.url ?? ''), response.end('{}')));
+    await new Promise<void>((resolve) => inside.listen(0, '127.0.0.2', resolve));
+    onTestFinished(() => void (inside.closeAllConnections(), inside.close()));
+    const server = await start(`http://127.0.0.2:${(inside.address() as AddressInfo).port}`);
+    const cwd = folder({ 'a.flow.yaml': document(server.url) });
+    const ran = await sluice(['run', 'a.flow.yaml'], { cwd, env });
+    expect([ran.status === 0, asked]).toEqual([false, []]);
+  });
+
   test('wrong credentials stop the run before anything is spent, with the reason', async () => {
     const server = await start();
     const cwd = folder({ 'a.flow.yaml': document(server.url) });

@@ -4,8 +4,10 @@
  */
 import { present } from '@sluice-internal/kernel/expr';
 import type { Approvers, AskEffect, Node, PeopleDef, PersonDef } from '@sluice-internal/kernel/ir';
-import type { Report } from '../source/diagnostics.ts';
+import { personIn, samePerson } from '@sluice-internal/kernel/ir';
+import type { Related as RelatedEntry, Report } from '../source/diagnostics.ts';
 import { didYouMean } from '../source/nearest.ts';
+import type { Range } from '../source/range.ts';
 import type { Located } from '../source/located.ts';
 import { parseSource } from '../source/source.ts';
 import type { ReadDocument } from './document.ts';
@@ -16,7 +18,7 @@ import { readShape, type Places } from './shape/shape.ts';
 const PEOPLE_FILE = 'sluice.people.yaml';
 
 /** Names that the engine itself uses for answers. */
-const RESERVED: ReadonlySet<string> = new Set(['clock', 'script']);
+const RESERVED: readonly string[] = ['clock', 'script'];
 
 type At = Places['at'];
 
@@ -26,7 +28,7 @@ export interface People {
   readonly sound: boolean;
 }
 
-/** Undefined if neither the document nor a file declares people. */
+/** Undefined if neither the document nor a file declares people. Both lists together are the people of the document. */
 export function readPeople(
   { sections, names }: ReadDocument,
   report: Report,
@@ -34,72 +36,124 @@ export function readPeople(
 ): People | undefined {
   const own = sections.value.people;
   const text = readText?.(PEOPLE_FILE) ?? null;
-  if (own !== undefined && text !== null)
-    report.error('people-twice', sections.key('people'), `people are declared here and in \`${PEOPLE_FILE}\``, {
-      help: `Keep one of the two. \`${PEOPLE_FILE}\` serves all documents of its folder.`,
-    });
-  if (own !== undefined) {
-    const damaged = sections.damaged('people') || own.some((_, index) => sections.poisoned('people', index, 'roles'));
-    return { def: peopleOf(own, sections.under('people').at, report), sound: !damaged };
-  }
   const unread = sections.poisoned('people') || names.misspelt.has('people');
-  if (text === null) return unread ? { def: {}, sound: false } : undefined;
-  const { report: found, def } = fromFile(text, report);
-  return { def, sound: !found.failed() };
+  if (own === undefined && text === null) return unread ? { def: {}, sound: false } : undefined;
+  const file = text === null ? { people: [], sound: true } : fromFile(text, report);
+  const here = entriesOf(own ?? [], sections.under('people').at, report);
+  const damaged = sections.damaged('people') || here.some((_, index) => sections.poisoned('people', index, 'roles'));
+  const twice = declaredTwice(here, file.people);
+  if (twice.length > 0) reportTwice(sections.key('people'), twice, report);
+  const news = here.filter((each) => !twice.some(([one]) => one === each));
+  const def = peopleOf([...file.people, ...news]);
+  return { def, sound: file.sound && !unread && !damaged && twice.length === 0 };
 }
 
-function fromFile(text: string, report: Report): { readonly report: Report; readonly def: PeopleDef } {
+/** A person of a list, with its place. */
+interface Entry {
+  readonly value: PersonValue;
+  readonly at: At;
+  readonly report: Report;
+}
+
+function fromFile(text: string, report: Report): { readonly people: readonly Entry[]; readonly sound: boolean } {
   const { file } = report.source;
   const parsed = parseSource(text, `${file.slice(0, file.lastIndexOf('/') + 1)}${PEOPLE_FILE}`, FILE);
   report.include(parsed.report);
-  return { report: parsed.report, def: parsed.doc === null ? {} : readFile(parsed.doc, parsed.report) };
+  const people = parsed.doc === null ? [] : readFile(parsed.doc, parsed.report);
+  return { people, sound: !parsed.report.failed() };
 }
 
-function readFile(doc: Located, report: Report): PeopleDef {
+function readFile(doc: Located, report: Report): readonly Entry[] {
   const options = { what: FILE.what };
   if (doc.kind === 'list') {
     const shaped = readShape(peopleSchema, doc, report, options);
-    return shaped === null ? {} : peopleOf(shaped.value, shaped.at, report);
+    return shaped === null ? [] : entriesOf(shaped.value, shaped.at, report);
   }
   const shaped = readShape(peopleFile, doc, report, options);
-  return shaped === null ? {} : peopleOf(shaped.value.people, shaped.under('people').at, report);
+  return shaped === null ? [] : entriesOf(shaped.value.people, shaped.under('people').at, report);
+}
+
+function entriesOf(values: readonly PersonValue[], at: At, report: Report): readonly Entry[] {
+  return values.map((value, index) => ({ value, at: (...path) => at(index, ...path), report }));
+}
+
+/** The people of the document that are in the file too. */
+function declaredTwice(own: readonly Entry[], others: readonly Entry[]): readonly (readonly [Entry, Entry])[] {
+  return own.flatMap((each) => {
+    const other = others.find(({ value }) => value.id === each.value.id);
+    return other === undefined ? [] : [[each, other] as const];
+  });
+}
+
+function reportTwice(key: Range, twice: readonly (readonly [Entry, Entry])[], report: Report): void {
+  const ids = twice.map(([{ value }]) => `\`${value.id}\``);
+  report.error('people-twice', key, `declared here and in \`${PEOPLE_FILE}\`: ${ids.join(', ')}`, {
+    help: `Keep each person in one of the two. \`${PEOPLE_FILE}\` serves all documents of its folder.`,
+    related: twice.flatMap((pair) => pair.map((each) => placeOf(each, `\`${each.value.id}\` is declared`))),
+  });
+}
+
+function placeOf({ at, report: { source } }: Entry, message: string): RelatedEntry {
+  return { message, at: at('id'), source };
 }
 
 const FILE = { what: 'this file', start: 'Write `people:` and a list of people.' };
 
-function peopleOf(values: readonly PersonValue[], at: At, report: Report): PeopleDef {
+function peopleOf(entries: readonly Entry[]): PeopleDef {
   const people: { [id: string]: PersonDef } = Object.create(null) as { [id: string]: PersonDef };
+  const seen: Entry[] = [];
   const proofs = new Map<string, string>();
-  for (const [index, value] of values.entries()) {
+  for (const entry of entries) {
+    const { value, at, report } = entry;
     const { id, roles = [], key, os_user: user } = value;
-    if (Object.hasOwn(people, id))
-      report.error('duplicate-id', at(index, 'id'), `the person \`${id}\` is declared twice`, {
-        help: 'Keep one of them, or rename one.',
-      });
-    if (RESERVED.has(id))
-      report.error('reserved-id', at(index, 'id'), `a person cannot be called \`${id}\``, {
+    refuseLikeOthers(entry, seen);
+    seen.push(entry);
+    if (personIn(RESERVED, id) !== undefined)
+      report.error('reserved-id', at('id'), `a person cannot be called \`${id}\``, {
         help: 'Choose another id.',
       });
     if (key !== undefined && user !== undefined)
-      report.error('bad-value', at(index, 'os_user'), `\`os_user\` has no effect: \`${id}\` has a key`, {
+      report.error('bad-value', at('os_user'), `\`os_user\` has no effect: \`${id}\` has a key`, {
         help: 'Keep `key` or `os_user`, not both.',
       });
     const person = { roles, ...present({ key: key && plainKey(key), osUser: user }) };
     const proof = person.key ?? `user ${user ?? id}`;
     const twin = proofs.get(proof);
-    if (twin !== undefined && twin !== id)
-      report.error(
-        'bad-value',
-        at(index),
-        `\`${id}\` and \`${twin}\` are the same person: they prove it in the same way`,
-        {
-          help: 'Give each person a key of their own.',
-        },
-      );
+    if (twin !== undefined && !samePerson(twin, id))
+      report.error('bad-value', at(), `\`${id}\` and \`${twin}\` are the same person: they prove it in the same way`, {
+        help: 'Give each person a key of their own.',
+      });
     proofs.set(proof, id);
     people[id] ??= person;
   }
   return people;
+}
+
+/** Two ids that a reader takes for one would be two people for a quorum, and one person for the reader. */
+function refuseLikeOthers(entry: Entry, seen: readonly Entry[]): void {
+  const { value, at, report } = entry;
+  const other = seen.find((each) => samePerson(each.value.id, value.id));
+  if (other === undefined) return;
+  const { id } = other.value;
+  const related = [placeOf(other, `\`${id}\` is declared`)];
+  if (id === value.id)
+    report.error('duplicate-id', at('id'), `the person \`${id}\` is declared twice`, {
+      help: 'Keep one of them, or rename one.',
+      related,
+    });
+  else
+    report.error('look-alike', at('id'), `the ids \`${value.id}\` and \`${id}\` look alike, and count as one person`, {
+      help: `Rename one of them.${[id, value.id].map(foreignLetters).join('')}`,
+      related,
+    });
+}
+
+/** A reader cannot see which letters make the difference. */
+function foreignLetters(id: string): string {
+  const codes = Array.from(id)
+    .filter((each) => each > '~')
+    .map((each) => `U+${(each.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`);
+  return codes.length === 0 ? '' : ` \`${id}\` has ${codes.join(', ')}.`;
 }
 
 /** One spelling for every form of the key: base64url of the 32 bytes, without the header of the DER form. */

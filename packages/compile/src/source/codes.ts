@@ -49,6 +49,7 @@ export const DIAGNOSTIC_CODES = [
   'unclear-expiry',
   'silence-approves',
   'people-twice',
+  'look-alike',
   'unknown-approver',
   'quorum-too-large',
   'nobody-approves',

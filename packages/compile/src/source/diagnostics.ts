@@ -36,7 +36,14 @@ type Place = Range | { readonly range: Range };
 
 interface Detail {
   readonly help?: string | undefined;
-  readonly related?: readonly { readonly message: string; readonly at: Place }[];
+  readonly related?: readonly Related[];
+}
+
+export interface Related {
+  readonly message: string;
+  readonly at: Place;
+  /** Of another file. */
+  readonly source?: Source;
 }
 
 export interface Report {
@@ -104,7 +111,7 @@ function diagnosticAt(
   };
 }
 
-function relatedAt(source: Source, related: { message: string; at: Place }): RelatedPlace {
+function relatedAt(own: Source, { source = own, ...related }: Related): RelatedPlace {
   const range = rangeOf(related.at);
   const where = range.path === undefined ? '' : ` (${range.path})`;
   return { message: related.message + where, file: source.file, ...positionOf(source, range.start) };

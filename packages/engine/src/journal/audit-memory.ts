@@ -2,7 +2,7 @@
  * Verifies memory against the journals: each entry must equal the one that the gate of its run wrote, and an entry that the gate
  * quarantined is active only after an act of an operator.
  */
-import { isRecord } from '@sluice-internal/kernel/expr';
+import { isRecord, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Event, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
@@ -22,7 +22,7 @@ export const MEMORY_ACTS = 'memory/';
 export const MEMORY_RELEASED = 'memory.released';
 
 export async function auditMemory(store: Store, memory: MemoryStore, tenant: string | undefined): Promise<MemoryAudit> {
-  const entries = await memory.find({ operator: 'audit', tenant }, { now: 0 });
+  const entries = await memory.find({ operator: 'audit', ...present({ tenant }) }, { now: 0 });
   const acts = await store.shared.acts();
   const released = new Set(acts.filter(({ what }) => what === MEMORY_RELEASED).map(({ key }) => key));
   const removed = new Set((await store.index.tombstones()).list.map(({ run }) => run));

@@ -53,6 +53,7 @@ export function openMemory({ clock = realClock }: { readonly clock?: StoreClock 
   };
   return {
     id: randomUUID(),
+    reach: 'process',
     journal: createJournal(open),
     leases: createLeases(open, clock),
     mail: createMail(open),

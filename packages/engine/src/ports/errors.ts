@@ -81,6 +81,8 @@ export const ERROR_CODES = [
   'bad-migration',
   'unknown-slot',
   'wrong-tenant',
+  'access-denied',
+  'user-not-allowed',
   'memory-violation',
   'memory-not-found',
   'quota-exceeded',

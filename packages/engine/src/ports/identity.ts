@@ -7,7 +7,9 @@ import type { KeyObject } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { canonical } from '@sluice-internal/kernel/expr';
 import type { Answer, CompiledFlow, Instant, Pending, PersonDef, RunState } from '@sluice-internal/kernel/ir';
+import { personIn } from '@sluice-internal/kernel/ir';
 import { SluiceError } from './errors.ts';
+import type { Store } from './ports.ts';
 
 /** An answer as a caller gives it. */
 export interface GivenAnswer extends Omit<Answer, 'proof' | 'unproven'> {
@@ -16,6 +18,8 @@ export interface GivenAnswer extends Omit<Answer, 'proof' | 'unproven'> {
   /** Instead of `key`: a signature over `answerText`, in base64url, and the time at which it was made. */
   readonly signature?: string;
   readonly signedAt?: Instant;
+  /** The person is not the user of this process, so that user proves nothing. */
+  readonly remote?: true;
 }
 
 /** The clocks of the person and of the engine may differ by this time. */
@@ -24,12 +28,16 @@ const SKEW_MS = 5 * 60_000;
 export interface AnsweredRun {
   readonly flow: Pick<CompiledFlow, 'people'>;
   readonly state: RunState;
+  readonly reach: Store['reach'];
 }
 
 /** The answer with the proof of identity, or with the reason why the identity is not proven. */
-export function identified({ flow, state }: AnsweredRun, id: string, given: GivenAnswer, at: Instant): Answer {
-  const now = Math.max(at, state.now);
-  const { key, signature, signedAt, ...answer } = given;
+export function identified(
+  { flow, state, reach }: AnsweredRun,
+  id: string,
+  { key, signature, signedAt, remote, ...given }: GivenAnswer,
+  at: Instant,
+): Answer {
   const pending = questionOf(state, id);
   if (flow.people === undefined && (key !== undefined || signature !== undefined))
     throw new SluiceError(
@@ -37,15 +45,29 @@ export function identified({ flow, state }: AnsweredRun, id: string, given: Give
       `the flow of run \`${state.run}\` declares no people, so it has no key to compare with`,
       'Answer without a key, or declare `people`.',
     );
-  const person = ownPerson(flow, answer.by);
-  if (pending?.question?.approvers === undefined || person === undefined) return answer;
-  if (person.key === undefined) return { ...answer, ...byUser(answer.by, person, state.origin.scripted === true) };
+  const name = personIn(Object.keys(flow.people ?? {}), given.by);
+  const person = name === undefined ? undefined : flow.people?.[name];
+  if (pending?.question?.approvers === undefined || name === undefined || person === undefined) return given;
+  // The journal has one spelling of each person.
+  const answer = { ...given, by: name };
+  if (person.key === undefined) return { ...answer, ...byUser(name, person, { state, reach, remote }) };
+  const now = Math.max(at, state.now);
+  const proven = { state, pending, person: { ...person, key: person.key }, now };
+  return byKey(answer, { key, signature, signedAt }, proven);
+}
+
+function byKey(
+  answer: Answer,
+  { key, signature, signedAt }: Pick<GivenAnswer, 'key' | 'signature' | 'signedAt'>,
+  context: CheckContext,
+): Answer {
+  const { state, pending, now } = context;
   if (key === undefined && signature === undefined)
     return { ...answer, unproven: `\`${answer.by}\` signs answers, and this one is not signed` };
   const time = key === undefined ? (signedAt ?? now) : now;
   const text = answerText(state, pending, { ...answer, at: time });
   const proof = { via: 'key', signature: key === undefined ? (signature ?? '') : signed(text, key), at: time } as const;
-  return checked({ ...answer, proof }, { state, pending, person: { ...person, key: person.key }, now });
+  return checked({ ...answer, proof }, context);
 }
 
 /**
@@ -53,13 +75,15 @@ export function identified({ flow, state }: AnsweredRun, id: string, given: Give
  * row. A signature is checked again. A person without a key must be the user of this process. A database that only its owner
  * can open has no rows of other users.
  */
-export function verifiedAgain({ flow, state }: AnsweredRun, id: string, answer: Answer, at: Instant): Answer {
+export function verifiedAgain({ flow, state, reach }: AnsweredRun, id: string, answer: Answer, at: Instant): Answer {
   const pending = questionOf(state, id);
   const person = ownPerson(flow, answer.by);
   if (pending?.question?.approvers === undefined || person === undefined) return answer;
   if (person.key === undefined) {
-    const { proof: _proof, unproven: _unproven, ...rest } = answer;
-    return { ...rest, ...byUser(answer.by, person, state.origin.scripted === true) };
+    const { proof, unproven: _unproven, ...rest } = answer;
+    // The process that took the answer could not prove it, for example because it came over the network.
+    if (proof === undefined) return answer;
+    return { ...rest, ...byUser(answer.by, person, { state, reach }) };
   }
   return checked(answer, { state, pending, person: { ...person, key: person.key }, now: Math.max(at, state.now) });
 }
@@ -105,10 +129,13 @@ export function publicLine(key: KeyObject): string {
   return `ed25519:${createPublicKey(key).export({ format: 'jwk' }).x ?? ''}`;
 }
 
-/** The name of the user of this process. In a container the user id may have no name. */
+/**
+ * The name of the user who started this process. A program that runs as its owner (setuid) was started by another one. In a
+ * container the user id may have no name.
+ */
 function currentUser(): string | null {
   try {
-    return userInfo().username;
+    return process.getuid?.() === process.geteuid?.() ? userInfo().username : null;
   } catch {
     return null;
   }
@@ -122,12 +149,26 @@ function ownPerson({ people = {} }: Pick<CompiledFlow, 'people'>, id: string): P
   return Object.hasOwn(people, id) ? people[id] : undefined;
 }
 
-function byUser(by: string, { osUser: declared }: PersonDef, isRehearsal: boolean): Pick<Answer, 'proof' | 'unproven'> {
+interface Whence {
+  readonly state: RunState;
+  readonly reach: Store['reach'];
+  readonly remote?: true | undefined;
+}
+
+function byUser(
+  by: string,
+  { osUser: declared }: PersonDef,
+  { state, reach, remote }: Whence,
+): Pick<Answer, 'proof' | 'unproven'> {
   const user = currentUser();
   const osUser = declared ?? by;
-  if (user === osUser) return { proof: { via: 'os_user' } };
+  // Another machine has other users of the same names.
+  const isNear = reach === 'process' || reach === 'machine';
+  if (remote !== true && isNear && user === osUser) return { proof: { via: 'os_user' } };
   // A run with a script is a rehearsal, so one user can answer for every person without a declared proof.
-  if (isRehearsal && declared === undefined) return { proof: { via: 'script' } };
+  if (state.origin.scripted === true && declared === undefined) return { proof: { via: 'script' } };
+  if (remote === true) return { unproven: `\`${by}\` has no key, and this answer came from outside of this process` };
+  if (!isNear) return { unproven: `\`${by}\` has no key, and the database is not on this machine` };
   return {
     unproven: `\`${by}\` is the user \`${osUser}\` of the machine, and this process belongs to \`${user ?? 'nobody'}\``,
   };

@@ -32,6 +32,8 @@ export type {
   MemoryStore,
   OnViolation,
 } from './memory.ts';
+export { OPTIONS, refuseEmpty } from './options.ts';
+export type { Meaning } from './options.ts';
 export { piiKey } from './pii-key.ts';
 export { toolResult } from './plain-json.ts';
 export type {

@@ -23,13 +23,13 @@ export interface MemoryScope {
 }
 
 /**
- * A person who manages memory. Undefined `tenant`: all tenants.
+ * A person who manages memory. Without `tenant`: all tenants.
  * @example
  * const operator: MemoryOperator = { operator: 'anna', tenant: 'acme' };
  */
 export interface MemoryOperator {
   readonly operator: string;
-  readonly tenant?: string | undefined;
+  readonly tenant?: string;
 }
 
 /** @example const caller: MemoryCaller = { operator: 'anna' }; */

@@ -2,6 +2,7 @@
 import { allowedPeople, hasPath, inputOf, isUser, readPath } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
+import { samePerson } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, NodeId, Pending, Question, RunState, ToolDef } from '@sluice-internal/kernel/ir';
 import type { Packet, Waiting } from '../ports/types.ts';
 import { nameAt } from './authored.ts';
@@ -61,7 +62,7 @@ function approversOf({ people = {} }: CompiledFlow, state: RunState, pending: Pe
   const { votes = [], escalateAt } = pending;
   const most = votes.reduce((count, { choice, data }) => Math.max(count, agreed(pending, choice, data)), 0);
   const allowed = allowedPeople(pending).filter(
-    (id) => !isUser(state, people, id) && !votes.some(({ by }) => by === id),
+    (id) => !isUser(state, people, id) && !votes.some(({ by }) => samePerson(by, id)),
   );
   return {
     people: allowed,

@@ -76,9 +76,13 @@ async function withoutPersonalData(host: Host, run: RunId, fact: MailFact): Prom
 }
 
 /** A person with a key signs what enters the journal, so this comes after the protection of personal data. */
-function withIdentity(fact: MailFact, answered: AnsweredRun, { clock }: Host): MailFact {
+function withIdentity(
+  fact: MailFact,
+  answered: Omit<AnsweredRun, 'reach'>,
+  { clock, store: { reach } }: Host,
+): MailFact {
   if (fact.type !== 'answer') return fact;
-  return { ...fact, answer: identified(answered, fact.id, fact.answer, clock.now()) };
+  return { ...fact, answer: identified({ ...answered, reach }, fact.id, fact.answer, clock.now()) };
 }
 
 async function identifiedIn(host: Host, ownership: Ownership, owned: OwnedRun, fact: MailFact): Promise<MailFact> {

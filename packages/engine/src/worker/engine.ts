@@ -16,6 +16,7 @@ import type { GivenAnswer } from '../ports/identity.ts';
 import { isSuspended } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { Ownership, POLL_MS } from './ownership.ts';
+import { refuseEmpty } from '../ports/options.ts';
 import { plainJson } from '../ports/plain-json.ts';
 import { NO_REASON } from './protected-fact.ts';
 import { ownedElsewhere } from './worker.ts';
@@ -50,6 +51,7 @@ export function createRuntime(options: EngineOptions): Engine {
     fork: (run, given) => forkRun(host, run, given),
     migrate: (run, flow, given) => migrateRun(host, ownership, run, { ...given, flow }),
     answer: async (id, answer) => {
+      refuseEmpty('engine.answer', answer, 'bad-answer');
       const run = await runOfApproval(host, id);
       await deliver(host, ownership, run, { type: 'answer', id, answer: plainAnswer(answer) });
       return run;
@@ -92,11 +94,20 @@ function plainAnswer(given: GivenAnswer & Pick<Answer, 'proof' | 'unproven'>): G
   return answer.edit === undefined ? answer : { ...answer, edit: plainJson(answer.edit) };
 }
 
-/** The id of an approval contains the id of its run: `a_<run>.<number>`. */
+/** The id of an approval contains the id of its run: `a_<run>.<number>`. Null if it has another form. */
+export function runIn(approval: string): RunId | null {
+  const run = approval.slice(2, approval.indexOf('.'));
+  return approval.startsWith('a_') && RUN_ID.test(run) ? run : null;
+}
+
 async function runOfApproval({ store }: Host, id: string): Promise<RunId> {
-  const run = id.slice(2, id.indexOf('.'));
-  if (id.startsWith('a_') && RUN_ID.test(run) && (await store.index.find(run)) !== null) return run;
-  throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
+  const run = runIn(id);
+  if (run !== null && (await store.index.find(run)) !== null) return run;
+  throw unknownApproval(id);
+}
+
+export function unknownApproval(id: string): SluiceError {
+  return new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
 async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {

@@ -25,12 +25,13 @@ import type { Host } from './host.ts';
 import { newRun, programOf } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { checkRunId, newRunId } from '../ports/run-id.ts';
+import { ownOrigin, unusable } from './start.ts';
 import { appendEvents, firstOf } from './advance.ts';
 import type { ForkOptions } from '../ports/types.ts';
 
 export async function forkRun(host: Host, parent: RunId, options: ForkOptions): Promise<RunId> {
   const { run = newRunId(), by = 'fork', at, agents } = options;
-  const { worker, store, clock } = host;
+  const { worker, clock } = host;
   await host.ensureOpen();
   checkRunId(run);
   const past = await readPast(host, parent, at);
@@ -44,8 +45,8 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   const fork: Fact = { type: 'fork', by, edits, ...present({ agents }) };
   const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
-  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw taken(run);
   const state = owned.state as RunState;
+  await refuseTaken(host, run, state);
   const isReserved = await host.quotas.start({
     run,
     flow: owned.program.flow,
@@ -142,8 +143,7 @@ export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: Fo
   const owned = newRun(run, program);
   const { deadline: _, pins, ...inherited } = past.state.origin;
   const own: Origin = {
-    ...inherited,
-    ...origin,
+    ...ownOrigin(host.store, { ...inherited, ...origin }),
     pins: { ...pins, ...origin?.pins, store: host.store.id, tokensOf: pins?.tokensOf ?? past.run },
     parent: past.link,
   };
@@ -209,6 +209,12 @@ export function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[]
 async function checkKey({ performer }: Host, { program, run, state }: OwnedRun): Promise<void> {
   const { pins } = state?.origin ?? {};
   await performer.checkKey?.(program.flow, pins?.tokensOf ?? run, pins?.documentDir);
+}
+
+async function refuseTaken({ store, worker }: Host, run: RunId, { origin }: RunState): Promise<void> {
+  const other = await store.index.find(run);
+  if (other !== null && other.tenant !== (origin.tenant ?? null)) throw unusable(run);
+  if (worker.runs.has(run) || other !== null) throw taken(run);
 }
 
 export function taken(run: RunId): SluiceError {

@@ -399,7 +399,9 @@ export class Ownership {
   #verified({ program }: OwnedRun, state: RunState, fact: MailFact): MailFact {
     if (fact.type !== 'answer') return fact;
     const { flow } = program;
-    return { ...fact, answer: verifiedAgain({ flow, state }, fact.id, fact.answer, this.#host.clock.now()) };
+    const { clock, store } = this.#host;
+    const answered = { flow, state, reach: store.reach };
+    return { ...fact, answer: verifiedAgain(answered, fact.id, fact.answer, clock.now()) };
   }
 
   #isStopped(): boolean {

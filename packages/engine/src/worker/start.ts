@@ -1,7 +1,7 @@
 /** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
 import { canonical } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { CompiledFlow, Instant, RunId } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, Instant, Origin, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { demandSealed } from '../journal/verify.ts';
 import { UNSPENT } from '../limits/quotas.ts';
@@ -11,6 +11,7 @@ import type { Ownership } from './ownership.ts';
 import { plainJson } from '../ports/plain-json.ts';
 import { checkRunId, newRunId, randomHex } from '../ports/run-id.ts';
 import type { Retention } from './retention.ts';
+import type { Store } from '../ports/ports.ts';
 import type { StartOptions } from '../ports/types.ts';
 
 export class Starter {
@@ -27,9 +28,10 @@ export class Starter {
   }
 
   async start(flow: CompiledFlow, options: StartOptions = {}): Promise<RunId> {
-    const { run = newRunId(), origin = {} } = options;
+    const { run = newRunId() } = options;
     await this.#host.ensureOpen();
     checkRunId(run);
+    const origin = ownOrigin(this.#host.store, options.origin);
     // The id may be that of a run whose rows were deleted from outside.
     await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
@@ -40,7 +42,7 @@ export class Starter {
       // Personal data is replaced before the first event is written.
       const input = (await this.#host.performer.protect?.(flow, run, given, origin.pins?.documentDir)) ?? given;
       if (isReserved) await quotas.confirm(request);
-      return await this.#startReserved(flow, run, input, options);
+      return await this.#startReserved(flow, run, input, { ...options, origin });
     } catch (error) {
       if (isReserved) await quotas.undo(run, origin);
       throw error;
@@ -56,7 +58,7 @@ export class Starter {
       await first.catch(() => undefined);
     const owned = newRun(run, programOf(flow));
     owned.begun = true;
-    if (worker.runs.has(run)) return this.#existing(run, flow, input);
+    if (worker.runs.has(run)) return this.#existing(run, flow, input, origin);
     worker.runs.set(run, owned);
     const deadline = checkedDeadline(options.deadline);
     const pinned = { ...origin, ...deadline, ...this.#scripted(), pins: { ...origin.pins, store: store.id } };
@@ -68,7 +70,7 @@ export class Starter {
     } catch (error) {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
       if (!isTaken(this.#host, error)) throw error;
-      if ((await store.index.find(run)) !== null) return this.#existing(run, flow, input);
+      if ((await store.index.find(run)) !== null) return this.#existing(run, flow, input, origin);
       // Without a lease this process can store no run. The id may then be free.
       if (!(await lease.renew())) throw error;
       if (worker.id === name) throw await this.#hidden(run);
@@ -77,6 +79,8 @@ export class Starter {
       this.#starting.delete(run);
     }
     if (isLeft) return this.#startReserved(flow, run, input, options);
+    if (flow.people !== undefined && origin.user === undefined)
+      this.#host.notice(`run \`${run}\` has no user, so no person is excluded from approving it`);
     if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null, run);
     return run;
   }
@@ -86,21 +90,37 @@ export class Starter {
     return this.#host.performer.answer === undefined ? {} : { scripted: true };
   }
 
-  /** The id is taken by a run that this engine cannot see: it was removed, or belongs to another tenant. */
+  /** The id is taken by a run that this engine cannot see. Another tenant's run must not be told from a removed one. */
   async #hidden(run: RunId): Promise<SluiceError> {
-    const { list } = await this.#host.store.index.tombstones();
-    const isRemoved = list.some((tombstone) => tombstone.run === run);
-    const why = isRemoved ? 'was removed by retention, and its id cannot be used again' : 'exists';
-    return new SluiceError('run-exists', `run \`${run}\` ${why}`, 'Choose another run id.');
+    if ((await this.#host.store.index.removed(run)) === null) return unusable(run);
+    const message = `run \`${run}\` was removed by retention, and its id cannot be used again`;
+    return new SluiceError('run-exists', message, 'Choose another run id.');
   }
 
-  async #existing(run: RunId, flow: CompiledFlow, input: Json): Promise<RunId> {
+  async #existing(run: RunId, flow: CompiledFlow, input: Json, origin: Origin): Promise<RunId> {
     const { state } = await this.#host.read(run);
+    if (state.origin.tenant !== origin.tenant) throw unusable(run);
     if (state.flow !== flow.hash || canonical(state.input) !== canonical(input))
       throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'Choose another run id.');
     await this.#ownership.resume(run);
     return run;
   }
+}
+
+/** The origin of a new run. Throws if the run is for another tenant than its store: such a run would not exist there. */
+export function ownOrigin({ tenant: own }: Pick<Store, 'tenant'>, origin: Origin = {}): Origin {
+  const { tenant = own } = origin;
+  if (own === undefined || tenant === own) return tenant === undefined ? origin : { ...origin, tenant };
+  throw new SluiceError(
+    'wrong-tenant',
+    `a run of tenant \`${tenant}\` cannot start here: this engine works for \`${own}\``,
+    'Start it without another tenant.',
+  );
+}
+
+/** Says nothing about a run of another tenant. */
+export function unusable(run: RunId): SluiceError {
+  return new SluiceError('run-exists', `the id \`${run}\` cannot be used`, 'Choose another run id.');
 }
 
 function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: Instant } {

@@ -1,6 +1,7 @@
 /** An answer counts only from a person who may give it and proves who they are. Any other answer is recorded and refused. */
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
+import { identified, verifiedAgain } from '../../src/ports/identity.ts';
 import { replay } from '@sluice-internal/engine/audit';
 import { compiled, scriptedEngine } from '../../../../test/support/harness.ts';
 import {
@@ -312,4 +313,81 @@ test('an edit is checked as the journal stores it', async () => {
   await edited(5);
   expect(await engine.settled(question.run)).toMatchObject({ receipts: [{ args: { amount: 5 } }] });
   expect(await replay(store.journal, question.run)).toMatchObject({ difference: null });
+});
+
+const SPELLINGS = [
+  'Ben',
+  'BEN',
+  ' ben',
+  'ben\u00A0',
+  'b\u200Ben',
+  '\uFF42\uFF45\uFF4E',
+  'b\u0435n',
+  '\u{1D4EB}\u{1D4EE}\u{1D4F7}',
+];
+
+test.each(SPELLINGS)('the user of a run may not approve it, spelled %j', async (user) => {
+  const here = office();
+  const question = await waitingAt(here, gated(MANAGERS), { origin: { user } });
+  expect(question.approvers?.people).toEqual(['anna']);
+  const answer = { choice: 'approve', by: 'ben', key: ben.key };
+  expect(await refusedWith(here.engine.answer(question.id, answer))).toBe('self-approval');
+  expect(here.calls).toEqual([]);
+});
+
+test.each(SPELLINGS)('a person who answers as %j is one person, with one vote', async (by) => {
+  const here = office();
+  const question = await waitingAt(here, gated({ ...MANAGERS, quorum: 2 }));
+  await here.engine.answer(question.id, { choice: 'approve', by: 'ben', key: ben.key });
+  const again = { choice: 'approve', by, key: ben.key };
+  expect(await refusedWith(here.engine.answer(question.id, again))).toBe('already-answered');
+  await here.engine.answer(question.id, { choice: 'approve', by: ' Anna', key: anna.key });
+  expect(await here.engine.settled(question.run)).toMatchObject({ receipts: [{ approvedBy: 'anna' }] });
+});
+
+test('the user of the machine proves nothing for an answer from outside, and nothing on a database of other machines', async () => {
+  const { username } = userInfo();
+  const flow = compiled({
+    people: [{ id: 'chief', os_user: username }],
+    flow: {
+      id: 'f',
+      entry: 'gate',
+      nodes: [{ id: 'gate', type: 'approval', message: 'Go?', choices: ['yes', 'no'] }],
+    },
+  });
+  const here = office();
+  const question = await waitingAt(here, flow, { input: {} });
+  const answer = { choice: 'yes', by: 'chief' };
+  expect(await refusedWith(here.engine.answer(question.id, { ...answer, remote: true }))).toBe('identity-unproven');
+  const state = { ...(await here.engine.read(question.run)).state };
+  for (const reach of ['network', undefined] as const)
+    expect(identified({ flow, state, reach }, question.id, answer, Date.now())).toMatchObject({
+      unproven: expect.stringContaining('not on this machine'),
+    });
+  await here.engine.answer(question.id, answer);
+  expect(await here.engine.settled(question.run)).toMatchObject({ state: 'completed' });
+});
+
+test('an answer that its own process could not prove is not proven by the process that gets it as mail', async () => {
+  const { username } = userInfo();
+  const flow = compiled({
+    people: [{ id: 'chief', os_user: username }],
+    flow: {
+      id: 'f',
+      entry: 'gate',
+      nodes: [{ id: 'gate', type: 'approval', message: 'Go?', choices: ['yes', 'no'] }],
+    },
+  });
+  const here = office();
+  const question = await waitingAt(here, flow, { input: {} });
+  const { state } = await here.engine.read(question.run);
+  const mailed = identified(
+    { flow, state, reach: 'machine' },
+    question.id,
+    { choice: 'yes', by: 'chief', remote: true },
+    1,
+  );
+  const taken = verifiedAgain({ flow, state, reach: 'machine' }, question.id, mailed, Date.now());
+  expect(taken.proof).toBeUndefined();
+  expect(taken.unproven).toContain('outside');
 });

@@ -137,3 +137,39 @@ staged:
   expect(asked).toContainEqual(['ben']);
   expect(asked).toContainEqual(['anna', 'ben']);
 });
+
+test.each([
+  ['kim', 'Kim'],
+  ['anna', '\u0430nna'],
+  ['anna', 'an\u200Bna'],
+  ['Iris', 'lris'],
+])('the ids %s and %s look alike, in one list and over both lists', (one, other) => {
+  const list = (id: string): string => `people:\n  - { id: "${id}" }\n`;
+  const related = (document: string, files: { readonly [file: string]: string }) =>
+    compile(document, {
+      file: 'demo/f.yaml',
+      hash: (text) => hash('sha256', text, 'hex'),
+      readText: (file) => files[file] ?? null,
+    }).diagnostics.map(({ code, file, line, related: places }) => [
+      code,
+      file,
+      line,
+      places?.map((each) => [each.file, each.line]),
+    ]);
+  const both = `people:\n  - { id: "${one}" }\n  - { id: "${other}" }\n${GATE('{}')}`;
+  expect(related(both, {})).toEqual([['look-alike', 'demo/f.yaml', 3, [['demo/f.yaml', 2]]]]);
+  expect(related(list(one) + GATE('{}'), { 'sluice.people.yaml': list(other) })).toEqual([
+    ['look-alike', 'demo/f.yaml', 2, [['demo/sluice.people.yaml', 2]]],
+  ]);
+});
+
+test('people of the document and of the file are one list, and each is declared once', () => {
+  const file = { 'sluice.people.yaml': 'people: [{ id: carl, roles: [manager] }]\n' };
+  const { flow, found } = checked(PEOPLE + GATE('{ roles: [manager], quorum: 3 }'), file);
+  expect(found).toEqual([]);
+  expect(Object.keys(flow?.people ?? {}).toSorted()).toEqual(['anna', 'ben', 'carl']);
+  const twins = { 'sluice.people.yaml': 'people: [{ id: carl, os_user: anna }]\n' };
+  expect(checked(PEOPLE + GATE('{}'), twins).found).toMatchObject([
+    { code: 'bad-value', file: 'demo/f.yaml', line: 2 },
+  ]);
+});

@@ -3,6 +3,7 @@
  * longer pending, and an answered question no longer waits. Everything that is due by the time of a fact expires before it.
  */
 import type { Json } from '../expr/json.ts';
+import { samePerson } from '../ir/identity.ts';
 import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
@@ -184,7 +185,8 @@ function unfitAnswer(program: Program, pending: Pending, question: Question, giv
     return { refused: 'not-a-choice', message: `\`${choice}\` is not a choice of \`${id}\`: ${choices.join(', ')}` };
   if (given.payload !== undefined && given.payload !== payload)
     return { refused: 'stale-payload', message: `the question \`${id}\` has changed since this answer was given` };
-  if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
+  if (samePerson(by, askedBy))
+    return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
   // The data comes last: a refusal for another reason is recorded without it, and a replay must find the same reason.
   const unfit = unfitData(program, pending, given);
   return unfit === null ? null : { refused: 'bad-answer', message: `\`${choice}\` of \`${id}\` ${unfit}` };

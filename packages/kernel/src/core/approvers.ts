@@ -6,6 +6,7 @@ import { sortedText } from '../expr/json.ts';
 import type { Answer, EventBody, Pending, Question, Refusal, RunState } from '../ir/events.ts';
 import type { FlowBody } from '../ir/nodes.ts';
 import type { Approvers, PeopleDef } from '../ir/people.ts';
+import { personIn, samePerson } from '../ir/identity.ts';
 import type { AnswerRefusal } from '../ir/questions.ts';
 
 export interface AnswerObjection {
@@ -63,7 +64,10 @@ export function allowedPeople({ question, escalated }: Pick<Pending, 'question' 
 
 /** The user of the run must not approve, also not under the user name of the operating system. */
 export function isUser({ origin }: RunState, people: PeopleDef, id: string): boolean {
-  return origin.user !== undefined && (origin.user === id || people[id]?.osUser === origin.user);
+  const { user } = origin;
+  if (user === undefined) return false;
+  const { osUser } = people[id] ?? {};
+  return samePerson(user, id) || (osUser !== undefined && samePerson(user, osUser));
 }
 
 /** The data of an answer as canonical text. */
@@ -73,7 +77,9 @@ export function voteData({ edit }: Answer): string {
 
 function agreeing({ votes = [] }: Pending, given: Answer): readonly string[] {
   const data = voteData(given);
-  const others = votes.filter((vote) => vote.by !== given.by && vote.choice === given.choice && vote.data === data);
+  const others = votes.filter(
+    (vote) => !samePerson(vote.by, given.by) && vote.choice === given.choice && vote.data === data,
+  );
   return [...others.map(({ by }) => by), given.by];
 }
 
@@ -91,9 +97,10 @@ function objection(
 ): AnswerObjection | null {
   const { id, askedBy, payload } = question;
   const { by, proof, unproven } = given;
-  if (by === askedBy) return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
+  if (samePerson(by, askedBy))
+    return { refused: 'self-approval', message: `\`${by}\` asked \`${id}\` and may not answer it` };
   const allowed = allowedPeople(pending);
-  if (!allowed.includes(by))
+  if (personIn(allowed, by) === undefined)
     return {
       refused: 'not-an-approver',
       message: `\`${by}\` may not answer \`${id}\`: ${mayAnswer(allowed, approvers)}`,
@@ -105,7 +112,7 @@ function objection(
   if (given.payload !== undefined && given.payload !== payload)
     return { refused: 'stale-payload', message: `the question \`${id}\` is not the one of this answer` };
   const same = pending.votes?.some(
-    (vote) => vote.by === by && vote.choice === given.choice && vote.data === voteData(given),
+    (vote) => samePerson(vote.by, by) && vote.choice === given.choice && vote.data === voteData(given),
   );
   return same === true
     ? { refused: 'already-answered', message: `\`${by}\` has answered \`${id}\`; another person must agree` }

@@ -81,6 +81,8 @@ export type {
   ToolEffect,
   Write,
 } from './nodes.ts';
+export { identitiesOf, personIn, samePerson } from './identity.ts';
+export type { Identity } from './identity.ts';
 export type { Approvers, AskPurpose, NotifyHook, PeopleDef, PersonDef, Proof, ReviewNote } from './people.ts';
 export type { CustomPii, PiiPolicy } from './pii.ts';
 export {

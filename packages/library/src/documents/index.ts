@@ -36,6 +36,7 @@ export {
   readSince,
   readWhole,
   readWorkDir,
+  refuseEmptyOptions,
 } from './option-values.ts';
 export { createScreen } from './screen.ts';
 export type { Colors, Screen } from './screen.ts';

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { checkedJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { didYouMean } from '@sluice-internal/compile/source';
-import { SluiceError } from '@sluice-internal/engine/ports';
-import { createFolder } from '@sluice-internal/platform';
+import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
+import { createFolder, systemFolderAt } from '@sluice-internal/platform';
 import type { ResourceLimits } from '@sluice-internal/tools/calls';
 import { fileAt, withoutPassword } from '../host/location.ts';
 import { usage } from './context.ts';
@@ -60,8 +60,21 @@ export function readInstant(option: string, given: string | undefined): number |
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Creates the work directory before the run starts, so that tools do not fail one by one. */
+/** An empty name of a tenant, such as that of an unset variable of the shell, would give more access than was meant. */
+export function refuseEmptyOptions(options: object, isGiven: (option: string) => boolean): void {
+  refuseEmpty('sluice', Object.fromEntries(Object.entries(options).filter(([name]) => isGiven(name))), 'usage');
+}
+
 export function readWorkDir(given: string | undefined): void {
-  if (given !== undefined) makeFolder('--work-dir', given);
+  if (given === undefined) return;
+  const system = given === '' ? null : systemFolderAt(given);
+  // A place that cannot be made has its own error.
+  if (system !== null && (system !== '/proc' || existsSync(given)))
+    throw usage(
+      `\`--work-dir\` is the folder that agents write in, and \`${given}\` ${system === resolve(given) ? 'is' : 'is in or contains'} a folder of the system: \`${system}\``,
+      'Name a folder of its own for the run, or omit the option.',
+    );
+  makeFolder('--work-dir', given);
 }
 
 /** Refuses a host with a port or a scheme, because it would match no request. */

@@ -22,19 +22,31 @@ export function forTenant(store: Store, tenant: string, { record }: TenantOption
     if (owner?.tenant === tenant) return true;
     if (owner !== null && !recorded.has(run)) {
       recorded.add(run);
-      const act = { at: Date.now(), by: `tenant ${tenant}`, what: 'tenant.refused' };
-      const refused = { ...act, key: `${TENANT_PREFIX}${tenant}`, why: `${run} belongs to ${ownerName(owner)}` };
-      await (record ?? ((each) => recordIn(store, each)))(refused);
+      await recordRefused(store, tenant, owner, record);
     }
     return false;
   };
+  const isForeign = async (run: RunId): Promise<boolean> =>
+    !(await isMine(run)) && (await store.index.find(run)) !== null;
   return {
     ...store,
-    journal: journalOf(store.journal, tenant, isMine),
+    tenant,
+    journal: journalOf(store.journal, tenant, isMine, isForeign),
     leases: leasesOf(store.leases, tenant, isMine),
     mail: mailOf(store.mail, isMine),
     index: indexOf(store.index, tenant, isMine),
   };
+}
+
+/** Records that a tenant tried to reach a run of another one. */
+export async function recordRefused(
+  store: Store,
+  tenant: string | null,
+  owner: RunEntry,
+  record: TenantOptions['record'] = (act) => recordIn(store, act),
+): Promise<void> {
+  const act = { at: Date.now(), by: tenant === null ? 'no tenant' : `tenant ${tenant}`, what: 'tenant.refused' };
+  await record({ ...act, key: `${TENANT_PREFIX}${tenant ?? ''}`, why: `${owner.run} belongs to ${ownerName(owner)}` });
 }
 
 /** Each refused access is an act in the store, and counts. */
@@ -47,7 +59,7 @@ function ownerName({ tenant }: RunEntry): string {
 }
 
 /** Names are part of keys and of messages. */
-function checkTenant(tenant: string): void {
+export function checkTenant(tenant: string): void {
   if (tenant === '' || tenant.length > 200 || /[\p{Cc}\p{Cf}]/u.test(tenant))
     throw new SluiceError(
       'bad-start',
@@ -58,39 +70,37 @@ function checkTenant(tenant: string): void {
 
 type IsMine = (run: RunId) => Promise<boolean>;
 
-function journalOf(journal: Journal, tenant: string, isMine: IsMine): Journal {
+function journalOf(journal: Journal, tenant: string, isMine: IsMine, isForeign: IsMine): Journal {
   return {
     checkpoints: async (run) => ((await isMine(run)) ? ((await journal.checkpoints?.(run)) ?? []) : []),
-    broken: async (run) => (await journal.broken?.(run)) ?? null,
+    // A damage of a foreign run would tell that it exists. An id that no run has is looked at: its rows may have been deleted.
+    broken: async (run) =>
+      run !== undefined && (await isForeign(run)) ? null : ((await journal.broken?.(run)) ?? null),
     page: async (run, after, limit) => ((await isMine(run)) ? journal.page(run, after, limit) : []),
     load: async (run, options) => ((await isMine(run)) ? journal.load(run, options) : null),
     commit: async (worker, appends) => {
-      for (const append of appends) refuseForeign(append, tenant);
-      const others = await foreignRuns(appends, isMine);
-      if (others.length === 0) return journal.commit(worker, appends);
-      throw new SluiceError(
-        'wrong-tenant',
-        `run \`${others[0]}\` belongs to another tenant`,
-        'Use the engine of that tenant.',
-      );
+      const others = await foreignRuns(appends, tenant, isMine);
+      if (others.size === 0) return journal.commit(worker, appends);
+      // One step stores appends of many runs, so an append that is refused must not fail the others.
+      const stored = (
+        await journal.commit(
+          worker,
+          appends.filter(({ run }) => !others.has(run)),
+        )
+      ).values();
+      return appends.map(({ run }) => (others.has(run) ? 'stale' : (stored.next().value ?? 'stale')));
     },
   };
 }
 
-function refuseForeign({ entry }: Append, tenant: string): void {
-  if (entry?.first === undefined || entry.first.tenant === tenant) return;
-  throw new SluiceError(
-    'wrong-tenant',
-    `a run of tenant \`${entry.first.tenant ?? ''}\` cannot start here: this engine works for \`${tenant}\``,
-    'Start it without another tenant.',
-  );
-}
-
-async function foreignRuns(appends: readonly Append[], isMine: IsMine): Promise<readonly RunId[]> {
-  const begun = new Set(appends.flatMap(({ entry, run }) => (entry?.first === undefined ? [] : [run])));
-  const others = [...new Set(appends.map(({ run }) => run))].filter((run) => !begun.has(run));
-  const mine = await Promise.all(others.map(isMine));
-  return others.filter((_, index) => mine[index] !== true);
+async function foreignRuns(appends: readonly Append[], tenant: string, isMine: IsMine): Promise<ReadonlySet<RunId>> {
+  const others = new Set<RunId>();
+  const begun = new Set<RunId>();
+  for (const { run, entry } of appends)
+    if (entry?.first?.tenant === tenant) begun.add(run);
+    else if (entry?.first !== undefined) others.add(run);
+  for (const { run } of appends) if (!begun.has(run) && !others.has(run) && !(await isMine(run))) others.add(run);
+  return others;
 }
 
 function leasesOf(leases: Leases, tenant: string, isMine: IsMine): Leases {

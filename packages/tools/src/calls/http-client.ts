@@ -78,6 +78,26 @@ export async function download(url: string, allowed: Allowed, options: SendOptio
   });
 }
 
+/** The whole answer, of any status. */
+export async function exchangeWhole(
+  request: HttpRequest,
+  allowed: Allowed,
+  options: SendOptions,
+): Promise<{
+  readonly status: number;
+  readonly headers: { readonly [name: string]: string };
+  readonly data: Uint8Array<ArrayBuffer>;
+}> {
+  return follow(request, allowed, options, async (_, response) => {
+    const { data } = await bytesOf(response, options);
+    const packed = ['content-encoding', 'content-length', 'transfer-encoding'];
+    const headers = Object.entries(response.headers).flatMap(([name, value]) =>
+      value === undefined || packed.includes(name) ? [] : [[name, String(value)]],
+    );
+    return { status: response.statusCode ?? 0, headers: Object.fromEntries(headers), data: new Uint8Array(data) };
+  });
+}
+
 /** Follows redirects, within the time of the request. */
 async function follow<Result>(
   first: HttpRequest,

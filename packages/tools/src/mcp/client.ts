@@ -4,6 +4,7 @@
  */
 import { changedParts } from '@sluice-internal/kernel/catalog';
 import type { McpTool } from '@sluice-internal/kernel/catalog';
+import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { fail, failUnsent } from '@sluice-internal/engine/ports';
 import { createFolder, refusedResult } from '@sluice-internal/platform';
@@ -54,11 +55,13 @@ export function mcpTools(options: ToolOptions): ToolKind {
 class McpServers {
   readonly #documentDir: string;
   readonly #env: NonNullable<ToolOptions['env']>;
+  readonly #http: ToolOptions['http'];
   readonly #open = new Map<string, Open>();
 
-  constructor({ documentDir = '.', env = process.env }: ToolOptions) {
+  constructor({ documentDir = '.', env = process.env, http }: ToolOptions) {
     this.#documentDir = documentDir;
     this.#env = env;
+    this.#http = http;
   }
 
   async call(target: Target, call: ToolCall): Promise<Json> {
@@ -105,6 +108,7 @@ class McpServers {
       return connect(config, {
         ...folders,
         env: this.#env,
+        ...present({ http: this.#http }),
         timeoutMs: Math.min(timeoutMs, CONNECT_MAX_MS),
         onClose: forget,
         onElicit: (request) => elicitations.answer(request),

@@ -18,12 +18,13 @@ import { usableSchema } from '@sluice-internal/kernel/catalog';
 import type { McpTool } from '@sluice-internal/kernel/catalog';
 import { parseJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { limitSize, redactValue } from '@sluice-internal/platform';
+import { redactValue } from '@sluice-internal/platform';
 import { pure } from '@sluice-internal/engine/ports';
 import { Output } from '../calls/output.ts';
 import { endDescendants } from '../calls/process.ts';
 import { expandText, secretsFor } from '../calls/template.ts';
 import type { McpServer, ToolOptions } from '../calls/tool.ts';
+import { MESSAGE_MAX, fetchFor } from './guarded-fetch.ts';
 import { authProviderOf } from './oauth.ts';
 import { loadSdk, sdk } from './sdk.ts';
 
@@ -43,6 +44,7 @@ export interface ConnectOptions {
   /** The folder that the server gets as its only root. */
   readonly workDir: string;
   readonly env: NonNullable<ToolOptions['env']>;
+  readonly http?: ToolOptions['http'];
   readonly timeoutMs: number;
   readonly onClose: () => void;
   readonly onElicit: (request: ElicitRequest['params']) => ElicitResult;
@@ -50,7 +52,6 @@ export interface ConnectOptions {
 type Transport = StdioClientTransport | StreamableHTTPClientTransport;
 
 /** Bytes. */
-const MESSAGE_MAX = 8 * 1024 * 1024;
 const STDERR_MAX = 4 * 1024;
 const PROBE_MS = 2_000;
 /** A server that asks for the roots applies them after it has answered other requests. The first call waits for it. */
@@ -127,14 +128,14 @@ function createClient({ timeoutMs, workDir, onClose, onElicit }: ConnectOptions,
   return client;
 }
 
-function transportOf(config: McpServer, { documentDir, env }: ConnectOptions, stderr: Output): Transport {
+function transportOf(config: McpServer, { documentDir, env, http }: ConnectOptions, stderr: Output): Transport {
   const expand = (text: string): string => expandText(text, { args: {}, result: null, env });
   const expanded = (values: { readonly [name: string]: string } = {}): { [name: string]: string } =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value)]));
   if (config.url !== undefined)
     return new (sdk().StreamableHTTPClientTransport)(new URL(config.url), {
       requestInit: { headers: expanded(config.headers) },
-      fetch: cappedFetch,
+      fetch: fetchFor(config, expand, http),
       ...(config.oauth === undefined
         ? {}
         : { authProvider: authProviderOf(config.oauth, new URL(config.url), expand) }),
@@ -189,15 +190,6 @@ function gatherLines(transport: object): void {
 }
 
 const LINE_END = 10;
-
-/** Breaks off a response that is larger than a message may be. */
-const cappedFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
-  if (init?.method !== 'POST' || response.body === null) return response;
-  const limit = limitSize(MESSAGE_MAX, () => new Error(`the response exceeds ${MESSAGE_MAX} bytes`));
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
-};
 
 function toolOf({ name, description = '', inputSchema, outputSchema, annotations = {} }: Tool): McpTool {
   return {

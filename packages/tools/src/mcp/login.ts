@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expandText } from '../calls/template.ts';
 import type { McpServer } from '../calls/tool.ts';
+import { fetchFor } from './guarded-fetch.ts';
 import { Login } from './oauth.ts';
 import { loadSdk, sdk } from './sdk.ts';
 
@@ -18,9 +19,10 @@ interface LoginOptions {
 /** Resolves when the login is stored. Throws a SluiceError if the person or the server refuses, or on a timeout. */
 export async function login(
   name: string,
-  { url = '', oauth = {} }: McpServer,
+  config: McpServer,
   { timeoutMs, env = process.env, show }: LoginOptions,
 ): Promise<void> {
+  const { url = '', oauth = {} } = config;
   await loadSdk();
   const server = createServer();
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
@@ -31,9 +33,10 @@ export async function login(
     const returned = comingBack(server, provider.state(), timeoutMs);
     // The request below can fail first. Its error is the one to show.
     returned.catch(() => undefined);
-    if ((await sdk().auth(provider, { serverUrl: url })) === 'AUTHORIZED') return;
+    const asked = { serverUrl: url, fetchFn: fetchFor(config, expand) };
+    if ((await sdk().auth(provider, asked)) === 'AUTHORIZED') return;
     const { code, iss } = await returned;
-    await sdk().auth(provider, { serverUrl: url, authorizationCode: code, ...(iss === null ? {} : { iss }) });
+    await sdk().auth(provider, { ...asked, authorizationCode: code, ...(iss === null ? {} : { iss }) });
   } catch (error) {
     throw new SluiceError(
       'mcp-unreachable',

@@ -95,6 +95,19 @@ describe('code', () => {
     expect(await ask('code_run', { code: '1' })).toMatchObject({ ok: true });
   });
 
+  test.each([
+    ['a typed array', 'new Uint8Array(9 * 2 ** 20).length'],
+    ['many typed arrays', 'const a = []; while (a.length < 100) a.push(new Float64Array(2 ** 17)); return a.length'],
+    ['shared memory', 'new SharedArrayBuffer(20 * 2 ** 20).byteLength'],
+    [
+      'a buffer that grows',
+      'const b = new ArrayBuffer(8, { maxByteLength: 2 ** 30 }); b.resize(20 * 2 ** 20); return 1',
+    ],
+  ])('%s beyond the memory limit is refused', async (_, code) => {
+    const { ask } = tools({ code: { memoryMax: 8 * 1024 * 1024 } });
+    expect(await ask('code_run', { code })).toMatchObject({ ok: false, type: 'CodeError', message: /out of memory/ });
+  });
+
   test('the engine goes on while code runs', async () => {
     const { ask } = tools({ code: { timeoutMs: 50_000 } });
     const controller = new AbortController();

@@ -24,6 +24,10 @@ const tools = [
   { name: 'announces', inputSchema: object },
   { name: 'nothing', inputSchema: object },
   { name: 'deep', inputSchema: object },
+  { name: 'deep_checked', inputSchema: object, outputSchema: { type: 'object', properties: { v: { type: 'array' } } } },
+  { name: 'deep_meta', inputSchema: object },
+  { name: 'deep_part', inputSchema: object },
+  { name: 'deep_error', inputSchema: object },
   { name: 'pictures', inputSchema: object },
   { name: 'picture_url', inputSchema: object },
   {
@@ -80,6 +84,10 @@ function list(id: number): void {
     say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   if (mode?.startsWith('changes') === true && listed > 1)
     return answer(id, { tools: [{ name: 'other', inputSchema: object }] });
+  if (mode === 'deep-list') {
+    const list = JSON.stringify({ tools: [{ name: 'ok', inputSchema: { type: 'object', default: 'TOWER' } }] });
+    return raw(id, `"result":${list.replace('"TOWER"', TOWER)}`);
+  }
   if (mode === 'no-list') return answer(id, { tools: 'many' });
   answer(id, { tools });
 }
@@ -123,9 +131,14 @@ function call(id: number, name: string): void {
     case 'nothing':
       return say({ jsonrpc: '2.0', id });
     case 'deep':
-      return void process.stdout.write(
-        `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"v":${'['.repeat(50_000)}${']'.repeat(50_000)}}}}\n`,
-      );
+    case 'deep_checked':
+      return raw(id, `"result":{"content":[],"structuredContent":{"v":${TOWER}}}`);
+    case 'deep_meta':
+      return raw(id, `"result":{"content":[{"type":"text","text":"beside a tower"}],"_meta":{"v":${TOWER}}}`);
+    case 'deep_part':
+      return raw(id, `"result":{"content":[{"type":"text","text":"a","_meta":{"v":${TOWER}}}]}`);
+    case 'deep_error':
+      return raw(id, `"error":{"code":-32000,"message":"a tower","data":${TOWER}}`);
     case 'pictures':
       return answer(id, { content: pictures() });
     case 'picture_url':
@@ -139,6 +152,12 @@ function call(id: number, name: string): void {
     default:
       return answer(id, text(`pid ${process.pid}`));
   }
+}
+
+const TOWER = '['.repeat(100_000) + ']'.repeat(100_000);
+
+function raw(id: number, rest: string): void {
+  process.stdout.write(`{"jsonrpc":"2.0","id":${id},${rest}}\n`);
 }
 
 /** A picture, and things that only claim to be one. */

@@ -24,6 +24,8 @@ describe('a server that', () => {
     ['gives a line without end', 'endless_line', 'semantic', 'TooLargeError', 20],
     ['gives a data URL as the data of an image', 'picture_url', 'semantic', 'McpResultError'],
     ['gives a tower', 'deep', 'semantic', 'ResultError'],
+    ['gives a tower that its schema describes', 'deep_checked', 'semantic', 'ResultError'],
+    ['gives a tower with an error', 'deep_error', 'semantic', 'McpError'],
     ['takes back a tool that it listed', 'withdrawn', 'semantic', 'McpError'],
     ['refuses', 'refuses', 'semantic', 'McpError'],
   ])('%s: a typed failure, the agent is told, and the next call works', async (_, tool, kind, type, timeout) => {
@@ -79,6 +81,18 @@ describe('a server that', () => {
     expect(String(content[6]?.['path'])).toMatch(/^attachments\/[0-9a-f]{16}\.\w+$/);
     expect(String(content[7]?.['text'])).toMatch(/^look: \{"attachment":"sha256-.* and on$/);
     expect(told).not.toMatch(/[A-Za-z0-9+/]{200}/);
+  });
+
+  test.each(['deep_meta', 'deep_part'])('gives a tower beside its result (%s): the engine goes on', async (tool) => {
+    const { report, values, failures } = await calling(tool, 'serve');
+    expect([report.code, values.length + failures.length]).toEqual(['SUCCESS', 2]);
+    expect(values.at(-1)).toMatch(/^pid \d+$/);
+  });
+
+  test('lists a tool whose schema is a tower: each call is a typed failure', async () => {
+    const { report, failures, values } = await calling('noise', 'deep-list', 5);
+    expect([report.code, values]).toEqual(['SUCCESS', []]);
+    expect(failures.map((each) => each.type)).toEqual(['McpStartError', 'McpStartError']);
   });
 
   test('hangs altogether is started anew', async () => {

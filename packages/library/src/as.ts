@@ -1,0 +1,250 @@
+/**
+ * An engine as one caller sees it. A surface, such as a server, decides once who calls, and reaches runs only through this view:
+ * the runs of other tenants do not exist there, and each operation needs its access.
+ */
+import { samePerson } from '@sluice-internal/kernel/ir';
+import type { Origin, RunId } from '@sluice-internal/kernel/ir';
+import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
+import type { GivenAnswer, OpenedRun, RunEntry, Store } from '@sluice-internal/engine/ports';
+import { runIn, unknownApproval, unknownRun } from '@sluice-internal/engine/worker';
+import type { Access, Caller, Engine, EngineStartOptions, EngineView } from './engine.ts';
+import { checkTenant, recordRefused } from './host/tenant.ts';
+import { createRun, type Run, type RunSource } from './run.ts';
+
+const ACCESS: readonly Access[] = ['viewer', 'operator', 'approver', 'admin'];
+
+export interface Viewed {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly stories: RunSource['stories'];
+  read(run: RunId): Promise<OpenedRun>;
+}
+
+export function viewAs({ engine, store, stories, read }: Viewed, given: Caller): EngineView {
+  const caller = new Identified(given, store);
+  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine: view, stories, opened }, id);
+  const open = async (run: RunId): Promise<Run> => handle(run, await read(run));
+  const view: EngineView = { ...reading(engine, caller, open), ...acting(engine, caller, handle) };
+  return view;
+}
+
+type Handle = (id: RunId, opened?: OpenedRun) => Run;
+type Reading = 'find' | 'list' | 'get' | 'state' | 'open' | 'wait' | 'settled' | 'events' | 'approvals';
+
+function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promise<Run>): Pick<EngineView, Reading> {
+  return {
+    find: (run) => caller.find(run),
+    list: async () => (await engine.list()).filter(caller.owns),
+    get: (run) => caller.viewing(run).then(() => engine.get(run)),
+    state: (run, options) => caller.viewing(run).then(() => engine.state(run, options)),
+    open: async (run: RunId, options?: object) => {
+      await caller.viewing(run);
+      await engine.open(run, options ?? {});
+      return open(run);
+    },
+    wait: (run) => caller.viewing(run).then(() => engine.wait(run)),
+    settled: (run) => caller.viewing(run).then(() => engine.settled(run)),
+    events: ((run: RunId, options: object = {}) =>
+      afterwards(caller.viewing(run), () => engine.events(run, options))) as Engine['events'],
+    approvals: async (run) => {
+      if (run !== undefined) return caller.viewing(run).then(() => engine.approvals(run));
+      const own = new Set((await engine.list()).filter(caller.owns).map((entry) => entry.run));
+      return (await engine.approvals()).filter((question) => own.has(question.run));
+    },
+  };
+}
+
+function acting(engine: Engine, caller: Identified, handle: Handle): Omit<EngineView, Reading> {
+  const start = async (flow: Parameters<Engine['start']>[0], options: EngineStartOptions = {}): Promise<RunId> => {
+    caller.demand('operator');
+    refuseEmpty('engine.start', options);
+    return engine.start(flow, { ...options, origin: caller.originOf(options.origin) });
+  };
+  return {
+    start,
+    run: async (flow: Parameters<Engine['start']>[0], input?: unknown, options: Record<string, unknown> = {}) => {
+      refuseEmpty('engine.run', options);
+      const { id, ...others } = options;
+      const given = { ...others, ...(id === undefined ? {} : { run: id }), input };
+      return handle(await start(flow, given as EngineStartOptions));
+    },
+    answer: async (approval, { by, ...answer }) => {
+      caller.demand('approver');
+      const run = runIn(approval);
+      if (run === null || (await caller.find(run)) === null) throw unknownApproval(approval);
+      return engine.answer(approval, { ...answer, ...caller.answering(by) });
+    },
+    signal: async (run, name, options = {}) => {
+      await caller.operating(run);
+      const by = caller.named(options.by);
+      return engine.signal(run, name, { ...options, ...(by === undefined ? {} : { by }) });
+    },
+    cancel: async (run, by, why) => {
+      await caller.operating(run);
+      return engine.cancel(run, caller.named(by) ?? 'operator', why);
+    },
+    resume: async (run, grant) => {
+      await caller.operating(run);
+      await engine.resume(run, grant === undefined ? undefined : { ...grant, by: caller.named(grant.by) ?? 'operator' });
+      return handle(run);
+    },
+    fork: async (run, { by: given, ...edits }) => {
+      await caller.operating(run);
+      if (Object.keys(edits.answers ?? {}).length > 0) caller.demand('approver');
+      // Accepted code is a matter of the operator of the machine.
+      if (edits.modules !== undefined) caller.demand('admin');
+      const by = caller.named(given);
+      return handle((await engine.fork(run, { ...edits, ...(by === undefined ? {} : { by }) })).id);
+    },
+  };
+}
+
+/** A caller after every check. */
+class Identified {
+  readonly #store: Store;
+  readonly #tenant: string | null;
+  readonly #person: string | null;
+  readonly #isHere: boolean;
+  readonly #access: ReadonlySet<Access>;
+  readonly #recorded = new Set<RunId>();
+
+  constructor(given: Caller, store: Store) {
+    refuseOthers(given);
+    const { tenant = null, person = null, proof = null, access } = given;
+    if (tenant !== null) checkTenant(tenant);
+    if (store.tenant !== undefined && tenant !== null && tenant !== store.tenant)
+      throw new SluiceError(
+        'wrong-tenant',
+        `this engine works for \`${store.tenant}\``,
+        'Use an engine that works for all tenants.',
+      );
+    this.#store = store;
+    this.#tenant = tenant ?? store.tenant ?? null;
+    this.#person = person;
+    this.#isHere = proof?.via === 'os_user';
+    this.#access = new Set(access.includes('admin') ? ACCESS : access);
+  }
+
+  readonly owns = ({ tenant }: RunEntry): boolean => tenant === this.#tenant;
+
+  demand(access: Access): void {
+    if (this.#access.has(access)) return;
+    throw new SluiceError(
+      'access-denied',
+      `this needs the access \`${access}\`, and the caller has ${[...this.#access].map((each) => `\`${each}\``).join(', ')}`,
+      'Let a caller with this access do it.',
+    );
+  }
+
+  /** A run of another tenant is as unknown as one that does not exist. The attempt is recorded once for each run. */
+  async find(run: RunId): Promise<RunEntry | null> {
+    const entry = await this.#store.index.find(run);
+    if (entry === null || this.owns(entry)) return entry;
+    if (!this.#recorded.has(run)) await recordRefused(this.#store, this.#tenant, entry);
+    this.#recorded.add(run);
+    return null;
+  }
+
+  async viewing(run: RunId): Promise<void> {
+    if ((await this.find(run)) === null) throw unknownRun(run);
+  }
+
+  operating(run: RunId): Promise<void> {
+    this.demand('operator');
+    return this.viewing(run);
+  }
+
+  /** The name to record. A person acts under no other name. */
+  named(by: string | undefined): string | undefined {
+    if (this.#person === null || by === undefined || samePerson(by, this.#person)) return this.#person ?? by;
+    throw new SluiceError(
+      'identity-unproven',
+      `the caller is \`${this.#person}\` and cannot act as \`${by}\``,
+      'Leave `by` out.',
+    );
+  }
+
+  answering(by: string | undefined): Pick<GivenAnswer, 'by' | 'remote'> {
+    const name = this.named(by);
+    if (this.#person === null || name === undefined)
+      throw new SluiceError('identity-unproven', 'the caller is no person', 'Let a person answer.');
+    return { by: name, ...(this.#isHere ? {} : { remote: true }) };
+  }
+
+  /** A run of the caller's tenant. The run of a person is for that person. */
+  originOf(given: Origin = {}): Origin {
+    refuseEmpty('origin', given);
+    const { tenant = this.#tenant, user = this.#person, by, ...rest } = given;
+    // Pins name folders and code of the machine, and a scripted run is a rehearsal: the engine decides both.
+    const [other] = Object.keys(rest);
+    if (other !== undefined)
+      throw new SluiceError('bad-start', `\`origin.${other}\` is not for a caller to set`, 'Leave it out.');
+    const named = this.named(by);
+    if (tenant !== this.#tenant)
+      throw new SluiceError(
+        'wrong-tenant',
+        'the caller belongs to another tenant than this run',
+        'Leave `tenant` out.',
+      );
+    if (this.#person !== null && user !== null && !samePerson(user, this.#person))
+      throw new SluiceError(
+        'user-not-allowed',
+        `a run that \`${this.#person}\` starts is for \`${this.#person}\`, and not for \`${user}\``,
+        'Leave `user` out.',
+      );
+    const whose = this.#person ?? user;
+    return {
+      ...(named === undefined ? {} : { by: named }),
+      ...(tenant === null ? {} : { tenant }),
+      ...(whose === null ? {} : { user: whose }),
+    };
+  }
+}
+
+const FIELDS = ['tenant', 'person', 'proof', 'access'];
+const PROOFS = ['os_user', 'token', 'oidc'];
+
+/** A surface in JavaScript can pass anything. */
+function refuseOthers(given: Caller): void {
+  const refuse = (why: string): never => {
+    throw new SluiceError(
+      'bad-start',
+      `the caller of \`engine.as\` ${why}`,
+      'Give `tenant`, `person`, `proof` and `access`.',
+    );
+  };
+  if (typeof given !== 'object' || given === null) refuse('is not there');
+  const { tenant, ...others } = given;
+  refuseEmpty('engine.as', tenant === null ? others : given);
+  const unknown = Object.keys(given).find((key) => !FIELDS.includes(key));
+  if (unknown !== undefined) refuse(`has no field \`${unknown}\``);
+  const { person, proof, access } = given;
+  if (!Array.isArray(access)) refuse('has no list of `access`');
+  const wrong = access.find((each) => !ACCESS.includes(each));
+  if (wrong !== undefined) refuse(`has the access \`${String(wrong)}\`; there are ${ACCESS.join(', ')}`);
+  if (person !== undefined && person !== null && (typeof person !== 'string' || person.trim() === ''))
+    refuse('has a `person` without a name');
+  if (proof !== undefined && proof !== null && !PROOFS.includes(proof.via)) refuse('has a `proof` of an unknown kind');
+}
+
+/** Reads events when the check has passed. Ends at once when the reader stops, also before that. */
+function afterwards<Value>(check: Promise<void>, open: () => AsyncIterable<Value>): AsyncIterableIterator<Value> {
+  check.catch(() => undefined);
+  let source: AsyncIterator<Value> | null = null;
+  let stopped = false;
+  const iterator: AsyncIterableIterator<Value> = {
+    next: async () => {
+      await check;
+      if (stopped) return { done: true, value: undefined };
+      source ??= open()[Symbol.asyncIterator]();
+      return source.next();
+    },
+    return: async () => {
+      stopped = true;
+      await source?.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
