@@ -82,4 +82,8 @@ export interface Performed {
   readonly attempt: number;
   readonly idempotencyKey: string;
   readonly input: string;
+  readonly kind: Command['kind'];
+  readonly name: string;
+  /** It has changed the world, or never answered. */
+  readonly took: boolean;
 }

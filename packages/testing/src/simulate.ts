@@ -55,7 +55,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
     if (life.ended) break;
   }
   const { state, events } = await readRun(store.journal, run);
-  for (const violation of await journalViolations(store.journal, run, flow, state, events, performed))
+  for (const violation of await journalViolations(store.journal, run, { flow, state, events, performed }))
     violations.add(violation);
   return { seed, outcome: state.outcome, state, events, faults: { ...faults }, violations: [...violations] };
 }
@@ -234,7 +234,10 @@ class Process {
       }
     };
     for (const event of decodeEvents(program, append, known)) {
-      if (event.type === 'effect.requested' || event.type === 'undo.requested') committed.add(`${event.key} 1`);
+      if (event.type === 'effect.requested' && event.settles === event.key) {
+        // The call is made again, under its own key.
+        for (let attempt = 2; attempt < 20; attempt++) committed.add(`${event.key} ${attempt}`);
+      } else if (event.type === 'effect.requested' || event.type === 'undo.requested') committed.add(`${event.key} 1`);
       if (event.type !== 'effect.judged' || event.verdict !== 'retry') continue;
       let attempt = 2;
       while (committed.has(`${event.key} ${attempt}`)) attempt += 1;
@@ -249,9 +252,13 @@ class Process {
     if (this.#fate !== 'alive') violate(`L8: ${key} was performed by a process that is ${this.#fate}`);
     if (!committed.has(`${key} ${attempt}`))
       violate(`L8: ${key} (attempt ${attempt}) was performed before its request was stored`);
-    performed.push({ life: number, key, attempt, idempotencyKey, input: digest({ ...command.input }, pure.hash) });
+    const settles = this.#worker.runs.get(command.run)?.state?.pending.get(key)?.settles;
+    const result = settles === undefined || settles === key ? options.world.perform(command) : this.#lookUp(settles);
+    const took = result === null || result.ok;
+    const { kind, name } = command;
+    const input = digest({ ...command.input }, pure.hash);
+    performed.push({ life: number, key, attempt, idempotencyKey, input, kind, name, took });
     if (this.#strikes(20)) this.#leave('dead', false);
-    const result = options.world.perform(command);
     const fact = { type: 'settle', key, attempt, result: result ?? { ok: true, value: 'too late' } } as const;
     if (result === null) {
       if (this.#disturbed && command.deadline !== null && chance.oneIn(2)) {
@@ -268,6 +275,15 @@ class Process {
       this.#later(chance.below(100), (owned) => this.#worker.send(owned, { fact }));
     }
     return result;
+  }
+
+  /** The world's own list says if a call happened. */
+  #lookUp(key: string): Settled {
+    return { ok: true, value: this.#happened(key) };
+  }
+
+  #happened(key: string): boolean {
+    return this.#given.performed.some((each) => each.key === key && each.took);
   }
 
   #turned(owned: OwnedRun, events: readonly Event[]): void {
@@ -309,7 +325,11 @@ class Process {
       const pending = owned.state?.pending.get(key);
       if (pending === undefined || pending.question === null || pending.observed !== null) continue;
       const { question } = pending;
-      const answer = options.world.answer(question);
+      const { settles } = pending;
+      const answer =
+        settles === undefined
+          ? options.world.answer(question)
+          : { choice: this.#happened(settles) ? 'approve' : 'reject', by: 'ann' };
       if (answer === null) continue;
       const fact = { type: 'answer', id: question.id, answer } as const;
       const afterMs = chance.below(this.#harmful ? 2 * HOUR_MS : LATENCY_MAX_MS);

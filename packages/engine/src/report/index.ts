@@ -1,11 +1,12 @@
 /** What other packages use of `engine/report`. */
 export { authoredIn, nameAt } from './authored.ts';
 export type { Authored } from './authored.ts';
-export { InputLog } from './calls.ts';
+export { InputLog, callsIn } from './calls.ts';
 export type { Attempt, RunCall } from './calls.ts';
 export { createNarrator, storyLog, storyOf } from './narrate.ts';
 export { createPublicEvents } from './public-events.ts';
 export { enteredBy, reportOf } from './report.ts';
+export { receiptsByCall } from './receipts.ts';
 export { CLOSED_BECAUSE } from './run-events.ts';
 export type { EventId, RunEvent, StoryEvent, Used } from './run-events.ts';
 export { usageOf } from './usage.ts';

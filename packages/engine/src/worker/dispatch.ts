@@ -9,12 +9,12 @@ import {
   statusOf,
 } from '@sluice-internal/kernel/core';
 import { hasEffects } from '@sluice-internal/kernel/ir';
-import type { Command, Event, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
+import type { Command, EffectKey, Event, Instant, RunState, Sent, Settled } from '@sluice-internal/kernel/ir';
 import { failureOf } from '../ports/failures.ts';
-import type { Call, Clock, MailFact, Performer } from '../ports/ports.ts';
+import type { Clock, MailFact, Performer } from '../ports/ports.ts';
 import { NotStarted } from '../limits/guard.ts';
 import type { Guard, Performed } from '../limits/guard.ts';
-import type { TextListeners } from './calls.ts';
+import type { RunningCall, TextListeners } from './calls.ts';
 import { attemptId, runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { holdsText, protectedFact } from './protected-fact.ts';
@@ -36,6 +36,8 @@ export interface DispatchOptions {
 
 /** The pause before a lease that could not be renewed is tried again. */
 const RENEW_PAUSE_MS = 100;
+/** The time that an aborted call with effects has to return. */
+const DROP_GRACE_MS = 1000;
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
@@ -52,7 +54,11 @@ export class Dispatcher {
 
   /** Performs all outstanding calls. This is also how a run continues after a crash. */
   performAll(owned: OwnedRun, state: RunState): void {
-    for (const command of outstanding(owned.program, state).commands) this.#perform(owned, command);
+    for (const command of outstanding(owned.program, state).commands)
+      if (!owned.calls.has(command.key, command.attempt)) this.#perform(owned, command);
+    // An earlier process was asked to abort these calls.
+    for (const { key, dropped } of state.pending.values())
+      if (dropped !== undefined) this.#answerDrop(owned, key, 'unknown');
     this.#answerAtOnce(owned, state, [...state.pending.keys()]);
   }
 
@@ -61,9 +67,15 @@ export class Dispatcher {
     const questions: string[] = [];
     for (const event of events) {
       switch (event.type) {
+        case 'run.resumed':
+          this.performAll(owned, state);
+          break;
         case 'effect.settled':
-        case 'effect.dropped':
+        case 'drop.answered':
           owned.calls.abort(event.key);
+          break;
+        case 'effect.dropped':
+          this.#drop(owned, state, event.key);
           break;
         case 'effect.requested':
         case 'undo.requested':
@@ -77,6 +89,32 @@ export class Dispatcher {
       }
     }
     if (questions.length > 0) this.#answerAtOnce(owned, state, questions);
+  }
+
+  /**
+   * Aborts a call and tells the run if it was sent. A call with effects gets a moment to return, because only its performer knows if
+   * anything has left the engine.
+   */
+  #drop(owned: OwnedRun, state: RunState, key: EffectKey): void {
+    const pending = state.pending.get(key);
+    if (pending?.dropped === undefined) {
+      owned.calls.abort(key);
+      return;
+    }
+    const call = owned.calls.drop(key);
+    if (call === undefined || typeof call === 'string') return this.#answerDrop(owned, key, call ?? 'unknown');
+    if (!call.started) return this.#answerDrop(owned, key, notSent(owned, call.command));
+    const { command } = call;
+    const answer = (): void => {
+      if (owned.calls.answered(key, command.attempt)) this.#answerDrop(owned, key, 'yes');
+    };
+    if (command.kind !== 'tool' || !hasEffects(owned.program.flow, command.name)) return answer();
+    const { clock } = this.#options;
+    clock.at(clock.now() + DROP_GRACE_MS, answer);
+  }
+
+  #answerDrop(owned: OwnedRun, key: EffectKey, sent: Sent): void {
+    if (!this.#stopped) this.#options.send(owned, { fact: { type: 'dropped', key, sent } });
   }
 
   /** Sets the timer for the next deadline of the run. `isOwned` is false when the run was dropped meanwhile. */
@@ -166,13 +204,16 @@ export class Dispatcher {
     return clock.at(clock.now() + (instant - runNow(owned, clock)), wake);
   }
 
-  #start(owned: OwnedRun, call: Call): void {
+  #start(owned: OwnedRun, call: RunningCall): void {
     const { guard, holdsLease } = this.#options;
     const { command } = call;
     if (!owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void this.#startOnceRenewed(owned, call);
-    const mayStart = (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt);
-    guard.perform(call, mayStart).then(
+    const start = {
+      isAllowed: (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt),
+      made: (): void => void (call.started = true),
+    };
+    guard.perform(call, start).then(
       (performed) => this.#returned(owned, command, performed),
       (error: unknown) => {
         if (error instanceof NotStarted) return this.#start(owned, call);
@@ -185,7 +226,7 @@ export class Dispatcher {
    * A call waits for the lease. The other calls of its run go on: dropping the run here would repeat them as soon as this process takes
    * it again. If another worker has taken over, the worker stops, and with it all calls.
    */
-  async #startOnceRenewed(owned: OwnedRun, call: Call): Promise<void> {
+  async #startOnceRenewed(owned: OwnedRun, call: RunningCall): Promise<void> {
     // The timer keeps the process alive: often the call is all that the run waits for.
     if (!(await this.#options.renewLease())) await new Promise((resolve) => setTimeout(resolve, RENEW_PAUSE_MS));
     if (!this.#stopped) this.#start(owned, call);
@@ -193,11 +234,23 @@ export class Dispatcher {
 
   #returned(owned: OwnedRun, command: Command, { result, notes }: Performed): void {
     const { key, attempt } = command;
-    if (!owned.calls.end(key, attempt) || this.#stopped) return;
+    const sent = sentBy(owned, command, result);
+    if (owned.calls.answered(key, attempt)) return this.#answerDrop(owned, key, sent);
+    if (!owned.calls.end(key, attempt, sent) || this.#stopped) return;
     const known = withPrice(owned, command, shortened(withEarlier(owned, command, result)));
     const fact = { type: 'settle', key, attempt, result: known } as const;
     this.#options.send(owned, { fact: notes.length === 0 ? fact : { ...fact, notes } });
   }
+}
+
+function sentBy(owned: OwnedRun, command: Command, result: Settled): Sent {
+  const isUnsent = result.ok ? result.unsent === true : result.error.unsent !== undefined || result.error.notSent === true;
+  return isUnsent ? notSent(owned, command) : 'yes';
+}
+
+/** This process has not sent the call. An earlier one may have. */
+function notSent({ repeated }: OwnedRun, command: Command): Sent {
+  return repeated.has(attemptId(command)) ? 'unknown' : 'no';
 }
 
 /**
@@ -210,7 +263,7 @@ function withEarlier({ program: { flow }, repeated }: OwnedRun, command: Command
   const isChange = command.kind === 'tool' && hasEffects(flow, command.name);
   if (!isChange || !repeated.has(attemptId(command))) return { ...result, error };
   const message = `${error.message}; an earlier process may have made the call`;
-  return { ...result, error: { ...error, class: 'timeout', message } };
+  return { ...result, error: { ...error, class: 'timeout', message, sent: 'unknown' } };
 }
 
 const TYPE_MAX = 200;

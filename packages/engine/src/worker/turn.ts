@@ -1,6 +1,6 @@
 /** One turn of a run: takes the messages from its inbox, settles its state, and prepares the append that stores the events. */
 import { settle, statusOf } from '@sluice-internal/kernel/core';
-import type { CompiledFlow, Event, Instant, Refusal, RunState } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, Event, Fact, Instant, Refusal, RunState } from '@sluice-internal/kernel/ir';
 import { graphText, link } from '../journal/chain.ts';
 import { encodeEvents } from '../journal/codec.ts';
 import { entryOf } from '../journal/entry.ts';
@@ -22,8 +22,12 @@ export interface Turn {
 /** Advances the state in memory. The caller acts on it only after the append is stored. Throws on a broken invariant. */
 export function takeTurn(owned: OwnedRun, received: readonly Message[], now: Instant, snapshotEvery: number): Turn {
   const previousHead = owned.head;
-  const facts = received.map(({ fact }) => fact);
-  const { state, events, refusals } = settle(owned.program, owned.state, facts, now);
+  const resumes = owned.toResume;
+  owned.toResume = false;
+  const first: readonly Fact[] = resumes ? [{ type: 'resume' }] : [];
+  const facts = [...first, ...received.map(({ fact }) => fact)];
+  const { state, events, refusals: all } = settle(owned.program, owned.state, facts, now);
+  const refusals = resumes ? new Map([...all].map(([index, refusal]) => [index - 1, refusal])) : all;
   owned.state = state;
   const append = events.length === 0 || state === null ? null : appendOf(owned, state, events, snapshotEvery);
   return { owned, received, events, refusals, append, previousHead };

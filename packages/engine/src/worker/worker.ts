@@ -83,7 +83,8 @@ export class Worker {
   begin(owned: OwnedRun): void {
     if (owned.begun || owned.state === null || owned.state.outcome !== null) return;
     owned.begun = true;
-    this.#dispatcher.performAll(owned, owned.state);
+    // The next turn records that calls are made again, and then they are.
+    if (!owned.toResume) this.#dispatcher.performAll(owned, owned.state);
     this.send(owned, { fact: { type: 'tick' } });
   }
 

@@ -4,6 +4,7 @@
  */
 import { codeOfFailure } from '../ir/codes.ts';
 import { isForkDue } from './admit.ts';
+import { canDrop } from './drops.ts';
 import { authorOf, route } from './failure.ts';
 import { holds } from './guard.ts';
 import type { Json } from '../expr/json.ts';
@@ -106,7 +107,7 @@ function joined(
 ): readonly EventBody[] {
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
-    if (isBelow(pending.thread, thread) && pending.undoes === null)
+    if (isBelow(pending.thread, thread) && canDrop(pending))
       events.push({ type: 'effect.dropped', key: pending.key, why: 'join' });
   events.push({ type: 'fork.joined', thread: thread.id, met: why === 'met', why, error, to });
   return events;

@@ -24,6 +24,7 @@ import { isOver, isPast, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import type { Declared } from './declared.ts';
 import { digest } from './digest.ts';
+import { awaitsDrops } from './drops.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';
@@ -54,7 +55,7 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   if ('class' in wait) return failUnrequested(visit, wait);
   const amounts = declared.countsInput ? worstCase(program, node, prepared.input) : node.effect.reserve;
   const holds = reserve(visit, declared, amounts);
-  if (holds !== undefined && 'type' in holds) return [holds];
+  if (holds !== undefined && 'type' in holds) return awaitsDrops(state) ? [] : [holds];
   const granted = { declared, prints, timing, wait, holds, undo: prepared.undo };
   return [requested(visit, granted)];
 }

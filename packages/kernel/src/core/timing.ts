@@ -91,7 +91,7 @@ export function stopClocks(state: RunState, timed: readonly MeterId[] | undefine
 
 const NEVER = { active: 0, since: 0, used: 0 };
 
-function timeUsed(state: RunState, id: MeterId): number {
+export function timeUsed(state: RunState, id: MeterId): number {
   const { active, since, used } = state.clocks?.[id] ?? NEVER;
   return active === 0 ? used : used + state.now - since;
 }

@@ -45,6 +45,7 @@ export type {
   ProtectionNote,
   RunId,
   Settled,
+  Sent,
   SlotEdit,
   ThreadId,
   TypesOf,
@@ -86,6 +87,7 @@ export type { CustomPii, PiiPolicy } from './pii.ts';
 export {
   DEFAULT_RETRY_BUDGET,
   FAILURE_KINDS,
+  RECALLS_MAX,
   RETRY_CHECK,
   TIERS,
   VERDICT_CHECK,
