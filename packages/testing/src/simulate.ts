@@ -254,7 +254,7 @@ class Process {
       violate(`L8: ${key} (attempt ${attempt}) was performed before its request was stored`);
     const settles = this.#worker.runs.get(command.run)?.state?.pending.get(key)?.settles;
     const result = settles === undefined || settles === key ? options.world.perform(command) : this.#lookUp(settles);
-    const took = result === null || result.ok;
+    const took = result === null || result.ok || result.error.class === 'timeout';
     const { kind, name } = command;
     const input = digest({ ...command.input }, pure.hash);
     performed.push({ life: number, key, attempt, idempotencyKey, input, kind, name, took });

@@ -158,10 +158,9 @@ function entryOf(
   return { seq, tool, effect, args: input['args'] ?? null, result: attempts.at(-1)?.value ?? null, ...people };
 }
 
-/** Only the result of the call was refused: by the performer, by its schema or by a check. */
+/** Only a result of the call was refused: by the performer, by its schema or by a check. A later attempt may have failed. */
 function tookEffect({ attempts }: RunCall, { effect }: Pick<Receipt, 'effect'>): boolean {
-  const last = attempts.at(-1);
-  return last?.error?.ran === true || (last?.ok === true && !onlyReads(effect));
+  return attempts.some(({ error, ok, unsent }) => error?.ran === true || (ok && !unsent && !onlyReads(effect)));
 }
 
 function judged(ledger: Ledger, call: RunCall, event: Extract<Event, { readonly type: 'effect.judged' }>): void {

@@ -65,10 +65,11 @@ export class Dispatcher {
   /** Performs the calls that these events request, and aborts those that they settle or drop. */
   performNew(owned: OwnedRun, state: RunState, events: readonly Event[]): void {
     const questions: string[] = [];
+    let resumes = false;
     for (const event of events) {
       switch (event.type) {
         case 'run.resumed':
-          this.performAll(owned, state);
+          resumes = true;
           break;
         case 'effect.settled':
         case 'drop.answered':
@@ -88,7 +89,8 @@ export class Dispatcher {
         }
       }
     }
-    if (questions.length > 0) this.#answerAtOnce(owned, state, questions);
+    if (resumes) this.performAll(owned, state);
+    else if (questions.length > 0) this.#answerAtOnce(owned, state, questions);
   }
 
   /**
