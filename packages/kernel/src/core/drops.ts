@@ -81,7 +81,7 @@ export function recallsOf(program: Program, { node, undoes, settles }: Pending):
 }
 
 function lostResult({ flow }: Program, { kind, name, undoes }: Pending): Settled {
-  const message = `\`${name}\` was in flight when the process stopped; it may or may not have happened`;
+  const message = `\`${name}\` was in flight when the process stopped`;
   const isChange = kind === 'tool' && undoes === null && hasEffects(flow, name);
   return failure({ type: isChange ? 'UnknownOutcome' : 'TimeoutError', message, sent: 'unknown' });
 }

@@ -58,6 +58,7 @@ export type {
   BoundaryDef,
   CallSettings,
   Case,
+  Compensation,
   CheckEffect,
   Choice,
   Claim,
