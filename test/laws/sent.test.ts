@@ -142,7 +142,13 @@ describe('branches', () => {
       id: 'f',
       entry: 'split',
       nodes: [
-        { id: 'split', type: 'parallel', branches: [{ to: 'left' }, { to: 'right' }], routes: [{ to: 'end' }], ...join },
+        {
+          id: 'split',
+          type: 'parallel',
+          branches: [{ to: 'left' }, { to: 'right' }],
+          routes: [{ to: 'end' }],
+          ...join,
+        },
         { id: 'left', type: 'agent', agent: 'l', routes: [{ to: 'refund' }] },
         node('refund', 'end'),
         { id: 'right', type: 'agent', agent: 'r', routes: [{ to: 'end' }] },

@@ -77,7 +77,11 @@ function unclear(node: Node, draw: number): Node {
   if (node.op !== 'do' || node.effect.kind !== 'tool') return node;
   const recalls = [0, 1, 3][draw % 3] ?? 3;
   if (node.undo === undefined) return { ...node, recalls };
-  const ways = [undefined, { again: true }, { lookup: { tool: 'look', input: { args: '1' }, timeoutMs: 500 } }] as const;
+  const ways = [
+    undefined,
+    { again: true },
+    { lookup: { tool: 'look', input: { args: '1' }, timeoutMs: 500 } },
+  ] as const;
   const way = ways[Math.floor(draw / 3) % 3];
   return { ...node, recalls, undo: { ...node.undo, ...(way === undefined ? {} : { unclear: way }) } };
 }

@@ -121,19 +121,27 @@ function undoViolations(state: RunState, events: readonly Event[]): string[] {
 function sentViolations(events: readonly Event[], performed: readonly Performed[]): string[] {
   const sent = new Set(performed.map(({ key }) => key));
   const found = events.flatMap((event) =>
-    event.type === 'undo.requested' && !sent.has(event.undoes) ? [`L7: ${event.undoes} is undone, but was never sent`] : [],
+    event.type === 'undo.requested' && !sent.has(event.undoes)
+      ? [`L7: ${event.undoes} is undone, but was never sent`]
+      : [],
   );
-  const dropped = events.flatMap((event) => (event.type === 'drop.answered' && event.sent === 'yes' ? [event.key] : []));
+  const dropped = events.flatMap((event) =>
+    event.type === 'drop.answered' && event.sent === 'yes' ? [event.key] : [],
+  );
   return [...found, ...dropped.filter((key) => !sent.has(key)).map((key) => `L7: the host said that ${key} was sent`)];
 }
 
 /** The receipts are the world's own list: each call that changed it has one, and each receipt has a call. */
 function receiptViolations(flow: CompiledFlow, events: readonly Event[], performed: readonly Performed[]): string[] {
   const calls = callsIn(flow, events);
-  const made = performed.filter(({ kind, name, took }) => kind === 'tool' && took && hasEffects(flow, name)).map(({ key }) => key);
+  const made = performed
+    .filter(({ kind, name, took }) => kind === 'tool' && took && hasEffects(flow, name))
+    .map(({ key }) => key);
   const sent = new Set(performed.map(({ key }) => key));
   const receipts = new Map(receiptsByCall(programOf(flow), events));
-  const lookedUp = new Set(calls.filter(({ settles, key }) => settles !== null && settles !== key).map(({ key }) => key));
+  const lookedUp = new Set(
+    calls.filter(({ settles, key }) => settles !== null && settles !== key).map(({ key }) => key),
+  );
   const undos = new Set(calls.filter(({ kind }) => kind === 'undo').map(({ key }) => key));
   const missing = made.filter((key) => !receipts.has(key) && !undos.has(key) && !lookedUp.has(key));
   const answered = new Set(performed.filter(({ took }) => took).map(({ key }) => key));
@@ -151,7 +159,10 @@ function mayBeUnknown(events: readonly Event[], key: string): boolean {
   return events.some(
     (event) =>
       (event.type === 'drop.answered' && event.key === key && event.sent === 'unknown') ||
-      (event.type === 'effect.settled' && event.key === key && !event.result.ok && event.result.error.sent === 'unknown'),
+      (event.type === 'effect.settled' &&
+        event.key === key &&
+        !event.result.ok &&
+        event.result.error.sent === 'unknown'),
   );
 }
 

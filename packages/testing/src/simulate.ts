@@ -246,18 +246,13 @@ class Process {
   }
 
   async #perform(call: Call): Promise<Settled> {
-    const { command, idempotencyKey } = call;
-    const { number, performed, committed, violate, options, chance, faults } = this.#given;
+    const { command } = call;
+    const { committed, violate, chance, faults } = this.#given;
     const { key, attempt } = command;
     if (this.#fate !== 'alive') violate(`L8: ${key} was performed by a process that is ${this.#fate}`);
     if (!committed.has(`${key} ${attempt}`))
       violate(`L8: ${key} (attempt ${attempt}) was performed before its request was stored`);
-    const settles = this.#worker.runs.get(command.run)?.state?.pending.get(key)?.settles;
-    const result = settles === undefined || settles === key ? options.world.perform(command) : this.#lookUp(settles);
-    const took = result === null || result.ok || result.error.class === 'timeout';
-    const { kind, name } = command;
-    const input = digest({ ...command.input }, pure.hash);
-    performed.push({ life: number, key, attempt, idempotencyKey, input, kind, name, took });
+    const result = this.#ask(call);
     if (this.#strikes(20)) this.#leave('dead', false);
     const fact = { type: 'settle', key, attempt, result: result ?? { ok: true, value: 'too late' } } as const;
     if (result === null) {
@@ -274,6 +269,18 @@ class Process {
       faults.duplicates += 1;
       this.#later(chance.below(100), (owned) => this.#worker.send(owned, { fact }));
     }
+    return result;
+  }
+
+  /** The world notes each call. */
+  #ask({ command, idempotencyKey }: Call): Settled | null {
+    const { number: life, performed, options } = this.#given;
+    const { key, attempt, kind, name, run } = command;
+    const settles = this.#worker.runs.get(run)?.state?.pending.get(key)?.settles;
+    const result = settles === undefined || settles === key ? options.world.perform(command) : this.#lookUp(settles);
+    const took = result === null || result.ok || result.error.class === 'timeout';
+    const input = digest({ ...command.input }, pure.hash);
+    performed.push({ life, key, attempt, idempotencyKey, input, kind, name, took });
     return result;
   }
 

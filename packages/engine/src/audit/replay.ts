@@ -6,7 +6,16 @@ import { sortedText } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { admit, decide, evolve, expire } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { EffectKey, Event, EventBody, Fact, Instant, ProtectionNote, ReviewNote, RunState } from '@sluice-internal/kernel/ir';
+import type {
+  EffectKey,
+  Event,
+  EventBody,
+  Fact,
+  Instant,
+  ProtectionNote,
+  ReviewNote,
+  RunState,
+} from '@sluice-internal/kernel/ir';
 
 export interface Difference {
   readonly seq: number;
@@ -168,13 +177,10 @@ class Walk {
       case 'drop.answered':
         return { type: 'dropped', key: event.key, sent: event.sent };
       case 'run.resumed':
-        return { type: 'resume' };
+        return RESUME;
       case 'answer.counted':
       case 'answer.refused':
         return this.#answered(event);
-      case 'question.notified':
-      case 'review.saturated':
-        return { type: 'note', note: bodyOf(event) as ReviewNote };
       case 'run.repinned':
         return { type: 'repin', by: event.by, modules: event.modules };
       case 'run.forked':
@@ -183,7 +189,7 @@ class Walk {
       case 'run.halted':
         return this.#cancelled();
       default:
-        return null;
+        return noteIn(event);
     }
   }
 
@@ -224,6 +230,13 @@ class Walk {
     if (pending?.settles !== undefined && expired === true) return { type: 'cancel', by, why: '' };
     return { type: 'answer', id: question.id, answer: event.result.value as never };
   }
+}
+
+const RESUME: Fact = { type: 'resume' };
+
+function noteIn(event: Event | undefined): Fact | null {
+  const isNote = event?.type === 'question.notified' || event?.type === 'review.saturated';
+  return isNote ? { type: 'note', note: bodyOf(event) as ReviewNote } : null;
 }
 
 function forkOf({ by, edits, agents, moved }: Extract<Event, { type: 'run.forked' }>): Fact {

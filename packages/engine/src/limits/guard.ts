@@ -75,12 +75,7 @@ export class Guard {
     return breaker === null ? this.#call(call, start) : this.#withBreaker(call, breaker, start);
   }
 
-  async #repeat(
-    call: Call,
-    breaker: BreakerRules | null,
-    budget: RetryBudgetRules,
-    start: Start,
-  ): Promise<Performed> {
+  async #repeat(call: Call, breaker: BreakerRules | null, budget: RetryBudgetRules, start: Start): Promise<Performed> {
     const denied = await this.#takeToken(call, budget, call.command.name);
     if (denied !== null) return denied;
     return breaker === null ? this.#call(call, start) : this.#withBreaker(call, breaker, start);

@@ -90,20 +90,22 @@ export class CallLog {
       return begun;
     }
     const call = 'key' in event ? this.calls.get(event.key) : undefined;
-    if (call === undefined) return undefined;
-    if (event.type === 'effect.settled') call.attempts.push(attemptOf(event));
-    else if (event.type === 'effect.dropped') {
-      call.why = event.why;
-      if (event.why !== 'late') call.dropped ??= event.seq;
-    }
-    else if (event.type === 'drop.answered') call.sent = event.sent;
-    else if (event.type === 'effect.judged' && event.verdict === 'retry')
-      call.retries.push({ seq: event.seq, error: event.error });
-    else if (event.type === 'effect.judged') {
-      const error = event.verdict === 'failed' ? event.error : null;
-      call.verdict = { seq: event.seq, accepted: event.verdict === 'accepted', error };
-    }
+    if (call !== undefined) record(call, event);
     return call;
+  }
+}
+
+function record(call: RunCall, event: Event): void {
+  if (event.type === 'effect.settled') call.attempts.push(attemptOf(event));
+  else if (event.type === 'effect.dropped') {
+    call.why = event.why;
+    if (event.why !== 'late') call.dropped ??= event.seq;
+  } else if (event.type === 'drop.answered') call.sent = event.sent;
+  else if (event.type === 'effect.judged' && event.verdict === 'retry')
+    call.retries.push({ seq: event.seq, error: event.error });
+  else if (event.type === 'effect.judged') {
+    const error = event.verdict === 'failed' ? event.error : null;
+    call.verdict = { seq: event.seq, accepted: event.verdict === 'accepted', error };
   }
 }
 
@@ -141,7 +143,17 @@ function begin(flow: CompiledFlow, event: Of<'effect.requested' | 'undo.requeste
   const begun = { key, thread, seq, at, ...unsettled };
   if (event.type === 'undo.requested') {
     const { tool, undoes } = event;
-    return { ...begun, kind: 'undo', name: tool, node: tool, id: '', question: null, signal: null, undoes, settles: null };
+    return {
+      ...begun,
+      kind: 'undo',
+      name: tool,
+      node: tool,
+      id: '',
+      question: null,
+      signal: null,
+      undoes,
+      settles: null,
+    };
   }
   const { kind, node: id, question = null, signal = null, settles = null } = event;
   const name = question?.about ?? event.name;

@@ -153,11 +153,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
     return call === undefined || event.sent !== 'unknown' ? [] : unknown(story, event, call);
   },
   'undo.denied': (story, event) => [
-    trouble(
-      story,
-      event,
-      `${event.tool} was not called: the budget of undo calls is used up, so a call stays`,
-    ),
+    trouble(story, event, `${event.tool} was not called: the budget of undo calls is used up, so a call stays`),
   ],
   'meter.tripped': budgetEvents,
   'meter.raised': budgetEvents,
@@ -267,11 +263,7 @@ function settled(story: Story, event: Of<'effect.settled'>): readonly StoryEvent
 }
 
 /** An earlier process may have made the call. */
-function unknown(
-  story: Story,
-  event: Of<'effect.settled' | 'drop.answered'>,
-  call: RunCall,
-): readonly StoryEvent[] {
+function unknown(story: Story, event: Of<'effect.settled' | 'drop.answered'>, call: RunCall): readonly StoryEvent[] {
   if (call.kind !== 'tool' || !hasEffects(story.program.flow, call.name)) return [];
   const args = call.input['args'] ?? null;
   return [{ type: 'tool.unknown', ...inNode(story, event, call), call: call.key, tool: call.name, args }];

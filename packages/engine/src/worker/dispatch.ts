@@ -246,7 +246,9 @@ export class Dispatcher {
 }
 
 function sentBy(owned: OwnedRun, command: Command, result: Settled): Sent {
-  const isUnsent = result.ok ? result.unsent === true : result.error.unsent !== undefined || result.error.notSent === true;
+  const isUnsent = result.ok
+    ? result.unsent === true
+    : result.error.unsent !== undefined || result.error.notSent === true;
   return isUnsent ? notSent(owned, command) : 'yes';
 }
 

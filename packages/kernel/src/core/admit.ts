@@ -8,20 +8,11 @@ import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
 import type { AnswerObjection } from './approvers.ts';
 import { admitDrop, canDrop, isCall, lateResult, resume, resultEvent } from './drops.ts';
+import { isForkDue, isOver, isPast } from './due.ts';
 import { authorOf } from './failure.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type {
-  Answer,
-  EventBody,
-  Fact,
-  ForkState,
-  Instant,
-  Pending,
-  Question,
-  Refusal,
-  RunState,
-} from '../ir/events.ts';
+import type { Answer, EventBody, Fact, Instant, Pending, Question, Refusal, RunState } from '../ir/events.ts';
 
 export function admit(
   program: Program,
@@ -125,20 +116,6 @@ function dueOf(pending: Pending, at: Instant): readonly EventBody[] {
   if (deadline !== null && at >= deadline) return [expired(pending, at)];
   if (escalateAt === undefined || at < escalateAt) return NOTHING;
   return [{ type: 'question.escalated', key, to: allowedPeople({ question, escalated: true }) }];
-}
-
-/** True if the run has used up its own time, which stands still while the run only waits for people. */
-export function isOver({ deadline, waitsSince, now }: RunState, at: Instant = now): boolean {
-  return deadline !== null && (waitsSince ?? at) >= deadline;
-}
-
-/** True if the deadline that the caller set has passed. It never moves. */
-export function isPast({ origin, now }: RunState, at: Instant = now): boolean {
-  return origin.deadline !== undefined && at >= origin.deadline;
-}
-
-export function isForkDue({ deadline, waitsSince }: ForkState, at: Instant): boolean {
-  return deadline !== null && waitsSince === undefined && at >= deadline;
 }
 
 export function outOfTime(state: RunState): readonly EventBody[] {

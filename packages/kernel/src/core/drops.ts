@@ -66,7 +66,8 @@ export function resume(program: Program, state: RunState, at: Instant): readonly
     open += 1;
     // It was not due yet, so it was not sent.
     if (pending.notBefore > at) continue;
-    if ((pending.resumed ?? 0) >= recallsOf(program, pending)) lost.push(resultEvent(pending, lostResult(program, pending)));
+    if ((pending.resumed ?? 0) >= recallsOf(program, pending))
+      lost.push(resultEvent(pending, lostResult(program, pending)));
     else calls.push({ key: pending.key, deadline: fullTime(program, state, pending, at) });
   }
   if (open === 0) return { refused: 'nothing-due', message: 'no call was in flight' };

@@ -23,7 +23,7 @@ import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts'
 import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
-import { isForkDue, isOver } from './admit.ts';
+import { isForkDue, isOver } from './due.ts';
 import { isCall } from './drops.ts';
 import { verdictOf } from './unclear.ts';
 import { withoutCalls, RECENT_MAX, printOf, withCall } from './repeats.ts';
@@ -239,8 +239,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   const thread = threadOf(state, event.thread);
   charge(state, event.charge);
   thread.acts += 1;
-  if (event.settles === undefined) thread.doing = { is: 'waiting', on: event.key };
-  else if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: event.key };
+  thread.doing = awaiting(thread, event);
   dequeue(state, thread);
   if (event.undo !== undefined)
     thread.undo = [
@@ -258,14 +257,12 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
     node: event.node,
     kind: event.kind,
     name: event.name,
-    ordinal: event.settles === undefined ? called(state, event.kind, event.name) : ordinal(state, event.kind, event.name),
-    attempt: event.settles === event.key ? attemptsOf(thread, event.key) + 1 : 1,
+    ...countOf(state, thread, event),
     notBefore,
     deadline: event.deadline,
     holds: event.holds ?? NO_HOLDS,
     question: event.question ?? null,
     undoes: null,
-    ...(event.settles === undefined ? {} : { settles: event.settles }),
     observed: null,
     accepted: false,
   };
@@ -280,6 +277,21 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
     wakeBy(state, pending.escalateAt);
   }
   expect(state, pending);
+}
+
+/** A call that finds out about another one belongs to the undo of its thread. */
+function awaiting({ doing }: Thread, { settles, key }: EventOf<'effect.requested'>): Thread['doing'] {
+  return settles !== undefined && doing.is === 'unwinding' ? { ...doing, on: key } : { is: 'waiting', on: key };
+}
+
+function countOf(
+  state: RunState,
+  thread: Thread,
+  { settles, key, kind, name }: EventOf<'effect.requested'>,
+): Pick<Pending, 'ordinal' | 'attempt' | 'settles'> {
+  if (settles === undefined) return { ordinal: called(state, kind, name), attempt: 1 };
+  const attempt = settles === key ? attemptsOf(thread, key) + 1 : 1;
+  return { ordinal: ordinal(state, kind, name), attempt, settles };
 }
 
 /** The last answer of a person counts. */
@@ -453,8 +465,12 @@ function afterDrop(entry: UndoEntry, sent: Sent): UndoEntry | null {
   return sent === 'unknown' && isOpen ? { ...entry, ran: 'unknown' } : entry;
 }
 
-function withoutInput({ slots: _, attempts: __, asked: ___, ...entry }: UndoEntry): UndoEntry {
-  return entry;
+function withoutInput(entry: UndoEntry): UndoEntry {
+  const known = { ...entry };
+  delete known.slots;
+  delete known.attempts;
+  delete known.asked;
+  return known;
 }
 
 function replaced(undo: readonly UndoEntry[], key: string, by: UndoEntry | null): UndoEntry[] {

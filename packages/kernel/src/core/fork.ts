@@ -3,7 +3,7 @@
  * succeeded, and fails when that is no longer possible (L12). Each dropped effect is recorded.
  */
 import { codeOfFailure } from '../ir/codes.ts';
-import { isForkDue } from './admit.ts';
+import { isForkDue } from './due.ts';
 import { canDrop } from './drops.ts';
 import { authorOf, route } from './failure.ts';
 import { holds } from './guard.ts';

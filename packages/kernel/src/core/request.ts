@@ -20,11 +20,12 @@ import type {
 import { hasEffects } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
-import { isOver, isPast, outOfTime } from './admit.ts';
+import { outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import type { Declared } from './declared.ts';
 import { digest } from './digest.ts';
 import { awaitsDrops } from './drops.ts';
+import { isOver, isPast } from './due.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';

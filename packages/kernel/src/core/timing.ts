@@ -4,7 +4,7 @@
  * a rate limit waits. All of this follows from the times of events, so a crash does not change it.
  */
 import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
-import { isOver } from './admit.ts';
+import { isOver } from './due.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Charges, Tripped } from './meters.ts';

@@ -14,12 +14,7 @@ import type { Program } from './program.ts';
 type Requested = Extract<EventBody, { type: 'effect.requested' }>;
 const [APPROVE, REJECT] = ['approve', 'reject'] as const;
 
-export function findOut(
-  program: Program,
-  state: RunState,
-  thread: Thread,
-  entry: UndoEntry,
-): readonly EventBody[] {
+export function findOut(program: Program, state: RunState, thread: Thread, entry: UndoEntry): readonly EventBody[] {
   const node = nodeAt(program, entry.node) as DoNode;
   const input = (kind: Kind): string => digest(inputFor(program, node, entry, kind), program.pure.hash);
   const { unclear } = node.undo ?? {};

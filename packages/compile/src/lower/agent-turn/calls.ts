@@ -4,7 +4,17 @@
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
-import type { BoundaryDef, Case, Claim, Compensation, Expr, ForkNode, MeterId, NodeId, ToolDef } from '@sluice-internal/kernel/ir';
+import type {
+  BoundaryDef,
+  Case,
+  Claim,
+  Compensation,
+  Expr,
+  ForkNode,
+  MeterId,
+  NodeId,
+  ToolDef,
+} from '@sluice-internal/kernel/ir';
 import { consequenceOf } from '../../document/boundary.ts';
 import { approversOfTool } from '../../document/people.ts';
 import { quote } from '../../expressions/cel-text.ts';
@@ -242,7 +252,9 @@ export function resultRules(
   const check = Object.hasOwn(toolChecks, name) ? toolChecks[name] : undefined;
   return {
     ...(tool !== undefined && hasNoKey(tool) ? { recalls: 0 } : {}),
-    ...(undo === null ? {} : { undo: { ...undoBy(builder, undo, tool?.timeoutMs ?? 0), ...settledBy(builder, name, given) } }),
+    ...(undo === null
+      ? {}
+      : { undo: { ...undoBy(builder, undo, tool?.timeoutMs ?? 0), ...settledBy(builder, name, given) } }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
   };

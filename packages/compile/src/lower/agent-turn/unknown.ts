@@ -69,7 +69,8 @@ export function addUnknownOutcome(gate: Gate): readonly Case[] {
 /** The agent gets the message that the outcome is not known. */
 function addUnknownMessage(gate: Gate): NodeId {
   const { kit, turn, tool, done } = gate;
-  const words = '. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
+  const words =
+    '. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
   const content = `{"unknown": true, "message": text(${quote(`[UNKNOWN] ${tool}: `)}, error.message, ${quote(words)})}`;
   const writes = outcomeOf(turn.agent, content, { ok: 'false', error: 'error.message', unknown: 'true' });
   return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);

@@ -6,7 +6,16 @@
  */
 import type { Case, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
 import { object, quote } from '@sluice-internal/compile/expressions';
-import { ABSENT, LOOKUP, MAY_HAVE_HAPPENED, append, hasNoKey, lookupOf, rowOfTool, set } from '@sluice-internal/compile/lower';
+import {
+  ABSENT,
+  LOOKUP,
+  MAY_HAVE_HAPPENED,
+  append,
+  hasNoKey,
+  lookupOf,
+  rowOfTool,
+  set,
+} from '@sluice-internal/compile/lower';
 import type { Call, Step } from '@sluice-internal/compile/lower';
 import type { Lowering, Prepared } from '../node-type.ts';
 import { SLOT } from '../slots.ts';
@@ -33,9 +42,7 @@ export function addRiskyCall(lowering: Lowering, step: Step, given: Repeatable):
   if (retry === undefined && lookup === undefined && !isVisitedAgain && !isLost) return kit.call(step, call);
   const failing = lowering.failing(prepared, 'unknown');
   const again = kit.builder.fresh(`${lowering.name(prepared.node.id)} again`);
-  const asked = retry === undefined ? failing : addQuestion(lowering, given, again, failing);
-  const missed = retry === undefined ? failing : again;
-  const unknown = lookup === undefined ? asked : addLookup(lowering, given, lookup, { asked, missed });
+  const unknown = addUnknown(lowering, given, lookup, { again, failing });
   const noted = isVisitedAgain ? note(lowering, given, unknown) : unknown;
   const lost = isLost ? addLost(lowering, given, lookup, { again, failing }) : [];
   const failed = [...lost, { when: MAY_HAVE_HAPPENED, to: noted }, ...(call.failed ?? [])];
@@ -51,6 +58,21 @@ export function addRiskyCall(lowering: Lowering, step: Step, given: Repeatable):
   return kit.pick(step, [{ when: before, to: guard }], first);
 }
 
+/** The way of a call that did not answer in time. Without `retry` it is not made again. */
+function addUnknown(lowering: Lowering, given: Repeatable, lookup: string | undefined, ways: Ways): NodeId {
+  const { again, failing } = ways;
+  const isRepeated = given.prepared.node.value.retry !== undefined;
+  const asked = isRepeated ? addQuestion(lowering, given, again, failing) : failing;
+  return lookup === undefined
+    ? asked
+    : addLookup(lowering, given, lookup, { asked, missed: isRepeated ? again : failing });
+}
+
+interface Ways {
+  readonly again: NodeId;
+  readonly failing: NodeId;
+}
+
 function isLostAtCrash({ kit }: Lowering, tool: string): boolean {
   const def = kit.builder.toolDef(tool);
   return def !== undefined && hasNoKey(def);
@@ -61,7 +83,7 @@ function addLost(
   lowering: Lowering,
   given: Repeatable,
   lookup: string | undefined,
-  { again, failing }: { readonly again: NodeId; readonly failing: NodeId },
+  { again, failing }: Ways,
 ): readonly Case[] {
   const asked = addQuestion(lowering, given, again, failing, STOPPED);
   const to = lookup === undefined ? asked : addLookup(lowering, given, lookup, { asked, missed: again });
