@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Event, RunId, Settled } from '@sluice-internal/kernel/ir';
+import { RECALLS_MAX } from '@sluice-internal/kernel/ir';
 import { digest, outstanding } from '@sluice-internal/kernel/core';
 import {
   createShelf,
@@ -372,7 +373,7 @@ class Process {
     return (
       this.#disturbed &&
       this.#fate === 'alive' &&
-      faults.crashes + faults.pauses < (options.crashesMax ?? 8) &&
+      faults.crashes + faults.pauses < (options.crashesMax ?? (this.#harmful ? 8 : RECALLS_MAX)) &&
       chance.oneIn(oneIn)
     );
   }

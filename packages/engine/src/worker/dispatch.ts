@@ -194,10 +194,10 @@ export class Dispatcher {
     const call = owned.calls.start(command, { flow: owned.program.flow, clock, pins, listeners });
     // The time of the run is not before its last event, so the clock is read only for a call that waits.
     const isLater = command.notBefore > (owned.state?.now ?? -Infinity);
-    if (isLater && command.notBefore > runNow(owned, clock)) {
-      owned.repeated.delete(attemptId(command));
+    // The clock of an earlier process may have been ahead, so that process may have sent a call that waits here.
+    if (isLater && command.notBefore > runNow(owned, clock))
       this.#at(owned, command.notBefore, () => this.#start(owned, call));
-    } else this.#start(owned, call);
+    else this.#start(owned, call);
   }
 
   /** Calls back at an instant of the run's time. The timer itself is relative, so a jump of the clock does not affect it. */
