@@ -64,6 +64,9 @@ function enter(ledger: Ledger, call: RunCall, event: Event): void {
   else if (event.type === 'effect.judged' && call.settles !== null) foundOut(ledger, call, call.settles, event.seq);
   else if (call.kind !== 'tool') return;
   else if (event.type === 'effect.judged') judged(ledger, call, event);
+  // It had its result, so the host is not asked.
+  else if (event.type === 'effect.dropped' && call.attempts.length > call.retries.length)
+    ended(ledger, call, event.seq);
   // Of a call whose time is over, the verdict follows.
   else if (event.type === 'drop.answered' && call.why !== 'late') dropped(ledger, call, event);
 }
@@ -128,6 +131,14 @@ function dropped(
   if (ledger.receipts.has(call.key) || (sent === 'no' && !call.attempts.some(mayHaveRun))) return;
   const entry = entryOf(ledger, call, seq);
   if (!onlyReads(entry.effect)) ledger.receipts.set(call.key, { ...entry, result: null, status: 'unknown' });
+}
+
+/** The run ended between the result of a call and its verdict. */
+function ended(ledger: Ledger, call: RunCall, seq: number): void {
+  const entry = entryOf(ledger, call, seq);
+  if (onlyReads(entry.effect)) return;
+  const status = tookEffect(call, entry) ? 'committed' : call.attempts.some(mayHaveRun) ? 'unknown' : null;
+  if (status !== null) ledger.receipts.set(call.key, { ...entry, status });
 }
 
 function mayHaveRun({ error, unsent }: Attempt): boolean {
