@@ -143,6 +143,15 @@ class Walk {
   /** Last in, first out; one that fails does not stop the others. */
   #undo(thread: string, acts: number, undo: readonly Undone[]): void {
     for (const { node, name, ...input } of undo.toReversed()) {
+      const { charges = [] } = this.#flow.nodes[node] as Node;
+      const meters = charges.filter((id) => this.#flow.meters[id]?.unit === 'undoCalls');
+      const isOver = meters.some((id) => (this.#flow.meters[id]?.max ?? Infinity) - (this.spent[id] ?? 0) < 1);
+      // A call for whose undo there is no budget stays, and somebody has to look at it.
+      if (isOver) {
+        this.undoFailed = true;
+        continue;
+      }
+      for (const id of meters) this.spent[id] = (this.spent[id] ?? 0) + 1;
       const key = `${thread}#u${acts++}`;
       const given = this.#ask({ thread, key, attempt: 1, kind: 'tool', name, node, input });
       if (given?.ok !== true && given?.error.ran !== true) this.undoFailed = true;
@@ -193,9 +202,10 @@ class Walk {
       Object.assign(call, { ok: given.ok, result: JSON.stringify(given.ok ? given.value : given.error.message) });
       this.#spend(node, isUnmeasured ? need : settled(need, given.used ?? {}));
       if (given.ok) undo.result = given.value;
-      // A failed call has changed nothing. A late one may have. Of some calls only the result was refused.
+      // A failed call has changed nothing. A late one may have, if it was sent. Of some calls only the result was refused.
       const ran = given.ok || given.error.ran === true;
-      if (node.undo !== undefined && (ran || late) && !thread.undo.includes(undo)) thread.undo.push(undo);
+      const mayHaveRun = late && given.error.sent !== 'no';
+      if (node.undo !== undefined && (ran || mayHaveRun) && !thread.undo.includes(undo)) thread.undo.push(undo);
       const fault = given.ok ? this.#objection(thread, node, given.value) : given.error;
       if (fault === null) {
         const slots = written(thread.slots, node.writes, undo.result);

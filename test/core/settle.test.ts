@@ -35,7 +35,7 @@ test('a tick that brought something about is not refused; other facts are then j
   expect(core.tell({ type: 'tick' }, 1000)).toBeNull();
   expect(core.state?.outcome?.code).toBe('TIMEOUT');
   const late = new Core(flow);
-  expect(late.answer('0#0', 1, 1000)?.refused).toBe('run-ended');
+  expect(late.answer('0#0', 1, 1000)?.refused).toBe('not-pending');
 });
 
 test('every event has the next number', () => {

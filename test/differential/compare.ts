@@ -15,7 +15,8 @@ export function usageOf(asked: readonly Meant[], world: RandomWorld): Usage {
   const usage: Usage = {};
   const add = (dimension: string, amount: number): unknown => (usage[dimension] = (usage[dimension] ?? 0) + amount);
   for (const each of asked) {
-    if (each.kind === 'model' || each.kind === 'tool') add(`${each.kind}Calls`, 1);
+    if (isUndo(each.key)) add('undoCalls', 1);
+    else if (each.kind === 'model' || each.kind === 'tool') add(`${each.kind}Calls`, 1);
     if (each.attempt > 1) add('retries', 1);
     for (const [dimension, amount] of Object.entries(world.answer(each)?.used ?? {})) add(dimension, amount);
   }

@@ -212,6 +212,8 @@ class Lowering {
       ...(plan.undo && kind === 'tool'
         ? { undo: { tool: 'undo_p', input: { of: 'input.x', a: 'a' }, timeoutMs: 500 } }
         : {}),
+      // Faults that change nothing but time must not use up the calls after crashes.
+      recalls: 100,
       ...(plan.takes ? { takes: { type: ['object', 'number'] } as Json } : {}),
       ...(plan.onBudget ? { onBudget: next } : {}),
       ...(plan.grants === null

@@ -134,6 +134,17 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
     },
     { requiredKeys: ['type', 'by', 'edits', 'idleMs'] },
   ),
+  'drop.answered': fc.record({
+    type: is('drop.answered'),
+    key,
+    sent: fc.constantFrom('yes' as const, 'no' as const, 'unknown' as const),
+  }),
+  'run.resumed': fc.record({
+    type: is('run.resumed'),
+    idleMs: fc.nat(),
+    calls: fc.array(fc.record({ key, deadline: fc.option(instant) }), { maxLength: 2 }),
+  }),
+  'undo.denied': fc.record({ type: is('undo.denied'), thread, node: text, undoes: key, tool: text, meter: text }),
   'answer.counted': fc.record({
     type: is('answer.counted'),
     key: text,

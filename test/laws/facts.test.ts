@@ -35,7 +35,7 @@ describe('facts', () => {
 
   test('L1: an answer after the deadline is refused, even without a tick before it', () => {
     const core = new Core(two);
-    expect(core.answer('0#0', 'late', 1000)?.refused).toBe('run-ended');
+    expect(core.answer('0#0', 'late', 1000)?.refused).toBe('not-pending');
     expect(core.state?.outcome?.code).toBe('TIMEOUT');
     expect(core.events.filter(({ type }) => type === 'effect.settled')).toHaveLength(1);
   });

@@ -17,6 +17,7 @@ import type {
   PickNode,
   Refusal,
   RunState,
+  Sent,
   Settled,
   ToolEffect,
 } from '@sluice-internal/kernel/ir';
@@ -149,6 +150,8 @@ export class Core {
   readonly program: Program;
   readonly events: Event[] = [];
   state: RunState | null = null;
+  /** What the host answers when a call is dropped. Null: nothing yet. */
+  sent: Sent | null = 'yes';
 
   constructor(flow: CompiledFlow, input: Json = 1, origin: Origin = {}) {
     this.program = createProgram(flow, pure);
@@ -159,6 +162,8 @@ export class Core {
     const turn = settle(this.program, this.state, [fact], at);
     this.state = turn.state;
     this.events.push(...turn.events);
+    for (const { key, dropped } of this.sent === null ? [] : [...(this.state?.pending.values() ?? [])])
+      if (dropped !== undefined && this.sent !== null) this.tell({ type: 'dropped', key, sent: this.sent }, at);
     return turn.refusals.get(0) ?? null;
   }
 
@@ -177,7 +182,7 @@ export class Core {
   /** What the world owes now, as `key name`. */
   get owed(): string[] {
     return [...(this.state?.pending.values() ?? [])]
-      .filter(({ observed }) => observed === null)
+      .filter(({ observed, dropped }) => observed === null && dropped === undefined)
       .map(({ key, name }) => `${key} ${name}`);
   }
 

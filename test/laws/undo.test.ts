@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Core, NO_RETRY, end, flowOf, forkOver, set, tool, undoable } from './flow.ts';
+import { Core, NO_RETRY, end, flowOf, forkOver, meter, set, tool, undoable, within } from './flow.ts';
 
 const undone = (core: Core): string[] =>
   core.events.flatMap((event) => (event.type === 'undo.requested' ? [event.undoes] : []));
@@ -264,5 +264,215 @@ describe('work that is repeated', () => {
     expect(core.owed).toEqual(['0:0.0#u0 undo_a']);
     core.answer('0:0.0#u0', null, 21);
     expect(core.owed).toEqual(['0#1 c']);
+  });
+});
+
+describe('only what was sent is undone', () => {
+  const heads = [
+    { name: 'l', to: 'a' },
+    { name: 'r', to: 'b' },
+  ];
+  const racing = (need: 'all' | number, more: Partial<Parameters<typeof forkOver>[2]> = {}): Core =>
+    new Core(
+      flowOf({
+        fork: forkOver({ heads }, 'end', { need, eager: true, ...more }),
+        a: tool('a', 'b2', { effect: { input: { x: 'input' }, reserve: { toolCalls: 1 } } }),
+        b2: undoable('b2', 'done'),
+        b: tool('b', 'done'),
+        done: end(),
+        end: end(),
+      }),
+    );
+  /** Both results arrive at once: the first branch requests `b2`, and the second one ends the join in the same turn. */
+  const inOneTurn = async (core: Core, ok = true): Promise<void> => {
+    const { settle } = await import('../../packages/kernel/src/core/settle.ts');
+    const failure = { ok: false, error: { class: 'fatal', type: 'E', message: '' } } as const;
+    const turn = settle(
+      core.program,
+      core.state,
+      [
+        { type: 'settle', key: '0:0.0#0', attempt: 1, result: { ok: true, value: 1 } },
+        { type: 'settle', key: '0:0.1#0', attempt: 1, result: ok ? { ok: true, value: 2 } : failure },
+      ],
+      2,
+    );
+    core.state = turn.state;
+    core.events.push(...turn.events);
+  };
+
+  test.each([
+    ['any', 1, true],
+    ['count', 1, true],
+    ['all, and a sibling fails', 'all', false],
+  ] as const)('L7: a join `%s` undoes and counts nothing that it dropped before it was sent', async (_, need, ok) => {
+    const core = racing(need);
+    await inOneTurn(core, ok);
+    expect(core.types()).toContain('effect.dropped');
+    expect(core.events.find(({ type }) => type === 'drop.answered')).toMatchObject({ key: '0:0.0#1', sent: 'no' });
+    expect(undone(core)).toEqual([]);
+    expect(core.state?.usage).toMatchObject({ toolCalls: 2 });
+    expect(core.state?.outcome).not.toBeNull();
+  });
+
+  test.each(['yes', 'no'] as const)('L7: the host says `%s`, and only then it is decided', (sent) => {
+    const core = new Core(flowOf({ a: undoable('a', 'end'), end: end() }));
+    core.sent = null;
+    core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
+    expect(core.owed).toEqual([]);
+    expect(core.state?.outcome).toBeNull();
+    expect(core.tell({ type: 'dropped', key: '0#0', sent }, 3)).toBeNull();
+    expect(core.tell({ type: 'dropped', key: '0#0', sent: 'yes' }, 3)).not.toBeNull();
+    expect(undone(core)).toEqual(sent === 'yes' ? ['0#0'] : []);
+    expect(core.state?.usage['toolCalls']).toBe(sent === 'yes' ? 1 : 0);
+    expect(core.state?.outcome === null).toBe(sent === 'yes');
+  });
+
+  test('L4: what a dropped call reserved is free again if it was not sent', () => {
+    const core = new Core(
+      flowOf(
+        {
+          fork: forkOver({ heads }, 'c', { need: 1, eager: true }),
+          a: tool('a', 'done', { charges: ['budget.toolCalls'] }),
+          b: tool('b', 'done', { charges: ['budget.toolCalls'] }),
+          done: end(),
+          c: tool('c', 'end', { charges: ['budget.toolCalls'] }),
+          end: end(),
+        },
+        { meters: { 'budget.toolCalls': meter('toolCalls', 2) } },
+      ),
+    );
+    core.sent = null;
+    core.answer('0:0.0#0', 1);
+    expect(core.owed).toEqual([]);
+    core.tell({ type: 'dropped', key: '0:0.1#0', sent: 'no' }, 2);
+    expect(core.owed).toEqual(['0#1 c']);
+  });
+
+  test('L7: a call whose time was over before it was sent is not undone', () => {
+    const core = new Core(flowOf({ a: undoable('a', 'end'), end: end() }));
+    core.sent = 'no';
+    core.tell({ type: 'tick' }, 1000);
+    expect(undone(core)).toEqual([]);
+    expect(core.state?.outcome).toMatchObject({ code: 'TIMEOUT', error: { type: 'DeadlineError' } });
+  });
+
+  const unknown = (unclear?: object): Core => {
+    const undo = {
+      tool: 'undo_a',
+      input: { x: 'input' },
+      timeoutMs: 500,
+      ...(unclear === undefined ? {} : { unclear }),
+    };
+    const core = new Core(flowOf({ a: { ...undoable('a', 'end'), undo } as never, end: end() }), 7);
+    core.sent = 'unknown';
+    core.tell({ type: 'cancel', by: 'ann', why: '' }, 2);
+    return core;
+  };
+  const question = (core: Core): string => [...(core.state?.pending.values() ?? [])][0]?.question?.id ?? '';
+
+  test.each(['approve', 'reject'] as const)('L7: nobody knows if it was sent, so a person decides: %s', (choice) => {
+    const core = unknown();
+    expect(undone(core)).toEqual([]);
+    core.tell({ type: 'answer', id: question(core), answer: { choice, by: 'ann' } }, 3);
+    expect(undone(core)).toEqual(choice === 'approve' ? ['0#0'] : []);
+  });
+
+  test('L6: nobody answers, and a second cancellation ends the run for review', () => {
+    const core = unknown();
+    core.tell({ type: 'cancel', by: 'ann', why: '' }, 3);
+    expect(core.state?.outcome?.code).toBe('REVIEW_REQUIRED');
+    expect(undone(core)).toEqual([]);
+  });
+
+  test.each([
+    [true, ['0#0']],
+    [{ found: false }, []],
+    [null, []],
+  ])('L7: a lookup that gives %j finds out if it happened', (found, expected) => {
+    const core = unknown({ lookup: { tool: 'look', input: { args: 'input' }, timeoutMs: 500 } });
+    expect(core.owed).toEqual(['0#u1 look']);
+    core.answer('0#u1', found, 3);
+    expect(undone(core)).toEqual(expected);
+  });
+
+  test('L7: an idempotent call is made again under its own key, and its result is undone', () => {
+    const core = unknown({ again: true });
+    expect(core.owed).toEqual(['0#0 a']);
+    core.answer('0#0', 'made', 3, 2);
+    expect(undone(core)).toEqual(['0#0']);
+    expect(core.state?.threads.get('0')?.undo).toMatchObject([{ ran: 'yes', result: 'made' }]);
+  });
+
+  test('L7: if a lookup fails, a person decides', () => {
+    const core = unknown({ lookup: { tool: 'look', input: { args: 'input' }, timeoutMs: 500 } });
+    core.fail('0#u1', 'fatal', 3);
+    expect(question(core)).not.toBe('');
+  });
+
+  test('L4: undo calls have a budget of their own, and no tool call pays for them', () => {
+    const nodes = {
+      a: undoable('a', 'b', { charges: ['budget.undoCalls', 'budget.toolCalls'] }),
+      b: undoable('b', 'c', { charges: ['budget.undoCalls', 'budget.toolCalls'] }),
+      c: tool('c', 'end'),
+      end: end(),
+    };
+    const meters = { 'budget.undoCalls': meter('undoCalls', 1), 'budget.toolCalls': meter('toolCalls', 9) };
+    const core = new Core(flowOf(nodes, { meters }));
+    core.answer('0#0', 1);
+    core.answer('0#1', 2);
+    core.fail('0#2', 'fatal');
+    core.answer('0#u3', null, 4);
+    expect(undone(core)).toEqual(['0#1']);
+    expect(core.events.find(({ type }) => type === 'undo.denied')).toMatchObject({ undoes: '0#0' });
+    expect(core.state?.outcome?.code).toBe('REVIEW_REQUIRED');
+    expect(core.state?.usage).toMatchObject({ toolCalls: 3, undoCalls: 1 });
+    expect(core.state?.spent).toMatchObject({ 'budget.undoCalls': 1, 'budget.toolCalls': 2 });
+  });
+});
+
+describe('a call in flight at a crash', () => {
+  test('L8: it gets its full time again, and the time in which nobody worked ends no call and no join', () => {
+    const core = new Core(
+      flowOf({
+        fork: forkOver({ heads: [{ name: 'l', to: 'a' }] }, 'end', { timeoutMs: 1500 }),
+        a: tool('a', 'done'),
+        done: end(),
+        end: end(),
+      }),
+    );
+    core.tell({ type: 'resume' }, 60_000);
+    expect(core.owed).toEqual(['0:0.0#0 a']);
+    core.tell({ type: 'tick' }, 60_999);
+    expect(core.owed).toEqual(['0:0.0#0 a']);
+    core.answer('0:0.0#0', 1, 60_999);
+    expect(core.state?.outcome?.code).toBe('SUCCESS');
+  });
+
+  test('L8: after as many crashes as the graph allows, its outcome is unknown', () => {
+    const core = new Core(flowOf({ a: tool('a', 'end', { recalls: 2, retry: RETRY }), end: end() }));
+    core.tell({ type: 'resume' }, 10);
+    core.tell({ type: 'resume' }, 20);
+    expect(core.owed).toEqual(['0#0 a']);
+    core.tell({ type: 'resume' }, 30);
+    expect(core.state?.outcome).toMatchObject({ code: 'TIMEOUT', error: { type: 'UnknownOutcome' } });
+  });
+
+  test('L8: a call without a key is not made again', () => {
+    const core = new Core(
+      flowOf({
+        a: undoable('a', 'end', { recalls: 0, failed: [{ when: 'error.type == "UnknownOutcome"', to: 'end' }] }),
+        end: end(),
+      }),
+    );
+    core.tell({ type: 'resume' }, 10);
+    expect(core.owed).toEqual([]);
+    expect(core.state?.outcome?.code).toBe('SUCCESS');
+  });
+
+  test('L8: the time of the run goes on while nobody works', () => {
+    const core = new Core(flowOf({ a: tool('a', 'end'), end: end() }, within(5000)));
+    core.tell({ type: 'resume' }, 6000);
+    core.tell({ type: 'tick' }, 6000);
+    expect(core.state?.outcome?.code).toBe('TIMEOUT');
   });
 });

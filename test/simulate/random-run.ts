@@ -25,7 +25,16 @@ export function randomRun(seed: number): RandomRun {
     plan,
     flow,
     input: JSON.parse(JSON.stringify(plan.input)) as Json,
-    world: { perform: answer, answer: ({ id }) => person(id.slice(id.indexOf('.') + 1)) },
+    world: {
+      perform: answer,
+      answer: ({ id, choices }) => {
+        const dotted = id.slice(id.indexOf('.') + 1);
+        if (!choices.includes('approve')) return person(dotted);
+        // A question about a call that may have happened.
+        const said = person(dotted);
+        return said === null ? null : { ...said, choice: said.choice === 'yes' ? 'approve' : 'reject' };
+      },
+    },
     comparable: plan.forks !== 'early',
   };
 }

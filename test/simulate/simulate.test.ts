@@ -1,5 +1,5 @@
 /** Random flows under random faults. A failure names its seed: `npm run simulate -- SEED` runs it again and tells more. */
-import type { Meter } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, Meter, Node } from '@sluice-internal/kernel/ir';
 import { expect, test } from 'vitest';
 import { differenceBetween, simulate } from '../../packages/testing/src/simulate.ts';
 import type { FaultCounts } from '../../packages/testing/src/simulate-types.ts';
@@ -41,7 +41,8 @@ test(
   async () => {
     console.log(`simulate: seeds ${first} to ${first + runs - 1}, any faults`);
     for (let seed = first; seed < first + runs; seed++) {
-      const { flow, input, world } = randomRun(seed);
+      const { flow: plain, input, world } = randomRun(seed);
+      const flow = withUnclear(plain, seed);
       // Every other run also has too little time.
       const hurried =
         seed % 2 === 0
@@ -65,3 +66,22 @@ test(`the same seed gives the same journal, seeds from ${first}`, async () => {
     });
   }
 });
+
+/** Calls without a key, calls that are looked up, and calls that are made again under their own key. */
+function withUnclear(flow: CompiledFlow, seed: number): CompiledFlow {
+  const nodes = Object.entries(flow.nodes).map(([id, node], index) => [id, unclear(node, seed + index)]);
+  return { ...flow, nodes: Object.fromEntries(nodes) as CompiledFlow['nodes'], hash: `${flow.hash}:unclear` };
+}
+
+function unclear(node: Node, draw: number): Node {
+  if (node.op !== 'do' || node.effect.kind !== 'tool') return node;
+  const recalls = [0, 1, 3][draw % 3] ?? 3;
+  if (node.undo === undefined) return { ...node, recalls };
+  const ways = [
+    undefined,
+    { again: true },
+    { lookup: { tool: 'look', input: { args: '1' }, timeoutMs: 500 } },
+  ] as const;
+  const way = ways[Math.floor(draw / 3) % 3];
+  return { ...node, recalls, undo: { ...node.undo, ...(way === undefined ? {} : { unclear: way }) } };
+}

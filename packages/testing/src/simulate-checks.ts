@@ -1,10 +1,11 @@
 /** Checks the laws for a simulated run after every turn, and for its journal at the end. Each finding names its law. */
 import { isDeepStrictEqual } from 'node:util';
-import { TERMINAL_CODES } from '@sluice-internal/kernel/ir';
+import { TERMINAL_CODES, hasEffects } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event, RunId, RunState } from '@sluice-internal/kernel/ir';
 import type { Program } from '@sluice-internal/kernel/core';
 import { audit, replay } from '@sluice-internal/engine/audit';
-import { restoreRun } from '@sluice-internal/engine/worker';
+import { callsIn, receiptsByCall } from '@sluice-internal/engine/report';
+import { programOf, restoreRun } from '@sluice-internal/engine/worker';
 import type { Journal, StoredRun } from '@sluice-internal/engine/ports';
 import { freezeState } from '@sluice-internal/engine/journal';
 import type { Performed } from './simulate-types.ts';
@@ -30,18 +31,25 @@ export function foldViolation(run: RunId, stored: StoredRun, program: Program, l
     : `L2: at event ${kept.seq} the journal folds to another state than the one in memory`;
 }
 
+interface Simulated {
+  readonly flow: CompiledFlow;
+  readonly state: RunState;
+  readonly events: readonly Event[];
+  /** The world's own list of calls. */
+  readonly performed: readonly Performed[];
+}
+
 export async function journalViolations(
   journal: Journal,
   run: RunId,
-  flow: CompiledFlow,
-  state: RunState,
-  events: readonly Event[],
-  performed: readonly Performed[],
+  { flow, state, events, performed }: Simulated,
 ): Promise<string[]> {
   const found = [
     ...endViolations(state, events),
     ...factViolations(events),
     ...undoViolations(state, events),
+    ...sentViolations(events, performed),
+    ...receiptViolations(flow, events, performed),
     ...performViolations(performed),
     ...stateViolations(flow, state),
   ];
@@ -109,9 +117,58 @@ function undoViolations(state: RunState, events: readonly Event[]): string[] {
   return [...found, ...kept.map((key) => `L7: ${key} ran and was not undone`)];
 }
 
+/** The world was really called before an undo, and what was not sent costs nothing. */
+function sentViolations(events: readonly Event[], performed: readonly Performed[]): string[] {
+  const sent = new Set(performed.map(({ key }) => key));
+  const found = events.flatMap((event) =>
+    event.type === 'undo.requested' && !sent.has(event.undoes)
+      ? [`L7: ${event.undoes} is undone, but was never sent`]
+      : [],
+  );
+  const dropped = events.flatMap((event) =>
+    event.type === 'drop.answered' && event.sent === 'yes' ? [event.key] : [],
+  );
+  return [...found, ...dropped.filter((key) => !sent.has(key)).map((key) => `L7: the host said that ${key} was sent`)];
+}
+
+/** The receipts are the world's own list: each call that changed it has one, and each receipt has a call. */
+function receiptViolations(flow: CompiledFlow, events: readonly Event[], performed: readonly Performed[]): string[] {
+  const calls = callsIn(flow, events);
+  const made = performed
+    .filter(({ kind, name, took }) => kind === 'tool' && took && hasEffects(flow, name))
+    .map(({ key }) => key);
+  const sent = new Set(performed.map(({ key }) => key));
+  const receipts = new Map(receiptsByCall(programOf(flow), events));
+  const lookedUp = new Set(
+    calls.filter(({ settles, key }) => settles !== null && settles !== key).map(({ key }) => key),
+  );
+  const undos = new Set(calls.filter(({ kind }) => kind === 'undo').map(({ key }) => key));
+  const missing = made.filter((key) => !receipts.has(key) && !undos.has(key) && !lookedUp.has(key));
+  const answered = new Set(performed.filter(({ took }) => took).map(({ key }) => key));
+  const untrue = [...receipts].filter(([key, { status }]) => status !== 'unknown' && !answered.has(key));
+  const unsent = [...receipts].filter(([key]) => !sent.has(key) && !mayBeUnknown(events, key));
+  return [
+    ...new Set(missing.map((key) => `L7: ${key} changed the world and has no receipt`)),
+    ...untrue.map(([key, { status }]) => `L7: the receipt of ${key} is ${status}, and the world has no such call`),
+    ...unsent.map(([key]) => `L7: ${key} has a receipt and was not sent`),
+  ];
+}
+
+/** An earlier process may have sent it, as far as the host could know. */
+function mayBeUnknown(events: readonly Event[], key: string): boolean {
+  return events.some(
+    (event) =>
+      (event.type === 'drop.answered' && event.key === key && event.sent === 'unknown') ||
+      (event.type === 'effect.settled' &&
+        event.key === key &&
+        !event.result.ok &&
+        event.result.error.sent === 'unknown'),
+  );
+}
+
 /** True for a call that was dropped or timed out: it may have run. */
-function isUncertain(event: Event): event is Extract<Event, { type: 'effect.dropped' | 'effect.settled' }> {
-  if (event.type === 'effect.dropped') return true;
+function isUncertain(event: Event): event is Extract<Event, { type: 'drop.answered' | 'effect.settled' }> {
+  if (event.type === 'drop.answered') return event.sent !== 'no';
   return event.type === 'effect.settled' && !event.result.ok && event.result.error.class === 'timeout';
 }
 

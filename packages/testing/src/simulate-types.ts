@@ -41,7 +41,7 @@ export interface SimulateOptions {
    * faults that may change how a run ends: cancellations, clocks set forward, late answers of people.
    */
   readonly faults: 'none' | 'harmless' | 'any';
-  /** The largest number of crashes. Default 8. */
+  /** The largest number of crashes. Default 8; of harmless faults 3, after which a call in flight is not made again. */
   readonly crashesMax?: number;
   readonly store?: Store;
 }
@@ -82,4 +82,8 @@ export interface Performed {
   readonly attempt: number;
   readonly idempotencyKey: string;
   readonly input: string;
+  readonly kind: Command['kind'];
+  readonly name: string;
+  /** It has changed the world, or never answered. */
+  readonly took: boolean;
 }

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Event, RunId, Settled } from '@sluice-internal/kernel/ir';
+import { RECALLS_MAX } from '@sluice-internal/kernel/ir';
 import { digest, outstanding } from '@sluice-internal/kernel/core';
 import {
   createShelf,
@@ -57,7 +58,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
     if (life.ended) break;
   }
   const { state, events } = await readRun(store.journal, run);
-  for (const violation of await journalViolations(store.journal, run, flow, state, events, performed))
+  for (const violation of await journalViolations(store.journal, run, { flow, state, events, performed }))
     violations.add(violation);
   return { seed, outcome: state.outcome, state, events, faults: { ...faults }, violations: [...violations] };
 }
@@ -240,7 +241,10 @@ class Process {
       }
     };
     for (const event of decodeEvents(program, append, known)) {
-      if (event.type === 'effect.requested' || event.type === 'undo.requested') committed.add(`${event.key} 1`);
+      if (event.type === 'effect.requested' && event.settles === event.key) {
+        // The call is made again, under its own key.
+        for (let attempt = 2; attempt < 20; attempt++) committed.add(`${event.key} ${attempt}`);
+      } else if (event.type === 'effect.requested' || event.type === 'undo.requested') committed.add(`${event.key} 1`);
       if (event.type !== 'effect.judged' || event.verdict !== 'retry') continue;
       let attempt = 2;
       while (committed.has(`${event.key} ${attempt}`)) attempt += 1;
@@ -249,15 +253,14 @@ class Process {
   }
 
   async #perform(call: Call): Promise<Settled> {
-    const { command, idempotencyKey } = call;
-    const { number, performed, committed, violate, options, chance, faults } = this.#given;
+    const { command } = call;
+    const { committed, violate, chance, faults } = this.#given;
     const { key, attempt } = command;
     if (this.#fate !== 'alive') violate(`L8: ${key} was performed by a process that is ${this.#fate}`);
     if (!committed.has(`${key} ${attempt}`))
       violate(`L8: ${key} (attempt ${attempt}) was performed before its request was stored`);
-    performed.push({ life: number, key, attempt, idempotencyKey, input: digest({ ...command.input }, pure.hash) });
+    const result = this.#ask(call);
     if (this.#strikes(20)) this.#leave('dead', false);
-    const result = options.world.perform(command);
     const fact = { type: 'settle', key, attempt, result: result ?? { ok: true, value: 'too late' } } as const;
     if (result === null) {
       if (this.#disturbed && command.deadline !== null && chance.oneIn(2)) {
@@ -274,6 +277,27 @@ class Process {
       this.#later(chance.below(100), (owned) => this.#worker.send(owned, { fact }));
     }
     return result;
+  }
+
+  /** The world notes each call. */
+  #ask({ command, idempotencyKey }: Call): Settled | null {
+    const { number: life, performed, options } = this.#given;
+    const { key, attempt, kind, name, run } = command;
+    const settles = this.#worker.runs.get(run)?.state?.pending.get(key)?.settles;
+    const result = settles === undefined || settles === key ? options.world.perform(command) : this.#lookUp(settles);
+    const took = result === null || result.ok || result.error.class === 'timeout';
+    const input = digest({ ...command.input }, pure.hash);
+    performed.push({ life, key, attempt, idempotencyKey, input, kind, name, took });
+    return result;
+  }
+
+  /** The world's own list says if a call happened. */
+  #lookUp(key: string): Settled {
+    return { ok: true, value: this.#happened(key) };
+  }
+
+  #happened(key: string): boolean {
+    return this.#given.performed.some((each) => each.key === key && each.took);
   }
 
   #turned(owned: OwnedRun, events: readonly Event[]): void {
@@ -315,7 +339,11 @@ class Process {
       const pending = owned.state?.pending.get(key);
       if (pending === undefined || pending.question === null || pending.observed !== null) continue;
       const { question } = pending;
-      const answer = options.world.answer(question);
+      const { settles } = pending;
+      const answer =
+        settles === undefined
+          ? options.world.answer(question)
+          : { choice: this.#happened(settles) ? 'approve' : 'reject', by: 'ann' };
       if (answer === null) continue;
       const fact = { type: 'answer', id: question.id, answer } as const;
       const afterMs = chance.below(this.#harmful ? 2 * HOUR_MS : LATENCY_MAX_MS);
@@ -351,7 +379,7 @@ class Process {
     return (
       this.#disturbed &&
       this.#fate === 'alive' &&
-      faults.crashes + faults.pauses < (options.crashesMax ?? 8) &&
+      faults.crashes + faults.pauses < (options.crashesMax ?? (this.#harmful ? 8 : RECALLS_MAX)) &&
       chance.oneIn(oneIn)
     );
   }

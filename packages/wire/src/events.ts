@@ -69,6 +69,8 @@ interface NodeEventFields {
   'tool.started': { tool: string; args: Json; attempt: number; call: EffectKey };
   'tool.finished': { tool: string; args: Json; result: Json; durationMs: number; call: EffectKey };
   'tool.failed': { tool: string; args: Json; error: EventError; durationMs: number; call: EffectKey };
+  /** It is not known if the call happened: it was in flight when a process stopped. */
+  'tool.unknown': { call: EffectKey; tool: string; args: Json };
   /** Entries of memory that the run has read, and entries that are in quarantine and were not shown. */
   'memory.recalled': { entries: readonly string[]; quarantined: readonly string[] };
   /** `sources`: ids of the observations that support the entry. */

@@ -55,6 +55,7 @@ const WORDS: Words = {
   'tool.started': ({ tool, args, attempt }) =>
     attempt > 1 ? null : { kind: 'tool', text: `${tool} ${argsText(args)}` },
   'tool.failed': ({ tool, error }) => ({ kind: 'trouble', text: `${tool}: ${error.type}: ${error.message}` }),
+  'tool.unknown': ({ tool }) => ({ kind: 'trouble', text: `${tool}: it is not known if it happened` }),
   'check.finished': ({ check, result }) => objection(check, result),
   'question.asked': ({ message, choices }) => ({ kind: 'waiting', text: `${message} (${choices.join(' or ')})` }),
   'question.answered': ({ choice, by }) => ({ kind: 'answered', text: `${choice}${by === '' ? '' : ` (${by})`}` }),
@@ -137,6 +138,7 @@ const DETAILS: Details = {
   'tool.started': ({ tool, args, attempt }) => `${tool} ${argsText(args)}${attempt > 1 ? `  attempt ${attempt}` : ''}`,
   'tool.finished': ({ tool, result, durationMs }) => `${tool}  ${seconds(durationMs)}  ${argsText(result)}`,
   'tool.failed': ({ tool, error, durationMs }) => `${tool}  ${seconds(durationMs)}  ${error.type}: ${error.message}`,
+  'tool.unknown': ({ tool }) => `${tool}: it is not known if it happened`,
   'memory.recalled': ({ entries, quarantined }) =>
     `${plural(entries.length, 'entry', 'entries')}${quarantined.length === 0 ? '' : `, ${quarantined.length} in quarantine`}`,
   'memory.written': ({ entry, trust, expiresAt }) => `${entry}  ${trust}, until ${new Date(expiresAt).toISOString()}`,

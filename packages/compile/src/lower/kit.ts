@@ -65,7 +65,9 @@ interface Outcome {
 }
 
 export interface Call
-  extends Outcome, Partial<Pick<DoNode, 'undo' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
+  extends
+    Outcome,
+    Partial<Pick<DoNode, 'undo' | 'recalls' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
 }

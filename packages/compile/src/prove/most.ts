@@ -82,7 +82,7 @@ function sharedMeter(
 
 /** The most that compensations after failed runs use: one call, and its price, for each call that registers one. */
 export function undoneMost(graph: Graph, dimension: Dimension, callsMax: number): (id: NodeId) => number {
-  if (dimension === 'toolCalls') return undoCalls(graph, callsMax, () => true);
+  if (dimension === 'undoCalls') return undoCalls(graph, callsMax, () => true);
   if (dimension !== 'costMicros') return () => 0;
   const prices = new Set(graph.ids.flatMap((id) => undoOf(graph.node(id))?.costMicros ?? []));
   // The budget of money does not hold compensations, so the calls are counted.

@@ -6,7 +6,16 @@ import { sortedText } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { admit, decide, evolve, expire } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { Event, EventBody, Fact, Instant, ProtectionNote, ReviewNote, RunState } from '@sluice-internal/kernel/ir';
+import type {
+  EffectKey,
+  Event,
+  EventBody,
+  Fact,
+  Instant,
+  ProtectionNote,
+  ReviewNote,
+  RunState,
+} from '@sluice-internal/kernel/ir';
 
 export interface Difference {
   readonly seq: number;
@@ -61,6 +70,8 @@ export function firstDifference(events: readonly Event[], others: readonly Event
   return null;
 }
 
+const REQUESTS: ReadonlySet<string> = new Set(['effect.requested', 'effect.judged']);
+
 class Walk {
   readonly #program: Program;
   readonly #events: readonly Event[];
@@ -78,7 +89,8 @@ class Walk {
   }
 
   go(): void {
-    if (this.#events[0]?.type !== 'run.forked') this.#expire(true);
+    const [first] = this.#events;
+    if (first?.type !== 'run.forked' && first?.type !== 'run.resumed') this.#expire(true);
     for (let fact = this.#nextFact(); fact !== null && this.difference === null; fact = this.#nextFact()) {
       const admitted = admit(this.#program, this.state, fact, this.#at);
       if (!('refused' in admitted)) this.#expect(admitted);
@@ -120,7 +132,18 @@ class Walk {
       this.state = evolve(this.state, event);
       this.#index += 1;
     }
+    for (const body of bodies) if (body.type === 'effect.dropped') this.#answerNew(body.key);
     if (this.state !== null && isSettled(this.state)) this.stops.push(this.state.seq);
+  }
+
+  /** A call that was requested in this transition was not sent. */
+  #answerNew(key: EffectKey): void {
+    const answered = this.#events[this.#index];
+    if (this.difference !== null || answered?.type !== 'drop.answered' || answered.key !== key) return;
+    const isNew = this.#events.some((event) => REQUESTS.has(event.type) && 'key' in event && event.key === key);
+    if (!isNew || answered.sent !== 'no') return;
+    const admitted = admit(this.#program, this.state, { type: 'dropped', key, sent: 'no' }, this.#at);
+    if (!('refused' in admitted)) this.#expect(admitted);
   }
 
   #differ(replay: EventBody | null): void {
@@ -151,6 +174,10 @@ class Walk {
         return this.#noted();
       case 'effect.settled':
         return this.#settled(event);
+      case 'drop.answered':
+        return { type: 'dropped', key: event.key, sent: event.sent };
+      case 'run.resumed':
+        return RESUME;
       case 'answer.counted':
       case 'answer.refused':
         return this.#answered(event);
@@ -162,7 +189,7 @@ class Walk {
       case 'run.halted':
         return this.#cancelled();
       default:
-        return event === undefined ? null : this.#operated(event);
+        return noteIn(event) ?? (event === undefined ? null : this.#operated(event));
     }
   }
 
@@ -215,8 +242,18 @@ class Walk {
     }
     if (question === null || question === undefined || !event.result.ok)
       return { type: 'settle', key: event.key, attempt: event.attempt, result: event.result };
+    const { by, expired } = event.result.value as { readonly by: string; readonly expired?: boolean };
+    // A second cancellation ended the wait.
+    if (pending?.settles !== undefined && expired === true) return { type: 'cancel', by, why: '' };
     return { type: 'answer', id: question.id, answer: event.result.value as never };
   }
+}
+
+const RESUME: Fact = { type: 'resume' };
+
+function noteIn(event: Event | undefined): Fact | null {
+  const isNote = event?.type === 'question.notified' || event?.type === 'review.saturated';
+  return isNote ? { type: 'note', note: bodyOf(event) as ReviewNote } : null;
 }
 
 function forkOf({ by, edits, agents, moved }: Extract<Event, { type: 'run.forked' }>): Fact {
@@ -224,9 +261,9 @@ function forkOf({ by, edits, agents, moved }: Extract<Event, { type: 'run.forked
   return { type: 'fork', by, edits, ...changed, ...(moved === true ? { moved } : {}) };
 }
 
-/** No call has a result that is not judged yet. */
+/** No call has a result that is not judged yet, and no drop waits for the host. */
 function isSettled({ pending }: RunState): boolean {
-  for (const { observed } of pending.values()) if (observed !== null) return false;
+  for (const { observed, dropped } of pending.values()) if (observed !== null || dropped !== undefined) return false;
   return true;
 }
 

@@ -13,7 +13,8 @@ export type UnpackValue = (stored: Json) => Json;
 export function encodeEvent(event: Event, pack: PackValue): string {
   switch (event.type) {
     case 'effect.requested':
-      return encodeRequested(event, pack);
+      // The key of such a call need not begin with its thread.
+      return event.settles === undefined ? encodeRequested(event, pack) : plain(event);
     case 'effect.settled':
       return encodeSettled(event, pack);
     case 'effect.judged':

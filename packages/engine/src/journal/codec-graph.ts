@@ -28,7 +28,7 @@ const HASH = 35;
 export function encodeByGraph(program: Program, event: Event, pack: PackValue): string | null {
   switch (event.type) {
     case 'effect.requested':
-      return requested(program, event);
+      return event.settles === undefined ? requested(program, event) : null;
     case 'route.picked':
       return picked(program, event);
     case 'slots.written':

@@ -34,6 +34,13 @@ export interface Performed {
   readonly notes: readonly ProtectionNote[];
 }
 
+export interface Start {
+  /** False if the call must not begin any more. */
+  isAllowed(): boolean;
+  /** The performer gets the call now. */
+  made(): void;
+}
+
 /** The call was not made, because it was no longer allowed to start. */
 export class NotStarted extends Error {}
 
@@ -62,31 +69,27 @@ export class Guard {
     this.#shared = shared;
   }
 
-  /** `mayStart` is called again after each wait for the shared state: the process may have lost its lease meanwhile. */
-  perform(call: Call, mayStart: () => boolean): Promise<Performed> {
+  /** `isAllowed` is called again after each wait for the shared state: the process may have lost its lease meanwhile. */
+  perform(call: Call, start: Start): Promise<Performed> {
     const { kind, name } = call.command;
     if (kind === 'check' && name === VERDICT_CHECK) return this.#countVerdict(call);
     if (kind === 'check' && name === RETRY_CHECK) return this.#countRetry(call);
     const { breaker, retryBudget } = rulesOf(call);
-    if (retryBudget !== null && isRepeated(call)) return this.#repeat(call, breaker, retryBudget, mayStart);
+    if (retryBudget !== null && isRepeated(call)) return this.#repeat(call, breaker, retryBudget, start);
     if (retryBudget !== null) this.#calls[this.#sideOf(call)] += 1;
-    return breaker === null ? this.#call(call, mayStart) : this.#withBreaker(call, breaker, mayStart);
+    return breaker === null ? this.#call(call, start) : this.#withBreaker(call, breaker, start);
   }
 
-  async #repeat(
-    call: Call,
-    breaker: BreakerRules | null,
-    budget: RetryBudgetRules,
-    mayStart: () => boolean,
-  ): Promise<Performed> {
+  async #repeat(call: Call, breaker: BreakerRules | null, budget: RetryBudgetRules, start: Start): Promise<Performed> {
     const denied = await this.#takeToken(call, budget, call.command.name);
     if (denied !== null) return denied;
-    return breaker === null ? this.#call(call, mayStart) : this.#withBreaker(call, breaker, mayStart);
+    return breaker === null ? this.#call(call, start) : this.#withBreaker(call, breaker, start);
   }
 
   /** A performer that throws has failed; the failure counts like any other. */
-  #call(call: Call, mayStart: () => boolean): Promise<Performed> {
-    if (!mayStart()) return Promise.reject(new NotStarted());
+  #call(call: Call, start: Start): Promise<Performed> {
+    if (!start.isAllowed()) return Promise.reject(new NotStarted());
+    start.made();
     try {
       return this.#performer.perform(call).then(withoutNotes, failed);
     } catch (error) {
@@ -133,7 +136,7 @@ export class Guard {
     return { result: { ok: true, value: { counted: rules !== null } }, notes };
   }
 
-  async #withBreaker(call: Call, rules: BreakerRules, mayStart: () => boolean): Promise<Performed> {
+  async #withBreaker(call: Call, rules: BreakerRules, start: Start): Promise<Performed> {
     const breaker = breakerOf(call);
     const side = this.#sideOf(call);
     const key = `${PREFIXES[side]}${breaker}`;
@@ -148,7 +151,7 @@ export class Guard {
       if (change !== null) notes.push({ type: 'breaker.changed', breaker, ...change });
       if (!allowed) return denied(breaker, state, rules, notes);
     }
-    const { result } = await this.#call(call, mayStart);
+    const { result } = await this.#call(call, start);
     const outcome = outcomeOf(call, result, rules);
     if (before.status === 'closed' && outcome === 'ok' && isUntouched(before, rules, call.clock.now()))
       return { result, notes };

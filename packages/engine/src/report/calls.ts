@@ -16,6 +16,7 @@ import type {
   NodeId,
   Question,
   RunState,
+  Sent,
   ThreadId,
 } from '@sluice-internal/kernel/ir';
 import { nameAt } from './authored.ts';
@@ -54,6 +55,12 @@ export interface RunCall {
   verdict: { readonly seq: number; readonly accepted: boolean; readonly error: ErrorRecord | null } | null;
   /** The event that closed the call without a result. */
   dropped: number | null;
+  /** Why the run no longer waits for it. */
+  why: Extract<Event, { readonly type: 'effect.dropped' }>['why'] | null;
+  /** The host's answer to the drop. */
+  sent: Sent | null;
+  /** The call whose outcome this one finds out. */
+  settles: EffectKey | null;
 }
 
 type Of<Type extends Event['type']> = Extract<Event, { readonly type: Type }>;
@@ -67,24 +74,38 @@ export class CallLog {
     this.#flow = flow;
   }
 
+  #again(key: EffectKey): void {
+    const call = this.calls.get(key);
+    if (call !== undefined) call.settles = key;
+  }
+
   /** The call that the event is about. */
   take(event: Event): RunCall | undefined {
-    if (event.type === 'effect.requested' || event.type === 'undo.requested') {
+    // A call that is made again to find out about it is the same call.
+    const isAgain = event.type === 'effect.requested' && event.settles === event.key;
+    if (isAgain) this.#again(event.key);
+    if (!isAgain && (event.type === 'effect.requested' || event.type === 'undo.requested')) {
       const begun = begin(this.#flow, event);
       this.calls.set(event.key, begun);
       return begun;
     }
     const call = 'key' in event ? this.calls.get(event.key) : undefined;
-    if (call === undefined) return undefined;
-    if (event.type === 'effect.settled') call.attempts.push(attemptOf(event));
-    else if (event.type === 'effect.dropped') call.dropped ??= event.seq;
-    else if (event.type === 'effect.judged' && event.verdict === 'retry')
-      call.retries.push({ seq: event.seq, error: event.error });
-    else if (event.type === 'effect.judged') {
-      const error = event.verdict === 'failed' ? event.error : null;
-      call.verdict = { seq: event.seq, accepted: event.verdict === 'accepted', error };
-    }
+    if (call !== undefined) record(call, event);
     return call;
+  }
+}
+
+function record(call: RunCall, event: Event): void {
+  if (event.type === 'effect.settled') call.attempts.push(attemptOf(event));
+  else if (event.type === 'effect.dropped') {
+    call.why = event.why;
+    if (event.why !== 'late') call.dropped ??= event.seq;
+  } else if (event.type === 'drop.answered') call.sent = event.sent;
+  else if (event.type === 'effect.judged' && event.verdict === 'retry')
+    call.retries.push({ seq: event.seq, error: event.error });
+  else if (event.type === 'effect.judged') {
+    const error = event.verdict === 'failed' ? event.error : null;
+    call.verdict = { seq: event.seq, accepted: event.verdict === 'accepted', error };
   }
 }
 
@@ -118,20 +139,30 @@ export function callsIn(flow: CompiledFlow, events: Iterable<Event>): readonly R
 
 function begin(flow: CompiledFlow, event: Of<'effect.requested' | 'undo.requested'>): RunCall {
   const { key, thread, seq, at } = event;
-  const unsettled = { input: {}, attempts: [], retries: [], verdict: null, dropped: null };
+  const unsettled = { input: {}, attempts: [], retries: [], verdict: null, dropped: null, why: null, sent: null };
   const begun = { key, thread, seq, at, ...unsettled };
   if (event.type === 'undo.requested') {
     const { tool, undoes } = event;
-    return { ...begun, kind: 'undo', name: tool, node: tool, id: '', question: null, signal: null, undoes };
+    return {
+      ...begun,
+      kind: 'undo',
+      name: tool,
+      node: tool,
+      id: '',
+      question: null,
+      signal: null,
+      undoes,
+      settles: null,
+    };
   }
-  const { kind, node: id, question = null, signal = null } = event;
+  const { kind, node: id, question = null, signal = null, settles = null } = event;
   const name = question?.about ?? event.name;
-  return { ...begun, kind, name, node: nameAt(flow, id), id, question, signal, undoes: null };
+  return { ...begun, kind, name, node: nameAt(flow, id), id, question, signal, undoes: null, settles };
 }
 
 function attemptOf({ seq, at, attempt: number, result }: Of<'effect.settled'>): Attempt {
   const { ok, used = {} } = result;
   const [value, error] = result.ok ? [result.value, null] : [null, result.error];
-  const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined;
+  const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined || result.error.sent === 'no';
   return { seq, at, number, ok, value, error, used, unsent };
 }

@@ -1,11 +1,12 @@
 /** What other packages use of `engine/report`. */
 export { authoredIn, nameAt } from './authored.ts';
 export type { Authored } from './authored.ts';
-export { InputLog } from './calls.ts';
+export { InputLog, callsIn } from './calls.ts';
 export type { Attempt, RunCall } from './calls.ts';
 export { createNarrator, storyLog, storyOf } from './narrate.ts';
 export { createPublicEvents } from './public-events.ts';
 export { enteredBy, reportOf } from './report.ts';
+export { receiptsByCall } from './receipts.ts';
 export { authoredNames } from './skipped.ts';
 export { usageOf } from './usage.ts';
 export { HOUR_MS, spendingOf, velocities } from './velocity.ts';

@@ -2,6 +2,7 @@
 import type { Program } from '@sluice-internal/kernel/core';
 import { oneObject, reply } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
+import { hasEffects } from '@sluice-internal/kernel/ir';
 import type { EffectKey, Event, NodeId, ProtectionNote, QuestionEvent, ThreadId } from '@sluice-internal/kernel/ir';
 import type { ReadRun } from '../journal/open-run.ts';
 import { enteredBy } from './report.ts';
@@ -175,6 +176,13 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'effect.settled': settled,
   'effect.judged': judged,
   'effect.dropped': dropped,
+  'drop.answered': (story, event) => {
+    const call = callOf(story, event);
+    return call === undefined || event.sent !== 'unknown' ? [] : unknown(story, event, call);
+  },
+  'undo.denied': (story, event) => [
+    trouble(story, event, `${event.tool} was not called: the budget of undo calls is used up, so a call stays`),
+  ],
   'meter.tripped': budgetEvents,
   'meter.raised': budgetEvents,
   'budget.granted': (_, event) => {
@@ -217,7 +225,7 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
 
 function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent[] {
   const call = callOf(story, event);
-  if (call === undefined || call.question === null) return [];
+  if (call === undefined || call.question === null || event.why === 'late') return [];
   return [{ type: 'question.closed', ...inNode(story, event, call), question: call.question.id, reason: event.why }];
 }
 
@@ -277,6 +285,8 @@ function settled(story: Story, event: Of<'effect.settled'>): readonly StoryEvent
   const { result } = event;
   if (call.kind === 'undo')
     return [{ type: 'undo.finished', ...about, tool: call.name, error: result.ok ? null : result.error }];
+  // Of a call whose time is over, the answer of the host to the drop says it.
+  if (!result.ok && result.error.sent === 'unknown' && call.why !== 'late') return unknown(story, event, call);
   if (call.question === null || !result.ok) return [];
   const { choice, by, text } = (result.value ?? {}) as { choice?: unknown; by?: unknown; text?: unknown };
   const answer = {
@@ -285,6 +295,13 @@ function settled(story: Story, event: Of<'effect.settled'>): readonly StoryEvent
     text: typeof text === 'string' ? text : null,
   };
   return [{ type: 'question.answered', ...about, question: call.question.id, ...answer }];
+}
+
+/** An earlier process may have made the call. */
+function unknown(story: Story, event: Of<'effect.settled' | 'drop.answered'>, call: RunCall): readonly StoryEvent[] {
+  if (call.kind !== 'tool' || !hasEffects(story.program.flow, call.name)) return [];
+  const args = call.input['args'] ?? null;
+  return [{ type: 'tool.unknown', ...inNode(story, event, call), call: call.key, tool: call.name, args }];
 }
 
 function judged(story: Story, event: Of<'effect.judged'>): readonly StoryEvent[] {

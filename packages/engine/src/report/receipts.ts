@@ -4,10 +4,11 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, EffectKey, Event, Question } from '@sluice-internal/kernel/ir';
+import { isAbsent } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Receipt } from '../ports/types.ts';
-import { InputLog, type RunCall } from './calls.ts';
+import { InputLog, type Attempt, type RunCall } from './calls.ts';
 
 interface Approval {
   readonly by: string;
@@ -28,6 +29,10 @@ interface Ledger {
 }
 
 export function receiptsOf(program: Program, events: readonly Event[]): readonly Receipt[] {
+  return receiptsByCall(program, events).map(([, receipt]) => receipt);
+}
+
+export function receiptsByCall(program: Program, events: readonly Event[]): readonly (readonly [EffectKey, Receipt])[] {
   if (!events.some((event) => event.type === 'effect.requested' && event.kind === 'tool')) return [];
   const log = new InputLog(program, (kind) => kind === 'tool');
   const ledger: Ledger = {
@@ -43,7 +48,7 @@ export function receiptsOf(program: Program, events: readonly Event[]): readonly
     const call = log.take(event);
     if (call !== undefined) enter(ledger, call, event);
   }
-  return [...ledger.receipts.values()];
+  return [...ledger.receipts];
 }
 
 /** The effects before a fork belong to the run that made them. A moved run takes its effects with it. */
@@ -56,9 +61,14 @@ type Settled = Extract<Event, { readonly type: 'effect.settled' }>;
 function enter(ledger: Ledger, call: RunCall, event: Event): void {
   if (event.type === 'effect.requested') requested(ledger, call);
   else if (event.type === 'effect.settled') settled(ledger, call, event.result);
+  else if (event.type === 'effect.judged' && call.settles !== null) foundOut(ledger, call, call.settles, event.seq);
   else if (call.kind !== 'tool') return;
   else if (event.type === 'effect.judged') judged(ledger, call, event);
-  else if (event.type === 'effect.dropped') dropped(ledger, call, event.seq);
+  // It had its result, so the host is not asked.
+  else if (event.type === 'effect.dropped' && call.attempts.length > call.retries.length)
+    ended(ledger, call, event.seq);
+  // Of a call whose time is over, the verdict follows.
+  else if (event.type === 'drop.answered' && call.why !== 'late') dropped(ledger, call, event);
 }
 
 function requested(ledger: Ledger, { key, kind, name, thread, input }: RunCall): void {
@@ -112,17 +122,40 @@ function lookedUp(
   else receipts.set(known, { ...receipt, result, status: 'committed' });
 }
 
-function isAbsent(result: Json): boolean {
-  if (result === null || result === false) return true;
-  if (Array.isArray(result)) return result.length === 0;
-  return typeof result === 'object' && (result['found'] === false || result['done'] === false);
-}
-
-/** The run stopped waiting for a call: its time ran out, or it was cancelled. A call with effects may have happened. */
-function dropped(ledger: Ledger, call: RunCall, seq: number): void {
-  if (ledger.receipts.has(call.key)) return;
+/** The run stopped waiting for a call that was sent, or may have been. A call with effects may have happened. */
+function dropped(
+  ledger: Ledger,
+  call: RunCall,
+  { sent, seq }: Extract<Event, { readonly type: 'drop.answered' }>,
+): void {
+  if (ledger.receipts.has(call.key) || (sent === 'no' && !call.attempts.some(mayHaveRun))) return;
   const entry = entryOf(ledger, call, seq);
   if (!onlyReads(entry.effect)) ledger.receipts.set(call.key, { ...entry, result: null, status: 'unknown' });
+}
+
+/** The run ended between the result of a call and its verdict. */
+function ended(ledger: Ledger, call: RunCall, seq: number): void {
+  const entry = entryOf(ledger, call, seq);
+  if (onlyReads(entry.effect)) return;
+  const status = tookEffect(call, entry) ? 'committed' : call.attempts.some(mayHaveRun) ? 'unknown' : null;
+  if (status !== null) ledger.receipts.set(call.key, { ...entry, status });
+}
+
+function mayHaveRun({ error, unsent }: Attempt): boolean {
+  return error?.class === 'timeout' && !unsent;
+}
+
+/** Before an undo it was found out if the call happened: by a lookup, by the call itself, or by a person. */
+function foundOut(ledger: Ledger, call: RunCall, settles: EffectKey, seq: number): void {
+  const { receipts } = ledger;
+  const result = call.attempts.at(-1);
+  const known = receipts.get(settles);
+  if (call.kind === 'ask' || result?.ok !== true || known === undefined) return;
+  if (call.key !== settles) {
+    receipts.set(call.key, { ...entryOf(ledger, call, seq), status: 'committed' });
+    if (isAbsent(result.value)) return void receipts.delete(settles);
+  }
+  receipts.set(settles, { ...known, result: result.value, status: 'committed' });
 }
 
 function entryOf(
@@ -136,10 +169,9 @@ function entryOf(
   return { seq, tool, effect, args: input['args'] ?? null, result: attempts.at(-1)?.value ?? null, ...people };
 }
 
-/** Only the result of the call was refused: by the performer, by its schema or by a check. */
+/** Only a result of the call was refused: by the performer, by its schema or by a check. A later attempt may have failed. */
 function tookEffect({ attempts }: RunCall, { effect }: Pick<Receipt, 'effect'>): boolean {
-  const last = attempts.at(-1);
-  return last?.error?.ran === true || (last?.ok === true && !onlyReads(effect));
+  return attempts.some(({ error, ok, unsent }) => error?.ran === true || (ok && !unsent && !onlyReads(effect)));
 }
 
 function judged(ledger: Ledger, call: RunCall, event: Extract<Event, { readonly type: 'effect.judged' }>): void {
@@ -150,7 +182,7 @@ function judged(ledger: Ledger, call: RunCall, event: Extract<Event, { readonly 
     ledger.receipts.set(key, { ...entry, status: 'committed' });
     lookedUp(ledger, { key, result: entry.result });
   } else if (tookEffect(call, entry)) ledger.receipts.set(key, { ...entry, status: 'committed' });
-  // A call with effects that timed out may have happened.
-  else if (event.error.class === 'timeout' && !onlyReads(entry.effect))
+  // A call with effects that timed out may have happened, with any result of later attempts.
+  else if (call.attempts.some(mayHaveRun) && !onlyReads(entry.effect))
     ledger.receipts.set(key, { ...entry, status: 'unknown' });
 }

@@ -45,6 +45,8 @@ export type HostCommand =
   | { readonly do: 'perform'; readonly command: Command }
   /** End the call: its result is known, or no longer wanted. */
   | { readonly do: 'abort'; readonly key: EffectKey }
+  /** End the call, and come back with the fact whether it was sent. */
+  | { readonly do: 'drop'; readonly key: EffectKey }
   /** A person or a signal must answer. */
   | { readonly do: 'await'; readonly key: EffectKey };
 
@@ -82,8 +84,14 @@ const NO_COMMANDS: readonly HostCommand[] = [];
 /** The commands of a run that was just loaded. */
 export function outstandingCommands(program: Program, state: RunState): readonly HostCommand[] {
   const calls = outstanding(program, state).commands.map((command): HostCommand => ({ do: 'perform', command }));
-  const waits = [...state.pending.values()].filter(isAwaited);
-  return [...calls, ...waits.map(({ key }): HostCommand => ({ do: 'await', key }))];
+  const pending = [...state.pending.values()];
+  // An earlier process was asked to end these calls.
+  const drops = pending.filter(({ dropped }) => dropped !== undefined);
+  return [
+    ...calls,
+    ...drops.map(({ key }): HostCommand => ({ do: 'drop', key })),
+    ...pending.filter(isAwaited).map(({ key }): HostCommand => ({ do: 'await', key })),
+  ];
 }
 
 function commandsOf(program: Program, state: RunState, events: readonly Event[]): readonly HostCommand[] {
@@ -91,6 +99,7 @@ function commandsOf(program: Program, state: RunState, events: readonly Event[])
   for (const event of events) {
     const command = commandFor(program, state, event);
     if (command !== null) (commands ??= []).push(command);
+    if (event.type === 'run.resumed') (commands ??= []).push(...outstandingCommands(program, state));
   }
   return commands ?? NO_COMMANDS;
 }
@@ -98,8 +107,10 @@ function commandsOf(program: Program, state: RunState, events: readonly Event[])
 function commandFor(program: Program, state: RunState, event: Event): HostCommand | null {
   switch (event.type) {
     case 'effect.settled':
-    case 'effect.dropped':
+    case 'drop.answered':
       return { do: 'abort', key: event.key };
+    case 'effect.dropped':
+      return { do: state.pending.get(event.key)?.dropped === undefined ? 'abort' : 'drop', key: event.key };
     case 'effect.requested':
     case 'undo.requested':
     case 'effect.judged': {

@@ -1,14 +1,18 @@
 /** The running calls of one run. The abort signal of a call is created only when its performer asks for it. */
 import { hash } from 'node:crypto';
 import { digest } from '@sluice-internal/kernel/core';
-import type { Command, CompiledFlow, EffectKey, Pins, RunId } from '@sluice-internal/kernel/ir';
+import type { Command, CompiledFlow, EffectKey, Pins, RunId, Sent } from '@sluice-internal/kernel/ir';
 import type { Call, Clock, StreamedPart } from '../ports/ports.ts';
 import { pure } from '../ports/pure.ts';
 
 export class Calls {
   readonly #running = new Map<EffectKey, RunningCall>();
+  /** Calls that are aborted and have not returned. */
+  readonly #dropped = new Map<EffectKey, RunningCall>();
+  /** Calls whose result is on its way into the journal. */
+  readonly #returned = new Map<EffectKey, Sent>();
 
-  start(command: Command, context: CallContext): Call {
+  start(command: Command, context: CallContext): RunningCall {
     const call = new RunningCall(command, context);
     this.#running.set(command.key, call);
     return call;
@@ -19,11 +23,30 @@ export class Calls {
   }
 
   /** Removes a call that has returned. False when it was aborted before. */
-  end(key: EffectKey, attempt: number): boolean {
-    return this.has(key, attempt) && this.#running.delete(key);
+  end(key: EffectKey, attempt: number, sent: Sent): boolean {
+    if (!this.has(key, attempt)) return false;
+    this.#returned.set(key, sent);
+    return this.#running.delete(key);
+  }
+
+  /** Aborts a call that the run has dropped: the running call, or what is known about a call that has returned. */
+  drop(key: EffectKey): RunningCall | Sent | undefined {
+    const call = this.#running.get(key);
+    if (call === undefined) return this.#returned.get(key);
+    this.#running.delete(key);
+    if (call.started) this.#dropped.set(key, call);
+    call.abort();
+    return call;
+  }
+
+  /** True once: the run waits for the answer to this drop. */
+  answered(key: EffectKey, attempt: number): boolean {
+    return this.#dropped.get(key)?.command.attempt === attempt && this.#dropped.delete(key);
   }
 
   abort(key: EffectKey): void {
+    this.#returned.delete(key);
+    this.#dropped.delete(key);
     const call = this.#running.get(key);
     if (call === undefined) return;
     this.#running.delete(key);
@@ -33,6 +56,8 @@ export class Calls {
   abortAll(): void {
     for (const call of this.#running.values()) call.abort();
     this.#running.clear();
+    this.#dropped.clear();
+    this.#returned.clear();
   }
 
   get size(): number {
@@ -54,12 +79,14 @@ export interface TextListeners {
   onText(command: Command, text: string, part?: StreamedPart): void;
 }
 
-class RunningCall implements Call {
+export class RunningCall implements Call {
   readonly command: Command;
   readonly flow: CompiledFlow;
   readonly clock: Clock;
   readonly #listeners: TextListeners | undefined;
   readonly pins: Pins | undefined;
+  /** The performer has got it, so it may have left the engine. */
+  started = false;
   #controller: AbortController | null = null;
   #aborted = false;
 

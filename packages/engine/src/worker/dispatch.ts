@@ -1,12 +1,12 @@
 /** Performs the calls that a run has requested, returns their results to it, and wakes it when a deadline is due. */
 import { authorOf, nodeAt, statusOf } from '@sluice-internal/kernel/core';
 import { hasEffects } from '@sluice-internal/kernel/ir';
-import type { Command, EffectKey, Fact, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
+import type { Command, EffectKey, Fact, Instant, RunState, Sent, Settled } from '@sluice-internal/kernel/ir';
 import { failureOf } from '../ports/failures.ts';
 import type { Call, Clock, MailFact, Performer } from '../ports/ports.ts';
 import { NotStarted } from '../limits/guard.ts';
-import type { Guard, Performed } from '../limits/guard.ts';
-import type { TextListeners } from './calls.ts';
+import type { Guard, Performed, Start } from '../limits/guard.ts';
+import type { RunningCall, TextListeners } from './calls.ts';
 import { attemptId, runNow } from './owned-run.ts';
 import type { HostCommand } from './advance.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
@@ -29,6 +29,8 @@ export interface DispatchOptions {
 
 /** The pause before a lease that could not be renewed is tried again. */
 const RENEW_PAUSE_MS = 100;
+/** The time that an aborted call with effects has to return. */
+const DROP_GRACE_MS = 1000;
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
@@ -48,10 +50,32 @@ export class Dispatcher {
     let awaited: EffectKey[] | null = null;
     for (const command of commands) {
       if (command.do === 'abort') owned.calls.abort(command.key);
+      else if (command.do === 'drop') this.#drop(owned, command.key);
       else if (command.do === 'await') (awaited ??= []).push(command.key);
       else if (!owned.calls.has(command.command.key, command.command.attempt)) this.#perform(owned, command.command);
     }
     if (awaited !== null) this.#answerAtOnce(owned, state, awaited);
+  }
+
+  /**
+   * Aborts a call and tells the run if it was sent. A call with effects gets a moment to return, because only its performer knows if
+   * anything has left the engine.
+   */
+  #drop(owned: OwnedRun, key: EffectKey): void {
+    const call = owned.calls.drop(key);
+    if (call === undefined || typeof call === 'string') return this.#answerDrop(owned, key, call ?? 'unknown');
+    if (!call.started) return this.#answerDrop(owned, key, notSent(owned, call.command));
+    const { command } = call;
+    const answer = (): void => {
+      if (owned.calls.answered(key, command.attempt)) this.#answerDrop(owned, key, 'yes');
+    };
+    if (command.kind !== 'tool' || !hasEffects(owned.program.flow, command.name)) return answer();
+    const { clock } = this.#options;
+    clock.at(clock.now() + DROP_GRACE_MS, answer);
+  }
+
+  #answerDrop(owned: OwnedRun, key: EffectKey, sent: Sent): void {
+    if (!this.#stopped) this.#options.send(owned, { fact: { type: 'dropped', key, sent } });
   }
 
   /** Sets the timer for the next tick of the run. `isOwned` is false when the run was dropped meanwhile. */
@@ -127,10 +151,10 @@ export class Dispatcher {
     const call = owned.calls.start(command, { flow: owned.program.flow, clock, pins, listeners });
     // The time of the run is not before its last event, so the clock is read only for a call that waits.
     const isLater = command.notBefore > (owned.state?.now ?? -Infinity);
-    if (isLater && command.notBefore > runNow(owned, clock)) {
-      owned.repeated.delete(attemptId(command));
+    // The clock of an earlier process may have been ahead, so that process may have sent a call that waits here.
+    if (isLater && command.notBefore > runNow(owned, clock))
       this.#at(owned, command.notBefore, () => this.#start(owned, call));
-    } else this.#start(owned, call);
+    else this.#start(owned, call);
   }
 
   /** Calls back at an instant of the run's time. The timer itself is relative, so a jump of the clock does not affect it. */
@@ -139,14 +163,17 @@ export class Dispatcher {
     return clock.at(clock.now() + (instant - runNow(owned, clock)), wake);
   }
 
-  #start(owned: OwnedRun, call: Call): void {
+  #start(owned: OwnedRun, call: RunningCall): void {
     const { guard, holdsLease } = this.#options;
     const { command } = call;
     if (!owned.calls.has(command.key, command.attempt)) return;
     if (!holdsLease()) return void this.#startOnceRenewed(owned, call);
-    const mayStart = (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt);
-    perform(guard, call, mayStart, owned).then(
-      (fact) => this.#returned(owned, command, fact),
+    const start = {
+      isAllowed: (): boolean => holdsLease() && owned.calls.has(command.key, command.attempt),
+      made: (): void => void (call.started = true),
+    };
+    perform(guard, call, start, owned).then(
+      (performed) => this.#returned(owned, command, performed),
       () => this.#start(owned, call),
     );
   }
@@ -155,30 +182,51 @@ export class Dispatcher {
    * A call waits for the lease. The other calls of its run go on: dropping the run here would repeat them as soon as this process takes
    * it again. If another worker has taken over, the worker stops, and with it all calls.
    */
-  async #startOnceRenewed(owned: OwnedRun, call: Call): Promise<void> {
+  async #startOnceRenewed(owned: OwnedRun, call: RunningCall): Promise<void> {
     // The timer keeps the process alive: often the call is all that the run waits for.
     if (!(await this.#options.renewLease())) await new Promise((resolve) => setTimeout(resolve, RENEW_PAUSE_MS));
     if (!this.#stopped) this.#start(owned, call);
   }
 
-  #returned(owned: OwnedRun, { key, attempt }: Command, fact: Fact): void {
-    if (owned.calls.end(key, attempt) && !this.#stopped) this.#options.send(owned, { fact });
+  #returned(owned: OwnedRun, command: Command, { fact, result }: Returned): void {
+    const { key, attempt } = command;
+    const sent = sentBy(owned, command, result);
+    if (owned.calls.answered(key, attempt)) return this.#answerDrop(owned, key, sent);
+    if (owned.calls.end(key, attempt, sent) && !this.#stopped) this.#options.send(owned, { fact });
   }
 }
 
 type Performing = Pick<OwnedRun, 'program' | 'state' | 'repeated'>;
 
-/** Makes a call and returns its result as a fact. Rejects with `NotStarted` if it may no longer start. */
-export async function perform(guard: Guard, call: Call, mayStart: () => boolean, run: Performing): Promise<Fact> {
+/** The result of a call as a fact, and as the performer gave it. */
+interface Returned {
+  readonly fact: Fact;
+  readonly result: Settled;
+}
+
+/** Makes a call. Rejects with `NotStarted` if it may no longer start. */
+export async function perform(guard: Guard, call: Call, start: Start, run: Performing): Promise<Returned> {
   const { command } = call;
   const { key, attempt } = command;
-  const { result, notes } = await guard.perform(call, mayStart).catch((error: unknown): Performed => {
+  const { result, notes } = await guard.perform(call, start).catch((error: unknown): Performed => {
     if (error instanceof NotStarted) throw error;
     return { result: { ok: false, error: failureOf(error) }, notes: [] };
   });
   const known = withPrice(run, command, shortened(withEarlier(run, command, result)));
   const fact = { type: 'settle', key, attempt, result: known } as const;
-  return notes.length === 0 ? fact : { ...fact, notes };
+  return { fact: notes.length === 0 ? fact : { ...fact, notes }, result };
+}
+
+function sentBy(owned: OwnedRun, command: Command, result: Settled): Sent {
+  const isUnsent = result.ok
+    ? result.unsent === true
+    : result.error.unsent !== undefined || result.error.notSent === true;
+  return isUnsent ? notSent(owned, command) : 'yes';
+}
+
+/** This process has not sent the call. An earlier one may have. */
+function notSent({ repeated }: OwnedRun, command: Command): Sent {
+  return repeated.has(attemptId(command)) ? 'unknown' : 'no';
 }
 
 /**
@@ -191,7 +239,7 @@ function withEarlier({ program: { flow }, repeated }: Performing, command: Comma
   const isChange = command.kind === 'tool' && hasEffects(flow, command.name);
   if (!isChange || !repeated.has(attemptId(command))) return { ...result, error };
   const message = `${error.message}; an earlier process may have made the call`;
-  return { ...result, error: { ...error, class: 'timeout', message } };
+  return { ...result, error: { ...error, class: 'timeout', message, sent: 'unknown' } };
 }
 
 const TYPE_MAX = 200;

@@ -39,6 +39,8 @@ export interface OwnedRun {
   protecting: number;
   /** Open calls that another process may have made, by key and attempt. */
   readonly repeated: Set<string>;
+  /** The next turn begins with the open calls that another process may have made. */
+  toResume: boolean;
   /** In the worker's queue. */
   queued: boolean;
   /** Its outstanding calls are being performed. Until then it can be sent messages, and released unchanged. */
@@ -75,6 +77,7 @@ export function newRun(run: RunId, program: Program, print: string = graphText(p
     inbox: [],
     protecting: 0,
     repeated: new Set(),
+    toResume: false,
     queued: false,
     begun: false,
     verifying: false,
@@ -129,8 +132,10 @@ export function ownedFrom(open: OpenRun): OwnedRun {
   return owned;
 }
 
-function markRepeated({ state, repeated }: OwnedRun): void {
+function markRepeated(owned: OwnedRun): void {
+  const { state, repeated } = owned;
   for (const pending of state?.pending.values() ?? []) if (isOpenCall(pending)) repeated.add(attemptId(pending));
+  owned.toResume = repeated.size > 0;
 }
 
 export function attemptId({ key, attempt }: Pick<Command, 'key' | 'attempt'>): string {

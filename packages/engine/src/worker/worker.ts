@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isPaused, statusOf } from '@sluice-internal/kernel/core';
-import type { Event, RunId } from '@sluice-internal/kernel/ir';
+import type { Event, Fact, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import type { Swapped } from '../ports/cells.ts';
 import type { Append, Clock, Journal, Performer } from '../ports/ports.ts';
@@ -98,7 +98,9 @@ export class Worker {
   begin(owned: OwnedRun): void {
     if (owned.begun || owned.state === null || owned.state.outcome !== null || this.#left.has(owned)) return;
     owned.begun = true;
-    this.#dispatcher.carryOut(owned, owned.state, outstandingCommands(owned.program, owned.state));
+    // The next turn records that calls are made again, and then they are.
+    if (!owned.toResume)
+      this.#dispatcher.carryOut(owned, owned.state, outstandingCommands(owned.program, owned.state));
     this.send(owned, { fact: { type: 'tick' } });
   }
 
@@ -301,9 +303,12 @@ export class Worker {
       return null;
     }
     try {
-      const facts = received.map(({ fact }) => fact);
+      const resumes = owned.toResume;
+      owned.toResume = false;
+      const first: readonly Fact[] = resumes ? [{ type: 'resume' }] : [];
+      const facts = [...first, ...received.map(({ fact }) => fact)];
       const turn = advance(owned, facts, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
-      return { owned, received, ...turn };
+      return { owned, received, ...(resumes ? withoutFirst(turn) : turn) };
     } catch (error) {
       for (const message of received) message.failed?.(error as Error);
       this.drop(owned.run);
@@ -336,6 +341,12 @@ export class Worker {
     this.#dispatcher.arm(owned, state, notes.due, this.runs.get(owned.run) === owned);
     if (state.outcome !== null || statusOf(state) === 'suspended') this.#options.onIdle(owned);
   }
+}
+
+/** The refusals by the place of their message: the first fact came from the engine itself. */
+function withoutFirst({ notes, ...turn }: Advance): Advance {
+  const refusals = new Map([...notes.refusals].map(([index, refusal]) => [index - 1, refusal]));
+  return { ...turn, notes: { ...notes, refusals } };
 }
 
 /** A fork starts when its own first turn is stored, and not with the copied events. */

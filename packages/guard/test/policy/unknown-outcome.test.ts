@@ -25,7 +25,8 @@ describe('the outcome is not known', () => {
     expect(report).toMatchObject({ state: 'suspended', receipts: [{ tool: 'pay.send', status: 'unknown' }] });
     expect(report.waiting[0]?.message).toContain('it may have happened');
     expect(dispatched).toEqual(['pay.send']);
-    expect(JSON.stringify(events)).toContain('[UNKNOWN] pay.send did not answer in time');
+    expect(JSON.stringify(events)).toContain('[UNKNOWN] pay.send: no answer. It may or may not have happened');
+    expect(JSON.stringify(events)).toContain('"unknown":true,"message"');
   });
 
   test('approved: the call is made again, under a key of its own', async () => {

@@ -4,26 +4,17 @@
  */
 import type { Json } from '../expr/json.ts';
 import { samePerson } from '../ir/identity.ts';
-import type { AskEffect, Choice, DoNode } from '../ir/nodes.ts';
+import type { Choice, DoNode } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
 import type { AnswerObjection } from './approvers.ts';
+import { admitDrop, canDrop, isCall, lateResult, resume, resultEvent } from './drops.ts';
+import { isForkDue, isOver, isPast } from './due.ts';
 import { authorOf } from './failure.ts';
 import { grant } from './grant.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
-import type {
-  Answer,
-  EventBody,
-  Fact,
-  ForkState,
-  Instant,
-  Pending,
-  Question,
-  Refusal,
-  RunState,
-  Settled,
-} from '../ir/events.ts';
+import type { Answer, EventBody, Fact, Instant, Pending, Question, Refusal, RunState } from '../ir/events.ts';
 
 export function admit(
   program: Program,
@@ -39,6 +30,10 @@ export function admit(
   switch (fact.type) {
     case 'settle':
       return admitResult(state, fact);
+    case 'dropped':
+      return admitDrop(state, fact);
+    case 'resume':
+      return resume(program, state, at);
     case 'answer':
       return answer(program, state, fact.id, fact.answer);
     case 'signal':
@@ -66,8 +61,23 @@ function forked({ now }: RunState, fact: Extract<Fact, { type: 'fork' }>, at: In
 }
 
 function stop(state: RunState, how: Pick<Halted, 'by' | 'why' | 'movedTo'>): readonly EventBody[] | Refusal {
+  // Nobody will say if a call happened, so the run ends REVIEW_REQUIRED.
+  const unclear = isStopping(state) ? openSearches(state) : [];
+  if (unclear.length > 0) return unclear.map((pending) => unanswered(pending, how.by));
   if (isStopping(state)) return { refused: 'run-ended', message: `run \`${state.run}\` is already stopping` };
   return halt(state, { state: 'cancelled', code: 'USER_CANCEL', ...how });
+}
+
+/** Questions about calls that may have happened, before an undo. */
+function openSearches({ pending }: RunState): readonly Pending[] {
+  return [...pending.values()].filter(
+    ({ settles, question, observed }) => settles !== undefined && question !== null && observed === null,
+  );
+}
+
+function unanswered(pending: Pending, by: string): EventBody {
+  const choice = pending.question?.onExpiry ?? '';
+  return resultEvent(pending, { ok: true, value: { choice, by, expired: true } });
 }
 
 function isStopping({ threads }: RunState): boolean {
@@ -80,14 +90,10 @@ function admitResult(
   { key, attempt, result, notes = [] }: Extract<Fact, { type: 'settle' }>,
 ): readonly EventBody[] | Refusal {
   const pending = state.pending.get(key);
-  const isCall = pending !== undefined && pending.kind !== 'ask' && pending.kind !== 'wait';
-  if (!isCall || pending.observed !== null || pending.attempt !== attempt)
+  const isExpected = pending !== undefined && isCall(pending) && pending.dropped === undefined;
+  if (!isExpected || pending.observed !== null || pending.attempt !== attempt)
     return { refused: 'not-pending', message: `nothing is pending under ${key}, attempt ${attempt}` };
   return [...notes.map((note) => ({ ...note, key })), resultEvent(pending, result)];
-}
-
-function resultEvent({ key, attempt }: Pending, result: Settled): EventBody {
-  return { type: 'effect.settled', key, attempt, result };
 }
 
 /** Expires calls, questions and runs whose deadline has passed at `at`. Looks only if the earliest deadline has passed. */
@@ -108,25 +114,11 @@ const NOTHING: readonly EventBody[] = [];
 
 /** A call or a question that expires, or a question that the second level may answer now. */
 function dueOf(pending: Pending, at: Instant): readonly EventBody[] {
-  const { key, observed, deadline, question, escalateAt } = pending;
-  if (observed !== null) return NOTHING;
+  const { key, observed, deadline, question, escalateAt, dropped } = pending;
+  if (observed !== null || dropped !== undefined) return NOTHING;
   if (deadline !== null && at >= deadline) return [expired(pending, at)];
   if (escalateAt === undefined || at < escalateAt) return NOTHING;
   return [{ type: 'question.escalated', key, to: allowedPeople({ question, escalated: true }) }];
-}
-
-/** True if the run has used up its own time, which stands still while the run only waits for people. */
-export function isOver({ deadline, waitsSince, now }: RunState, at: Instant = now): boolean {
-  return deadline !== null && (waitsSince ?? at) >= deadline;
-}
-
-/** True if the deadline that the caller set has passed. It never moves. */
-export function isPast({ origin, now }: RunState, at: Instant = now): boolean {
-  return origin.deadline !== undefined && at >= origin.deadline;
-}
-
-export function isForkDue({ deadline, waitsSince }: ForkState, at: Instant): boolean {
-  return deadline !== null && waitsSince === undefined && at >= deadline;
 }
 
 export function outOfTime(state: RunState): readonly EventBody[] {
@@ -140,8 +132,8 @@ export function earliest(state: RunState, after: Instant): Instant | null {
   };
   if (state.late !== true && state.waitsSince === undefined) consider(state.deadline);
   consider(state.origin.deadline ?? null);
-  for (const { observed, deadline, escalateAt = null } of state.pending.values())
-    if (observed === null) {
+  for (const { observed, deadline, escalateAt = null, dropped } of state.pending.values())
+    if (observed === null && dropped === undefined) {
       consider(deadline);
       consider(escalateAt);
     }
@@ -194,8 +186,9 @@ function unfitAnswer(program: Program, pending: Pending, question: Question, giv
 
 /** The problem with the data or text of an answer. Null if both fit the choice. */
 function unfitData(program: Program, { node }: Pending, { choice, edit, text }: Answer): string | null {
-  const effect = (nodeAt(program, node) as DoNode).effect as AskEffect;
-  const chosen = effect.choices.find(({ name }) => name === choice);
+  const { effect } = nodeAt(program, node) as DoNode;
+  // A question about a call that may have happened belongs to the node of the call.
+  const chosen = effect.kind === 'ask' ? effect.choices.find(({ name }) => name === choice) : undefined;
   const missing = missingIn(chosen?.needs, edit !== undefined, text !== undefined && text.trim() !== '');
   if (missing !== null || edit === undefined) return missing;
   if (chosen?.edit === undefined) return 'takes no data (`edit`)';
@@ -231,20 +224,20 @@ function signal(
 }
 
 function expired(pending: Pending, at: Instant): EventBody {
-  const { question, name, until } = pending;
+  const { key, question, until } = pending;
   if (until !== undefined && at >= until) return resultEvent(pending, { ok: true, value: { data: null, by: 'clock' } });
   if (question !== null)
     return resultEvent(pending, { ok: true, value: { choice: question.onExpiry, by: 'clock', expired: true } });
-  const message = `\`${name}\` did not answer in time`;
-  return resultEvent(pending, { ok: false, error: { class: 'timeout', type: 'TimeoutError', message } });
+  // A wait for a signal is no call. Of a call, only the host knows if it was sent.
+  return isCall(pending) ? { type: 'effect.dropped', key, why: 'late' } : resultEvent(pending, lateResult(pending));
 }
 
 type Halted = Extract<EventBody, { type: 'run.halted' }>;
 
 function halt(state: RunState, how: Omit<Halted, 'type'>): readonly EventBody[] {
   const events: EventBody[] = [];
-  for (const { key, undoes } of state.pending.values())
-    if (undoes === null) events.push({ type: 'effect.dropped', key, why: 'halt' });
+  for (const pending of state.pending.values())
+    if (canDrop(pending)) events.push({ type: 'effect.dropped', key: pending.key, why: 'halt' });
   events.push({ type: 'run.halted', ...how });
   return events;
 }

@@ -10,6 +10,7 @@ import { holds } from './guard.ts';
 import { fork, join } from './fork.ts';
 import type { Case, EndNode, LetNode, Node, PickNode } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
+import { awaitsDrops } from './drops.ts';
 import { tripOnVisit } from './meters.ts';
 import { nodeAt, recordWrites } from './program.ts';
 import type { Program } from './program.ts';
@@ -38,14 +39,14 @@ function move(program: Program, state: RunState, thread: Thread): readonly Event
     case 'forked':
       return join(program, state, thread, thread.doing.fork);
     case 'unwinding':
-      return unwind(state, thread, thread.doing);
+      return unwind(program, state, thread, thread.doing);
   }
 }
 
 function act(program: Program, state: RunState, thread: Thread): readonly EventBody[] {
   const node = nodeAt(program, thread.at);
   const trip = tripOnVisit({ program, state, thread, node }, declaredOf(program, node));
-  if (trip !== null) return [trip];
+  if (trip !== null) return awaitsDrops(state) ? NOTHING : [trip];
   const events = visit(program, state, thread, node);
   if (node.expects === undefined || events.length === 0) return events;
   const paths = node.expects.filter((path) => !hasPath(thread.slots, path));

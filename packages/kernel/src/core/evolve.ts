@@ -13,6 +13,7 @@ import type {
   Thread,
   Hold,
   RecentCall,
+  Sent,
   Settled,
   ForkState,
   Slots,
@@ -22,8 +23,11 @@ import { DIMENSION_ROWS, isMeasured, measuredAmount } from '../ir/dimensions.ts'
 import type { Amounts, Dimension, DimensionRow } from '../ir/dimensions.ts';
 import type { Json } from '../expr/json.ts';
 import type { GatherMode } from '../ir/nodes.ts';
-import { earliest, isForkDue, isOver } from './admit.ts';
+import { isCall } from './drops.ts';
+import { earliest } from './admit.ts';
+import { isForkDue, isOver } from './due.ts';
 import { isBudgetError } from './meters.ts';
+import { verdictOf } from './unclear.ts';
 import { withoutCalls, RECENT_MAX, printOf, withCall } from './repeats.ts';
 import { disownEffects, editSlots, shiftTimes } from './run-fork.ts';
 import { applyWrites, resolve } from './slots.ts';
@@ -73,6 +77,7 @@ const FOLDS: Folds = {
   'effect.settled': recordResult,
   'effect.judged': judged,
   'effect.dropped': dropped,
+  'drop.answered': dropAnswered,
   'undo.requested': undoRequested,
   'answer.counted': counted,
   'question.escalated': escalated,
@@ -106,6 +111,12 @@ const FOLDS: Folds = {
     threadOf(state, event.thread).doing = { is: 'unwinding', outcome: outcomeOf(state, event), on: null };
   },
   'rollback.started': rolledBack,
+  'undo.denied': (state, { thread }) => {
+    const unwinding = threadOf(state, thread);
+    unwinding.undo = unwinding.undo.slice(0, -1);
+    state.undoFailed = true;
+  },
+  'run.resumed': resumed,
   'run.repinned': (state, { modules }) => {
     state.origin = { ...state.origin, pins: { ...state.origin.pins, modules } };
   },
@@ -240,7 +251,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   const thread = threadOf(state, event.thread);
   charge(state, event.charge);
   thread.acts += 1;
-  thread.doing = { is: 'waiting', on: event.key };
+  thread.doing = awaiting(thread, event);
   dequeue(state, thread);
   noteAct(state, thread, event.kind);
   if (event.undo !== undefined)
@@ -259,8 +270,7 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
     node: event.node,
     kind: event.kind,
     name: event.name,
-    ordinal: called(state, event.kind, event.name),
-    attempt: 1,
+    ...countOf(state, thread, event),
     notBefore,
     deadline: event.deadline,
     holds: event.holds ?? NO_HOLDS,
@@ -283,6 +293,21 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   expect(state, pending);
 }
 
+/** A call that finds out about another one belongs to the undo of its thread. */
+function awaiting({ doing }: Thread, { settles, key }: EventOf<'effect.requested'>): Thread['doing'] {
+  return settles !== undefined && doing.is === 'unwinding' ? { ...doing, on: key } : { is: 'waiting', on: key };
+}
+
+function countOf(
+  state: RunState,
+  thread: Thread,
+  { settles, key, kind, name }: EventOf<'effect.requested'>,
+): Pick<Pending, 'ordinal' | 'attempt' | 'settles'> {
+  if (settles === undefined) return { ordinal: called(state, kind, name), attempt: 1 };
+  const attempt = settles === key ? attemptsOf(thread, key) + 1 : 1;
+  return { ordinal: ordinal(state, kind, name), attempt, settles };
+}
+
 /** The last answer of a person counts. */
 function counted(state: RunState, { key, answer, at }: EventOf<'answer.counted'>): void {
   const pending = pendingOf(state, key);
@@ -301,6 +326,8 @@ function undoRequested(state: RunState, event: EventOf<'undo.requested'>): void 
   const thread = threadOf(state, event.thread);
   noteUndo(state, event.undoes);
   const entry = thread.undo[thread.undo.length - 1];
+  charge(state, event.charge);
+  use(state, 'undoCalls', 1);
   thread.acts += 1;
   if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: event.key };
   dequeue(state, thread);
@@ -310,7 +337,7 @@ function undoRequested(state: RunState, event: EventOf<'undo.requested'>): void 
     node: entry?.node ?? thread.at,
     kind: 'tool',
     name: event.tool,
-    ordinal: called(state, 'tool', event.tool),
+    ordinal: ordinal(state, 'tool', event.tool),
     attempt: 1,
     notBefore: event.at,
     deadline: event.deadline,
@@ -324,10 +351,11 @@ function undoRequested(state: RunState, event: EventOf<'undo.requested'>): void 
 
 function recordResult(state: RunState, { key, result }: EventOf<'effect.settled'>): void {
   const pending = pendingOf(state, key);
+  delete pending.dropped;
   pending.observed = result;
   for (const dimension in result.used)
     if (isMeasured(dimension)) use(state, dimension as Dimension, result.used[dimension as Dimension] ?? 0);
-  const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined;
+  const unsent = result.ok ? result.unsent === true : result.error.unsent !== undefined || result.error.sent === 'no';
   if (unsent) refundUnsent(state, pending);
   else release(state, pending.holds, result.used ?? NOTHING_USED, isUnmeasured(result));
   pending.holds = NO_HOLDS;
@@ -336,13 +364,16 @@ function recordResult(state: RunState, { key, result }: EventOf<'effect.settled'
   const thread = threadOf(state, pending.thread);
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
   else if (result.error.ran === true) markUndo(thread, pending, 'yes', null);
-  else if (result.error.class === 'timeout') markUndo(thread, pending, 'maybe', null);
+  else if (result.error.class === 'timeout' && result.error.sent !== 'no')
+    markUndo(thread, pending, result.error.sent === 'unknown' ? 'unknown' : 'maybe', null);
+  countAttempts(thread, pending);
   enqueue(state, thread.id);
 }
 
 function judged(state: RunState, event: EventOf<'effect.judged'>): void {
   const pending = pendingOf(state, event.key);
   const thread = threadOf(state, pending.thread);
+  if (pending.settles !== undefined) return foundOut(state, thread, pending, pending.settles);
   if (pending.undoes !== null) {
     state.pending.delete(event.key);
     thread.undo = thread.undo.slice(0, -1);
@@ -393,23 +424,113 @@ function repairing(pending: Pending, event: Extract<EventOf<'effect.judged'>, { 
 /** The call was not made: it costs nothing, and does not count. */
 function refundUnsent(state: RunState, pending: Pending): void {
   for (const { meter, amount } of pending.holds) state.reserved[meter] = (state.reserved[meter] ?? 0) - amount;
+  if (pending.undoes !== null) return use(state, 'undoCalls', -1);
   const charged = CHARGED_BY.get(pending.kind);
-  if (pending.uncounted === true || charged === undefined) return;
+  if (pending.uncounted === true || charged === undefined || pending.settles !== undefined) return;
   for (const { name } of charged) use(state, name, -1);
   const id = `${pending.kind} ${pending.name}`;
   state.calls[id] = (state.calls[id] ?? 1) - 1;
 }
 
-/** The result of a dropped call is unknown, so it counts with all that was reserved for it. */
+/** A call stays pending until the host has answered. A question, a timer, and a call that has its result, end at once. */
 function dropped(state: RunState, { key, why }: EventOf<'effect.dropped'>): void {
   const pending = pendingOf(state, key);
-  release(state, pending.holds, NOTHING_USED, true);
-  if (pending.observed === null) stopClocks(state, pending.timed);
   const thread = threadOf(state, pending.thread);
-  if (pending.observed === null) markUndo(thread, pending, 'maybe', null);
-  else forgetUndo(thread, pending.key);
   if (why === 'halt' && pending.visits !== undefined) thread.cut = pending.visits;
+  if (pending.observed === null && why !== 'late') stopClocks(state, pending.timed);
+  if (pending.observed === null && isCall(pending)) {
+    pending.dropped = why;
+    if (why !== 'late') keepInput(thread, pending);
+    return;
+  }
+  if (pending.observed === null) refundUnsent(state, pending);
+  forgetUndo(thread, key);
+  state.pending.delete(key);
+}
+
+/** The thread of the call ends, so its slots are kept for the case that nobody knows if the call was sent. */
+function keepInput(thread: Thread, { key, attempt }: Pending): void {
+  if (thread.undo.some((entry) => entry.key === key))
+    thread.undo = thread.undo.map((entry) =>
+      entry.key === key ? { ...entry, slots: thread.slots, attempts: attempt } : entry,
+    );
+}
+
+/** A call that was not sent costs nothing and has nothing to undo. Of any other, all that was reserved counts. */
+function dropAnswered(state: RunState, { key, sent }: EventOf<'drop.answered'>): void {
+  const pending = pendingOf(state, key);
+  // The result of a call whose time is over follows.
+  if (pending.dropped === 'late') return;
+  if (sent === 'no') refundUnsent(state, pending);
+  else release(state, pending.holds, NOTHING_USED, true);
+  state.pending.delete(key);
+  for (const thread of state.threads.values()) {
+    const entry = thread.undo.find((each) => each.key === key);
+    if (entry === undefined) continue;
+    thread.undo = replaced(thread.undo, key, afterDrop(entry, sent));
+    enqueue(state, thread.id);
+  }
+  enqueue(state, '0');
+}
+
+/** An earlier attempt may have been sent although this one was not. */
+function afterDrop(entry: UndoEntry, sent: Sent): UndoEntry | null {
+  const isOpen = entry.ran === 'pending' || entry.ran === 'unknown';
+  if (sent === 'yes' && isOpen) return withoutInput({ ...entry, ran: 'maybe' });
+  if (sent === 'no' && entry.ran === 'pending') return null;
+  return sent === 'unknown' && isOpen ? { ...entry, ran: 'unknown' } : entry;
+}
+
+function withoutInput(entry: UndoEntry): UndoEntry {
+  const known = { ...entry };
+  delete known.slots;
+  delete known.attempts;
+  delete known.asked;
+  return known;
+}
+
+function replaced(undo: readonly UndoEntry[], key: string, by: UndoEntry | null): UndoEntry[] {
+  return undo.flatMap((entry) => (entry.key === key ? (by ?? []) : [entry]));
+}
+
+function attemptsOf(thread: Thread, key: string): number {
+  return thread.undo.find((entry) => entry.key === key)?.attempts ?? 1;
+}
+
+/** It is known now if the call happened. If no tool could find out, a person is asked next. */
+function foundOut(state: RunState, thread: Thread, pending: Pending, settles: string): void {
   state.pending.delete(pending.key);
+  if (thread.doing.is === 'unwinding') thread.doing = { ...thread.doing, on: null };
+  const entry = thread.undo.find(({ key }) => key === settles);
+  if (entry === undefined) return;
+  const verdict = verdictOf(pending);
+  const result = pending.kind !== 'ask' && pending.observed?.ok === true ? pending.observed.value : null;
+  if (verdict === 'unanswered') state.undoFailed = true;
+  if (verdict === 'open') thread.undo = replaced(thread.undo, settles, { ...entry, ran: 'unknown', asked: true });
+  else if (verdict === 'happened')
+    thread.undo = replaced(thread.undo, settles, withoutInput({ ...entry, ran: 'yes', result }));
+  else thread.undo = replaced(thread.undo, settles, null);
+}
+
+/** The time in which nobody worked counts for the run and its caller only. */
+function resumed(state: RunState, { idleMs, calls }: EventOf<'run.resumed'>): void {
+  for (const { key, deadline } of calls) {
+    const pending = pendingOf(state, key);
+    pending.resumed = (pending.resumed ?? 0) + 1;
+    pending.deadline = deadline;
+    wakeBy(state, deadline);
+  }
+  for (const id in state.clocks) {
+    const clock = state.clocks[id];
+    if (clock !== undefined && clock.active > 0)
+      state.clocks = { ...state.clocks, [id]: { ...clock, since: clock.since + idleMs } };
+  }
+  for (const thread of state.threads.values()) {
+    if (thread.doing.is !== 'forked' || thread.doing.fork.deadline === null) continue;
+    if (![...state.pending.values()].some((each) => isCall(each) && isBelow(each.thread, thread))) continue;
+    thread.doing.fork.deadline += idleMs;
+    wakeBy(state, thread.doing.fork.deadline);
+  }
 }
 
 const NO_HOLDS: readonly Hold[] = [];
@@ -421,11 +542,18 @@ function expect(state: RunState, pending: Pending): void {
 }
 
 /** The result of a later attempt does not undo an attempt that ran, or may have run. */
-function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe', result: Json): void {
-  if (thread.undo.length === 0) return;
-  const index = thread.undo.findIndex((entry) => entry.key === pending.key);
-  if (index < 0 || (ran === 'maybe' && thread.undo[index]?.ran === 'yes')) return;
-  thread.undo = thread.undo.map((entry, i) => (i === index ? { ...entry, ran, result } : entry));
+function markUndo(thread: Thread, pending: Pending, ran: 'yes' | 'maybe' | 'unknown', result: Json): void {
+  const entry = thread.undo.find(({ key }) => key === pending.key);
+  if (entry === undefined || (ran !== 'yes' && entry.ran === 'yes') || (ran === 'unknown' && entry.ran === 'maybe'))
+    return;
+  const kept = ran === 'unknown' ? { ...entry, slots: entry.slots ?? thread.slots, attempts: pending.attempt } : entry;
+  thread.undo = replaced(thread.undo, pending.key, { ...kept, ran, result });
+}
+
+/** If the call is made again to find out about it, that is a further attempt. */
+function countAttempts(thread: Thread, { key, attempt }: Pending): void {
+  const entry = thread.undo.find((each) => each.key === key);
+  if (entry?.ran === 'unknown') thread.undo = replaced(thread.undo, key, { ...entry, attempts: attempt });
 }
 
 /** A call that failed in every attempt changed nothing, so there is nothing to undo. */
@@ -472,6 +600,11 @@ const NONE: readonly DimensionRow[] = [];
 
 function called(state: RunState, kind: Pending['kind'], name: string): number {
   for (const row of CHARGED_BY.get(kind) ?? NONE) use(state, row.name, 1);
+  return ordinal(state, kind, name);
+}
+
+/** The number of earlier calls of this name, also those that the engine makes to undo. */
+function ordinal(state: RunState, kind: Pending['kind'], name: string): number {
   const id = `${kind} ${name}`;
   const before = state.calls[id] ?? 0;
   state.calls[id] = before + 1;

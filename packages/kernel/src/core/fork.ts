@@ -3,7 +3,8 @@
  * succeeded, and fails when that is no longer possible (L12). Each dropped effect is recorded.
  */
 import { codeOfFailure } from '../ir/codes.ts';
-import { isForkDue } from './admit.ts';
+import { isForkDue } from './due.ts';
+import { canDrop } from './drops.ts';
 import { authorOf, route } from './failure.ts';
 import { holds } from './guard.ts';
 import type { Json } from '../expr/json.ts';
@@ -117,7 +118,7 @@ function joined(
 ): readonly EventBody[] {
   const events: EventBody[] = [];
   for (const pending of state.pending.values())
-    if (isBelow(pending.thread, thread) && pending.undoes === null)
+    if (isBelow(pending.thread, thread) && canDrop(pending))
       events.push({ type: 'effect.dropped', key: pending.key, why: 'join' });
   const stopped = unstarted === undefined ? {} : { unstarted };
   events.push({ type: 'fork.joined', thread: thread.id, met: why === 'met', why, error, ...stopped, to });

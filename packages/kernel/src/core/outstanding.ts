@@ -3,12 +3,14 @@
  * a crash the runtime loads the journal, folds its events and performs the open calls, as always (L8).
  */
 import { earliest } from './admit.ts';
+import { isCall } from './drops.ts';
 import type { DoNode } from '../ir/nodes.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
 import type { Command, Instant, Outbox, Pending, RunState } from '../ir/events.ts';
 import type { RunStatus } from '../ir/codes.ts';
 import { threadOf } from './state.ts';
+import { inputToSettle } from './unclear.ts';
 import { enclosingDeadline, sooner } from './timing.ts';
 
 export function outstanding(program: Program, state: RunState): Outbox {
@@ -20,7 +22,7 @@ export function outstanding(program: Program, state: RunState): Outbox {
 
 /** True for a call that a performer makes. Answers, signals and the end of a timer arrive as facts. */
 export function isOpenCall(pending: Pending): boolean {
-  return pending.observed === null && pending.kind !== 'ask' && pending.kind !== 'wait';
+  return pending.observed === null && pending.dropped === undefined && isCall(pending);
 }
 
 /** True if it waits for a person or for a signal. */
@@ -39,8 +41,8 @@ export function commandOf(program: Program, state: RunState, pending: Pending): 
 }
 
 /** A call has no more time than the stage, the branch or the step that it belongs to. A compensation has its own time. */
-function callDeadline(state: RunState, { thread, deadline, undoes }: Pending): Instant | null {
-  return undoes === null ? sooner(deadline, enclosingDeadline(state, thread)) : deadline;
+function callDeadline(state: RunState, { thread, deadline, undoes, settles }: Pending): Instant | null {
+  return undoes === null && settles === undefined ? sooner(deadline, enclosingDeadline(state, thread)) : deadline;
 }
 
 /** The model that the node itself names. */
@@ -57,6 +59,7 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
     const entry = thread.undo.find((each) => each.key === pending.undoes);
     return { args: entry?.args ?? null, result: entry?.result ?? null };
   }
+  if (pending.settles !== undefined) return inputToSettle(program, thread, pending, pending.settles);
   const node = nodeAt(program, pending.node) as DoNode;
   const input = evaluateInput(program, node.effect.input, thread.slots);
   const isAfresh = pending.repair === undefined && pending.partial === undefined;

@@ -20,10 +20,12 @@ import type {
 import { hasEffects } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
-import { isOver, isPast, outOfTime } from './admit.ts';
+import { outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import type { Declared } from './declared.ts';
 import { digest } from './digest.ts';
+import { awaitsDrops } from './drops.ts';
+import { isOver, isPast } from './due.ts';
 import { errorRecord, expressionError, nameOf, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';
@@ -54,7 +56,7 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   if ('class' in wait) return failUnrequested(visit, wait);
   const amounts = declared.countsInput ? worstCase(program, node, prepared.input) : node.effect.reserve;
   const holds = reserve(visit, declared, amounts);
-  if (holds !== undefined && 'type' in holds) return [holds];
+  if (holds !== undefined && 'type' in holds) return awaitsDrops(state) ? [] : [holds];
   const granted = { declared, prints, timing, wait, holds, undo: prepared.undo };
   return [requested(visit, granted)];
 }

@@ -10,6 +10,7 @@ import { shortfall } from '../ir/meters.ts';
 import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunState } from '../ir/events.ts';
 import type { DoNode, Retry } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
+import { recallsOf } from './drops.ts';
 import { route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
 import { startOf } from './outstanding.ts';
@@ -85,7 +86,7 @@ interface Attempt {
 
 function nextAttempt(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord, failure: Failure): Attempt | null {
   const { program, node } = visit;
-  if (failure.ran === true) return null;
+  if (failure.ran === true || isLost(program, pending, failure)) return null;
   if (isRepaired(node, pending, error)) return { target: undefined, policy: REPAIR };
   if (isContinued(program, node, pending, failure)) return { target: undefined, policy: CONTINUATION };
   const { transportRetries = 0, unsent } = failure;
@@ -97,6 +98,11 @@ function nextAttempt(visit: Visit<DoNode>, pending: Pending, error: ErrorRecord,
   }
   const target = nextTarget(node, pending, error, unsent);
   return target === undefined ? null : { target, policy: node.retry };
+}
+
+/** It was in flight at too many crashes. */
+function isLost(program: Program, pending: Pending, { sent, type }: Failure): boolean {
+  return sent === 'unknown' && (type === 'UnknownOutcome' || (pending.resumed ?? 0) >= recallsOf(program, pending));
 }
 
 /** The number of the attempt without repeated requests, repairs and continuations. */

@@ -3,7 +3,7 @@ import { admit, expire } from './admit.ts';
 import { decide } from './decide.ts';
 import { evolve } from './evolve.ts';
 import type { Program } from './program.ts';
-import type { Event, EventBody, Fact, Instant, Refusal, RunState } from '../ir/events.ts';
+import type { EffectKey, Event, EventBody, Fact, Instant, Refusal, RunState } from '../ir/events.ts';
 
 export interface Turn {
   readonly state: RunState | null;
@@ -21,18 +21,19 @@ export function settle(program: Program, before: RunState | null, facts: readonl
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as Fact;
     // The time before a fork does not count for it, so nothing is due before the fork starts.
-    if (state !== null && fact.type !== 'fork') {
+    // A process that takes a run over gives its open calls their full time first.
+    if (state !== null && fact.type !== 'fork' && fact.type !== 'resume') {
       const due = expire(program, state, now);
       if (due.length > 0) {
-        state = advance(program, take(state, due, now, events), now, events);
+        state = advance(program, take(program, state, due, now, events), now, events);
         if (fact.type === 'tick') continue;
       }
     }
     const admitted = admit(program, state, fact, now);
     if ('refused' in admitted) {
       (refusals ??= new Map()).set(index, admitted);
-      if (admitted.events !== undefined) state = take(state, admitted.events, now, events);
-    } else state = take(state, admitted, now, events);
+      if (admitted.events !== undefined) state = take(program, state, admitted.events, now, events);
+    } else state = take(program, state, admitted, now, events);
   }
   if (state !== null) state = advance(program, state, now, events);
   return { state, events, refusals: refusals ?? NONE };
@@ -43,12 +44,37 @@ const NONE: ReadonlyMap<number, Refusal> = new Map();
 function advance(program: Program, before: RunState, now: Instant, events: Event[]): RunState {
   let state = before;
   for (let moved = decide(program, state); moved.length > 0; moved = decide(program, state))
-    state = take(state, moved, now, events);
+    state = take(program, state, moved, now, events);
   return state;
 }
 
+/** Folds the events. A call that is requested and dropped in one turn was never sent, because no host has seen it. */
+function take(
+  program: Program,
+  before: RunState | null,
+  bodies: readonly EventBody[],
+  at: Instant,
+  events: Event[],
+): RunState {
+  let state = fold(before, bodies, at, events);
+  for (const body of bodies) {
+    if (body.type !== 'effect.dropped' || !isNew(body.key, events)) continue;
+    const answered = admit(program, state, { type: 'dropped', key: body.key, sent: 'no' }, at);
+    if (!('refused' in answered)) state = fold(state, answered, at, events);
+  }
+  return state;
+}
+
+function isNew(key: EffectKey, events: readonly Event[]): boolean {
+  return events.some(
+    (event) =>
+      (event.type === 'effect.requested' && event.key === key) ||
+      (event.type === 'effect.judged' && event.key === key && event.verdict === 'retry'),
+  );
+}
+
 /** Numbers the events, folds them, and keeps them for the journal. */
-function take(before: RunState | null, bodies: readonly EventBody[], at: Instant, events: Event[]): RunState {
+function fold(before: RunState | null, bodies: readonly EventBody[], at: Instant, events: Event[]): RunState {
   let state = before;
   for (const body of bodies) {
     // Nothing else refers to the bodies, so they become the events without a copy.

@@ -4,7 +4,7 @@
  * a rate limit waits. All of this follows from the times of events, so a crash does not change it.
  */
 import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
-import { isOver } from './admit.ts';
+import { isOver } from './due.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Charges, Tripped } from './meters.ts';
@@ -91,7 +91,7 @@ export function stopClocks(state: RunState, timed: readonly MeterId[] | undefine
 
 const NEVER = { active: 0, since: 0, used: 0 };
 
-function timeUsed(state: RunState, id: MeterId): number {
+export function timeUsed(state: RunState, id: MeterId): number {
   const { active, since, used } = state.clocks?.[id] ?? NEVER;
   return active === 0 ? used : used + state.now - since;
 }

@@ -3,10 +3,13 @@
  * at most once (L7). If a compensation fails, that is recorded, the others still run, and the run asks for a review.
  */
 import type { Doing, Ending, EventBody, RunState, Thread, UndoEntry } from '../ir/events.ts';
-import type { LetNode } from '../ir/nodes.ts';
+import type { LetNode, MeterId, NodeId } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
+import { awaitsDrops } from './drops.ts';
+import { limitOf, meterAt } from './meters.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
+import { findOut } from './unclear.ts';
 
 export function finish(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
   if (ending.state !== 'completed' && thread.undo.length > 0)
@@ -15,6 +18,7 @@ export function finish(state: RunState, thread: Thread, ending: Ending): readonl
 }
 
 export function unwind(
+  program: Program,
   state: RunState,
   thread: Thread,
   doing: Extract<Doing, { is: 'unwinding' }>,
@@ -22,27 +26,42 @@ export function unwind(
   if (doing.on !== null) {
     const pending = state.pending.get(doing.on);
     if (pending === undefined || pending.observed === null) return [];
+    if (pending.settles !== undefined) return [{ type: 'effect.judged', key: doing.on, verdict: 'accepted' }];
     if (pending.observed.ok || pending.observed.error.ran === true)
       return [{ type: 'effect.judged', key: doing.on, verdict: 'accepted' }];
     const error = { ...pending.observed.error, node: pending.node, code: 'REVIEW_REQUIRED' as const };
     return [{ type: 'effect.judged', key: doing.on, verdict: 'failed', error, to: null }];
   }
   const entry = thread.undo[thread.undo.length - 1];
-  if (entry !== undefined) {
-    const { key: undoes, tool, timeoutMs } = entry;
-    return [
-      {
-        type: 'undo.requested',
-        thread: thread.id,
-        key: `${thread.id}#u${thread.acts}`,
-        undoes,
-        tool,
-        deadline: state.now + timeoutMs,
-      },
-    ];
-  }
+  if (entry !== undefined) return undo(program, state, thread, entry);
   const { state: end, code, output } = doing.outcome;
   return close(state, thread, { state: end, code, output: { value: output } });
+}
+
+/** Only a call that was sent is undone. What the host has not said yet is waited for, and what nobody knows is found out. */
+function undo(program: Program, state: RunState, thread: Thread, entry: UndoEntry): readonly EventBody[] {
+  if (entry.ran === 'pending') return [];
+  if (entry.ran === 'unknown') return findOut(program, state, thread, entry);
+  const { key: undoes, tool, timeoutMs, node } = entry;
+  const meters = undoMeters(program, node);
+  const meter = meters.find((id) => limitOf(state, id, meterAt(program, id)) - (state.spent[id] ?? 0) < 1);
+  if (meter !== undefined) return [{ type: 'undo.denied', thread: thread.id, node, undoes, tool, meter }];
+  return [
+    {
+      type: 'undo.requested',
+      thread: thread.id,
+      key: `${thread.id}#u${thread.acts}`,
+      undoes,
+      tool,
+      deadline: state.now + timeoutMs,
+      charge: meters.length === 0 ? undefined : meters,
+    },
+  ];
+}
+
+/** The budgets of undo calls that the undone call draws on. */
+function undoMeters({ flow: { nodes, meters } }: Program, node: NodeId): readonly MeterId[] {
+  return (nodes[node]?.charges ?? []).filter((id) => meters[id]?.unit === 'undoCalls');
 }
 
 /**
@@ -75,10 +94,10 @@ export function rollBack(
   });
 }
 
-/** The root ends last: the run stays open while a dropped branch undoes its work. */
+/** The root ends last: the run stays open while a dropped branch undoes its work, and until the host has answered each drop. */
 function close(state: RunState, thread: Thread, ending: Ending): readonly EventBody[] {
   if (thread.parent !== null) return [{ type: 'thread.ended', thread: thread.id, ...ending }];
-  if (state.threads.size > 1) return [];
+  if (state.threads.size > 1 || awaitsDrops(state)) return [];
   if (state.undoFailed) return [{ type: 'run.ended', ...ending, state: 'failed', code: 'REVIEW_REQUIRED' }];
   return [{ type: 'run.ended', ...ending }];
 }

@@ -73,7 +73,7 @@ function waitsForPeople(state: RunState, parent: Thread | null): boolean {
   if (asks === 0) return false;
   for (const { id, doing } of state.threads.values()) {
     if (parent !== null && !isBelow(id, parent)) continue;
-    if (doing.is === 'ready' || doing.is === 'unwinding') return false;
+    if (doing.is === 'ready' || (doing.is === 'unwinding' && doing.on === null)) return false;
   }
   return true;
 }

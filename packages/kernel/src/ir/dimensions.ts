@@ -15,9 +15,9 @@ interface Row {
   readonly scale?: number;
   /**
    * The time of the charge. `visit`: a node is entered. `attempt`: a call is sent, in the amount that its effect reserves.
-   * `retry`: an attempt is repeated. `measured`: the answer reports the amount.
+   * `retry`: an attempt is repeated. `measured`: the answer reports the amount. `undo`: the engine undoes a call.
    */
-  readonly charged: 'visit' | 'attempt' | 'retry' | 'measured';
+  readonly charged: 'visit' | 'attempt' | 'retry' | 'measured' | 'undo';
   /** Calls of this kind charge one per attempt, even if nothing is reserved. */
   readonly call?: 'model' | 'tool';
   /** A report shows the largest amount of this dimension in one call, instead of a sum. */
@@ -36,6 +36,7 @@ const ROWS = {
   steps: { key: 'steps', one: 'step', charged: 'visit', live: 'steps' },
   modelCalls: { key: 'model_calls', one: 'model call', charged: 'attempt', call: 'model', live: 'model calls' },
   toolCalls: { key: 'tool_calls', one: 'tool call', charged: 'attempt', call: 'tool', live: 'tool calls' },
+  undoCalls: { key: 'undo_calls', one: 'undo call', charged: 'undo' },
   externalCalls: { key: 'external_calls', one: 'external call', charged: 'attempt' },
   inputTokens: { key: 'input_tokens', one: 'input token', charged: 'measured', byInput: true, live: 'tokens in' },
   outputTokens: { key: 'output_tokens', one: 'output token', charged: 'measured', live: 'tokens out' },

@@ -17,6 +17,7 @@ import type {
   Origin,
   ProtectionNote,
   RunId,
+  Sent,
   Settled,
   SlotEdit,
   ThreadId,
@@ -32,6 +33,7 @@ export type {
   ErrorRecord,
   Settled,
   SlotEdit,
+  Sent,
   Fact,
   Answer,
 } from './facts.ts';
@@ -121,6 +123,8 @@ interface EventFields {
       until?: Instant;
       signal?: string;
       undo?: Undo;
+      /** This call finds out if that one happened, before it is undone. With the same key, it is that call again. */
+      settles?: EffectKey;
     };
   'effect.settled': { key: EffectKey; attempt: number; result: Settled };
   'effect.judged': { key: EffectKey } & (
@@ -143,7 +147,10 @@ interface EventFields {
       }
     | { verdict: 'failed'; error: ErrorRecord; to: NodeId | null }
   );
-  'effect.dropped': { key: EffectKey; why: 'join' | 'halt' };
+  /** The host is asked to abort the call. `late`: its time is over. */
+  'effect.dropped': { key: EffectKey; why: 'join' | 'halt' | 'late' };
+  /** The answer of the host. Only now it is decided if the call is undone. */
+  'drop.answered': { key: EffectKey; sent: Sent };
   'meter.tripped': Place & {
     meter: MeterId;
     why: 'limit' | 'foreseen';
@@ -207,7 +214,20 @@ interface EventFields {
   'undo.started': { thread: ThreadId } & Ending;
   /** These effects are undone in a separate thread before the thread repeats its work. */
   'rollback.started': Place & { undoes: readonly EffectKey[] };
-  'undo.requested': { thread: ThreadId; key: EffectKey; undoes: EffectKey; tool: string; deadline: Instant };
+  'undo.requested': Charged & {
+    thread: ThreadId;
+    key: EffectKey;
+    undoes: EffectKey;
+    tool: string;
+    deadline: Instant;
+  };
+  /** The budget of undo calls has no room, so the call stays. */
+  'undo.denied': Place & { undoes: EffectKey; tool: string; meter: MeterId };
+  /**
+   * Another process continues the run after a crash. `idleMs`: nobody worked on the run for so long. These calls were in flight, and are
+   * made again with their full time.
+   */
+  'run.resumed': { idleMs: number; calls: readonly { readonly key: EffectKey; readonly deadline: Instant | null }[] };
   'run.repinned': { by: string; modules: { readonly [file: string]: string } };
   /** The earlier events are those of the parent. */
   'run.forked': {
@@ -248,8 +268,14 @@ export interface UndoEntry extends Undo {
   readonly key: EffectKey;
   readonly node: NodeId;
   readonly order: number;
-  ran: 'pending' | 'yes' | 'maybe';
+  /** `maybe`: it was sent and has no answer. `unknown`: it is not known if it was sent, so this is found out first. */
+  ran: 'pending' | 'yes' | 'maybe' | 'unknown';
   result: Json;
+  /** Of a call whose outcome may have to be found out: the slots that its input is made from, and its attempts. */
+  slots?: Slots;
+  attempts?: number;
+  /** No tool could find out, so a person decides. */
+  asked?: true;
 }
 
 export type Slots = { readonly [name: string]: Json };
@@ -339,6 +365,12 @@ export interface Pending {
   until?: Instant;
   signal?: string;
   readonly undoes: EffectKey | null;
+  /** The call whose outcome it finds out. */
+  readonly settles?: EffectKey;
+  /** The host was asked to abort it and has not answered. */
+  dropped?: 'join' | 'halt' | 'late';
+  /** How often it was made again after a crash. */
+  resumed?: number;
   observed: Settled | null;
   accepted: boolean;
 }

@@ -32,6 +32,8 @@ export interface Failure {
   readonly ran?: true;
   /** Set by a performer if nothing was sent. It is not recorded. */
   readonly notSent?: true;
+  /** Of a call that has no answer. Absent: it was sent. */
+  readonly sent?: 'no' | 'unknown';
   /** The reply that broke off. The next attempt continues it. */
   readonly partial?: Json;
   /** The most attempts that may continue it. Default: the number of the agent. */
@@ -148,9 +150,16 @@ export interface Pins {
   readonly script?: string;
 }
 
+/** What the host knows about a call: it left the engine, it did not, or an earlier process may have sent it. */
+export type Sent = 'yes' | 'no' | 'unknown';
+
 export type Fact = TypesOf<{
   start: { run: RunId; flow: string; input: Json; seed: number; origin: Origin };
   settle: { key: EffectKey; attempt: number; result: Settled; notes?: readonly ProtectionNote[] };
+  /** The host has aborted a dropped call. */
+  dropped: { key: EffectKey; sent: Sent };
+  /** A process continues a run whose open calls an earlier process may have made. */
+  resume: unknown;
   answer: { id: string; answer: Answer };
   /** Ends the wait under `key`, or the oldest wait for a signal of this name or of this node. */
   signal: { name: string; data: Json; by: string; key?: EffectKey };

@@ -45,6 +45,7 @@ export type {
   ProtectionNote,
   RunId,
   Settled,
+  Sent,
   SlotEdit,
   ThreadId,
   TypesOf,
@@ -57,6 +58,7 @@ export type {
   BoundaryDef,
   CallSettings,
   Case,
+  Compensation,
   CheckEffect,
   Choice,
   Claim,
@@ -88,6 +90,7 @@ export type { CustomPii, PiiPolicy } from './pii.ts';
 export {
   DEFAULT_RETRY_BUDGET,
   FAILURE_KINDS,
+  RECALLS_MAX,
   RETRY_CHECK,
   TIERS,
   VERDICT_CHECK,

@@ -151,6 +151,22 @@ export interface PickNode extends NodeBase {
   /** True if the author wrote a default. `route.picked` then has the index after the cases, and not -1. */
   readonly hasDefault?: true;
 }
+export interface Compensation {
+  readonly tool: string;
+  readonly input?: Input;
+  readonly timeoutMs: number;
+  readonly costMicros?: number;
+  /** As `recalls` of a node. */
+  readonly recalls?: number;
+  /**
+   * How it is found out if a call happened that an earlier process may have sent, before it is undone: a tool looks it up, or the
+   * call is made again under its own key. Otherwise, or if that fails, a person decides.
+   */
+  readonly unclear?:
+    | { readonly lookup: { readonly tool: string; readonly input: Input; readonly timeoutMs: number | null } }
+    | { readonly again: true };
+  readonly approvers?: Approvers;
+}
 export interface DoNode extends NodeBase {
   readonly op: 'do';
   readonly effect: Effect;
@@ -158,7 +174,9 @@ export interface DoNode extends NodeBase {
    * The compensation of this effect. Its arguments are fixed before the effect is requested. Without `input` they are the
    * arguments of the effect itself.
    */
-  readonly undo?: Readonly<{ tool: string; input?: Input; timeoutMs: number; costMicros?: number }>;
+  readonly undo?: Compensation;
+  /** How often the call is made again after crashes. Default: `RECALLS_MAX`. 0: its outcome is then unknown. */
+  readonly recalls?: number;
   /** The arguments must satisfy this schema before the call is requested. */
   readonly takes?: Json;
   /** The observation must satisfy the schema and the guard before it is written. */

@@ -94,3 +94,6 @@ export interface SharedProtections {
   readonly breaker?: BreakerRules | null;
   readonly retryBudget?: RetryBudgetRules | null;
 }
+
+/** How often a call that was in flight at a crash is made again, if its node does not say. */
+export const RECALLS_MAX = 3;

@@ -4,8 +4,19 @@
  * A failed call, or a call of an unknown tool, is an observation; it does not end the run.
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
-import type { BoundaryDef, Case, Claim, Expr, ForkNode, MeterId, NodeId, ToolDef } from '@sluice-internal/kernel/ir';
+import type {
+  BoundaryDef,
+  Case,
+  Claim,
+  Compensation,
+  Expr,
+  ForkNode,
+  MeterId,
+  NodeId,
+  ToolDef,
+} from '@sluice-internal/kernel/ir';
 import { consequenceOf } from '../../document/boundary.ts';
+import { approversOfTool } from '../../document/people.ts';
 import { quote } from '../../expressions/cel-text.ts';
 import { rewriteNames } from '../../expressions/rewrite.ts';
 import { agentMeterIds } from '../budget-meters.ts';
@@ -14,7 +25,7 @@ import type { Builder } from '../builder-types.ts';
 import { addEligibility } from './eligibility.ts';
 import { ANSWER, addQuestion, addTrouble, type Gate } from './gate.ts';
 import { addLoopDetector } from './loop-detector.ts';
-import { addUnknownOutcome, repetitionOf } from './unknown.ts';
+import { addUnknownOutcome, hasNoKey, repetitionOf, unclearOf, type Doubted } from './unknown.ts';
 import { addRefusal, addStop, outcomeOf } from './outcome.ts';
 import { CALL, OBSERVATIONS, REPLY, ROUNDS_MAX, TALK, callerOf, type AgentTurn } from './turn.ts';
 
@@ -173,7 +184,7 @@ function addTool(kit: Kit, turn: AgentTurn, boundary: BoundaryDef, name: string,
           ...(asks ? { elicited: ELICITED } : {}),
         },
       },
-      ...resultRules(builder, name),
+      ...resultRules(builder, name, { args: `${CALL}.args`, arg: (field) => `${CALL}.args.${field}` }),
       writes: outcomeOf(agent, 'it', outcome, `${name} (${tool?.trust === 'trusted' ? 'trusted' : 'untrusted'})`),
       timeoutMs: tool?.timeoutMs ?? null,
       next: ways.done,
@@ -225,24 +236,41 @@ function addElicitation(gate: Gate, failed: NodeId): NodeId {
   );
 }
 
-/** The rules of a tool for its result: the compensation, the schema, and the condition that must hold. */
-export function resultRules(builder: Builder, name: string): Pick<Call, 'undo' | 'schema' | 'accept'> {
+/**
+ * The rules of a tool for its result: the compensation, the schema, and the condition that must hold. A call without a key is not made
+ * again after a crash.
+ */
+export function resultRules(
+  builder: Builder,
+  name: string,
+  given: Doubted,
+): Pick<Call, 'undo' | 'schema' | 'accept' | 'recalls'> {
   const { toolDef, definitions } = builder;
   const { toolChecks } = definitions;
   const tool = toolDef(name);
   const undo = tool?.compensate ?? null;
   const check = Object.hasOwn(toolChecks, name) ? toolChecks[name] : undefined;
   return {
-    ...(undo === null ? {} : { undo: undoBy(builder, undo, tool?.timeoutMs ?? 0) }),
+    ...(tool !== undefined && hasNoKey(tool) ? { recalls: 0 } : {}),
+    ...(undo === null
+      ? {}
+      : { undo: { ...undoBy(builder, undo, tool?.timeoutMs ?? 0), ...settledBy(builder, name, given) } }),
     ...(tool === undefined || tool.output === true ? {} : { schema: tool.output }),
     ...(check === undefined ? {} : { accept: rewriteNames(check, ([root]) => (root === 'result' ? 'it' : null)) }),
   };
 }
 
-function undoBy(builder: Builder, tool: string, otherwiseMs: number): Call['undo'] {
+function undoBy(builder: Builder, tool: string, otherwiseMs: number): Compensation {
   const { costMicros } = builder.tool(tool, {}).reserve;
-  const timeoutMs = builder.toolDef(tool)?.timeoutMs ?? otherwiseMs;
-  return { tool, timeoutMs, ...(costMicros === undefined ? {} : { costMicros }) };
+  const def = builder.toolDef(tool);
+  const timeoutMs = def?.timeoutMs ?? otherwiseMs;
+  const recalls = def !== undefined && hasNoKey(def) ? { recalls: 0 } : {};
+  return { tool, timeoutMs, ...(costMicros === undefined ? {} : { costMicros }), ...recalls };
+}
+
+/** Who says if a call happened that is to be undone. */
+function settledBy(builder: Builder, name: string, given: Doubted): Pick<Compensation, 'unclear' | 'approvers'> {
+  return { ...unclearOf(builder, name, given), ...approversOfTool(builder.definitions, name) };
 }
 
 /** The tool ran, but its result failed verification: it is kept as an observation and not committed. */

@@ -1,10 +1,11 @@
 /**
- * A call with effects that did not answer in time: it may have happened. An idempotent tool is called again under the same
+ * A call with effects that did not answer in time, or was in flight at a crash: it may have happened. An idempotent tool is called again under the same
  * key. For other tools, the tool of `verify` looks it up. If the outcome stays unknown, the agent gets a message about it,
  * and the same call is made again only if a person approves it.
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
-import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
+import type { Case, Compensation, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
+import type { Json } from '@sluice-internal/kernel/expr';
 import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
 import { NO_RETRY, set, type Call } from '../kit.ts';
 import type { Builder } from '../builder-types.ts';
@@ -23,6 +24,33 @@ export function repetitionOf({ kit, tool }: Gate): Retry {
   return { max: REPEATS_MAX, baseMs: 500, capMs: 5_000, on: ['timeout'] };
 }
 
+/** Holds if a call may have happened: one whose time was over before it was sent did not. */
+export const MAY_HAVE_HAPPENED: Expr = 'error.class == "timeout" && error.type != "DeadlineError"';
+
+/** The server or the command behind the tool gets no idempotency key, so it cannot recognise a repeated call. */
+export function hasNoKey({ implementation: how, effect, idempotent }: ToolDef): boolean {
+  if (onlyReads(effect) || idempotent || how === null || typeof how !== 'object' || Array.isArray(how)) return false;
+  const { builtin } = how as { readonly builtin?: Json };
+  return 'mcp' in how || 'code' in how || builtin === 'shell_run' || builtin === 'code_run';
+}
+
+/** The arguments of a call: as a whole, and each of them. */
+export interface Doubted {
+  readonly args: Expr;
+  readonly arg: (field: string) => Expr;
+}
+
+/** How it is found out if a call happened that an earlier process may have sent, before the call is undone. */
+export function unclearOf(builder: Builder, tool: string, doubted: Doubted): Pick<Compensation, 'unclear'> {
+  const { toolLookups } = builder.definitions;
+  const lookup = Object.hasOwn(toolLookups, tool) ? toolLookups[tool] : undefined;
+  if (lookup !== undefined) {
+    const { effect, timeoutMs = null } = lookupOf(builder, lookup, { tool, ...doubted });
+    return { unclear: { lookup: { tool: lookup, input: effect.input, timeoutMs } } };
+  }
+  return builder.toolDef(tool)?.idempotent === true ? { unclear: { again: true } } : {};
+}
+
 /** A second call can have a second effect. */
 export function isRisky(def: ToolDef | undefined): boolean {
   return !onlyReads(def?.effect ?? 'write') && def?.idempotent !== true;
@@ -35,14 +63,16 @@ export function addUnknownOutcome(gate: Gate): readonly Case[] {
   if (onlyReads(def?.effect ?? 'write')) return [];
   const unknown = addUnknownMessage(gate);
   const lookup = kit.builder.definitions.toolLookups[tool];
-  return [{ when: 'error.class == "timeout"', to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
+  return [{ when: MAY_HAVE_HAPPENED, to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
 }
 
 /** The agent gets the message that the outcome is not known. */
 function addUnknownMessage(gate: Gate): NodeId {
   const { kit, turn, tool, done } = gate;
-  const words = `[UNKNOWN] ${tool} did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.`;
-  const writes = outcomeOf(turn.agent, quote(words), { ok: 'false', error: 'error.message', unknown: 'true' });
+  const words =
+    '. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
+  const content = `{"unknown": true, "message": text(${quote(`[UNKNOWN] ${tool}: `)}, error.message, ${quote(words)})}`;
+  const writes = outcomeOf(turn.agent, content, { ok: 'false', error: 'error.message', unknown: 'true' });
   return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
 }
 

@@ -131,7 +131,10 @@ function callOf(lowering: Lowering, prepared: Prepared<Value, Parts>): Call {
   return {
     effect: builder.tool(value.tool, prepared.parts),
     ...takes(def),
-    ...resultRules(builder, value.tool),
+    ...resultRules(builder, value.tool, {
+      args: object(Object.entries(prepared.parts)),
+      arg: (field) => prepared.parts[field] ?? 'null',
+    }),
     writes: [setField(slots.of(id), ['result'], 'it'), ...lowering.out('it', 'set')],
     timeoutMs: shorter(def?.timeoutMs ?? null, lowering.timeoutMs(prepared)),
     retry: lowering.retry(prepared),
