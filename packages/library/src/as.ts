@@ -85,7 +85,10 @@ function acting(engine: Engine, caller: Identified, handle: Handle): Omit<Engine
     },
     resume: async (run, grant) => {
       await caller.operating(run);
-      await engine.resume(run, grant === undefined ? undefined : { ...grant, by: caller.named(grant.by) ?? 'operator' });
+      await engine.resume(
+        run,
+        grant === undefined ? undefined : { ...grant, by: caller.named(grant.by) ?? 'operator' },
+      );
       return handle(run);
     },
     fork: async (run, { by: given, ...edits }) => {

@@ -1,7 +1,13 @@
 /** The engine of the library: its operations, their options, and the view of one caller. */
 import type { RunInput } from '@sluice-internal/tools/calls';
 import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
-import type { BudgetGrant, Engine as Runtime, GivenAnswer, RunEntry, StartOptions } from '@sluice-internal/engine/ports';
+import type {
+  BudgetGrant,
+  Engine as Runtime,
+  GivenAnswer,
+  RunEntry,
+  StartOptions,
+} from '@sluice-internal/engine/ports';
 import type { CompileResult } from '@sluice-internal/notations/driver';
 import type { AnyDefinition, InputFor, OutputFor, QuestionsFor } from './define/definition.ts';
 import type { ForkEdits } from './host/fork.ts';

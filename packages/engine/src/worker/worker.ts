@@ -99,8 +99,7 @@ export class Worker {
     if (owned.begun || owned.state === null || owned.state.outcome !== null || this.#left.has(owned)) return;
     owned.begun = true;
     // The next turn records that calls are made again, and then they are.
-    if (!owned.toResume)
-      this.#dispatcher.carryOut(owned, owned.state, outstandingCommands(owned.program, owned.state));
+    if (!owned.toResume) this.#dispatcher.carryOut(owned, owned.state, outstandingCommands(owned.program, owned.state));
     this.send(owned, { fact: { type: 'tick' } });
   }
 
