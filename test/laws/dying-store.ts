@@ -63,6 +63,7 @@ export function dyingStore(shared: Store, death: Death): DyingStore {
       mail: shared.mail,
       index: shared.index,
       shared: shared.shared,
+      reach: shared.reach,
       close: async () => undefined,
     },
   };

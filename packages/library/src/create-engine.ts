@@ -115,7 +115,11 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileAt(journal) : undefined;
-  const beside = worldBeside(file, { ...rest, flowTools: own.flowTools ?? functions });
+  const beside = worldBeside(
+    file,
+    { ...rest, flowTools: own.flowTools ?? functions },
+    typeof journal === 'string' ? undefined : journal,
+  );
   const { world, attachments } = beside;
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);

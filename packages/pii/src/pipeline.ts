@@ -46,7 +46,7 @@ export function withPii(performer: Performer, pipelines: Pipelines): Performer {
       return pii === undefined ? performer.perform(call) : performProtected(performer, call, pipelines, pii);
     },
     checkKey: async (flow: CompiledFlow, run: RunId, documentDir?: string) => {
-      if (flow.pii !== undefined) pipelines.open(flow.pii.keyFile, documentDir).check(run);
+      if (flow.pii !== undefined) await pipelines.open(flow.pii.keyFile, documentDir).check(run);
     },
     protect: async (flow: CompiledFlow, run: RunId, value: Json, documentDir?: string, shown?: unknown) => {
       if (flow.pii === undefined) return value;
@@ -79,8 +79,8 @@ async function performProtected(
   // A fork uses the tokens of the run that it branches off.
   const run = call.pins?.tokensOf ?? call.command.run;
   const isTrusted = (kind === 'tool' || kind === 'model') && pipeline.policy.trusted.includes(name);
-  if (!isTrusted && kind === 'tool') pipeline.release(run, input);
-  const original = isTrusted ? (pipeline.restore(run, input) as Call['command']['input']) : input;
+  if (!isTrusted && kind === 'tool') await pipeline.release(run, input);
+  const original = isTrusted ? ((await pipeline.restore(run, input)) as Call['command']['input']) : input;
   const inner = isTrusted || kind === 'tool' ? unstreamed(call, original) : call;
   const result = await resultOf(performer, inner);
   const origin = kind === 'model' ? 'model' : 'outside';
@@ -182,8 +182,8 @@ class Pipeline {
         blocked.push(...found.map(({ type }) => type));
         return text;
       }
-      const isForged = (token: string): boolean =>
-        origin === 'outside' && !given.has(token) && !this.#vault.isReleased(run, token);
+      const isForged = async (token: string): Promise<boolean> =>
+        origin === 'outside' && !given.has(token) && !(await this.#vault.isReleased(run, token));
       return this.#replace(run, text, found, isForged);
     });
     refuseBlocked(blocked);
@@ -200,23 +200,26 @@ class Pipeline {
     ];
     const kept = longestOf(found);
     if (this.policy.mode === 'block') refuseBlocked(kept.map(({ type }) => type));
-    const value = await this.#replace(run, name, kept, (token) => !this.#vault.isReleased(run, token));
-    this.release(run, value);
+    const value = await this.#replace(run, name, kept, async (token) => {
+      return !(await this.#vault.isReleased(run, token));
+    });
+    await this.release(run, value);
     return value;
   }
 
-  restore(run: RunId, value: Json): Json {
-    const restored = (text: string): string =>
-      text.replace(TOKEN, (token) => {
-        const original = this.#vault.valueOf(run, token);
-        if (original !== null) return original;
-        throw fail('semantic', 'UnknownTokenError', `${token} has no value in this run`);
-      });
+  async restore(run: RunId, value: Json): Promise<Json> {
+    const originals = new Map<string, string>();
+    for (const token of tokensIn(value)) {
+      const original = await this.#vault.valueOf(run, token);
+      if (original === null) throw fail('semantic', 'UnknownTokenError', `${token} has no value in this run`);
+      originals.set(token, original);
+    }
+    const restored = (text: string): string => text.replace(TOKEN, (token) => originals.get(token) ?? token);
     return mapTexts(value, restored, restored);
   }
 
-  release(run: RunId, value: unknown): void {
-    for (const token of tokensIn(value)) this.#vault.release(run, token);
+  async release(run: RunId, value: unknown): Promise<void> {
+    for (const token of tokensIn(value)) await this.#vault.release(run, token);
   }
 
   async #find(text: string, field: string | null): Promise<readonly Found[]> {
@@ -232,17 +235,16 @@ class Pipeline {
     run: RunId,
     text: string,
     found: readonly Found[],
-    isForged: (token: string) => boolean,
+    isForged: (token: string) => Promise<boolean>,
   ): Promise<string> {
     const tokens = [...text.matchAll(TOKEN)].map((match) => ({
       start: match.index,
       end: match.index + match[0].length,
     }));
     const taken = new Taken(tokens);
+    const forged = await Promise.all(tokens.map(({ start, end }) => isForged(text.slice(start, end))));
     const spans = [
-      ...tokens
-        .filter(({ start, end }) => isForged(text.slice(start, end)))
-        .map((span) => ({ ...span, type: LOOKALIKE })),
+      ...tokens.filter((_, index) => forged[index] === true).map((span) => ({ ...span, type: LOOKALIKE })),
       ...found.filter((span) => !taken.overlaps(span)),
     ].toSorted((a, b) => a.start - b.start);
     const kept: Found[] = [];

@@ -10,11 +10,11 @@ import type { RunId } from '@sluice-internal/kernel/ir';
 export interface Vault {
   tokenFor(run: RunId, type: string, value: string): Promise<string>;
   /** Null if the run has no such token. */
-  valueOf(run: RunId, token: string): string | null;
+  valueOf(run: RunId, token: string): Promise<string | null>;
   /** Throws if a stored value of the run cannot be read with this key. */
-  check(run: RunId): void;
-  release(run: RunId, token: string): void;
-  isReleased(run: RunId, token: string): boolean;
+  check(run: RunId): Promise<void>;
+  release(run: RunId, token: string): Promise<void>;
+  isReleased(run: RunId, token: string): Promise<boolean>;
 }
 
 /**
@@ -46,24 +46,25 @@ export function createVault(store: PiiStore, key: Uint8Array, takeNumber?: TakeN
     createHmac('sha256', keyTo('release'))
       .update(JSON.stringify([run, token]))
       .digest('base64url');
-  const valueOf = (run: RunId, token: string): string | null => {
-    const sealed = store.find(run, token);
+  const valueOf = async (run: RunId, token: string): Promise<string | null> => {
+    const sealed = await store.find(run, token);
     return sealed === null ? null : unseal(keyTo('seal'), `${run} ${token}`, sealed);
   };
   const makeToken = async (run: RunId, type: string, value: string): Promise<string> => {
     const lookup = createHmac('sha256', keyTo('find'))
       .update(JSON.stringify([run, type, value]))
       .digest('base64url');
-    const known = store.tokenOf(run, lookup);
-    const number = known === null ? await takeNumber?.(run, type, store.lastNumber(run, type)) : undefined;
-    const make = (next: number): SealedToken => {
-      const made = tokenOf(type, next);
-      return { token: made, sealed: seal(keyTo('seal'), `${run} ${made}`, value) };
-    };
-    const token = known ?? store.add(run, type, lookup, make, number);
+    const token = (await store.tokenOf(run, lookup)) ?? (await addToken(run, type, lookup, value));
     // A hash that was moved to another token would give the value of another person.
-    if (valueOf(run, token) !== value) throw unreadable();
+    if ((await valueOf(run, token)) !== value) throw unreadable();
     return token;
+  };
+  const addToken = async (run: RunId, type: string, lookup: string, value: string): Promise<string> => {
+    const last = await store.lastNumber(run, type);
+    const number = takeNumber === undefined ? last + 1 : await takeNumber(run, type, last);
+    const token = tokenOf(type, number);
+    const made: SealedToken = { token, sealed: seal(keyTo('seal'), `${run} ${token}`, value) };
+    return store.add(run, type, lookup, number, made);
   };
   // One after another, so that a value takes one number and the numbers follow the text.
   let latest: Promise<unknown> = Promise.resolve();
@@ -74,12 +75,12 @@ export function createVault(store: PiiStore, key: Uint8Array, takeNumber?: TakeN
       return made;
     },
     valueOf,
-    check: (run) => {
-      const first = store.first?.(run) ?? null;
+    check: async (run) => {
+      const first = (await store.first?.(run)) ?? null;
       if (first !== null) unseal(keyTo('seal'), `${run} ${first.token}`, first.sealed);
     },
     release: (run, token) => store.release(run, token, markOf(run, token)),
-    isReleased: (run, token) => store.releaseOf(run, token) === markOf(run, token),
+    isReleased: async (run, token) => (await store.releaseOf(run, token)) === markOf(run, token),
   };
 }
 

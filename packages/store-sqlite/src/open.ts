@@ -55,6 +55,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     mail: createMail(connection, seals),
     index: { ...createEntries(connection), ...createRetain(connection, seals) },
     shared: createShared(connection, seals),
+    reach: 'machine',
     compact: async () => {
       journal.flush();
       connection.vacuum();

@@ -30,7 +30,7 @@ export function piiFileOf(journal: string): string {
   return fileBeside(journal, 'pii');
 }
 
-export function openPiiStore(path: string): PiiStore & { owners(): readonly RunId[] } {
+export function openPiiStore(path: string): PiiStore & { owners(): Promise<readonly RunId[]> } {
   const db = openErasable(path, SCHEMA);
   const byLookup = db.prepare('SELECT token FROM tokens WHERE run = ? AND lookup = ?');
   const lastNumber = db.prepare(
@@ -49,32 +49,27 @@ export function openPiiStore(path: string): PiiStore & { owners(): readonly RunI
   const owners = db.prepare('SELECT DISTINCT run FROM tokens');
   const remove = db.prepare('DELETE FROM tokens WHERE run = ?');
   return {
-    owners: () => owners.all().map(({ run }) => String(run)),
-    tokenOf: (run, lookup) => (byLookup.get(run, lookup)?.['token'] ?? null) as string | null,
-    lastNumber: lastOf,
-    add: (run, type, lookup, make, given) => {
-      const known = byLookup.get(run, lookup);
-      if (known !== undefined) return String(known['token']);
-      return atOnce(db, () => {
+    owners: async () => owners.all().map(({ run }) => String(run)),
+    tokenOf: async (run, lookup) => (byLookup.get(run, lookup)?.['token'] ?? null) as string | null,
+    lastNumber: async (run, type) => lastOf(run, type),
+    add: async (run, type, lookup, number, made) =>
+      atOnce(db, () => {
         // Another process may have added it since.
         const added = byLookup.get(run, lookup);
         if (added !== undefined) return String(added['token']);
-        const number = given ?? lastOf(run, type) + 1;
-        const made = make(number);
         setNumber.run(run, type, number);
         insert.run(run, made.token, type, lookup, made.sealed);
         return made.token;
-      });
-    },
-    find: (run, token) => (byToken.get(run, token)?.['sealed'] ?? null) as Uint8Array | null,
-    first: (run) => {
+      }),
+    find: async (run, token) => (byToken.get(run, token)?.['sealed'] ?? null) as Uint8Array | null,
+    first: async (run) => {
       const row = anyOf.get(run);
       return row === undefined ? null : { token: String(row['token']), sealed: row['sealed'] as Uint8Array };
     },
-    release: (run, token, mark) => void release.run(run, token, mark),
-    releaseOf: (run, token) => (byToken.get(run, token)?.['release'] ?? null) as string | null,
-    erase: (run) => Number(remove.run(run).changes),
-    close: () => {
+    release: async (run, token, mark) => void release.run(run, token, mark),
+    releaseOf: async (run, token) => (byToken.get(run, token)?.['release'] ?? null) as string | null,
+    erase: async (run) => Number(remove.run(run).changes),
+    close: async () => {
       if (db.isOpen) db.close();
     },
   };

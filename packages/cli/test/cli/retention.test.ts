@@ -165,8 +165,8 @@ describe('prune', () => {
     expect(attachments.list('r1')).toEqual([]);
     attachments.close();
     const vault = openPiiStore(piiFileOf(journal));
-    expect(vault.owners()).toEqual(['r1']);
-    vault.close();
+    expect(await vault.owners()).toEqual(['r1']);
+    await vault.close();
   });
 
   test('without options takes the rule of each flow; wrong options are named', async () => {

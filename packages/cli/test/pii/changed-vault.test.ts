@@ -31,13 +31,13 @@ test.each([
   const tokensNow = (): Promise<string[]> => Promise.all(values.map((value) => vault.tokenFor('r', 'email', value)));
   const tokens = await tokensNow();
   expect(await tokensNow()).toEqual(tokens);
-  expect(tokens.map((token) => vault.valueOf('r', token))).toEqual(values);
+  expect(await Promise.all(tokens.map((token) => vault.valueOf('r', token)))).toEqual(values);
   const db = new DatabaseSync(path);
   db.exec(sql);
   db.close();
   for (const value of values)
     await expect(vault.tokenFor('r', 'email', value)).rejects.toThrow(expect.objectContaining({ code: 'pii-key' }));
-  store.close();
+  await store.close();
 });
 
 test('a mark that a token was passed on counts only with the key, and only for its token', async () => {
@@ -47,17 +47,18 @@ test('a mark that a token was passed on counts only with the key, and only for i
   const [first, second] = await Promise.all(
     ['ann@x.example', 'eve@x.example'].map((value) => vault.tokenFor('r', 'email', value)),
   );
-  vault.release('r', first ?? '');
-  expect([first, second].map((token) => vault.isReleased('r', token ?? ''))).toEqual([true, false]);
+  await vault.release('r', first ?? '');
+  const released = [first, second].map((token) => vault.isReleased('r', token ?? ''));
+  expect(await Promise.all(released)).toEqual([true, false]);
   const db = new DatabaseSync(path);
   for (const mark of ["'1'", "''", '(SELECT release FROM tokens WHERE release IS NOT NULL)']) {
     db.exec(`UPDATE tokens SET release = ${mark} WHERE token = '${second}'`);
-    expect(vault.isReleased('r', second ?? '')).toBe(false);
+    expect(await vault.isReleased('r', second ?? '')).toBe(false);
   }
   db.exec("UPDATE tokens SET run = 'q'");
-  expect(vault.isReleased('q', first ?? '')).toBe(false);
+  expect(await vault.isReleased('q', first ?? '')).toBe(false);
   db.close();
-  store.close();
+  await store.close();
 });
 
 test.each([

@@ -59,6 +59,7 @@ export function openMemory({ clock = realClock }: { readonly clock?: StoreClock 
     mail: createMail(open),
     index: createIndex(open),
     shared: createShared(open),
+    reach: 'process',
     close: async () => {
       closed = true;
     },

@@ -3,26 +3,36 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { SluiceError } from './errors.ts';
+import type { Store } from './ports.ts';
 
 const KEY_BYTES = 32;
 const HELP =
   'Make one with `openssl rand -base64 32`, and set it in SLUICE_PII_KEY or in a file named by `pii.key_file`.';
 
 export interface KeyOptions {
-  /** The path of the journal. */
-  readonly journal: string;
+  /** The path of the journal. Absent: the store is no file. */
+  readonly journal?: string | undefined;
+  /** Several machines would read different files. */
+  readonly reach?: Store['reach'];
   /** The file that the document names. */
   readonly keyFile?: string | undefined;
   readonly onNotice?: ((message: string) => void) | undefined;
 }
 
-export function piiKey({ journal, keyFile, onNotice }: KeyOptions): Uint8Array {
+export function piiKey({ journal, reach, keyFile, onNotice }: KeyOptions): Uint8Array {
   const given = process.env['SLUICE_PII_KEY'];
   if (given !== undefined && given !== '') return decoded(given, 'SLUICE_PII_KEY');
+  if (reach === 'network')
+    throw new SluiceError(
+      'pii-key',
+      'the key for personal data must come from the environment, because several machines use this database',
+      'Make one with `openssl rand -base64 32`, and set it in SLUICE_PII_KEY on each machine.',
+    );
   if (keyFile !== undefined) {
     if (!existsSync(keyFile)) throw new SluiceError('pii-key', `there is no key file \`${keyFile}\``, HELP);
     return decoded(readFileSync(keyFile, 'utf8'), `\`${keyFile}\``);
   }
+  if (journal === undefined) throw new SluiceError('pii-key', 'there is no key for personal data', HELP);
   const own = defaultKeyFile(journal);
   if (!existsSync(own)) makeKey(own, onNotice);
   return decoded(readFileSync(own, 'utf8'), `\`${own}\``);

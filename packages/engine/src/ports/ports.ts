@@ -305,6 +305,10 @@ export interface Store {
   readonly mail: Mail;
   readonly index: Index;
   readonly shared: Cells;
+  /** The sealed values of personal data. Absent: they lie beside the database file, or last as long as the process. */
+  readonly pii?: PiiStore;
+  /** Who can open it: this process, processes of this machine, or those of any machine. In a network no key is read from a file. */
+  readonly reach: 'process' | 'machine' | 'network';
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;
   close(): Promise<void>;
@@ -404,21 +408,21 @@ export interface Awaited {
  */
 export interface PiiStore {
   /** Null if no token of the run has this lookup. */
-  tokenOf(run: RunId, lookup: string): string | null;
+  tokenOf(run: RunId, lookup: string): Promise<string | null>;
   /** The last number of a type in this store; 0 without one. It stays after an erasure. */
-  lastNumber(run: RunId, type: string): number;
-  /** The token with this lookup, or the one that is made now, with `number` or the next free number of its type. */
-  add(run: RunId, type: string, lookup: string, make: (number: number) => SealedToken, number?: number): string;
-  find(run: RunId, token: string): Uint8Array | null;
+  lastNumber(run: RunId, type: string): Promise<number>;
+  /** Stores a token with its number. Returns it, or the token that another process stored with this lookup before. */
+  add(run: RunId, type: string, lookup: string, number: number, made: SealedToken): Promise<string>;
+  find(run: RunId, token: string): Promise<Uint8Array | null>;
   /** Any token of a run with its value, to check the key; null if the run has none. */
-  first?(run: RunId): SealedToken | null;
+  first?(run: RunId): Promise<SealedToken | null>;
   /** Stores the mark of a token that was passed to a tool as it is. It may come back in a result. */
-  release(run: RunId, token: string, mark: string): void;
+  release(run: RunId, token: string, mark: string): Promise<void>;
   /** The stored mark; null without one. */
-  releaseOf(run: RunId, token: string): string | null;
+  releaseOf(run: RunId, token: string): Promise<string | null>;
   /** Deletes all values of a run permanently, and returns how many there were. */
-  erase(run: RunId): number;
-  close(): void;
+  erase(run: RunId): Promise<number>;
+  close(): Promise<void>;
 }
 /**
  * Stores images and files of runs outside of the journal. Equal data is stored once.

@@ -50,7 +50,7 @@ export async function forget(store: Store, journal: string, runs: readonly RunId
   });
   if (existsSync(piiFileOf(journal)))
     await closing(openPiiStore(piiFileOf(journal)), async (vault) => {
-      for (const run of await unused(store, vault.owners())) vault.erase(run);
+      for (const run of await unused(store, await vault.owners())) await vault.erase(run);
     });
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createVault } from '@sluice-internal/pii';
 import type { OpenVault, TakeNumber, Vault } from '@sluice-internal/pii';
-import { piiKey, update } from '@sluice-internal/engine/ports';
+import { SluiceError, piiKey, update } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, EngineOptions, PiiStore, Store } from '@sluice-internal/engine/ports';
 import { IN_MEMORY, attachmentsBeside, memoryBeside, openPiiStore, piiFileOf } from '@sluice-internal/store-sqlite';
 import { createWorld, type World, type WorldOptions } from './world.ts';
@@ -16,6 +16,7 @@ import { openStore } from './open-store.ts';
 export function worldBeside(
   file: string | undefined,
   options: WorldOptions & { readonly onNotice?: EngineOptions['onNotice'] },
+  given?: Store,
 ): { readonly world: World; readonly attachments: AttachmentStore; close(): Promise<void> } {
   const {
     attachments = attachmentsBeside(file ?? IN_MEMORY),
@@ -23,7 +24,11 @@ export function worldBeside(
   } = options;
   const vault =
     options.vault ??
-    (file === undefined ? vaultInProcess() : vaultBeside(file, (message) => options.onNotice?.(message, 'key')));
+    (given !== undefined && (given.pii !== undefined || given.reach === 'network')
+      ? vaultIn(given)
+      : file === undefined
+        ? vaultInProcess()
+        : vaultBeside(file, (message) => options.onNotice?.(message, 'key')));
   const world = createWorld(options, { vault, attachments, memory });
   const close = async (): Promise<void> => {
     await world.close();
@@ -48,14 +53,6 @@ export function vaultInProcess(): ClosingVault {
 export function vaultBeside(journal: string, onNotice?: (message: string) => void): ClosingVault {
   let store: PiiStore | null = null;
   let database: Store | null = null;
-  const takeNumber: TakeNumber = async (run, type, last) => {
-    database ??= openStore(journal);
-    return update(database.shared, `${NUMBERS_PREFIX}${run}`, (value) => {
-      const numbers = (value ?? {}) as { readonly [type: string]: number };
-      const next = (numbers[type] ?? last) + 1;
-      return [{ ...numbers, [type]: next }, next];
-    });
-  };
   const open: OpenVault = (keyFile, documentDir = '.') => {
     const key = piiKey({
       journal,
@@ -63,13 +60,42 @@ export function vaultBeside(journal: string, onNotice?: (message: string) => voi
       onNotice,
     });
     store ??= openPiiStore(piiFileOf(journal));
-    return createVault(store, key, takeNumber);
+    return createVault(
+      store,
+      key,
+      counterIn(() => (database ??= openStore(journal)).shared),
+    );
   };
   const close = async (): Promise<void> => {
-    store?.close();
+    await store?.close();
     await database?.close();
   };
   return Object.assign(open, { close });
+}
+
+/** The store that the program opened keeps the values. The program closes it. */
+function vaultIn(store: Store): ClosingVault {
+  const { pii, reach, shared } = store;
+  const open: OpenVault = (keyFile, documentDir = '.') => {
+    const key = piiKey({ reach, keyFile: keyFile === undefined ? undefined : resolve(documentDir, keyFile) });
+    if (pii !== undefined)
+      return createVault(
+        pii,
+        key,
+        counterIn(() => shared),
+      );
+    throw new SluiceError('pii-key', 'this store keeps no personal data', 'Use another store for this document.');
+  };
+  return Object.assign(open, { close: async () => undefined });
+}
+
+function counterIn(cells: () => Store['shared']): TakeNumber {
+  return (run, type, last) =>
+    update(cells(), `${NUMBERS_PREFIX}${run}`, (value) => {
+      const numbers = (value ?? {}) as { readonly [type: string]: number };
+      const next = (numbers[type] ?? last) + 1;
+      return [{ ...numbers, [type]: next }, next];
+    });
 }
 
 /** The numbers of tokens are counted in the journal's database: a vault that was changed or replaced gives no number twice. */
