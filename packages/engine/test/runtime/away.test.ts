@@ -217,3 +217,29 @@ test('a reader of events waits for the store, and gets every event once', async 
   expect(seen).toEqual(seen.map((_, index) => index + 1));
   expect((await first.engine.get(run)).state).toBe('completed');
 });
+
+test.each(['request', 'answer'] as const)(
+  'the %s of a commit is lost while another call of the run is open: the open call is not made again',
+  async (what) => {
+    const cut = unreliable(openMemory());
+    const opened = Promise.withResolvers<void>();
+    const { engine, calls, notices, faults } = open(cut.store, (name) => {
+      if (name === 'one') return opened.promise;
+      if (name === 'two') cut.lose = { commit: cut.commits + 1, what };
+    });
+    const both = compiled([
+      { id: 'both', type: 'parallel', branches: [{ to: 'one' }, { to: 'two' }], routes: [{ to: 'three' }] },
+      { id: 'one', type: 'tool', tool: 'one' },
+      { id: 'two', type: 'tool', tool: 'two' },
+      { id: 'three', type: 'tool', tool: 'three' },
+    ]);
+    const run = await engine.start(both);
+    await expect.poll(() => notices.length).toBe(1);
+    cut.isAway = false;
+    await expect.poll(() => notices.length).toBe(2);
+    opened.resolve();
+    expect(await engine.settled(run)).toMatchObject({ state: 'completed' });
+    expect(calls.map((call) => call.split(' ')[0]).toSorted()).toEqual(NAMES.toSorted());
+    expect(faults).toEqual([]);
+  },
+);
