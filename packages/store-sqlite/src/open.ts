@@ -49,7 +49,6 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const journal = createJournal(connection, seals);
   return {
     id,
-    reach: 'machine',
     journal,
     leases: createLeases(connection, journal.flush, options.clock ?? machineClock(connection)),
     mail: createMail(connection, seals),

@@ -53,7 +53,6 @@ export function openMemory({ clock = realClock }: { readonly clock?: StoreClock 
   };
   return {
     id: randomUUID(),
-    reach: 'process',
     journal: createJournal(open),
     leases: createLeases(open, clock),
     mail: createMail(open),

@@ -296,8 +296,6 @@ export interface OperatorAct {
 export interface Store {
   /** Random, made with the store. It is part of every idempotency key. */
   readonly id: string;
-  /** Where the processes are that can open the store. Absent: anywhere, as with `network`. */
-  readonly reach?: 'process' | 'machine' | 'network';
   /** Only runs of this tenant exist in the store. Absent: the runs of all. */
   readonly tenant?: string;
   readonly journal: Journal;
