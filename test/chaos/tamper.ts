@@ -279,7 +279,7 @@ async function isFound(path: string): Promise<boolean> {
   const store = openSqlite(path);
   const { key } = createSigner(SIGNING_KEY);
   try {
-    for (const { run } of await store.index.list()) {
+    for (const { run } of (await store.index.list()).items) {
       const entry = await store.index.find(run);
       const checkpoints = (await store.journal.checkpoints?.(run)) ?? [];
       const appends = (await store.journal.load(run, { snapshot: false }))?.appends ?? [];

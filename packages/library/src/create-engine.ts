@@ -292,6 +292,7 @@ const START_OPTIONS: { readonly [Name in keyof StartOptions]-?: true } = {
   seed: true,
   origin: true,
   deadline: true,
+  thread: true,
 };
 
 const ENGINE_OPTIONS: { readonly [Name in keyof CreateEngineOptions]-?: true } = {

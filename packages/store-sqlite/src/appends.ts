@@ -4,10 +4,11 @@
  */
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { mayAppend, ownerAfter } from '@sluice-internal/engine/ports';
-import type { Append, RunEntryChange, WorkerId } from '@sluice-internal/engine/ports';
+import type { Append, RunDetails, RunEntryChange, WorkerId } from '@sluice-internal/engine/ports';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfHash } from './sealed-run.ts';
-import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
+import { factsRow } from './facts-row.ts';
+import { hashDetails, isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfHash } from './sealed-run.ts';
+import type { QuestionColumns, ReadRow, RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
 export type Stored = 'committed' | 'stale';
@@ -42,6 +43,7 @@ export class Appends {
     const writes = this.#writes;
     writes.insertLog.get(run.id, after, count, at, body, hash);
     if (after > 0) this.#advance(run, worker, append);
+    if (append.details !== undefined) this.#writeDetails(run, append.details);
     for (const blob of blobs)
       if (writes.findBlob.get(run.id, blob.hash) === undefined) writes.insertBlob.get(run.id, blob.hash, blob.body);
     if (snapshot !== null) writes.putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
@@ -64,22 +66,53 @@ export class Appends {
     const { entry } = append;
     const before = run.end;
     run.end = endOf(append, before.signed);
-    if (entry === null) this.#moveEnd(run, before);
-    else {
-      this.#changeListing(run, entry, append.at, worker);
+    if (entry === null) {
+      this.#moveEnd(run, before);
+      if (append.details !== undefined) this.#seal(run, { ...run.sealed, details: detailsHash(run, append.details) });
+    } else {
+      this.#changeListing(run, entry, append, worker);
       if (run.hasEnd) this.#dropEnd(run, before);
     }
   }
 
-  #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, at: number, worker: number): void {
-    run.sealed = { ...run.sealed, status, code, due, updatedAt: at, ...run.end };
-    const seal = sealOf(this.#seals.store, run.sealed);
+  #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, append: Append, worker: number): void {
+    const { at } = append;
+    const details = append.details === undefined ? run.sealed.details : detailsHash(run, append.details);
     run.owner = ownerAfter(status, worker);
     const { events, head, signed } = run.end;
-    this.#writes.updateRun.get(status, code, at, due, run.owner, events, head, signed, seal, run.id);
+    this.#writes.updateRun.get(status, code, at, due, run.owner, events, head, signed, run.id);
+    this.#seal(run, { ...run.sealed, status, code, due, updatedAt: at, details, ...run.end });
+  }
+
+  #seal(run: KnownRun, sealed: SealedRun): void {
+    run.sealed = sealed;
+    const seal = sealOf(this.#seals.store, sealed);
+    this.#writes.setSeal.get(sealed.details, seal, run.id);
     const weight = weightOfHash(seal);
-    this.#seals.change(run.sealed.run, weight - run.weight);
+    this.#seals.change(sealed.run, weight - run.weight);
     run.weight = weight;
+  }
+
+  #writeDetails(run: KnownRun, { facts, questions }: RunDetails): void {
+    this.#writes.putFacts.get(run.id, ...factsRow(facts));
+    if (run.asks) this.#writes.deleteQuestions.get(run.id);
+    for (const row of questionRows(run, questions)) this.#writes.insertQuestion.get(run.id, ...row);
+    run.asks = questions.length > 0;
+  }
+
+  /** Replaces the details of a run. False if they were the same, or if another part of the run was changed from outside. */
+  describe(id: RunId, details: RunDetails): boolean {
+    const row = this.#statements.findRun.get(id) as unknown as SealedRow | undefined;
+    if (row === undefined) return false;
+    const read = readRow(row);
+    if (!isIntact(this.#seals.store, read)) return false;
+    const run = knownOf(read);
+    const hashed = detailsHash(run, details);
+    if (hashed === read.shown && hashed === run.sealed.details) return false;
+    this.#writeDetails(run, details);
+    this.#seal(run, { ...run.sealed, details: hashed });
+    this.#connection.known.delete(id);
+    return true;
   }
 
   #moveEnd(run: KnownRun, before: RunEnd): void {
@@ -108,25 +141,34 @@ export class Appends {
     // A trigger checks this too, but triggers can be dropped.
     if (this.#writes.findTombstone.get(id) !== undefined) return undefined;
     const { status, code, due, first } = entry;
-    const sealed = { run: id, graph: flow.hash, ...first, status, code, due, updatedAt: at, ...endOf(append, 0) };
+    if (first.thread !== null && this.#isBusy(first)) return undefined;
+    const whose = { run: id, graph: flow.hash, ...first };
+    const details = append.details === undefined ? '' : detailsHash({ sealed: whose }, append.details);
+    const sealed = { ...whose, details, status, code, due, updatedAt: at, ...endOf(append, 0) };
     const seal = sealOf(this.#seals.store, sealed);
     const owner = ownerAfter(status, worker);
     const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
     if (rowid === null) return undefined;
     const weight = weightOfHash(seal);
     this.#seals.change(id, weight);
-    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, hasEnd: false };
+    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, hasEnd: false, asks: false };
     known.set(id, run);
     return run;
   }
 
+  /** True if an open run of the tenant has the thread. */
+  #isBusy({ tenant, thread }: Pick<SealedRun, 'tenant' | 'thread'>): boolean {
+    return this.#statements.findThread.get(thread, tenant) !== undefined;
+  }
+
   /** Null when the id is taken. */
   #insertRun(sealed: SealedRun, seal: string, graph: number, owner: number | null): number | null {
-    const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, parent } = sealed;
-    const { events, head, signed } = sealed;
+    const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, thread, parent } = sealed;
+    const { details, events, head, signed } = sealed;
     // prettier-ignore
     const { changes, lastInsertRowid } = this.#statements.insertRun.run(
-      run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent, events, head, signed, seal,
+      run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, thread, parent, details,
+      events, head, signed, seal,
     );
     return changes === 0 ? null : Number(lastInsertRowid);
   }
@@ -146,9 +188,8 @@ export class Appends {
     if (!isIntact(this.#seals.store, read)) return undefined;
     const stored = this.#signed.get(id);
     if (stored?.head === read.end.head && stored.signed !== read.end.signed) return undefined;
-    const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
-    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, hasEnd };
-    if (owner !== null) this.#connection.known.set(id, run);
+    const run = knownOf(read);
+    if (run.owner !== null) this.#connection.known.set(id, run);
     return run;
   }
 
@@ -163,6 +204,28 @@ export class Appends {
   }
 }
 
+function knownOf({ id, owner, sealed, seal, end, hasEnd }: ReadRow): KnownRun {
+  return { id, owner, sealed, weight: weightOfHash(seal), end, hasEnd, asks: true };
+}
+
+function questionRows(
+  { sealed: { tenant } }: { readonly sealed: Pick<SealedRun, 'tenant'> },
+  questions: RunDetails['questions'],
+): readonly QuestionColumns[] {
+  return questions.map(({ id, node, askedAt, expiresAt }, position) => [
+    position,
+    id,
+    node,
+    askedAt,
+    expiresAt,
+    tenant,
+  ]);
+}
+
+function detailsHash(run: { readonly sealed: Pick<SealedRun, 'tenant'> }, { facts, questions }: RunDetails): string {
+  return hashDetails(factsRow(facts), questionRows(run, questions));
+}
+
 /** The end of the chain after an append. */
 function endOf({ after, count, hash, checkpoint }: Append, signed: number): RunEnd {
   return { events: after + count, head: hash, signed: signed + (checkpoint === undefined ? 0 : 1) };
@@ -173,14 +236,22 @@ const SQL = {
   findRun: `${SELECT_SEALED} WHERE runs.run = ?`,
   findFlow: 'SELECT id FROM flows WHERE hash = ?',
   insertFlow: 'INSERT INTO flows (hash, text) VALUES (?, ?)',
-  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent,
-     events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, thread,
+     parent, details, events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+  findThread: `SELECT 1 FROM runs WHERE thread = ? AND tenant IS ? AND status IN ('pending', 'running', 'suspended')`,
 } as const;
 
 const WRITES = {
   findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
-  updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
+  updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?
      WHERE id = ?`,
+  setSeal: 'UPDATE runs SET details = ?, seal = ? WHERE id = ?',
+  putFacts: `INSERT INTO run_facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO UPDATE SET seq = excluded.seq,
+     steps = excluded.steps, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+     cost_micros = excluded.cost_micros, questions = excluded.questions, node = excluded.node, error = excluded.error,
+     message = excluded.message`,
+  deleteQuestions: 'DELETE FROM questions WHERE run = ?',
+  insertQuestion: 'INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?)',
   insertEnd: 'INSERT INTO ends (events, head, signed, run) VALUES (?, ?, ?, ?)',
   updateEnd: 'UPDATE ends SET events = ?, head = ?, signed = ? WHERE run = ?',
   deleteEnd: 'DELETE FROM ends WHERE run = ?',

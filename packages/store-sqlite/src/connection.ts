@@ -20,6 +20,8 @@ export interface KnownRun {
   end: RunEnd;
   /** True if it has a row in `ends`. */
   hasEnd: boolean;
+  /** True if it may have rows in `questions`. */
+  asks: boolean;
 }
 
 /** The least time between two checks of the file. */

@@ -1,6 +1,15 @@
 /** Loads and commits runs. Commits requested in the same turn of the event loop share one transaction and one fsync. */
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Append, Blob, Journal, Snapshot, StoredAppend, StoredRun, WorkerId } from '@sluice-internal/engine/ports';
+import type {
+  Append,
+  Blob,
+  Index,
+  Journal,
+  Snapshot,
+  StoredAppend,
+  StoredRun,
+  WorkerId,
+} from '@sluice-internal/engine/ports';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
@@ -10,6 +19,7 @@ import type { Seals } from './seals.ts';
 export interface GroupedJournal extends Journal {
   /** Writes all commits requested so far. */
   flush(): void;
+  describe: Index['describe'];
 }
 
 export function createJournal(connection: Connection, seals: Seals): GroupedJournal {
@@ -37,6 +47,7 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
 
   return {
     flush,
+    describe: async (run, details) => connection.write(() => appended.describe(run, details)),
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
     broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),

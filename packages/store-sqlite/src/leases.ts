@@ -1,7 +1,7 @@
 /** Leases in SQLite. A claim, and the fencing of workers that lose a run by it, are one transaction. */
 import type { Instant, RunId } from '@sluice-internal/kernel/ir';
 import { KEEP_GONE_WORKERS_MS, planClaim, renewalOf, thisProcess } from '@sluice-internal/engine/ports';
-import type { Leases, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
+import type { ClaimFilter, Leases, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
 import type { Connection, Statements } from './connection.ts';
 
 export function createLeases(connection: Connection, flush: () => void): Leases {
@@ -72,7 +72,7 @@ function claim(
   const rows =
     'run' in which
       ? statements.claimableByName.all({ run: which.run, self, gone })
-      : statements.claimable.all({ now, gone, except: JSON.stringify(which.except ?? []), limit: which.limit });
+      : statements.claimable.all({ now, gone, ...filterOf(which) });
   return (rows as unknown as [number, RunId, number | null][]).map(([id, run, owner]) => {
     if (owner !== null && owner !== self) fence(owner);
     statements.setOwner.run(self, id);
@@ -81,19 +81,23 @@ function claim(
   });
 }
 
+function filterOf({ limit, except = [], tenant }: ClaimFilter): { readonly [name: string]: string | number | null } {
+  return { limit, except: JSON.stringify(except), tenant: tenant ?? null };
+}
+
 /** `needsWork` of the claim policy as a query, oldest run first. The index on owner, status and due answers each part. */
 export const CLAIMABLE = `
   WITH free (owner) AS MATERIALIZED (SELECT NULL UNION ALL SELECT value FROM json_each(:gone))
   SELECT id, run, owner FROM (
-    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+    SELECT runs.id, runs.run, runs.owner, runs.tenant FROM free CROSS JOIN runs ON runs.owner IS free.owner
       WHERE runs.status IN ('pending', 'running')
     UNION
-    SELECT runs.id, runs.run, runs.owner FROM free CROSS JOIN runs ON runs.owner IS free.owner
+    SELECT runs.id, runs.run, runs.owner, runs.tenant FROM free CROSS JOIN runs ON runs.owner IS free.owner
       WHERE runs.status = 'suspended' AND runs.due <= :now
     UNION
-    SELECT runs.id, runs.run, runs.owner FROM mail JOIN runs ON runs.id = mail.run
+    SELECT runs.id, runs.run, runs.owner, runs.tenant FROM mail JOIN runs ON runs.id = mail.run
       WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
-  ) WHERE run NOT IN (SELECT value FROM json_each(:except))
+  ) WHERE run NOT IN (SELECT value FROM json_each(:except)) AND (:tenant IS NULL OR tenant = :tenant)
   ORDER BY 1 LIMIT :limit`;
 
 const SQL = {

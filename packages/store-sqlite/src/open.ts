@@ -15,7 +15,8 @@ import { createLeases } from './leases.ts';
 import { loosePermissions } from './permissions.ts';
 import { connectReadOnly } from './read-only.ts';
 import { createMail } from './mail.ts';
-import { createEntries, createRetain } from './run-index.ts';
+import { createLists, createTombstones } from './lists.ts';
+import { createRetain } from './retain.ts';
 import { createShared } from './shared.ts';
 import { Seals } from './seals.ts';
 import { createTables, isNew } from './schema.ts';
@@ -47,7 +48,12 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     journal,
     leases: createLeases(connection, journal.flush),
     mail: createMail(connection, seals),
-    index: { ...createEntries(connection), ...createRetain(connection, seals) },
+    index: {
+      ...createLists(connection),
+      ...createTombstones(connection),
+      ...createRetain(connection, seals),
+      describe: journal.describe,
+    },
     shared: createShared(connection, seals),
     compact: async () => {
       journal.flush();

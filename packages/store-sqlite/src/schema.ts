@@ -39,7 +39,8 @@ CREATE TABLE workers (
 ) STRICT;
 
 -- AUTOINCREMENT: an id that was used again would match a tombstone. Tenant, user and parent may be null. The end of the chain
--- (events, head) and the number of checkpoints (signed) are kept apart from their tables; seal is a hash of the row without
+-- (events, head) and the number of checkpoints (signed) are kept apart from their tables; details is a hash of its rows in
+-- run_facts and questions; seal is a hash of the row without
 -- its owner. The check of the status uses OR, because SQLite builds a table for the list of an IN with every statement.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -56,7 +57,9 @@ CREATE TABLE runs (
   owner INTEGER REFERENCES workers (id),
   tenant TEXT,
   user TEXT,
+  thread TEXT,
   parent TEXT,
+  details TEXT NOT NULL DEFAULT '',
   events INTEGER NOT NULL DEFAULT 0,
   head TEXT NOT NULL DEFAULT '',
   signed INTEGER NOT NULL DEFAULT 0,
@@ -65,7 +68,42 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_owner ON runs (owner, status, due);
 CREATE INDEX runs_by_graph ON runs (graph);
 CREATE INDEX runs_by_notation ON runs (notation, started_at);
+-- Lists have the latest run first. Each index also has the id of the row.
+CREATE INDEX runs_by_start ON runs (started_at);
+CREATE INDEX runs_by_status ON runs (status);
+CREATE INDEX runs_by_flow ON runs (flow);
+CREATE INDEX runs_by_code ON runs (code) WHERE code IS NOT NULL;
+CREATE INDEX runs_by_tenant ON runs (tenant) WHERE tenant IS NOT NULL;
+CREATE INDEX runs_by_user ON runs (user) WHERE user IS NOT NULL;
+CREATE INDEX runs_by_thread ON runs (thread) WHERE thread IS NOT NULL;
+CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL;
 CREATE INDEX runs_by_bucket ON runs (${BUCKET});
+
+-- What lists show of a run. Both tables follow from the journals, and are written in the commit that changes them.
+CREATE TABLE run_facts (
+  run INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  steps INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cost_micros INTEGER NOT NULL,
+  questions INTEGER NOT NULL,
+  node TEXT,
+  error TEXT,
+  message TEXT
+) STRICT;
+CREATE TABLE questions (
+  run INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  question TEXT NOT NULL,
+  node TEXT NOT NULL,
+  asked_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  tenant TEXT,
+  PRIMARY KEY (run, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX questions_by_time ON questions (asked_at DESC, run DESC, position);
+CREATE INDEX questions_by_tenant ON questions (tenant, asked_at DESC, run DESC, position) WHERE tenant IS NOT NULL;
 
 -- A removed run. The file is its export.
 CREATE TABLE tombstones (
@@ -203,7 +241,7 @@ CREATE TABLE ends (
 ) STRICT;
 `;
 
-const VERSION = 13;
+const VERSION = 14;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;

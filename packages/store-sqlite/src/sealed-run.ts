@@ -4,7 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import { parseJson } from '@sluice-internal/kernel/expr';
 import type { RunId, RunStatus } from '@sluice-internal/kernel/ir';
+import type { FactsRow } from './facts-row.ts';
 
 /** All columns of a run but its owner, which changes with every claim. */
 export interface SealedRun extends RunEnd {
@@ -20,7 +22,10 @@ export interface SealedRun extends RunEnd {
   readonly due: number | null;
   readonly tenant: string | null;
   readonly user: string | null;
+  readonly thread: string | null;
   readonly parent: string | null;
+  /** A hash of its rows in `run_facts` and `questions`. */
+  readonly details: string;
 }
 
 /** The end of a run, kept apart from the log. */
@@ -46,7 +51,9 @@ export function sealOf(store: string, sealed: SealedRun): string {
     sealed.due,
     sealed.tenant,
     sealed.user,
+    sealed.thread,
     sealed.parent,
+    sealed.details,
     sealed.events,
     sealed.head,
     sealed.signed,
@@ -208,10 +215,14 @@ export const BUCKET = '(31 * unicode(substr(run, -1)) + coalesce(unicode(substr(
 
 export const SELECT_SEALED = `
   SELECT runs.id, runs.owner, runs.seal, runs.run, flows.hash, runs.flow, runs.notation, runs.status, runs.code,
-    runs.started_at, runs.updated_at, runs.due, runs.tenant, runs.user, runs.parent, runs.events, runs.head, runs.signed,
+    runs.started_at, runs.updated_at, runs.due, runs.tenant, runs.user, runs.thread, runs.parent, runs.details, runs.events, runs.head, runs.signed,
     (SELECT after + count FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1),
     (SELECT hash FROM log WHERE run = runs.id ORDER BY after DESC LIMIT 1),
-    ends.events, ends.head, ends.signed
+    ends.events, ends.head, ends.signed,
+    (SELECT json_array(seq, steps, input_tokens, output_tokens, cost_micros, questions, node, error, message)
+      FROM run_facts WHERE run = runs.id),
+    (SELECT json_group_array(json_array(position, question, node, asked_at, expires_at, tenant))
+      FROM (SELECT * FROM questions WHERE questions.run = runs.id ORDER BY position))
   FROM runs LEFT JOIN flows ON flows.id = runs.graph LEFT JOIN ends ON ends.run = runs.id`;
 
 export type SealedRow = readonly [
@@ -229,7 +240,9 @@ export type SealedRow = readonly [
   due: number | null,
   tenant: string | null,
   user: string | null,
+  thread: string | null,
   parent: string | null,
+  details: string,
   events: number,
   head: string,
   signed: number,
@@ -238,13 +251,37 @@ export type SealedRow = readonly [
   endEvents: number | null,
   endHead: string | null,
   endSigned: number | null,
+  facts: string | null,
+  questions: string,
 ];
+
+/** The columns of `questions`, without the run, in their order. */
+export type QuestionColumns = readonly [
+  position: number,
+  question: string,
+  node: string,
+  askedAt: number,
+  expiresAt: number | null,
+  tenant: string | null,
+];
+
+function parseRows(text: string): readonly QuestionColumns[] {
+  return parseJson(text) as unknown as readonly QuestionColumns[];
+}
+
+/** Of the rows of a run in `run_facts` and `questions`. Empty if it has none. */
+export function hashDetails(facts: FactsRow | null, questions: readonly QuestionColumns[]): string {
+  const isEmpty = facts === null && questions.length === 0;
+  return isEmpty ? '' : hash('sha256', JSON.stringify([facts, questions]), 'base64url');
+}
 
 export interface ReadRow {
   readonly id: number;
   readonly owner: number | null;
   readonly seal: string;
   readonly sealed: SealedRun;
+  /** The hash of its details as they are stored. */
+  readonly shown: string;
   /** The end of the run: that in `ends` if there is one, else that of the listing. */
   readonly end: RunEnd;
   /** True if it has a row in `ends`. */
@@ -255,23 +292,29 @@ export interface ReadRow {
 
 export function readRow(row: SealedRow): ReadRow {
   const [id, owner, seal, run, graph, flow, notation, status, code, startedAt, updatedAt, due, ...rest] = row;
-  const [tenant, user, parent, events, head, signed, storedEvents, storedHead, ...ending] = rest;
+  const [tenant, user, thread, parent, details, events, head, signed, storedEvents, storedHead, ...ending] = rest;
+  const [endEvents, endHead, endSigned, facts, questions] = ending;
   const about = { run, graph, flow, notation, status, code, startedAt, updatedAt, due };
-  const sealed = { ...about, tenant, user, parent, events, head, signed };
-  const [endEvents, endHead, endSigned] = ending;
+  const shown = hashDetails(facts === null ? null : (parseJson(facts) as unknown as FactsRow), parseRows(questions));
+  const sealed = { ...about, tenant, user, thread, parent, details, events, head, signed };
   const hasEnd = endHead !== null;
   const end = hasEnd ? { events: endEvents ?? 0, head: endHead, signed: endSigned ?? 0 } : sealed;
-  return { id, owner, seal, sealed, end, hasEnd, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
+  return { id, owner, seal, sealed, shown, end, hasEnd, stored: { events: storedEvents ?? 0, head: storedHead ?? '' } };
 }
 
-/** True if the row was not changed from outside, and the log ends with the event that the row names. */
+/** True if the row was not changed from outside, and the log ends with the event that the row names. Its details may have changed. */
 export function isIntact(store: string, row: ReadRow): boolean {
   const { end, stored } = row;
-  return isListingIntact(store, row) && stored.events === end.events && stored.head === end.head;
+  return isSealed(store, row) && stored.events === end.events && stored.head === end.head;
 }
 
-/** True when the listing has its seal. Only a run that works has an end of its own. */
-export function isListingIntact(store: string, { seal, sealed, hasEnd }: ReadRow): boolean {
+/** True when the listing has its seal, and its details have their hash. */
+export function isListingIntact(store: string, row: ReadRow): boolean {
+  return isSealed(store, row) && row.shown === row.sealed.details;
+}
+
+/** Only a run that works has an end of its own. */
+function isSealed(store: string, { seal, sealed, hasEnd }: ReadRow): boolean {
   return sealOf(store, sealed) === seal && (!hasEnd || isWorking(sealed.status));
 }
 

@@ -42,7 +42,7 @@ export async function logsCommand(cli: Cli, given: string | undefined, options: 
 }
 
 async function newestRun({ index }: Store): Promise<RunId> {
-  const [newest] = await index.list({ limit: 1 });
+  const [newest] = (await index.list({ limit: 1 })).items;
   if (newest === undefined)
     throw new SluiceError('run-not-found', 'there are no runs yet', 'Start one with `sluice run`.');
   return newest.run;

@@ -5,7 +5,7 @@ import type { Answer, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { openRun } from '../journal/open-run.ts';
 import { reportOf } from '../report/report.ts';
-import { waitingOf } from '../report/waiting.ts';
+import { approvals, approvalsPage } from './approvals.ts';
 import { deliver, errorOf } from './deliver.ts';
 import { forkRun } from './fork-run.ts';
 import { Host, unknownRun } from './host.ts';
@@ -21,7 +21,9 @@ import { ownedElsewhere } from './worker.ts';
 import { RUN_ID } from '../ports/run-id.ts';
 import { Retention } from './retention.ts';
 import { Starter } from './start.ts';
-import type { Engine, EngineOptions, EventsOptions, Report, Waiting } from '../ports/types.ts';
+import { allOf } from '../ports/page.ts';
+import type { PageRequest, RunFilter } from '../ports/ports.ts';
+import type { Engine, EngineOptions, EventsOptions, Report } from '../ports/types.ts';
 
 export function createRuntime(options: EngineOptions): Engine {
   const host = new Host(options);
@@ -75,12 +77,25 @@ export function createRuntime(options: EngineOptions): Engine {
       await wait(host, run);
       return report(run);
     },
-    list: () => index.list(),
     events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
-    approvals: (run) => approvals(host, run),
+    ...listsOf(host),
     close: () => (closing ??= close()),
   };
+}
+
+function listsOf(host: Host): Pick<Engine, 'list' | 'approvals'> {
+  const { index } = host.store;
+  return {
+    list: ((filter: RunFilter & PageRequest = {}) =>
+      isPaged(filter) ? index.list(filter) : allOf((page) => index.list({ ...filter, ...page }))) as Engine['list'],
+    approvals: ((of?: RunId | PageRequest) =>
+      typeof of === 'object' ? approvalsPage(host, of) : approvals(host, of)) as Engine['approvals'],
+  };
+}
+
+function isPaged({ cursor, limit }: PageRequest): boolean {
+  return cursor !== undefined || limit !== undefined;
 }
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
@@ -96,23 +111,6 @@ async function runOfApproval({ store }: Host, id: string): Promise<RunId> {
   const run = id.slice(2, id.indexOf('.'));
   if (id.startsWith('a_') && RUN_ID.test(run) && (await store.index.find(run)) !== null) return run;
   throw new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
-}
-
-async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {
-  const { store } = host;
-  const entries = run === undefined ? await store.index.list({ status: ['suspended', 'running'] }) : [{ run }];
-  const waiting: Waiting[] = [];
-  for (const entry of entries) {
-    try {
-      const { state, program } = await host.read(entry.run);
-      waiting.push(...waitingOf(program, state));
-    } catch (error) {
-      // A run that was changed from outside must not hide the questions of the others.
-      if (run !== undefined || !(error instanceof SluiceError)) throw error;
-      host.notice(`the questions of run \`${entry.run}\` are left out: ${error.message}`);
-    }
-  }
-  return waiting;
 }
 
 /** Resolves when the run has ended or is suspended, here or in another process. */

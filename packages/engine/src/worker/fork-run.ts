@@ -22,6 +22,7 @@ import { refuseApproved } from './fork-approved.ts';
 import { refuseSeen } from './fork-seen.ts';
 import { unknownRun } from './host.ts';
 import type { Host } from './host.ts';
+import { takenId } from './start.ts';
 import { newRun, programOf } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { checkRunId, newRunId } from '../ports/run-id.ts';
@@ -44,7 +45,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   const fork: Fact = { type: 'fork', by, edits, ...present({ agents }) };
   const facts: Fact[] = [fork, ...answerFacts(owned, options, by)];
   refuseEarly(owned, facts, clock.now());
-  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw taken(run);
+  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw await takenId(host, run);
   const state = owned.state as RunState;
   const isReserved = await host.quotas.start({
     run,
@@ -59,7 +60,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   } catch (error) {
     if (worker.runs.get(run) === owned) worker.runs.delete(run);
     if (isReserved) await host.quotas.undo(run, state.origin);
-    if (error instanceof SluiceError && error.code === 'lease-lost') throw taken(run);
+    if (error instanceof SluiceError && error.code === 'lease-lost') throw await takenId(host, run);
     throw error;
   }
   return run;
@@ -140,7 +141,7 @@ function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
 export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: ForkOptions): OwnedRun {
   const program = flow === undefined ? past.program : programOf(flow);
   const owned = newRun(run, program);
-  const { deadline: _, pins, ...inherited } = past.state.origin;
+  const { deadline: _, thread: __, pins, ...inherited } = past.state.origin;
   const own: Origin = {
     ...inherited,
     ...origin,
@@ -209,8 +210,4 @@ export function refuseEarly({ program, state }: OwnedRun, facts: readonly Fact[]
 async function checkKey({ performer }: Host, { program, run, state }: OwnedRun): Promise<void> {
   const { pins } = state?.origin ?? {};
   await performer.checkKey?.(program.flow, pins?.tokensOf ?? run, pins?.documentDir);
-}
-
-export function taken(run: RunId): SluiceError {
-  return new SluiceError('run-exists', `run \`${run}\` exists`, 'Choose another run id.');
 }

@@ -17,6 +17,7 @@ import type {
   RunState,
 } from '@sluice-internal/kernel/ir';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { allOf } from '../ports/page.ts';
 import type { RunEntry } from '../ports/ports.ts';
 import type { ReadRun } from '../journal/open-run.ts';
 import { decisionsOf } from '../ports/decisions.ts';
@@ -93,9 +94,9 @@ export class Notifier {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
     const until = clock.now() - GRACE_MS;
-    const suspended = await store.index.list({ status: ['suspended'] });
-    const failed = await store.index.list({ status: ['failed'], limit: FAILED_MAX });
-    const runs = [...suspended, ...failed.filter(({ updatedAt }) => updatedAt > until - FAILED_MS)];
+    const suspended = await allOf((page) => store.index.list({ ...page, status: ['suspended'] }));
+    const recent = { status: ['failed'], changedSince: until - FAILED_MS + 1, limit: FAILED_MAX } as const;
+    const runs = [...suspended, ...(await store.index.list(recent)).items];
     // This engine may see the runs of one tenant only.
     for (const [tenant, entries] of Map.groupBy(runs, (entry) => entry.tenant ?? '')) {
       const key = `${ANNOUNCED_PREFIX}${tenant}`;
@@ -197,10 +198,9 @@ export class Notifier {
   async #measure({ program, run }: OwnedRun, key: string): Promise<void> {
     const limits = program.flow.reviewQueue;
     if (limits === undefined) return;
-    const waiting = await this.#host.store.index.list({ status: ['suspended'] });
-    const others = waiting.filter((entry) => entry.run !== run);
-    const open = others.length + 1;
-    const ageMs = Math.max(0, ...others.map(({ updatedAt }) => this.#host.clock.now() - updatedAt));
+    const others = await this.#host.store.index.waiting({ except: run });
+    const open = others.count + 1;
+    const ageMs = others.since === null ? 0 : Math.max(0, this.#host.clock.now() - others.since);
     if (open <= (limits.open ?? Infinity) && ageMs <= (limits.ageMs ?? Infinity)) return;
     await this.#record(run, { type: 'review.saturated', key, open, ageMs });
   }

@@ -7,6 +7,7 @@ import { storedProgram } from '../journal/stored-graph.ts';
 import { broken as brokenRun, demandAgreement, demandSealed, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { AllVerified, VerifiedRun } from '../journal/verify.ts';
 import type { Letter, MailFact, StoredRun } from '../ports/ports.ts';
+import { allOf } from '../ports/page.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { verifiedAgain } from '../ports/identity.ts';
@@ -259,8 +260,9 @@ export class Ownership {
     const { store, worker, clock } = this.#host;
     if (clock.now() < this.#timersAt) return;
     this.#timersAt = clock.now() + TIMERS_POLL_MS;
-    for (const { run, due } of await store.index.list({ status: ['suspended'] })) {
-      if (due === null || due > clock.now() || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
+    const over = { status: ['suspended'], due: clock.now() } as const;
+    for (const { run, due } of await allOf((page) => store.index.list({ ...over, ...page }))) {
+      if (due === null || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
       try {
         if (await this.#endsAlone(run)) await this.#tick(run);
         else this.#leftDue.set(run, due);

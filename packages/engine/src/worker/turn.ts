@@ -5,7 +5,8 @@ import { graphText, link } from '../journal/chain.ts';
 import { encodeEvents } from '../journal/codec.ts';
 import { entryOf } from '../journal/entry.ts';
 import { hashSnapshot, takeSnapshot } from '../journal/snapshot.ts';
-import type { Append, RunEntryChange } from '../ports/ports.ts';
+import type { Append, RunDetails, RunEntryChange } from '../ports/ports.ts';
+import { detailsOf, openIn } from '../report/details.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 
 export interface Turn {
@@ -36,9 +37,37 @@ export function acknowledge({ received, refusals }: Turn): void {
 function appendOf(owned: OwnedRun, state: RunState, events: readonly Event[], snapshotEvery: number): Append {
   const append = appendEvents(owned, events, snapshotEvery);
   const entry = changeEntry(owned, state);
-  if (entry === null) return append;
+  const details = changeDetails(owned, state, events, entry);
+  if (entry === null) return details === null ? append : { ...append, details };
   const first = append.after === 0 ? firstOf(owned.program.flow, state, entry, append.at) : {};
-  return { ...append, entry, ...first };
+  return { ...append, entry, ...(details === null ? {} : { details }), ...first };
+}
+
+/** The events after which lists show new facts of a run that works. */
+const FACTS_EVERY = 100;
+
+/** What lists show of the run, or null if it stays: it changes with the entry, with the open questions, and now and then. */
+function changeDetails(
+  owned: OwnedRun,
+  state: RunState,
+  events: readonly Event[],
+  entry: RunEntryChange | null,
+): RunDetails | null {
+  const { listed } = owned;
+  const mayAsk = listed === null || listed.questions !== '' || events.some(isQuestion);
+  const questions = mayAsk
+    ? openIn(state)
+        .map(({ question }) => question?.id)
+        .join(' ')
+    : '';
+  const isSame = listed !== null && listed.questions === questions && owned.seq - listed.seq < FACTS_EVERY;
+  if (entry === null && isSame) return null;
+  owned.listed = { seq: owned.seq, questions };
+  return detailsOf(owned.program, state);
+}
+
+function isQuestion(event: Event): boolean {
+  return event.type === 'effect.requested' && event.question !== undefined;
 }
 
 /** Moves the end of the run in memory. Without a number of events no snapshot is taken. */
@@ -60,11 +89,11 @@ export function appendEvents(owned: OwnedRun, events: readonly Event[], snapshot
 /** The part of the first append that creates the run. */
 export function firstOf(
   flow: CompiledFlow,
-  { origin: { tenant, user, parent } }: RunState,
+  { origin: { tenant, user, thread, parent } }: RunState,
   entry: RunEntryChange,
   startedAt: Instant,
 ): Partial<Append> {
-  const whose = { tenant: tenant ?? null, user: user ?? null, parent: parent?.run ?? null };
+  const whose = { tenant: tenant ?? null, user: user ?? null, thread: thread ?? null, parent: parent?.run ?? null };
   const first = { flow: flow.id, notation: flow.notation, startedAt, ...whose };
   return { entry: { ...entry, first }, flow: { hash: flow.hash, text: graphText(flow).text } };
 }

@@ -17,7 +17,7 @@ export async function findings(path: string): Promise<readonly string[]> {
   const store = openSqlite(path);
   try {
     const found = [await store.journal.broken?.()];
-    for (const entry of await store.index.list())
+    for (const entry of (await store.index.list()).items)
       found.push((await audit(store.journal, entry.run, entry)).broken?.message);
     return found.filter((each) => typeof each === 'string');
   } finally {

@@ -2,7 +2,6 @@
  * A store as one tenant sees it: the runs of other tenants do not exist. They cannot be read, answered, forked, resumed, cancelled
  * or removed, and no run can be started for another tenant. Every surface opens the store through this file.
  */
-import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import type { Append, Index, Journal, Leases, Mail, OperatorAct, RunEntry, Store } from '@sluice-internal/engine/ports';
@@ -94,18 +93,12 @@ async function foreignRuns(appends: readonly Append[], isMine: IsMine): Promise<
   return others.filter((_, index) => mine[index] !== true);
 }
 
-function leasesOf({ leases, index }: Store, tenant: string, isMine: IsMine): Leases {
+function leasesOf({ leases }: Store, tenant: string, isMine: IsMine): Leases {
   return {
     ...leases,
     claim: async (worker, now, which) => {
       if ('run' in which) return (await isMine(which.run)) ? leases.claim(worker, now, which) : [];
-      const open = (await index.list()).filter(({ run, status, due, owner, tenant: owning }) => {
-        if (owning !== tenant || which.except?.includes(run) === true) return false;
-        return status === 'suspended' ? due !== null && due <= now : !hasEnded(status) && owner !== worker;
-      });
-      const claimed: RunId[] = [];
-      for (const { run } of open.slice(0, which.limit)) claimed.push(...(await leases.claim(worker, now, { run })));
-      return claimed;
+      return leases.claim(worker, now, { ...which, tenant });
     },
   };
 }
@@ -129,10 +122,11 @@ function indexOf(index: Index, tenant: string, isMine: IsMine): Index {
   return {
     ...index,
     find: async (run) => ((await isMine(run)) ? index.find(run) : null),
-    list: async ({ limit, ...rest } = {}) => {
-      const entries = await index.list(rest);
-      return entries.filter((entry) => entry.tenant === tenant).slice(0, limit);
-    },
+    list: (filter = {}) => index.list({ ...filter, tenant }),
+    questions: (filter = {}) => index.questions({ ...filter, tenant }),
+    waiting: (filter) => index.waiting({ ...filter, tenant }),
+    tenants: async () => ({ items: [tenant], next: null }),
+    describe: async (run, details) => (await isMine(run)) && index.describe(run, details),
     expired: async (of, rule) => ('flow' in of && of.tenant === tenant ? index.expired(of, rule) : []),
     remove: async (runs, files) => index.remove(await onlyMine(runs), files),
     removed: async (run) => {

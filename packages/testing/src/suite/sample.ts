@@ -34,6 +34,7 @@ export class Chain {
       startedAt: 1000,
       tenant: null,
       user: null,
+      thread: null,
       parent: null,
       ...start,
     };

@@ -1,60 +1,20 @@
-/** The list of runs, and the removal of old runs. */
+/** The removal of old runs. */
 import type { RunId } from '@sluice-internal/kernel/ir';
-import type { Index, RunEntry, Tombstone } from '@sluice-internal/engine/ports';
+import type { Index } from '@sluice-internal/engine/ports';
 import { linkTombstone } from '@sluice-internal/engine/journal';
 import type { Connection } from './connection.ts';
 import { isIntact, readRow, SELECT_SEALED, weightOf, weightOfHash, weightOfTombstone } from './sealed-run.ts';
 import type { SealedRow } from './sealed-run.ts';
 import type { Seals } from './seals.ts';
 
-/** The latest run first. */
-export function createEntries(connection: Connection): Pick<Index, 'list' | 'find'> {
-  const { prepare } = connection;
-  const one = prepare(`${SELECT_ENTRY} WHERE runs.run = ?`);
-  const all = prepare(`${SELECT_ENTRY} ORDER BY runs.id DESC LIMIT ?`);
-  const some = prepare(
-    `${SELECT_ENTRY} WHERE runs.status IN (SELECT value FROM json_each(?)) ORDER BY runs.id DESC LIMIT ?`,
-  );
-  return {
-    find: async (run) =>
-      connection.read(() => {
-        const row = one.get(run) as unknown as EntryRow | undefined;
-        return row === undefined ? null : toEntry(row);
-      }),
-    list: async (filter = {}) =>
-      connection.read(() => {
-        const limit = filter.limit ?? -1;
-        const rows = filter.status === undefined ? all.all(limit) : some.all(JSON.stringify(filter.status), limit);
-        return (rows as unknown as EntryRow[]).map(toEntry);
-      }),
-  };
-}
-
 /**
  * Removes ended runs. A tombstone keeps the id, the length and the last hash of each. A run whose entry or journal was changed
  * from outside stays, so that the audit finds it.
  */
-export function createRetain(
-  connection: Connection,
-  seals: Seals,
-): Pick<Index, 'expired' | 'remove' | 'removed' | 'tombstones'> {
-  const { prepare } = connection;
-  const readHead = prepare('SELECT tombstones FROM store');
-  const all = prepare(`${SELECT_TOMBSTONE} ORDER BY number`);
-  const one = prepare(`${SELECT_TOMBSTONE} WHERE run = ?`);
+export function createRetain(connection: Connection, seals: Seals): Pick<Index, 'expired' | 'remove'> {
   const remove = createRemove(connection, seals);
 
   return {
-    tombstones: async () =>
-      connection.read(() => {
-        const [head] = readHead.get() as unknown as [string];
-        return { list: (all.all() as unknown as TombstoneRow[]).map(toTombstone), head };
-      }),
-    removed: async (run) =>
-      connection.read(() => {
-        const row = one.get(run) as unknown as TombstoneRow | undefined;
-        return row === undefined ? null : toTombstone(row);
-      }),
     expired: createExpired(connection),
     remove: async (runs, files) => connection.write(() => remove(runs, files)),
   };
@@ -70,7 +30,7 @@ function createRemove(connection: Connection, seals: Seals): (runs: readonly Run
     'INSERT INTO tombstones (id, run, events, hash, at, tenant, file, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const mailOf = prepare('SELECT id, hash FROM mail WHERE run = ?');
-  const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'runs'].map((table) =>
+  const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'run_facts', 'questions', 'runs'].map((table) =>
     prepare(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run'} = ?`),
   );
   const removeFlow = prepare(
@@ -99,21 +59,6 @@ function createRemove(connection: Connection, seals: Seals): (runs: readonly Run
   return (runs, files) => runs.filter((run) => removeOne(run, files?.get(run) ?? null));
 }
 
-const SELECT_TOMBSTONE = 'SELECT run, events, hash, at, tenant, file, link FROM tombstones';
-type TombstoneRow = readonly [
-  run: RunId,
-  events: number,
-  hash: string,
-  at: number,
-  tenant: string | null,
-  file: string | null,
-  link: string,
-];
-
-function toTombstone([run, events, hash, at, tenant, file, link]: TombstoneRow): Tombstone {
-  return { run, events, hash, at, tenant, file, link };
-}
-
 function createExpired(connection: Connection): Index['expired'] {
   const finding = (scope: string) => ({
     beyond: connection.prepare(
@@ -137,29 +82,3 @@ function createExpired(connection: Connection): Index['expired'] {
 }
 
 const HAS_ENDED = `status IN ('completed', 'failed', 'cancelled')`;
-
-const SELECT_ENTRY = `
-  SELECT runs.run, runs.flow, coalesce(flows.hash, ''), runs.notation, runs.status, runs.code, runs.started_at, runs.updated_at, runs.due, workers.worker,
-    runs.tenant, runs.user, runs.parent
-  FROM runs LEFT JOIN flows ON flows.id = runs.graph LEFT JOIN workers ON workers.id = runs.owner`;
-
-type EntryRow = readonly [
-  run: string,
-  flow: string,
-  hash: string,
-  notation: string,
-  status: RunEntry['status'],
-  code: RunEntry['code'],
-  startedAt: number,
-  updatedAt: number,
-  due: number | null,
-  owner: string | null,
-  tenant: string | null,
-  user: string | null,
-  parent: string | null,
-];
-
-function toEntry(row: EntryRow): RunEntry {
-  const [run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent] = row;
-  return { run, flow, hash, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent };
-}
