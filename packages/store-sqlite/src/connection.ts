@@ -136,6 +136,11 @@ export class Connection {
     return this.#version;
   }
 
+  /** The same, read now. Outside of a transaction. */
+  newVersion(): number {
+    return (this.#statements.dataVersion.get() as unknown as [number])[0];
+  }
+
   vacuum(): void {
     try {
       this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');

@@ -10,6 +10,7 @@ import { SluiceError } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
+import { Hints } from './hints.ts';
 import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
 import { loosePermissions } from './permissions.ts';
@@ -43,6 +44,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   const id = readId(connection, path);
   const seals = new Seals(connection, id);
   const journal = createJournal(connection, seals);
+  const hints = new Hints(connection, path);
   return {
     id,
     journal,
@@ -55,11 +57,13 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
       describe: journal.describe,
     },
     shared: createShared(connection, seals),
+    subscribe: hints.subscribe,
     compact: async () => {
       journal.flush();
       connection.vacuum();
     },
     close: async () => {
+      hints.close();
       journal.flush();
       connection.close();
     },

@@ -45,6 +45,7 @@ export type {
   Call,
   ClaimFilter,
   Clock,
+  Hint,
   Index,
   Journal,
   Leases,

@@ -348,6 +348,14 @@ export interface OperatorAct {
   readonly link: string;
 }
 
+/** What has been stored since the hint before. */
+export interface Hint {
+  /** Runs with new events. */
+  readonly runs: readonly RunId[];
+  /** True if there is new mail. */
+  readonly mail: boolean;
+}
+
 /**
  * Holds runs: their journal, their owners, and shared values.
  * @example
@@ -362,6 +370,11 @@ export interface Store {
   readonly mail: Mail;
   readonly index: Index;
   readonly shared: Shared;
+  /**
+   * Calls `wake` soon after another process has stored something. It is only a hint: it may come late or not at all, so the engine
+   * also looks by itself, but slowly. Returns a function that ends it. Absent: no other process uses the store.
+   */
+  subscribe?(wake: (hint: Hint) => void): () => void;
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;
   close(): Promise<void>;

@@ -127,7 +127,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
       const entry = await store.index.find(run);
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await host.hints.next(run, POLL_MS);
       continue;
     }
     await host.untilIdle(run);

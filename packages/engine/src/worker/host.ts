@@ -11,6 +11,7 @@ import { openRunsOf, readRun } from '../journal/open-run.ts';
 import { demandSealed } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
 import { Feed } from './feed.ts';
+import { Hints } from './hints.ts';
 import { LEASE_MS, createLease, type Lease } from './lease.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { EngineOptions, NoticeKind } from '../ports/types.ts';
@@ -23,6 +24,7 @@ export class Host {
   readonly lease: Lease;
   readonly opened: OpenRuns;
   readonly feed: Feed;
+  readonly hints: Hints;
   /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
@@ -57,6 +59,7 @@ export class Host {
     this.store = store;
     this.opened = openRunsOf(store.journal);
     this.feed = new Feed(this.opened);
+    this.hints = new Hints(store, (runs) => this.feed.wake(runs));
     this.performer = performer;
     this.checkOrigin = checkOrigin;
     this.trustedKey = signing?.signer.key ?? null;
@@ -143,6 +146,7 @@ export class Host {
   }
 
   async close(): Promise<void> {
+    this.hints.close();
     await this.quotas.returned();
     this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
     // A lease that cannot be returned, for example on a full disk, ends by itself.

@@ -1,5 +1,6 @@
 /** What other packages use of `engine/worker`. */
 export { createRuntime } from './engine.ts';
+export { Hints } from './hints.ts';
 export { newRun, programOf, restoreRun } from './owned-run.ts';
 export type { OwnedRun } from './owned-run.ts';
 export { standIns } from './stand-ins.ts';

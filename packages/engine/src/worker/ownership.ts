@@ -50,10 +50,10 @@ export class Ownership {
       () => this.#poll(),
       () => undefined,
     );
-    this.#timer = setInterval(() => {
-      this.#polling = this.#polling.then(() => this.#poll());
-    }, POLL_MS);
+    const poll = (): void => void (this.#polling = this.#polling.then(() => this.#poll()));
+    this.#timer = setInterval(poll, POLL_MS);
     this.#timer.unref();
+    host.hints.onMail = poll;
   }
 
   /** Claims a run and continues it. Null when another live process owns it. */
@@ -232,6 +232,7 @@ export class Ownership {
 
   async stopPolling(): Promise<void> {
     clearInterval(this.#timer);
+    this.#host.hints.onMail = () => undefined;
     await this.#polling;
     await Promise.all(this.#verifying);
   }
