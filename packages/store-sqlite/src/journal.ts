@@ -14,7 +14,8 @@ import type { RunId } from '@sluice-internal/kernel/ir';
 import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
 import type { Connection } from './connection.ts';
-import type { Seals } from './seals.ts';
+import { createAudit } from './fold-heads.ts';
+import type { Heads } from './heads.ts';
 
 export interface GroupedJournal extends Journal {
   /** Writes all commits requested so far. */
@@ -22,8 +23,9 @@ export interface GroupedJournal extends Journal {
   describe: Index['describe'];
 }
 
-export function createJournal(connection: Connection, seals: Seals): GroupedJournal {
-  const appended = new Appends(connection, seals);
+export function createJournal(connection: Connection, heads: Heads): GroupedJournal {
+  const appended = new Appends(connection, heads);
+  const audit = createAudit(connection, heads.store);
   const load = createLoad(connection);
   let waiting: Call[] = [];
 
@@ -50,7 +52,7 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
     describe: async (run, details) => connection.write(() => appended.describe(run, details)),
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
-    broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
+    broken: (run) => connection.readTogether(() => (run === undefined ? audit() : heads.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {

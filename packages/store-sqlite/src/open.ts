@@ -19,7 +19,7 @@ import { createMail } from './mail.ts';
 import { createLists, createTombstones } from './lists.ts';
 import { createRetain } from './retain.ts';
 import { createShared } from './shared.ts';
-import { Seals } from './seals.ts';
+import { Heads } from './heads.ts';
 import { createTables, isNew } from './schema.ts';
 
 export interface SqliteOptions {
@@ -42,21 +42,21 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   for (const problem of loosePermissions(path)) onNotice?.(problem);
   const connection = new Connection(db, path);
   const id = readId(connection, path);
-  const seals = new Seals(connection, id);
-  const journal = createJournal(connection, seals);
+  const heads = new Heads(connection, id);
+  const journal = createJournal(connection, heads);
   const hints = new Hints(connection, path);
   return {
     id,
     journal,
     leases: createLeases(connection, journal.flush),
-    mail: createMail(connection, seals),
+    mail: createMail(connection, heads),
     index: {
       ...createLists(connection),
       ...createTombstones(connection),
-      ...createRetain(connection, seals),
+      ...createRetain(connection, heads),
       describe: journal.describe,
     },
-    shared: createShared(connection, seals),
+    shared: createShared(connection, heads),
     subscribe: hints.subscribe,
     compact: async () => {
       journal.flush();

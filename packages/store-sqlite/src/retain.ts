@@ -3,16 +3,16 @@ import type { RunId } from '@sluice-internal/kernel/ir';
 import type { Index } from '@sluice-internal/engine/ports';
 import { linkTombstone } from '@sluice-internal/engine/journal';
 import type { Connection } from './connection.ts';
-import { isIntact, readRow, SELECT_SEALED, weightOf, weightOfHash, weightOfTombstone } from './sealed-run.ts';
-import type { SealedRow } from './sealed-run.ts';
-import type { Seals } from './seals.ts';
+import type { Heads } from './heads.ts';
+import { isIntact, readRow, SELECT_LISTED } from './listing.ts';
+import type { ListedRow } from './listing.ts';
 
 /**
  * Removes ended runs. A tombstone keeps the id, the length and the last hash of each. A run whose entry or journal was changed
  * from outside stays, so that the audit finds it.
  */
-export function createRetain(connection: Connection, seals: Seals): Pick<Index, 'expired' | 'remove'> {
-  const remove = createRemove(connection, seals);
+export function createRetain(connection: Connection, heads: Heads): Pick<Index, 'expired' | 'remove'> {
+  const remove = createRemove(connection, heads);
 
   return {
     expired: createExpired(connection),
@@ -22,14 +22,14 @@ export function createRetain(connection: Connection, seals: Seals): Pick<Index, 
 
 type Files = ReadonlyMap<RunId, string>;
 
-function createRemove(connection: Connection, seals: Seals): (runs: readonly RunId[], files?: Files) => RunId[] {
+function createRemove(connection: Connection, heads: Heads): (runs: readonly RunId[], files?: Files) => RunId[] {
   const { known, graphs, prepare } = connection;
-  const find = prepare(`${SELECT_SEALED} WHERE runs.run = ? AND runs.${HAS_ENDED}`);
+  const find = prepare(`${SELECT_LISTED} WHERE runs.run = ? AND runs.${HAS_ENDED}`);
   const readHead = prepare('SELECT tombstones FROM store');
   const insert = prepare(
     'INSERT INTO tombstones (id, run, events, hash, at, tenant, file, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
-  const mailOf = prepare('SELECT id, hash FROM mail WHERE run = ?');
+  const mailOf = prepare('SELECT id, posted FROM mail WHERE run = ?');
   const removals = ['log', 'blobs', 'snapshots', 'checkpoints', 'mail', 'run_facts', 'questions', 'runs'].map((table) =>
     prepare(`DELETE FROM ${table} WHERE ${table === 'runs' ? 'id' : 'run'} = ?`),
   );
@@ -37,21 +37,21 @@ function createRemove(connection: Connection, seals: Seals): (runs: readonly Run
     'DELETE FROM flows WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE graph = flows.id)',
   );
   const removeOne = (run: RunId, file: string | null): boolean => {
-    const row = find.get(run) as unknown as SealedRow | undefined;
+    const row = find.get(run) as unknown as ListedRow | undefined;
     const read = row === undefined ? null : readRow(row);
-    if (read === null || !isIntact(seals.store, read)) return false;
-    const { id, seal, sealed } = read;
-    const [head] = readHead.get() as unknown as [string];
-    const { events, head: hash, tenant } = sealed;
+    if (read === null || !isIntact(heads.store, read) || !heads.isNamed(read.id, read.end)) return false;
+    const { id, listing, end } = read;
+    const [last] = readHead.get() as unknown as [string];
+    const { events, head: hash } = end;
+    const { tenant, graph } = listing;
     const tombstone = { run, events, hash, at: Date.now(), tenant, file };
-    const link = linkTombstone(head, tombstone);
+    const link = linkTombstone(last, tombstone);
     insert.run(id, run, events, hash, tombstone.at, tenant, file, link);
-    seals.setLink('tombstones', link);
-    seals.change(run, weightOfTombstone([id, link]) - weightOfHash(seal));
-    for (const [, hashed] of mailOf.all(id) as unknown as [number, string][])
-      seals.changeMail(-weightOf('mail', hashed));
+    heads.gone(id, link);
+    for (const [letter, at] of mailOf.all(id) as unknown as [number, number][])
+      if (heads.wasPosted(letter, at)) heads.done(letter);
     for (const removal of removals) removal.run(id);
-    removeFlow.run(sealed.graph);
+    removeFlow.run(graph);
     known.delete(run);
     graphs.clear();
     return true;

@@ -4,10 +4,10 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { hashShared, linkAct } from '@sluice-internal/engine/journal';
 import type { OperatorAct, Shared } from '@sluice-internal/engine/ports';
 import type { Connection } from './connection.ts';
-import type { Seals } from './seals.ts';
+import type { Heads } from './heads.ts';
 
-export function createShared(connection: Connection, seals: Seals): Shared {
-  const { store } = seals;
+export function createShared(connection: Connection, heads: Heads): Shared {
+  const { store } = heads;
   const statements = connection.prepareAll(SQL);
   /** A value that was changed from outside counts as absent. */
   const valueIn = (key: string, [text, hashed]: readonly [string, string]): Json =>
@@ -21,7 +21,7 @@ export function createShared(connection: Connection, seals: Seals): Shared {
     const hashed = hashShared(store, key, text);
     const before = statements.get.get(key) as unknown as [string, string] | undefined;
     statements.set.run(key, text, hashed);
-    seals.changeShared(key, before?.[1] ?? null, hashed);
+    heads.shared(key, hashed, before === undefined);
   };
   return {
     get: async (key) => connection.read(() => read(key)),
@@ -43,7 +43,7 @@ export function createShared(connection: Connection, seals: Seals): Shared {
         put(act.key, change(read(act.key)));
         const link = linkAct(last, act);
         statements.act.run(act.at, act.by, act.what, act.key, act.why, link);
-        seals.setLink('acts', link);
+        heads.act(link);
       }),
     integrity: async () =>
       connection.read(() => {

@@ -95,7 +95,7 @@ async function auditAll(cli: Cli, given: string | undefined, trusted: string | n
 
 type Audited = Awaited<ReturnType<typeof auditAll>>;
 
-/** The seals of the database: sums over its lists. */
+/** The chains of heads, and the rows that they record. */
 async function auditStore({ journal }: Store) {
   const broken = (await journal.broken?.()) ?? null;
   return { ok: broken === null, broken };

@@ -31,7 +31,7 @@ export type {
   MemoryStore,
   OnViolation,
 } from './memory.ts';
-export { PAGE_LIMIT, allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
+export { allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
 export { piiKey } from './pii-key.ts';
 export { toolResult } from './plain-json.ts';
 export type {

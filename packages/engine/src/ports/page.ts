@@ -2,7 +2,7 @@
 import { SluiceError } from './errors.ts';
 import type { Page, PageRequest } from './ports.ts';
 
-export const PAGE_LIMIT = 100;
+const PAGE_LIMIT = 100;
 
 /** The place after which a page begins: the sort key of the last item before it. Null for the first page. */
 export function placeOf({ cursor }: PageRequest, length: number): readonly number[] | null {

@@ -8,7 +8,7 @@ import type { Clock, Store } from '../ports/ports.ts';
 import { Quotas } from '../limits/quotas.ts';
 import { realClock } from '../ports/clock.ts';
 import { openRunsOf, readRun } from '../journal/open-run.ts';
-import { demandSealed } from '../journal/verify.ts';
+import { demandRecorded } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
 import { Feed } from './feed.ts';
 import { Hints } from './hints.ts';
@@ -114,7 +114,7 @@ export class Host {
     const opened = this.opened.get(run);
     if (opened === undefined) return readRun(journal, run);
     await opened.refresh();
-    await demandSealed(journal, run, 'read');
+    await demandRecorded(journal, run, 'read');
     return opened;
   }
 

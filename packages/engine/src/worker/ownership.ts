@@ -4,7 +4,7 @@ import type { RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { readRun, type OpenRun } from '../journal/open-run.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
-import { broken as brokenRun, demandAgreement, demandSealed, loadVerified, verifyRest } from '../journal/verify.ts';
+import { broken as brokenRun, demandAgreement, demandRecorded, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { AllVerified, VerifiedRun } from '../journal/verify.ts';
 import type { Letter, MailFact, StoredRun } from '../ports/ports.ts';
 import { allOf } from '../ports/page.ts';
@@ -171,7 +171,7 @@ export class Ownership {
     const { run, links } = open;
     if (open.isJustRead) {
       open.isJustRead = false;
-      await demandSealed(this.#host.store.journal, run, 'continue');
+      await demandRecorded(this.#host.store.journal, run, 'continue');
       await open.refresh();
     } else await open.verify();
     const owned = ownedFrom(open);

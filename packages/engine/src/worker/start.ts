@@ -3,7 +3,7 @@ import { canonical, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, Instant, Origin, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import { demandSealed } from '../journal/verify.ts';
+import { demandRecorded } from '../journal/verify.ts';
 import { UNSPENT } from '../limits/quotas.ts';
 import { isTaken, type Host } from './host.ts';
 import { newRun, programOf } from './owned-run.ts';
@@ -31,7 +31,7 @@ export class Starter {
     await this.#host.ensureOpen();
     checkRunId(run);
     // The id may be that of a run whose rows were deleted from outside.
-    await demandSealed(this.#host.store.journal, run, 'start');
+    await demandRecorded(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
     const request = { run, flow, origin, spent: UNSPENT };
     const isReserved = quotas.concern(origin) && (await quotas.start(request));
