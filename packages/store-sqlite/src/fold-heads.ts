@@ -5,54 +5,39 @@ import { hashShared } from '@sluice-internal/engine/journal';
 import { hashMail } from '@sluice-internal/engine/ports';
 import type { Connection, Statements } from './connection.ts';
 import { changedSchema, SELECT_PARTS } from './foreign-schema.ts';
-import { hashHead } from './heads.ts';
-import type { HeadsBody } from './heads.ts';
+import { hashHead } from './heads-row.ts';
+import type { Folded, HeadsBody } from './heads-row.ts';
 import { brokenRow, readRow, SELECT_LISTED } from './listing.ts';
 import type { ListedRow } from './listing.ts';
 
-/** What the chains record last. */
-interface Folded {
-  readonly runs: Map<number, FoldedRun>;
-  readonly gone: Map<number, string>;
-  /** Letters that are not done: hash and place. */
-  readonly mail: Map<number, readonly [hash: string, at: number]>;
-  readonly acts: string[];
-  readonly shared: Map<string, string>;
-}
-interface FoldedRun {
-  readonly name: RunId;
-  readonly events: number;
-  readonly head: string;
-  readonly signed: number;
-  readonly listing: string;
-  readonly at: number;
-}
-
-export function createAudit(connection: Connection, store: string): () => string | null {
+/** The reason why the store was changed from outside, or what its chains record. */
+export function createAudit(connection: Connection, store: string): () => string | Folded {
   const statements = connection.prepareAll(SQL);
   /** In a transaction of the caller. */
   return () => {
     const folded = fold(statements, store);
     if (typeof folded === 'string') return folded;
-    return (
+    const broken =
       brokenRuns(statements, store, folded) ??
       brokenTombstones(statements, folded) ??
       brokenMail(statements, store, folded) ??
       brokenValues(statements, store, folded) ??
-      changedSchema(statements.parts)
-    );
+      changedSchema(statements.parts);
+    return broken ?? folded;
   };
 }
 
 type Rows = Statements<typeof SQL>;
 
 function fold({ heads, chains }: Rows, store: string): Folded | string {
-  const folded: Folded = { runs: new Map(), gone: new Map(), mail: new Map(), acts: [], shared: new Map() };
-  const last = new Map<number, readonly [at: number, hash: string]>();
+  const last: Folded['last'] = new Map();
+  const folded: Folded = { runs: new Map(), gone: new Map(), mail: new Map(), acts: [], shared: new Map(), last };
   for (const row of heads.iterate()) {
     const [id, chain, body, hashed] = row as unknown as [number, number, string, string];
     if (hashHead(store, id, chain, body) !== hashed) return CHANGED;
     const read = parseJson(body) as unknown as HeadsBody;
+    // Only the first row of all can stand for deleted ones.
+    if (last.size === 0) for (const [each, at, end] of read.cut ?? []) last.set(each, [at, end]);
     if (read.prev !== (last.get(chain)?.[1] ?? '')) return CHANGED;
     last.set(chain, [id, hashed]);
     take(folded, read, id);

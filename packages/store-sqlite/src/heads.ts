@@ -6,39 +6,16 @@
  *
  * Before a run is continued, it is compared with its own last entry. The audit folds all chains (`fold-heads.ts`).
  */
-import { hash } from 'node:crypto';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { hashShared, linkAct } from '@sluice-internal/engine/journal';
 import type { Connection, KnownRun, Statements } from './connection.ts';
+import { hashHead } from './heads-row.ts';
+import type { Folded, HeadsBody } from './heads-row.ts';
 import { brokenRow, readRow, SELECT_LISTED } from './listing.ts';
 import type { ListedRow, PlacedEnd, RunEnd } from './listing.ts';
 
-/** What one commit recorded. */
-export interface HeadsBody {
-  /** The hash of the row before in the same chain; '' for the first. */
-  readonly prev: string;
-  /** Runs whose listing changed: id, name, events, head, checkpoints, hash of the listing. */
-  readonly runs?: readonly (readonly [number, RunId, number, string, number, string])[];
-  /** Runs that only went on: id, events, head, checkpoints. */
-  readonly moves?: readonly (readonly [number, number, string, number])[];
-  /** Mail that was posted: id and hash. */
-  readonly posted?: readonly (readonly [number, string])[];
-  /** Mail that is done. */
-  readonly done?: readonly number[];
-  /** Links of acts of operators. */
-  readonly acts?: readonly string[];
-  /** Runs that were removed: id, and the link of the tombstone. */
-  readonly gone?: readonly (readonly [number, string])[];
-  /** Shared values: key and hash. */
-  readonly shared?: readonly (readonly [string, string])[];
-}
-
 type Kind = Exclude<keyof HeadsBody, 'prev'>;
-const KINDS: readonly Kind[] = ['runs', 'moves', 'posted', 'done', 'acts', 'gone', 'shared'];
-
-export function hashHead(store: string, id: number, chain: number, body: string): string {
-  return hash('sha256', `${store}\n${id} ${chain}\n${body}`, 'base64url');
-}
+const KINDS: readonly Kind[] = ['runs', 'moves', 'posted', 'done', 'acts', 'gone', 'shared', 'cut'];
 
 export class Heads {
   /** The id of the store. */
@@ -193,6 +170,31 @@ export class Heads {
     this.#verified.clear();
   }
 
+  /** Puts one row in the place of all others. The caller has verified them in this transaction. */
+  compact({ runs, gone, mail, acts, shared, last }: Folded): void {
+    const at = this.at();
+    const add = (kind: Kind, rows: readonly unknown[]): void =>
+      rows.forEach((row) => this.#record(kind, JSON.stringify(row)));
+    const ends = [...runs].map(([id, run]) => [id, run.name, run.events, run.head, run.signed, run.listing]);
+    add('runs', ends);
+    add(
+      'posted',
+      [...mail].map(([id, [hashed]]) => [id, hashed]),
+    );
+    add('acts', acts);
+    add('gone', [...gone]);
+    add('shared', [...shared]);
+    add(
+      'cut',
+      [...last].map(([chain, [id, hashed]]) => [chain, id, hashed]),
+    );
+    this.#statements.moveEnds.run(at);
+    this.#statements.moveMail.run(at);
+    this.#write();
+    this.#statements.cut.run(at);
+    this.#verified.clear();
+  }
+
   #record(kind: Kind, text: string): void {
     const records = this.#records.get(kind);
     if (records === undefined) this.#records.set(kind, [text]);
@@ -240,6 +242,9 @@ const SQL = {
   store: 'SELECT acts, shared FROM store',
   tombstones: 'UPDATE store SET tombstones = ?',
   acts: 'UPDATE store SET acts = ?',
+  moveEnds: 'UPDATE ends SET at = ?',
+  moveMail: 'UPDATE mail SET posted = ?',
+  cut: 'DELETE FROM heads WHERE id < ?',
   addValue: 'UPDATE store SET shared = shared + 1',
   actRows: 'SELECT at, who, what, key, why, link FROM acts ORDER BY number',
   shared: 'SELECT key, value, hash FROM shared',

@@ -21,11 +21,17 @@ export interface GroupedJournal extends Journal {
   /** Writes all commits requested so far. */
   flush(): void;
   describe: Index['describe'];
+  /** Puts one row in the place of the chains of heads. */
+  compactHeads(): void;
 }
 
 export function createJournal(connection: Connection, heads: Heads): GroupedJournal {
   const appended = new Appends(connection, heads);
   const audit = createAudit(connection, heads.store);
+  const broken = (): string | null => {
+    const found = audit();
+    return typeof found === 'string' ? found : null;
+  };
   const load = createLoad(connection);
   let waiting: Call[] = [];
 
@@ -49,10 +55,16 @@ export function createJournal(connection: Connection, heads: Heads): GroupedJour
 
   return {
     flush,
+    compactHeads: () =>
+      connection.write(() => {
+        const found = audit();
+        // The rows of a database that was changed from outside show what was changed.
+        if (typeof found !== 'string') heads.compact(found);
+      }),
     describe: async (run, details) => connection.write(() => appended.describe(run, details)),
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
-    broken: (run) => connection.readTogether(() => (run === undefined ? audit() : heads.brokenRun(run))),
+    broken: (run) => connection.readTogether(() => (run === undefined ? broken() : heads.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {

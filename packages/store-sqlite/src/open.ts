@@ -60,6 +60,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
     subscribe: hints.subscribe,
     compact: async () => {
       journal.flush();
+      journal.compactHeads();
       connection.vacuum();
     },
     close: async () => {

@@ -40,7 +40,10 @@ WHEN EXISTS (SELECT 1 FROM heads WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'the chains of heads are append-only'); END;
 CREATE TRIGGER heads_update BEFORE UPDATE ON heads
 BEGIN SELECT RAISE(ABORT, 'the chains of heads are append-only'); END;
+-- One row may stand for all rows before it.
 CREATE TRIGGER heads_delete BEFORE DELETE ON heads
+WHEN OLD.id = (SELECT max(id) FROM heads)
+  OR NOT EXISTS (SELECT 1 FROM heads WHERE id = (SELECT max(id) FROM heads) AND body ->> '$.cut' IS NOT NULL)
 BEGIN SELECT RAISE(ABORT, 'the chains of heads are append-only'); END;
 
 CREATE TABLE flows (

@@ -7,7 +7,7 @@ import { compile, createEngine, openSqlite } from '@sluice-internal/library';
 import type { CompiledFlow, Engine } from '@sluice-internal/library';
 import { audit, compareHeads, headsOf } from '@sluice-internal/engine/audit';
 import { readRun } from '@sluice-internal/engine/journal';
-import { hashHead } from '../../../store-sqlite/src/heads.ts';
+import { hashHead } from '../../../store-sqlite/src/heads-row.ts';
 import { hashListing, readRow, SELECT_LISTED } from '../../../store-sqlite/src/listing.ts';
 import type { ListedRow } from '../../../store-sqlite/src/listing.ts';
 import { openPayments, PAYMENTS as flow } from '../../../../test/chaos/payments.ts';
