@@ -111,21 +111,24 @@ interface Query {
 export function queryOf(filter: RunFilter, place: readonly number[] | null): Query {
   const conditions = conditionsOf(filter, place);
   const states: readonly (string | null)[] = filter.status ?? [null];
+  // The runs that changed in a time are found by that time, and then sorted.
+  const order = filter.changedSince === undefined || states.length > 1 ? 'id' : '+runs.id';
   const parts = states.map((status) => {
     const all = status === null ? conditions : [{ sql: 'runs.status = ?', values: [status] }, ...conditions];
     const where = all.length === 0 ? '' : ` WHERE ${all.map(({ sql }) => sql).join(' AND ')}`;
     return { sql: `${SELECT_RUN}${where}`, values: all.flatMap(({ values }) => values) };
   });
   return {
-    sql: `${parts.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY id DESC LIMIT ?`,
+    sql: `${parts.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${order} DESC LIMIT ?`,
     values: parts.flatMap(({ values }) => values),
   };
 }
 
 function conditionsOf(filter: RunFilter, place: readonly number[] | null): readonly Query[] {
-  const { since, until, prefix = '', due, changedSince } = filter;
+  const { since, until, prefix = '', due, changedSince, changedUntil } = filter;
   const conditions: Query[] = EQUAL.flatMap((field) => {
     const value = filter[field];
+    if (value === null) return [{ sql: `runs.${field} IS NULL`, values: [] }];
     return value === undefined ? [] : [{ sql: `runs.${field} = ?`, values: [value] }];
   });
   const add = (sql: string, ...values: readonly (string | number)[]): void => void conditions.push({ sql, values });
@@ -138,6 +141,7 @@ function conditionsOf(filter: RunFilter, place: readonly number[] | null): reado
   if (prefix !== '') add('runs.run >= ? AND runs.run < ?', prefix, `${prefix}\u{10FFFF}`);
   if (due !== undefined) add('runs.due <= ?', due);
   if (changedSince !== undefined) add('runs.updated_at >= ?', changedSince);
+  if (changedUntil !== undefined) add('runs.updated_at <= ?', changedUntil);
   const [id = 0] = place ?? [];
   if (place !== null) add('runs.id < ?', id);
   return conditions;

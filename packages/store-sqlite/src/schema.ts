@@ -88,6 +88,7 @@ CREATE INDEX runs_by_notation ON runs (notation, started_at);
 -- Lists have the latest run first. Each index also has the id of the row.
 CREATE INDEX runs_by_start ON runs (started_at);
 CREATE INDEX runs_by_status ON runs (status);
+CREATE INDEX runs_by_change ON runs (status, updated_at);
 CREATE INDEX runs_by_flow ON runs (flow);
 CREATE INDEX runs_by_code ON runs (code) WHERE code IS NOT NULL;
 CREATE INDEX runs_by_tenant ON runs (tenant) WHERE tenant IS NOT NULL;

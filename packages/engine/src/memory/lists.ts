@@ -36,12 +36,16 @@ export function listRuns(runs: Iterable<NumberedRun>, filter: RunFilter & PageRe
 }
 
 function isIn(entry: RunEntry, filter: RunFilter): boolean {
-  const { status, since = -Infinity, until = Infinity, prefix = '', due, changedSince = -Infinity } = filter;
+  const { status, prefix = '' } = filter;
   const isEqual = FIELDS.every((field) => filter[field] === undefined || filter[field] === entry[field]);
-  const isDue = due === undefined || (entry.due !== null && entry.due <= due);
-  const { run, startedAt, updatedAt } = entry;
-  const isInTime = startedAt >= since && startedAt < until && updatedAt >= changedSince;
-  return isEqual && isDue && isInTime && run.startsWith(prefix) && (status?.includes(entry.status) ?? true);
+  return isEqual && entry.run.startsWith(prefix) && (status?.includes(entry.status) ?? true) && isInTime(entry, filter);
+}
+
+function isInTime({ startedAt, updatedAt, due: dueAt }: RunEntry, filter: RunFilter): boolean {
+  const { since = -Infinity, until = Infinity, due } = filter;
+  const { changedSince = -Infinity, changedUntil = Infinity } = filter;
+  const isDue = due === undefined || (dueAt !== null && dueAt <= due);
+  return isDue && startedAt >= since && startedAt < until && updatedAt >= changedSince && updatedAt <= changedUntil;
 }
 const FIELDS = ['code', 'flow', 'tenant', 'user', 'thread', 'parent'] as const;
 
@@ -93,11 +97,11 @@ export function listTenants(runs: Iterable<NumberedRun>, page: PageRequest): Pag
 }
 
 /** The cursor of a list of names is the last name. */
-export function cursorOfTenant(name: string): string {
+function cursorOfTenant(name: string): string {
   return Buffer.from(name).toString('base64url');
 }
 
-export function tenantAt(cursor: string): string {
+function tenantAt(cursor: string): string {
   const name = Buffer.from(cursor, 'base64url').toString();
   if (name === '' || cursorOfTenant(name) !== cursor) throw badCursor(cursor);
   return name;

@@ -274,7 +274,8 @@ export interface RunFilter {
   readonly status?: readonly RunStatus[];
   readonly code?: string;
   readonly flow?: string;
-  readonly tenant?: string;
+  /** Null: the runs without a tenant. */
+  readonly tenant?: string | null;
   readonly user?: string;
   readonly thread?: string;
   readonly parent?: RunId;
@@ -288,6 +289,8 @@ export interface RunFilter {
   readonly due?: Instant;
   /** Runs that changed at this instant or later. */
   readonly changedSince?: Instant;
+  /** Runs that changed at this instant or before, and not since. */
+  readonly changedUntil?: Instant;
 }
 export interface ListedRun extends RunEntry {
   /** Null for a run that a store without lists wrote, until `sluice audit verify --rebuild`. */

@@ -94,18 +94,24 @@ export class Notifier {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
     const until = clock.now() - GRACE_MS;
-    const suspended = await allOf((page) => store.index.list({ ...page, status: ['suspended'] }));
-    const recent = { status: ['failed'], changedSince: until - FAILED_MS + 1, limit: FAILED_MAX } as const;
-    const runs = [...suspended, ...(await store.index.list(recent)).items];
     // This engine may see the runs of one tenant only.
-    for (const [tenant, entries] of Map.groupBy(runs, (entry) => entry.tenant ?? '')) {
-      const key = `${ANNOUNCED_PREFIX}${tenant}`;
+    for (const tenant of [null, ...(await allOf((page) => store.index.tenants(page)))]) {
+      const key = `${ANNOUNCED_PREFIX}${tenant ?? ''}`;
       const since = Number((await store.shared.get(key)) ?? 0);
-      const due = entries.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= until);
+      const due = await this.#changed(tenant, since, until);
       for (const ofFlow of Map.groupBy(due, ({ hash }) => hash).values()) await this.#announceAll(ofFlow);
       if (this.#stop.signal.aborted) return;
       if (due.length > 0) await store.shared.update(key, () => [until, null]);
     }
+  }
+
+  /** Runs that wait, and runs that failed, whose last change is in this time. */
+  async #changed(tenant: string | null, since: number, until: number): Promise<readonly RunEntry[]> {
+    const { index } = this.#host.store;
+    const time = { tenant, changedSince: since, changedUntil: until };
+    const waiting = await allOf((page) => index.list({ ...time, ...page, status: ['suspended'] }));
+    const recent = { ...time, changedSince: Math.max(since, until - FAILED_MS + 1), limit: FAILED_MAX };
+    return [...waiting, ...(await index.list({ ...recent, status: ['failed'] })).items];
   }
 
   /** Runs of one flow. If the flow has no hooks, only the first run is read. */

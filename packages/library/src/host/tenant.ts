@@ -114,6 +114,8 @@ function mailOf(mail: Mail, isMine: IsMine): Mail {
   };
 }
 
+const NOTHING: Awaited<ReturnType<Index['list']>> = { items: [], next: null };
+
 function indexOf(index: Index, tenant: string, isMine: IsMine): Index {
   const onlyMine = async (runs: readonly RunId[]): Promise<readonly RunId[]> => {
     const found = await Promise.all(runs.map(isMine));
@@ -122,7 +124,8 @@ function indexOf(index: Index, tenant: string, isMine: IsMine): Index {
   return {
     ...index,
     find: async (run) => ((await isMine(run)) ? index.find(run) : null),
-    list: (filter = {}) => index.list({ ...filter, tenant }),
+    list: async (filter = {}) =>
+      (filter.tenant ?? tenant) === tenant && filter.tenant !== null ? index.list({ ...filter, tenant }) : NOTHING,
     questions: (filter = {}) => index.questions({ ...filter, tenant }),
     waiting: (filter) => index.waiting({ ...filter, tenant }),
     tenants: async () => ({ items: [tenant], next: null }),

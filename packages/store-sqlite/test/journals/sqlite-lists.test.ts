@@ -39,6 +39,11 @@ test.each(RUN_QUERIES)('a list of %s is read through its index, in the order of 
   expect(plan.filter((line) => line.includes('TEMP B-TREE'))).toEqual([]);
 });
 
+test('runs that changed in a time are found by that time', async () => {
+  const query = queryOf({ status: ['suspended'], tenant: null, changedSince: 1, changedUntil: 2 }, null);
+  expect((await planOf(query)).join('\n')).toContain('runs_by_change (status=? AND updated_at>? AND updated_at<?)');
+});
+
 test('open questions are read through an index, in the order of the list', async () => {
   for (const [query, index] of [
     [questionQuery({}, null), 'questions_by_time'],

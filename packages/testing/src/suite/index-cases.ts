@@ -116,6 +116,9 @@ export const indexCases: { readonly [promise: string]: Case } = {
     equal(await of({ due: 49 }), '');
     equal(await of({ due: 50 }), 'b1');
     equal(await of({ changedSince: 3 }), 'n1 b1');
+    equal(await of({ changedSince: 2, changedUntil: 3 }), 'b1 a2');
+    equal(await of({ status: ['failed', 'suspended'], changedUntil: 3 }), 'b1');
+    equal(await of({ tenant: null }), 'n1');
     equal(await of({ status: ['running', 'failed', 'suspended'], flow: 'order' }), 'n1 b1');
     deepEqual((await store.index.tenants({ limit: 1 })).items, ['acme']);
     deepEqual(await allOf((page) => store.index.tenants({ ...page, limit: 1 })), ['acme', 'beta']);
