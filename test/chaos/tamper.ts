@@ -100,13 +100,15 @@ function fittingChanges(asked: number): readonly Change[] {
   const head = `UPDATE ends SET events = (SELECT after + count ${last}), head = (SELECT hash ${last}) WHERE run = ${ROW};`;
   const unsign = `DELETE FROM checkpoints WHERE run = ${ROW} AND seq > ${asked};
     UPDATE ends SET signed = (SELECT count(*) FROM checkpoints WHERE run = ends.run) WHERE run = ${ROW};`;
+  // The last row of the chains that names the run when it asks.
+  const askedAt = `(SELECT id FROM heads WHERE body LIKE '%"r",${asked},%')`;
   const all = `${cut} ${head} ${unsign}`;
   return [
     ['the end cut off, with the status', cut],
     ['the end cut off, with the status and the head', `${cut} ${head}`],
     ['the end cut off, with the status, the head and the checkpoints', all],
-    ['the end cut off, with all of it and the chains deleted', `${all} DELETE FROM heads; DELETE FROM chains`],
-    ['the end cut off, with all of it and empty ends of the chains', `${all} UPDATE chains SET last = 0, head = ''`],
+    ['the end cut off, with all of it and the chains deleted', `${all} DELETE FROM heads`],
+    ['the end cut off, with all of it and its entries in the chains', `${all} DELETE FROM heads WHERE id > ${askedAt}`],
     ['a run deleted with all its rows', `${ALL_OF_RUN.map(deleteOf).join(';')}; DELETE FROM runs WHERE run = 'r'`],
     [
       'a run deleted with all its rows and its end',

@@ -204,7 +204,7 @@ export class Heads {
   #write(): void {
     if (this.#records.size === 0) return;
     const id = this.at();
-    this.#chain ??= Number(this.#statements.begin.run().lastInsertRowid);
+    this.#chain ??= id;
     let body = `{"prev":"${this.#last}"`;
     for (const kind of KINDS) {
       const records = this.#records.get(kind);
@@ -213,7 +213,6 @@ export class Heads {
     body += '}';
     this.#last = hashHead(this.store, id, this.#chain, body);
     this.#writes.insert.get(id, this.#chain, body, this.#last);
-    this.#writes.end.get(id, this.#last, this.#chain);
     this.#connection.nextHead = id + 1;
     this.#records.clear();
   }
@@ -237,7 +236,6 @@ const VERIFIED_MAX = 16;
 
 const SQL = {
   next: 'SELECT coalesce(max(id), 0) + 1 FROM heads',
-  begin: "INSERT INTO chains (last, head) VALUES (0, '')",
   head: 'SELECT chain, body, hash FROM heads WHERE id = ?',
   store: 'SELECT acts, shared FROM store',
   tombstones: 'UPDATE store SET tombstones = ?',
@@ -256,5 +254,4 @@ const SQL = {
 
 const WRITES = {
   insert: 'INSERT INTO heads (id, chain, body, hash) VALUES (?, ?, ?, ?)',
-  end: 'UPDATE chains SET last = ?, head = ? WHERE id = ?',
 } as const;

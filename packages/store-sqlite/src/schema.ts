@@ -23,12 +23,7 @@ CREATE TABLE store (
 ) STRICT;
 INSERT INTO store (one, id) VALUES (1, lower(hex(randomblob(16))));
 
--- The chains of heads: one chain for each process that writes, one row for each commit. chains has the end of each.
-CREATE TABLE chains (
-  id INTEGER PRIMARY KEY,
-  last INTEGER NOT NULL,
-  head TEXT NOT NULL
-) STRICT;
+-- The chains of heads: one chain for each process that writes, one row for each commit. A chain has the id of its first row.
 CREATE TABLE heads (
   id INTEGER PRIMARY KEY,
   chain INTEGER NOT NULL,
@@ -94,7 +89,6 @@ CREATE INDEX runs_by_code ON runs (code) WHERE code IS NOT NULL;
 CREATE INDEX runs_by_tenant ON runs (tenant) WHERE tenant IS NOT NULL;
 CREATE INDEX runs_by_user ON runs (user) WHERE user IS NOT NULL;
 CREATE INDEX runs_by_thread ON runs (thread) WHERE thread IS NOT NULL;
-CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 -- What lists show of a run. Both tables follow from the journals, and are written in the commit that changes them.
 CREATE TABLE run_facts (

@@ -7,9 +7,9 @@ import { freshPaths } from './place.ts';
 
 const freshPath = freshPaths();
 
-function rowsIn(path: string, table: string): number {
+function rowsIn(path: string, what = '*'): number {
   const db = new DatabaseSync(path, { readOnly: true });
-  const { n } = db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number };
+  const { n } = db.prepare(`SELECT count(${what}) AS n FROM heads`).get() as { n: number };
   db.close();
   return n;
 }
@@ -19,10 +19,10 @@ test('each process that writes has a chain, and a commit is one row', async () =
   const [here, there] = [openSqlite(path), openSqlite(path)];
   const [one, two] = await started(here, 'w1', 'r1', 'r2');
   await started(there, 'w2', 'r3');
-  expect([rowsIn(path, 'chains'), rowsIn(path, 'heads')]).toEqual([2, 2]);
+  expect([rowsIn(path, 'DISTINCT chain'), rowsIn(path)]).toEqual([2, 2]);
   await here.journal.commit('w1', [one.next(), two.next(), one.next({ entry: suspended(null) })]);
   await there.mail.post('r1', { type: 'cancel', by: 'ann', why: 'late' });
-  expect([rowsIn(path, 'chains'), rowsIn(path, 'heads')]).toEqual([2, 4]);
+  expect([rowsIn(path, 'DISTINCT chain'), rowsIn(path)]).toEqual([2, 4]);
   for (const store of [here, there]) expect(await store.journal.broken?.()).toBeNull();
   await here.close();
   await there.close();
@@ -38,7 +38,7 @@ test('a compacted store has one row for all chains, and every process goes on', 
   await here.shared.operate({ at: 1, by: 'ann', what: 'open', key: 'k', why: '' }, () => 1);
   await here.index.remove(['r1']);
   await here.compact?.();
-  expect(rowsIn(path, 'heads')).toBe(1);
+  expect(rowsIn(path)).toBe(1);
   expect(await here.journal.broken?.()).toBeNull();
   expect(await here.journal.commit('w1', [two.next({ entry: suspended(null) })])).toEqual(['committed']);
   expect(await there.journal.commit('w2', [three.next()])).toEqual(['committed']);
@@ -62,7 +62,7 @@ test('a store that was changed from outside is not compacted, so that the change
   db.exec("UPDATE runs SET user = 'eve' WHERE run = 'r1'");
   db.close();
   await store.compact?.();
-  expect(rowsIn(path, 'heads')).toBe(1);
+  expect(rowsIn(path)).toBe(1);
   expect(await store.journal.broken?.()).toContain('r1');
   await store.close();
 });

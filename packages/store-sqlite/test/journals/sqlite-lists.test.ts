@@ -29,7 +29,6 @@ const RUN_QUERIES: readonly [name: string, query: Query, index: string][] = [
   ['a tenant', queryOf({ tenant: 'acme' }, null), 'runs_by_tenant (tenant=?)'],
   ['a user', queryOf({ user: 'ann' }, null), 'runs_by_user (user=?)'],
   ['a thread', queryOf({ thread: 't' }, null), 'runs_by_thread (thread=?)'],
-  ['a parent', queryOf({ parent: 'r' }, null), 'runs_by_parent (parent=?)'],
   ['a time', queryOf({ since: 5 }, null), 'first USING COVERING INDEX runs_by_start (started_at>?)'],
 ];
 

@@ -24,7 +24,6 @@ test('a fresh file has every table, all strict, WAL and full synchronisation', (
   expect(tables.map(({ name }) => name)).toEqual([
     'acts',
     'blobs',
-    'chains',
     'checkpoints',
     'ends',
     'flows',
