@@ -90,24 +90,30 @@ interface Scene {
 
 const ROW = "(SELECT id FROM runs WHERE run = 'r')";
 const OTHER = "(SELECT id FROM runs WHERE run = 's3')";
-const ALL_OF_RUN = ['log', 'blobs', 'snapshots', 'checkpoints'];
+const ALL_OF_RUN = ['log', 'blobs', 'snapshots', 'checkpoints', 'run_facts', 'questions'];
 
 /** Edits of several rows that agree with each other. */
 function fittingChanges(asked: number): readonly Change[] {
   const last = `FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1`;
   const cut = `DELETE FROM log WHERE run = ${ROW} AND after >= ${asked};
     UPDATE runs SET status = 'suspended', code = 'CONFIRM_REQUIRED', due = NULL, updated_at = (SELECT at ${last}) WHERE run = 'r';`;
-  const head = `UPDATE runs SET events = (SELECT after + count ${last}), head = (SELECT hash ${last}) WHERE run = 'r';`;
+  const head = `UPDATE ends SET events = (SELECT after + count ${last}), head = (SELECT hash ${last}) WHERE run = ${ROW};`;
   const unsign = `DELETE FROM checkpoints WHERE run = ${ROW} AND seq > ${asked};
-    UPDATE runs SET signed = (SELECT count(*) FROM checkpoints WHERE run = runs.id) WHERE run = 'r';`;
+    UPDATE ends SET signed = (SELECT count(*) FROM checkpoints WHERE run = ends.run) WHERE run = ${ROW};`;
+  // The last row of the chains that names the run when it asks.
+  const askedAt = `(SELECT id FROM heads WHERE body LIKE '%"r",${asked},%')`;
   const all = `${cut} ${head} ${unsign}`;
   return [
     ['the end cut off, with the status', cut],
     ['the end cut off, with the status and the head', `${cut} ${head}`],
     ['the end cut off, with the status, the head and the checkpoints', all],
-    ['the end cut off, with all of it and the seals deleted', `${all} DELETE FROM seals`],
-    ['the end cut off, with all of it and an empty seal', `${all} UPDATE store SET seal = ''`],
+    ['the end cut off, with all of it and the chains deleted', `${all} DELETE FROM heads`],
+    ['the end cut off, with all of it and its entries in the chains', `${all} DELETE FROM heads WHERE id > ${askedAt}`],
     ['a run deleted with all its rows', `${ALL_OF_RUN.map(deleteOf).join(';')}; DELETE FROM runs WHERE run = 'r'`],
+    [
+      'a run deleted with all its rows and its end',
+      `${ALL_OF_RUN.map(deleteOf).join(';')}; DELETE FROM runs WHERE run = 'r'; DELETE FROM ends WHERE name = 'r'`,
+    ],
     ['the tombstones deleted with their head', "DELETE FROM tombstones; UPDATE store SET tombstones = ''"],
     ['the last tombstone deleted with their head', LAST_TOMBSTONE],
     ['the acts deleted with their head', "DELETE FROM acts; UPDATE store SET acts = ''"],
@@ -125,8 +131,9 @@ const SWAPPED_NAMES = `UPDATE runs SET run = 'x' WHERE run = 'r'; UPDATE runs SE
   UPDATE runs SET run = 's3' WHERE run = 'x'`;
 
 const COPIED_RUN = `
-  INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, events, head, signed, seal)
-  SELECT 'copy', graph, flow, notation, status, code, started_at, updated_at, events, head, signed, seal FROM runs WHERE run = 's3';
+  INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, details)
+  SELECT 'copy', graph, flow, notation, status, code, started_at, updated_at, details FROM runs WHERE run = 's3';
+  INSERT INTO ends SELECT (SELECT id FROM runs WHERE run = 'copy'), 'copy', events, head, signed, listing, at FROM ends WHERE run = ${OTHER};
   INSERT INTO log (run, after, count, at, body, hash)
   SELECT (SELECT id FROM runs WHERE run = 'copy'), after, count, at, body, hash FROM log WHERE run = ${OTHER}`;
 
@@ -281,7 +288,7 @@ async function isFound(path: string): Promise<boolean> {
   const store = openSqlite(path);
   const { key } = createSigner(SIGNING_KEY);
   try {
-    for (const { run } of await store.index.list()) {
+    for (const { run } of (await store.index.list()).items) {
       const entry = await store.index.find(run);
       const checkpoints = (await store.journal.checkpoints?.(run)) ?? [];
       const appends = (await store.journal.load(run, { snapshot: false }))?.appends ?? [];

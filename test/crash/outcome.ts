@@ -29,7 +29,7 @@ export async function judge(db: string): Promise<Judged> {
   const outcomes = new Map<string, RunOutcome>();
   const violations: string[] = [];
   let events = 0;
-  for (const { run } of await store.index.list()) {
+  for (const { run } of (await store.index.list()).items) {
     const audited = await audit(store.journal, run);
     if (!audited.ok) violations.push(`audit of ${run}: ${audited.broken?.message ?? ''}`);
     else {

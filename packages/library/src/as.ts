@@ -4,8 +4,18 @@
  */
 import { samePerson } from '@sluice-internal/kernel/ir';
 import type { Origin, RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError, refuseEmpty } from '@sluice-internal/engine/ports';
-import type { GivenAnswer, OpenedRun, RunEntry, Store } from '@sluice-internal/engine/ports';
+import { SluiceError, allOf, refuseEmpty } from '@sluice-internal/engine/ports';
+import type {
+  GivenAnswer,
+  ListedRun,
+  OpenedRun,
+  Page,
+  PageRequest,
+  RunEntry,
+  RunFilter,
+  Store,
+  Waiting,
+} from '@sluice-internal/engine/ports';
 import { runIn, unknownApproval, unknownRun } from '@sluice-internal/engine/worker';
 import type { Access, Caller, Engine, EngineStartOptions, EngineView } from './engine.ts';
 import { checkTenant, recordRefused } from './host/tenant.ts';
@@ -34,7 +44,7 @@ type Reading = 'find' | 'list' | 'get' | 'state' | 'open' | 'wait' | 'settled' |
 function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promise<Run>): Pick<EngineView, Reading> {
   return {
     find: (run) => caller.find(run),
-    list: async () => (await engine.list()).filter(caller.owns),
+    list: ((filter: RunFilter & PageRequest = {}) => caller.list(filter)) as EngineView['list'],
     get: (run) => caller.viewing(run).then(() => engine.get(run)),
     state: (run, options) => caller.viewing(run).then(() => engine.state(run, options)),
     open: async (run: RunId, options?: object) => {
@@ -46,11 +56,10 @@ function reading(engine: Engine, caller: Identified, open: (run: RunId) => Promi
     settled: (run) => caller.viewing(run).then(() => engine.settled(run)),
     events: ((run: RunId, options: object = {}) =>
       afterwards(caller.viewing(run), () => engine.events(run, options))) as Engine['events'],
-    approvals: async (run) => {
-      if (run !== undefined) return caller.viewing(run).then(() => engine.approvals(run));
-      const own = new Set((await engine.list()).filter(caller.owns).map((entry) => entry.run));
-      return (await engine.approvals()).filter((question) => own.has(question.run));
-    },
+    approvals: (async (which?: RunId | PageRequest) => {
+      if (typeof which === 'string') return caller.viewing(which).then(() => engine.approvals(which));
+      return caller.approvals(which, (run) => engine.approvals(run));
+    }) as EngineView['approvals'],
   };
 }
 
@@ -129,6 +138,31 @@ class Identified {
   }
 
   readonly owns = ({ tenant }: RunEntry): boolean => tenant === this.#tenant;
+
+  /** As `engine.list`: all runs, or one page of them. Only those of the caller's tenant. */
+  async list(filter: RunFilter & PageRequest): Promise<readonly ListedRun[] | Page<ListedRun>> {
+    const { index } = this.#store;
+    const own = { ...filter, tenant: this.#tenant };
+    if (filter.cursor !== undefined || filter.limit !== undefined) return index.list(own);
+    return allOf((page) => index.list({ ...own, ...page }));
+  }
+
+  /** As `engine.approvals`. A question that was answered since it was listed is left out. */
+  async approvals(
+    page: PageRequest | undefined,
+    read: (run: RunId) => Promise<readonly Waiting[]>,
+  ): Promise<readonly Waiting[] | Page<Waiting>> {
+    const { index } = this.#store;
+    const own = { tenant: this.#tenant };
+    const { items, next } =
+      page === undefined
+        ? { items: await allOf((each) => index.questions({ ...own, ...each })), next: null }
+        : await index.questions({ ...own, ...page });
+    const found = new Map<RunId, readonly Waiting[]>();
+    for (const { run } of items) if (!found.has(run)) found.set(run, await read(run).catch(() => []));
+    const waiting = items.flatMap(({ run, id }) => (found.get(run) ?? []).filter((each) => each.id === id));
+    return page === undefined ? waiting : { items: waiting, next };
+  }
 
   demand(access: Access): void {
     if (this.#access.has(access)) return;

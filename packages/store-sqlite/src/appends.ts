@@ -4,25 +4,24 @@
  */
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { mayAppend, ownerAfter } from '@sluice-internal/engine/ports';
-import type { Append, RunEntryChange, WorkerId } from '@sluice-internal/engine/ports';
+import type { Append, RunDetails, WorkerId } from '@sluice-internal/engine/ports';
 import type { Connection, KnownRun, Statements } from './connection.ts';
-import { isIntact, isWorking, readRow, sealOf, SELECT_SEALED, weightOfHash } from './sealed-run.ts';
-import type { RunEnd, SealedRow, SealedRun } from './sealed-run.ts';
-import type { Seals } from './seals.ts';
+import { factsRow } from './facts-row.ts';
+import type { Heads } from './heads.ts';
+import { hashDetails, hashListing, isIntact, isWorking, readRow, SELECT_LISTED } from './listing.ts';
+import type { ListedRow, Listing, QuestionColumns, ReadRow, RunEnd } from './listing.ts';
 
 export type Stored = 'committed' | 'stale';
 
 export class Appends {
   readonly #connection: Connection;
-  readonly #seals: Seals;
+  readonly #heads: Heads;
   readonly #statements: Statements<typeof SQL>;
   readonly #writes: Statements<typeof WRITES>;
-  /** Ends with signed checkpoints, as this connection stored them last. The log shows a changed head, but not a changed number. */
-  readonly #signed = new Map<RunId, RunEnd>();
 
-  constructor(connection: Connection, seals: Seals) {
+  constructor(connection: Connection, heads: Heads) {
     this.#connection = connection;
-    this.#seals = seals;
+    this.#heads = heads;
     this.#statements = connection.prepareAll(SQL);
     this.#writes = connection.prepareWrites(WRITES);
   }
@@ -42,6 +41,7 @@ export class Appends {
     const writes = this.#writes;
     writes.insertLog.get(run.id, after, count, at, body, hash);
     if (after > 0) this.#advance(run, worker, append);
+    if (append.details !== undefined) this.#writeDetails(run, append.details);
     for (const blob of blobs)
       if (writes.findBlob.get(run.id, blob.hash) === undefined) writes.insertBlob.get(run.id, blob.hash, blob.body);
     if (snapshot !== null) writes.putSnapshot.get(run.id, snapshot.seq, snapshot.hash, snapshot.body);
@@ -57,47 +57,54 @@ export class Appends {
   #find(worker: number, { run: id, after }: Append): KnownRun | undefined {
     const run = this.#connection.known.get(id) ?? this.#findRun(id);
     if (run === undefined || run.end.events !== after) return undefined;
-    return mayAppend({ owner: run.owner, status: run.sealed.status }, worker) ? run : undefined;
+    return mayAppend({ owner: run.owner, status: run.listing.status }, worker) ? run : undefined;
   }
 
   #advance(run: KnownRun, worker: number, append: Append): void {
-    const { entry } = append;
-    const before = run.end;
-    run.end = endOf(append, before.signed);
-    if (entry === null) this.#moveEnd(run, before);
-    else {
-      this.#changeListing(run, entry, append.at, worker);
-      if (run.hasEnd) this.#dropEnd(run, before);
-    }
-  }
-
-  #changeListing(run: KnownRun, { status, code, due }: RunEntryChange, at: number, worker: number): void {
-    run.sealed = { ...run.sealed, status, code, due, updatedAt: at, ...run.end };
-    const seal = sealOf(this.#seals.store, run.sealed);
+    const { entry, details, at } = append;
+    run.end = endOf(append, run.end.signed);
+    if (entry === null && details === undefined) return this.#move(run);
+    const listing = details === undefined ? run.listing : { ...run.listing, details: detailsHash(run, details) };
+    if (entry === null) return this.#list(run, listing);
+    const { status, code, due } = entry;
     run.owner = ownerAfter(status, worker);
-    const { events, head, signed } = run.end;
-    this.#writes.updateRun.get(status, code, at, due, run.owner, events, head, signed, seal, run.id);
-    const weight = weightOfHash(seal);
-    this.#seals.change(run.sealed.run, weight - run.weight);
-    run.weight = weight;
+    this.#writes.updateRun.get(status, code, at, due, run.owner, run.id);
+    this.#list(run, { ...listing, status, code, due, updatedAt: at });
   }
 
-  #moveEnd(run: KnownRun, before: RunEnd): void {
-    const { events, head, signed } = run.end;
-    // An update takes half the time of a replacement.
-    const write = run.hasEnd ? this.#writes.updateEnd : this.#writes.insertEnd;
-    write.get(events, head, signed, run.id);
-    if (signed > 0) this.#signed.set(run.sealed.run, run.end);
-    this.#seals.changeEnd(run, run.hasEnd ? before : null, run.end);
-    run.hasEnd = true;
+  #move({ id, end }: KnownRun): void {
+    this.#writes.moveEnd.get(end.events, end.head, end.signed, this.#heads.at(), id);
+    this.#heads.moved(id, end);
   }
 
-  /** The listing has the end now. */
-  #dropEnd(run: KnownRun, before: RunEnd): void {
-    this.#writes.deleteEnd.get(run.id);
-    this.#signed.delete(run.sealed.run);
-    this.#seals.changeEnd(run, before, null);
-    run.hasEnd = false;
+  #list(run: KnownRun, listing: Listing): void {
+    const { id, end } = run;
+    if (listing.details !== run.listing.details) this.#writes.setDetails.get(listing.details, id);
+    run.listing = listing;
+    const hashed = hashListing(this.#heads.store, listing);
+    this.#writes.putEnd.get(id, listing.run, end.events, end.head, end.signed, hashed, this.#heads.at());
+    this.#heads.listed(run, end, hashed);
+  }
+
+  #writeDetails(run: KnownRun, { facts, questions }: RunDetails): void {
+    this.#writes.putFacts.get(run.id, ...factsRow(facts));
+    if (run.asks) this.#writes.deleteQuestions.get(run.id);
+    for (const row of questionRows(run, questions)) this.#writes.insertQuestion.get(run.id, ...row);
+    run.asks = questions.length > 0;
+  }
+
+  /** Replaces the details of a run. False if they were the same, or if another part of the run was changed from outside. */
+  describe(id: RunId, details: RunDetails): boolean {
+    const row = this.#statements.findRun.get(id) as unknown as ListedRow | undefined;
+    const read = row === undefined ? null : readRow(row);
+    if (read === null || !isIntact(this.#heads.store, read)) return false;
+    const run = knownOf(read, read.end);
+    const hashed = detailsHash(run, details);
+    if (hashed === read.shown && hashed === run.listing.details) return false;
+    this.#writeDetails(run, details);
+    this.#list(run, { ...run.listing, details: hashed });
+    this.#connection.known.delete(id);
+    return true;
   }
 
   #create(worker: number, append: Append): KnownRun | undefined {
@@ -108,25 +115,31 @@ export class Appends {
     // A trigger checks this too, but triggers can be dropped.
     if (this.#writes.findTombstone.get(id) !== undefined) return undefined;
     const { status, code, due, first } = entry;
-    const sealed = { run: id, graph: flow.hash, ...first, status, code, due, updatedAt: at, ...endOf(append, 0) };
-    const seal = sealOf(this.#seals.store, sealed);
+    if (first.thread !== null && this.#isBusy(first)) return undefined;
+    const whose = { run: id, graph: flow.hash, ...first };
+    const details = append.details === undefined ? '' : detailsHash({ listing: whose }, append.details);
+    const listing = { ...whose, details, status, code, due, updatedAt: at };
     const owner = ownerAfter(status, worker);
-    const rowid = this.#insertRun(sealed, seal, this.#graphOf(flow.hash, flow.text), owner);
+    const rowid = this.#insertRun(listing, this.#graphOf(flow.hash, flow.text), owner);
     if (rowid === null) return undefined;
-    const weight = weightOfHash(seal);
-    this.#seals.change(id, weight);
-    const run: KnownRun = { id: rowid, owner, sealed, weight, end: sealed, hasEnd: false };
+    const run: KnownRun = { id: rowid, owner, listing, end: endOf(append, 0), asks: false };
+    this.#list(run, listing);
     known.set(id, run);
     return run;
   }
 
+  /** True if an open run of the tenant has the thread. */
+  #isBusy({ tenant, thread }: Pick<Listing, 'tenant' | 'thread'>): boolean {
+    return this.#statements.findThread.get(thread, tenant) !== undefined;
+  }
+
   /** Null when the id is taken. */
-  #insertRun(sealed: SealedRun, seal: string, graph: number, owner: number | null): number | null {
-    const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, parent } = sealed;
-    const { events, head, signed } = sealed;
+  #insertRun(listing: Listing, graph: number, owner: number | null): number | null {
+    const { run, flow, notation, status, code, startedAt, updatedAt, due, tenant, user, thread, parent, details } =
+      listing;
     // prettier-ignore
     const { changes, lastInsertRowid } = this.#statements.insertRun.run(
-      run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, parent, events, head, signed, seal,
+      run, graph, flow, notation, status, code, startedAt, updatedAt, due, owner, tenant, user, thread, parent, details,
     );
     return changes === 0 ? null : Number(lastInsertRowid);
   }
@@ -138,17 +151,14 @@ export class Appends {
     return row[0];
   }
 
-  /** A row that was changed from outside is not extended, because the new seal would cover the change. */
+  /** A row that was changed from outside is not extended, because the new entry would cover the change. */
   #findRun(id: RunId): KnownRun | undefined {
-    const row = this.#statements.findRun.get(id) as unknown as SealedRow | undefined;
+    const row = this.#statements.findRun.get(id) as unknown as ListedRow | undefined;
     if (row === undefined) return undefined;
     const read = readRow(row);
-    if (!isIntact(this.#seals.store, read)) return undefined;
-    const stored = this.#signed.get(id);
-    if (stored?.head === read.end.head && stored.signed !== read.end.signed) return undefined;
-    const { id: rowid, owner, sealed, seal, end, hasEnd } = read;
-    const run: KnownRun = { id: rowid, owner, sealed, weight: weightOfHash(seal), end, hasEnd };
-    if (owner !== null) this.#connection.known.set(id, run);
+    if (!isIntact(this.#heads.store, read) || !this.#heads.isNamed(read.id, read.end)) return undefined;
+    const run = knownOf(read, read.end);
+    if (run.owner !== null) this.#connection.known.set(id, run);
     return run;
   }
 
@@ -163,6 +173,28 @@ export class Appends {
   }
 }
 
+function knownOf({ id, owner, listing }: ReadRow, { events, head, signed }: RunEnd): KnownRun {
+  return { id, owner, listing, end: { events, head, signed }, asks: true };
+}
+
+function questionRows(
+  { listing: { tenant } }: { readonly listing: Pick<Listing, 'tenant'> },
+  questions: RunDetails['questions'],
+): readonly QuestionColumns[] {
+  return questions.map(({ id, node, askedAt, expiresAt }, position) => [
+    position,
+    id,
+    node,
+    askedAt,
+    expiresAt,
+    tenant,
+  ]);
+}
+
+function detailsHash(run: { readonly listing: Pick<Listing, 'tenant'> }, { facts, questions }: RunDetails): string {
+  return hashDetails(factsRow(facts), questionRows(run, questions));
+}
+
 /** The end of the chain after an append. */
 function endOf({ after, count, hash, checkpoint }: Append, signed: number): RunEnd {
   return { events: after + count, head: hash, signed: signed + (checkpoint === undefined ? 0 : 1) };
@@ -170,20 +202,27 @@ function endOf({ after, count, hash, checkpoint }: Append, signed: number): RunE
 
 const SQL = {
   findLease: 'SELECT id FROM workers WHERE worker = ? AND fenced = 0',
-  findRun: `${SELECT_SEALED} WHERE runs.run = ?`,
+  findRun: `${SELECT_LISTED} WHERE runs.run = ?`,
   findFlow: 'SELECT id FROM flows WHERE hash = ?',
   insertFlow: 'INSERT INTO flows (hash, text) VALUES (?, ?)',
-  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, parent,
-     events, head, signed, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+  insertRun: `INSERT INTO runs (run, graph, flow, notation, status, code, started_at, updated_at, due, owner, tenant, user, thread,
+     parent, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING`,
+  findThread: `SELECT 1 FROM runs WHERE thread = ? AND tenant IS ? AND status IN ('pending', 'running', 'suspended')`,
 } as const;
 
 const WRITES = {
   findTombstone: 'SELECT 1 FROM tombstones WHERE run = ?',
-  updateRun: `UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ?, events = ?, head = ?, signed = ?, seal = ?
-     WHERE id = ?`,
-  insertEnd: 'INSERT INTO ends (events, head, signed, run) VALUES (?, ?, ?, ?)',
-  updateEnd: 'UPDATE ends SET events = ?, head = ?, signed = ? WHERE run = ?',
-  deleteEnd: 'DELETE FROM ends WHERE run = ?',
+  updateRun: 'UPDATE runs SET status = ?, code = ?, updated_at = ?, due = ?, owner = ? WHERE id = ?',
+  setDetails: 'UPDATE runs SET details = ? WHERE id = ?',
+  moveEnd: 'UPDATE ends SET events = ?, head = ?, signed = ?, at = ? WHERE run = ?',
+  putEnd: `INSERT INTO ends VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO UPDATE SET events = excluded.events,
+     head = excluded.head, signed = excluded.signed, listing = excluded.listing, at = excluded.at`,
+  putFacts: `INSERT INTO run_facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO UPDATE SET seq = excluded.seq,
+     steps = excluded.steps, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+     cost_micros = excluded.cost_micros, questions = excluded.questions, node = excluded.node, error = excluded.error,
+     message = excluded.message`,
+  deleteQuestions: 'DELETE FROM questions WHERE run = ?',
+  insertQuestion: 'INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?)',
   insertLog: 'INSERT INTO log (run, after, count, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)',
   findBlob: 'SELECT 1 FROM blobs WHERE run = ? AND hash = ?',
   insertBlob: 'INSERT INTO blobs (run, hash, body) VALUES (?, ?, ?)',

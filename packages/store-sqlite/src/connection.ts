@@ -9,17 +9,15 @@ import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { withLargeNumbers } from './database.ts';
 import { faultOf } from './faults.ts';
-import type { RunEnd, SealedRun, Weight } from './sealed-run.ts';
+import type { Listing, RunEnd } from './listing.ts';
 
 export interface KnownRun {
   readonly id: number;
   owner: number | null;
-  sealed: SealedRun;
-  /** The weight of its listing. */
-  weight: Weight;
+  listing: Listing;
   end: RunEnd;
-  /** True if it has a row in `ends`. */
-  hasEnd: boolean;
+  /** True if it may have rows in `questions`. */
+  asks: boolean;
 }
 
 /** The least time between two checks of the file. */
@@ -34,12 +32,8 @@ export class Connection {
   readonly graphs: Map<string, number> = new Map();
   /** Row ids of workers that are not fenced, by name. */
   readonly leases: Map<string, number> = new Map();
-  /** The sum over the ends of runs; null if it was not read yet. */
-  endsSum: string | null = null;
-  /** Sums of buckets, with the weight of each in the seal of the store. */
-  readonly sums: Map<number, { readonly sum: Weight; readonly weight: Weight }> = new Map();
-  /** The seal of the store; null if it was not read yet. */
-  storeSeal: Weight | null = null;
+  /** The number of the next row in `heads`; null if it was not read yet. */
+  nextHead: number | null = null;
   /** Called inside each transaction that writes, after its work. */
   beforeCommit: () => void = () => undefined;
   afterFailure: () => void = () => undefined;
@@ -134,6 +128,11 @@ export class Connection {
     return this.#version;
   }
 
+  /** The same, read now. Outside of a transaction. */
+  newVersion(): number {
+    return (this.#statements.dataVersion.get() as unknown as [number])[0];
+  }
+
   vacuum(): void {
     try {
       this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
@@ -199,9 +198,7 @@ export class Connection {
     this.known.clear();
     this.graphs.clear();
     this.leases.clear();
-    this.sums.clear();
-    this.endsSum = null;
-    this.storeSeal = null;
+    this.nextHead = null;
   }
 
   /** After a checkpoint the write-ahead log starts over. Overwriting is cheaper to sync than growing the file. */

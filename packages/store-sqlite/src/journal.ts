@@ -1,19 +1,37 @@
 /** Loads and commits runs. Commits requested in the same turn of the event loop share one transaction and one fsync. */
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Append, Blob, Journal, Snapshot, StoredAppend, StoredRun, WorkerId } from '@sluice-internal/engine/ports';
+import type {
+  Append,
+  Blob,
+  Index,
+  Journal,
+  Snapshot,
+  StoredAppend,
+  StoredRun,
+  WorkerId,
+} from '@sluice-internal/engine/ports';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { Appends } from './appends.ts';
 import type { Stored } from './appends.ts';
 import type { Connection } from './connection.ts';
-import type { Seals } from './seals.ts';
+import { createAudit } from './fold-heads.ts';
+import type { Heads } from './heads.ts';
 
 export interface GroupedJournal extends Journal {
   /** Writes all commits requested so far. */
   flush(): void;
+  describe: Index['describe'];
+  /** Puts one row in the place of the chains of heads. */
+  compactHeads(): void;
 }
 
-export function createJournal(connection: Connection, seals: Seals): GroupedJournal {
-  const appended = new Appends(connection, seals);
+export function createJournal(connection: Connection, heads: Heads): GroupedJournal {
+  const appended = new Appends(connection, heads);
+  const audit = createAudit(connection, heads.store);
+  const broken = (): string | null => {
+    const found = audit();
+    return typeof found === 'string' ? found : null;
+  };
   const load = createLoad(connection);
   let waiting: Call[] = [];
 
@@ -37,9 +55,16 @@ export function createJournal(connection: Connection, seals: Seals): GroupedJour
 
   return {
     flush,
+    compactHeads: () =>
+      connection.write(() => {
+        const found = audit();
+        // The rows of a database that was changed from outside show what was changed.
+        if (typeof found !== 'string') heads.compact(found);
+      }),
+    describe: async (run, details) => connection.write(() => appended.describe(run, details)),
     load: async (run, options) => load(run, options?.snapshot ?? true, options?.after ?? 0),
     page: createPage(connection),
-    broken: (run) => connection.readTogether(() => (run === undefined ? seals.brokenStore() : seals.brokenRun(run))),
+    broken: (run) => connection.readTogether(() => (run === undefined ? broken() : heads.brokenRun(run))),
     checkpoints: createCheckpoints(connection),
     commit: (worker, appends) =>
       new Promise((resolve, reject) => {

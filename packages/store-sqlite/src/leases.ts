@@ -1,7 +1,7 @@
 /** Leases in SQLite. A claim, and the fencing of workers that lose a run by it, are one transaction. */
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { KEEP_GONE_WORKERS_MS, planClaim, renewalOf, thisProcess } from '@sluice-internal/engine/ports';
-import type { Leases, StoreClock, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
+import type { Leases, OpenRunsFilter, StoreClock, WorkerId, WorkerLease } from '@sluice-internal/engine/ports';
 import type { Connection, Statements } from './connection.ts';
 
 export function createLeases(connection: Connection, flush: () => void, clock: StoreClock): Leases {
@@ -75,16 +75,17 @@ function claim(
   const rows =
     'run' in which
       ? statements.claimableByName.all({ run: which.run, self, gone })
-      : statements.claimable.all({
-          ...{ now: clock.now(), gone, except: JSON.stringify(which.except ?? []), limit: which.limit },
-          ...{ all: which.tenant === undefined ? 1 : 0, tenant: which.tenant ?? null },
-        });
+      : statements.claimable.all({ now: clock.now(), gone, ...filterOf(which) });
   return (rows as unknown as [number, RunId, number | null][]).map(([id, run, owner]) => {
     if (owner !== null && owner !== self) fence(owner);
     statements.setOwner.run(self, id);
     connection.known.delete(run);
     return run;
   });
+}
+
+function filterOf({ limit, except = [], tenant }: OpenRunsFilter): { readonly [name: string]: string | number | null } {
+  return { limit, except: JSON.stringify(except), tenant: tenant ?? null };
 }
 
 /** `needsWork` of the claim policy as a query, oldest run first. The index on owner, status and due answers each part. */
@@ -99,7 +100,7 @@ export const CLAIMABLE = `
     UNION
     SELECT runs.id, runs.run, runs.owner, runs.tenant FROM mail JOIN runs ON runs.id = mail.run
       WHERE runs.owner IS NULL OR runs.owner IN (SELECT owner FROM free)
-  ) WHERE run NOT IN (SELECT value FROM json_each(:except)) AND (:all OR tenant = :tenant)
+  ) WHERE run NOT IN (SELECT value FROM json_each(:except)) AND (:tenant IS NULL OR tenant = :tenant)
   ORDER BY 1 LIMIT :limit`;
 
 const SQL = {

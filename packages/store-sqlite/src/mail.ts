@@ -2,45 +2,42 @@
 import { SluiceError, hashMail, readMail } from '@sluice-internal/engine/ports';
 import type { Letter, Mail } from '@sluice-internal/engine/ports';
 import type { Connection } from './connection.ts';
-import { weightOf } from './sealed-run.ts';
-import type { Seals } from './seals.ts';
+import type { Heads } from './heads.ts';
 
-export function createMail(connection: Connection, seals: Seals): Mail {
+export function createMail(connection: Connection, heads: Heads): Mail {
   const { prepare } = connection;
-  const { store } = seals;
-  const insert = prepare('INSERT INTO mail (run, fact, hash) SELECT id, ?, ? FROM runs WHERE run = ?');
-  const find = prepare('SELECT hash FROM mail WHERE id = ?');
+  const { store } = heads;
+  const insert = prepare('INSERT INTO mail (run, fact, hash, posted) SELECT id, ?, ?, ? FROM runs WHERE run = ?');
+  const find = prepare('SELECT posted FROM mail WHERE id = ?');
   const remove = prepare('DELETE FROM mail WHERE id = ?');
   const unread = prepare(
-    `SELECT mail.id, runs.run, mail.fact, mail.hash FROM mail JOIN runs ON runs.id = mail.run JOIN workers ON workers.id = runs.owner
+    `SELECT mail.id, runs.run, mail.fact, mail.hash, mail.posted FROM mail JOIN runs ON runs.id = mail.run JOIN workers ON workers.id = runs.owner
      WHERE workers.worker = ? AND workers.fenced = 0 ORDER BY mail.id`,
   );
   const removeAll = (ids: readonly number[]): void => {
-    const suspect = seals.suspectMail();
     for (const id of ids) {
-      const row = find.get(id) as unknown as [string] | undefined;
-      if (row !== undefined && !suspect.has(id)) seals.changeMail(-weightOf('mail', row[0]));
+      const row = find.get(id) as unknown as [number] | undefined;
+      // A forged letter was never recorded.
+      if (row !== undefined && heads.wasPosted(id, row[0])) heads.done(id);
       remove.run(id);
     }
-    if (suspect.size > 0) seals.resetMail();
   };
   return {
     post: async (run, fact) =>
       connection.write(() => {
         const text = JSON.stringify(fact);
         const hashed = hashMail(store, run, text);
-        const { changes } = insert.run(text, hashed, run);
+        const { changes, lastInsertRowid } = insert.run(text, hashed, heads.at(), run);
         if (changes === 0)
           throw new SluiceError('run-not-found', `there is no run \`${run}\``, 'List them with `sluice runs`.');
-        seals.changeMail(weightOf('mail', hashed));
+        heads.posted(Number(lastInsertRowid), hashed);
       }),
     take: async (worker, done = []) => {
       if (done.length > 0) connection.write(() => removeAll(done));
       return connection.read(() => {
-        const rows = unread.all(worker) as unknown as [number, string, string, string][];
-        const suspect = rows.length === 0 ? null : seals.suspectMail();
-        return rows.map(([id, run, fact, hashed]): Letter => {
-          const isForged = suspect?.has(id) === true;
+        const rows = unread.all(worker) as unknown as [number, string, string, string, number][];
+        return rows.map(([id, run, fact, hashed, at]): Letter => {
+          const isForged = !heads.isPosted(id, hashed, at);
           return { id, run, fact: isForged ? null : readMail(store, run, fact, hashed) };
         });
       });

@@ -11,14 +11,16 @@ import type { Store, StoreClock } from '@sluice-internal/engine/ports';
 import { machineClock } from './clock.ts';
 import { Connection } from './connection.ts';
 import { faultOf, isBusy } from './faults.ts';
+import { Hints } from './hints.ts';
 import { createJournal } from './journal.ts';
 import { createLeases } from './leases.ts';
 import { loosePermissions } from './permissions.ts';
 import { connectReadOnly } from './read-only.ts';
 import { createMail } from './mail.ts';
-import { createEntries, createRetain } from './run-index.ts';
+import { createLists, createTombstones } from './lists.ts';
+import { createRetain } from './retain.ts';
 import { createShared } from './shared.ts';
-import { Seals } from './seals.ts';
+import { Heads } from './heads.ts';
 import { createTables, isNew } from './schema.ts';
 import { keepId } from './keep-id.ts';
 
@@ -45,21 +47,30 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
   for (const problem of loosePermissions(path)) onNotice?.(problem);
   const connection = new Connection(db, path);
   const id = readId(connection, path);
-  const seals = new Seals(connection, id);
-  const journal = createJournal(connection, seals);
+  const heads = new Heads(connection, id);
+  const journal = createJournal(connection, heads);
+  const hints = new Hints(connection, path);
   return {
     id,
     journal,
     leases: createLeases(connection, journal.flush, options.clock ?? machineClock(connection)),
-    mail: createMail(connection, seals),
-    index: { ...createEntries(connection), ...createRetain(connection, seals) },
-    shared: createShared(connection, seals),
+    mail: createMail(connection, heads),
+    index: {
+      ...createLists(connection),
+      ...createTombstones(connection),
+      ...createRetain(connection, heads),
+      describe: journal.describe,
+    },
+    shared: createShared(connection, heads),
+    subscribe: hints.subscribe,
     reach: 'machine',
     compact: async () => {
       journal.flush();
+      journal.compactHeads();
       connection.vacuum();
     },
     close: async () => {
+      hints.close();
       journal.flush();
       connection.close();
     },

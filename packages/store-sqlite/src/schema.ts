@@ -10,19 +10,36 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { SluiceError } from '@sluice-internal/engine/ports';
 import { atOnce } from './database.ts';
-import { BUCKET, sealEmpty } from './sealed-run.ts';
 
 export const SCHEMA = `
 -- One row. The id is part of idempotency keys; tombstones and acts are the last links of these chains, so that a missing one
--- at the end is found.
+-- at the end is found. shared is the number of shared values.
 CREATE TABLE store (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   id TEXT NOT NULL,
   tombstones TEXT NOT NULL DEFAULT '',
   acts TEXT NOT NULL DEFAULT '',
-  seal TEXT NOT NULL DEFAULT ''
+  shared INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO store (one, id) VALUES (1, lower(hex(randomblob(16))));
+
+-- The chains of heads: one chain for each process that writes, one row for each commit. A chain has the id of its first row.
+CREATE TABLE heads (
+  id INTEGER PRIMARY KEY,
+  chain INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  hash TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER heads_insert BEFORE INSERT ON heads
+WHEN EXISTS (SELECT 1 FROM heads WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'the chains of heads are append-only'); END;
+CREATE TRIGGER heads_update BEFORE UPDATE ON heads
+BEGIN SELECT RAISE(ABORT, 'the chains of heads are append-only'); END;
+-- One row may stand for all rows before it.
+CREATE TRIGGER heads_delete BEFORE DELETE ON heads
+WHEN OLD.id = (SELECT max(id) FROM heads)
+  OR NOT EXISTS (SELECT 1 FROM heads WHERE id = (SELECT max(id) FROM heads) AND body ->> '$.cut' IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'the chains of heads are append-only'); END;
 
 CREATE TABLE flows (
   id INTEGER PRIMARY KEY,
@@ -40,9 +57,9 @@ CREATE TABLE workers (
   process TEXT
 ) STRICT;
 
--- AUTOINCREMENT: an id that was used again would match a tombstone. Tenant, user and parent may be null. The end of the chain
--- (events, head) and the number of checkpoints (signed) are kept apart from their tables; seal is a hash of the row without
--- its owner. The check of the status uses OR, because SQLite builds a table for the list of an IN with every statement.
+-- AUTOINCREMENT: an id that was used again would match a tombstone. Tenant, user, thread and parent may be null. details is a
+-- hash of the rows of the run in run_facts and questions. The check of the status uses OR, because SQLite builds a table for
+-- the list of an IN with every statement.
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run TEXT NOT NULL UNIQUE,
@@ -58,16 +75,48 @@ CREATE TABLE runs (
   owner INTEGER REFERENCES workers (id),
   tenant TEXT,
   user TEXT,
+  thread TEXT,
   parent TEXT,
-  events INTEGER NOT NULL DEFAULT 0,
-  head TEXT NOT NULL DEFAULT '',
-  signed INTEGER NOT NULL DEFAULT 0,
-  seal TEXT NOT NULL DEFAULT ''
+  details TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX runs_by_owner ON runs (owner, status, due);
 CREATE INDEX runs_by_graph ON runs (graph);
 CREATE INDEX runs_by_notation ON runs (notation, started_at);
-CREATE INDEX runs_by_bucket ON runs (${BUCKET});
+-- Lists have the latest run first. Each index also has the id of the row.
+CREATE INDEX runs_by_start ON runs (started_at);
+CREATE INDEX runs_by_status ON runs (status);
+CREATE INDEX runs_by_change ON runs (status, updated_at);
+CREATE INDEX runs_by_flow ON runs (flow);
+CREATE INDEX runs_by_code ON runs (code) WHERE code IS NOT NULL;
+CREATE INDEX runs_by_tenant ON runs (tenant) WHERE tenant IS NOT NULL;
+CREATE INDEX runs_by_user ON runs (user) WHERE user IS NOT NULL;
+CREATE INDEX runs_by_thread ON runs (thread) WHERE thread IS NOT NULL;
+
+-- What lists show of a run. Both tables follow from the journals, and are written in the commit that changes them.
+CREATE TABLE run_facts (
+  run INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  steps INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cost_micros INTEGER NOT NULL,
+  questions INTEGER NOT NULL,
+  node TEXT,
+  error TEXT,
+  message TEXT
+) STRICT;
+CREATE TABLE questions (
+  run INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  question TEXT NOT NULL,
+  node TEXT NOT NULL,
+  asked_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  tenant TEXT,
+  PRIMARY KEY (run, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX questions_by_time ON questions (asked_at DESC, run DESC, position);
+CREATE INDEX questions_by_tenant ON questions (tenant, asked_at DESC, run DESC, position) WHERE tenant IS NOT NULL;
 
 -- A removed run. The file is its export.
 CREATE TABLE tombstones (
@@ -81,7 +130,6 @@ CREATE TABLE tombstones (
   tenant TEXT,
   file TEXT
 ) STRICT;
-CREATE INDEX tombstones_by_bucket ON tombstones (${BUCKET});
 -- The id of a removed run cannot be used again.
 CREATE TRIGGER runs_insert BEFORE INSERT ON runs
 WHEN EXISTS (SELECT 1 FROM tombstones WHERE run = NEW.run)
@@ -141,11 +189,13 @@ CREATE TABLE snapshots (
   body TEXT NOT NULL
 ) STRICT;
 
+-- posted is the row in heads that records it.
 CREATE TABLE mail (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run INTEGER NOT NULL REFERENCES runs (id),
   fact TEXT NOT NULL,
-  hash TEXT NOT NULL
+  hash TEXT NOT NULL,
+  posted INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX mail_by_run ON mail (run);
 
@@ -190,22 +240,20 @@ CREATE TRIGGER checkpoints_delete BEFORE DELETE ON checkpoints
 WHEN NOT EXISTS (SELECT 1 FROM tombstones WHERE id = OLD.run)
 BEGIN SELECT RAISE(ABORT, 'checkpoints are append-only'); END;
 
--- Sums over the rows of a bucket, and over all of these sums.
-CREATE TABLE seals (
-  bucket INTEGER PRIMARY KEY,
-  sum TEXT NOT NULL
-) STRICT;
-
--- The ends of runs that work, so that an append changes no row of runs. Row 0 has the sum over the others as its head.
+-- The ends of runs, apart from the log, so that an append changes no row of runs: the number of events, the last hash, the number
+-- of signed checkpoints, a hash of the listing, and the last row in heads that names the run. The rows of removed runs stay.
 CREATE TABLE ends (
   run INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
   events INTEGER NOT NULL,
   head TEXT NOT NULL,
-  signed INTEGER NOT NULL
+  signed INTEGER NOT NULL,
+  listing TEXT NOT NULL,
+  at INTEGER NOT NULL
 ) STRICT;
 `;
 
-const VERSION = 14;
+const VERSION = 15;
 
 /** "slce": marks a file as ours. */
 const APPLICATION_ID = 0x736c6365;
@@ -217,7 +265,6 @@ export function createTables(db: DatabaseSync, path: string): void {
     // Another process may have created them since.
     if (!isNew(db, path)) return;
     db.exec(SCHEMA);
-    sealEmpty(db);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
   });
 }

@@ -4,10 +4,10 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import { hashShared, linkAct } from '@sluice-internal/engine/journal';
 import type { Cell, Cells, OperatorAct } from '@sluice-internal/engine/ports';
 import type { Connection } from './connection.ts';
-import type { Seals } from './seals.ts';
+import type { Heads } from './heads.ts';
 
-export function createShared(connection: Connection, seals: Seals): Cells {
-  const { store } = seals;
+export function createShared(connection: Connection, heads: Heads): Cells {
+  const { store } = heads;
   const statements = connection.prepareAll(SQL);
   /** A value that was changed from outside counts as absent. The hash of a value is its version. */
   const cellIn = (key: string, [text, hashed]: readonly [string, string]): Cell =>
@@ -21,7 +21,7 @@ export function createShared(connection: Connection, seals: Seals): Cells {
     const hashed = hashShared(store, key, text);
     const before = statements.get.get(key) as unknown as [string, string] | undefined;
     statements.set.run(key, text, hashed);
-    seals.changeShared(key, before?.[1] ?? null, hashed);
+    heads.shared(key, hashed, before === undefined);
   };
   return {
     get: async (key) => connection.read(() => read(key)),
@@ -34,7 +34,7 @@ export function createShared(connection: Connection, seals: Seals): Cells {
         const [last] = statements.head.get() as unknown as [string];
         const link = linkAct(last, act);
         statements.act.run(act.at, act.by, act.what, key, act.why, link);
-        seals.setLink('acts', link);
+        heads.act(link);
         return true;
       }),
     list: async (prefix, after = '', limit = -1) =>

@@ -2,11 +2,11 @@
 import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Store, Waiting } from '@sluice-internal/engine/ports';
+import { SluiceError, allOf } from '@sluice-internal/engine/ports';
+import type { Page, PageRequest, Store, Waiting } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { waitingOf } from '@sluice-internal/engine/report';
-import { OK, fitted, framed, oneLine, seconds, table } from '@sluice-internal/library/documents';
+import { OK, fitted, framed, oneLine, readWhole, seconds, table } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import { answerLines, approversLine, escalationLine } from '../view/report-text.ts';
 import { flagsOf, scriptOf } from '../table/command-name.ts';
@@ -22,24 +22,45 @@ export async function approvalsCommand(
   given: string | undefined,
   options: Options<'approvals'>,
 ): Promise<ExitStatus> {
-  if (cli.screen.interactive && !cli.json && !cli.quiet) return openInbox(cli, options, () => allWaiting(cli, given));
-  const waiting = await allWaiting(cli, given);
-  if (cli.json) cli.printJson(waiting.map(({ question }) => question));
+  if (cli.screen.interactive && !cli.json && !cli.quiet)
+    return openInbox(cli, options, async () => (await waitingPage(cli, given, null)).items);
+  const limit = readWhole('--limit', options.limit, 1);
+  const { cursor } = options;
+  const isPaged = cursor !== undefined || limit !== undefined;
+  const { items: waiting, next } = await waitingPage(cli, given, isPaged ? present({ cursor, limit }) : null);
+  const questions = waiting.map(({ question }) => question);
+  if (cli.json) cli.printJson(isPaged ? { items: questions, next } : questions);
   else if (waiting.length === 0) cli.hint('there are no open questions');
   else {
     const flags = ({ world }: OpenQuestion): string => flagsOf(cli, { ...world, ...options });
     cli.screen.print(waiting.map((each) => block(each.question, flags(each), cli.screen.width())).join('\n\n'));
   }
+  if (next !== null && !cli.json) cli.hint(`there are more; add \`--cursor ${next}\` for the next page`);
   return OK;
 }
 
-function allWaiting(cli: Cli, given: string | undefined): Promise<readonly OpenQuestion[]> {
+/** Without a page request: all questions. Each run is read once. */
+function waitingPage(cli: Cli, given: string | undefined, page: PageRequest | null): Promise<Page<OpenQuestion>> {
   return withStore(cli, async (store) => {
-    if (given !== undefined) return waitingIn(store, await findRun(cli, store, given));
-    const found: OpenQuestion[] = [];
-    for (const { run } of await store.index.list({ status: ['suspended', 'running'] }))
-      found.push(...(await waitingIn(store, run).catch((error: unknown) => leftOut(cli, run, error))));
-    return found;
+    const { index } = store;
+    const run = given === undefined ? undefined : await findRun(cli, store, given);
+    if (run !== undefined && page === null) return { items: await waitingIn(store, run), next: null };
+    const whose = present({ run });
+    const { items, next } =
+      page === null
+        ? { items: await allOf((each) => index.questions({ ...whose, ...each })), next: null }
+        : await index.questions({ ...whose, ...page });
+    const found = new Map<RunId, readonly OpenQuestion[]>();
+    for (const asked of items)
+      if (!found.has(asked.run))
+        found.set(
+          asked.run,
+          await waitingIn(store, asked.run).catch((error: unknown) => leftOut(cli, asked.run, error)),
+        );
+    const questions = items.flatMap(({ run: of, id }) =>
+      (found.get(of) ?? []).filter(({ question }) => question.id === id),
+    );
+    return { items: questions, next };
   });
 }
 

@@ -8,24 +8,29 @@ import {
   auditShared,
   auditTombstones,
   publicKeyText,
+  storedProgram,
   withCheckpoints,
 } from '@sluice-internal/engine/journal';
+import { allOf, operate } from '@sluice-internal/engine/ports';
 import type { AttachmentStore, Cells, Store } from '@sluice-internal/engine/ports';
+import { detailsOf } from '@sluice-internal/engine/report';
 import type { RunId, RunState } from '@sluice-internal/kernel/ir';
 import { closing, isErased } from '@sluice-internal/library/host';
-import { FAILED, OK, plural } from '@sluice-internal/library/documents';
+import { FAILED, OK, plural, usage } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
 import { comparedHeads, printHeads, runFileAt, verifyRunFile } from './audit-files.ts';
 import { noteError } from '../view/report-error.ts';
+import { currentUser } from '../session/ask-person.ts';
 import { findRun, withStore } from '../session/store.ts';
 
 export async function auditVerifyCommand(
   cli: Cli,
   given: string | undefined,
-  { heads, key }: Options<'audit verify'>,
+  { heads, key, rebuild }: Options<'audit verify'>,
 ): Promise<ExitStatus> {
   const file = given === undefined ? null : runFileAt(given);
+  if (rebuild === true) await rebuildLists(cli, given, file !== null);
   const trusted = key === undefined ? null : publicKeyText(key);
   if (given !== undefined && file !== null) return verifyRunFile(cli, given, file, trusted);
   const found = await auditAll(cli, given, trusted);
@@ -41,6 +46,32 @@ export async function auditVerifyCommand(
   return ok ? OK : FAILED;
 }
 
+/** Makes what lists show of each run again from its journal. A run whose chain is broken keeps its rows. */
+async function rebuildLists(cli: Cli, given: string | undefined, isFile: boolean): Promise<void> {
+  if (isFile) throw usage('`--rebuild` needs a database, and this is the file of a run', 'Leave it out.');
+  const look = async (store: Store): Promise<number> => {
+    let changed = 0;
+    for (const run of await runsOf(cli, store, given)) if (await rebuildOne(store, run)) changed += 1;
+    const act = { at: Date.now(), by: currentUser(), what: 'lists.rebuilt', key: 'lists', why: plural(changed, 'run') };
+    if (changed > 0) await operate(store.shared, act, () => changed);
+    return changed;
+  };
+  const changed = await withStore(cli, look, false);
+  cli.hint(changed === 0 ? 'the lists were right' : `the lists of ${plural(changed, 'run')} were made again`);
+}
+
+async function rebuildOne({ journal, index }: Store, run: RunId): Promise<boolean> {
+  // The store itself refuses a run of which more than its lists was changed.
+  const { broken: _, ...events } = journal;
+  const { audit: chain, stored, state } = await auditRun(events, run, await index.find(run));
+  return chain.ok && state !== null && index.describe(run, detailsOf(storedProgram(stored.flow), state));
+}
+
+async function runsOf(cli: Cli, store: Store, given: string | undefined): Promise<readonly RunId[]> {
+  if (given !== undefined) return [await findRun(cli, store, given)];
+  return (await allOf((page) => store.index.list(page))).map(({ run }) => run);
+}
+
 function jsonOf({ runs, tombstones, shared, memory, store }: Audited, ok: boolean): object {
   return { ok, runs, tombstones, shared, memory, ...(store.ok ? {} : { store }) };
 }
@@ -51,8 +82,7 @@ function isIntact({ runs, tombstones, shared, memory, store }: Audited): boolean
 
 async function auditAll(cli: Cli, given: string | undefined, trusted: string | null) {
   return withStore(cli, async (store) => {
-    const ids =
-      given === undefined ? (await store.index.list()).map(({ run }) => run) : [await findRun(cli, store, given)];
+    const ids = await runsOf(cli, store, given);
     return {
       runs: await auditRuns(cli, store, ids, trusted),
       tombstones: await auditTombstones(store.index),
@@ -65,7 +95,7 @@ async function auditAll(cli: Cli, given: string | undefined, trusted: string | n
 
 type Audited = Awaited<ReturnType<typeof auditAll>>;
 
-/** The seals of the database: sums over its lists. */
+/** The chains of heads, and the rows that they record. */
 async function auditStore({ journal }: Store) {
   const broken = (await journal.broken?.()) ?? null;
   return { ok: broken === null, broken };

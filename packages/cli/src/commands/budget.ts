@@ -1,7 +1,7 @@
 /** `sluice budget`: the retry budget that all runs of a database share, and how fast its latest runs spend. */
 import type { Json } from '@sluice-internal/kernel/expr';
 import { DEFAULT_RETRY_BUDGET } from '@sluice-internal/kernel/ir';
-import { valueAt } from '@sluice-internal/engine/ports';
+import { eachOf, valueAt } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { streamRun } from '@sluice-internal/engine/journal';
 import { RETRY_BUDGET_KEY, SCRIPTED_BUDGET_KEY } from '@sluice-internal/engine/limits';
@@ -64,8 +64,7 @@ async function budgetIn({ shared }: Store): Promise<{ readonly stored: Json; rea
 /** The spending of runs that were active after this instant. */
 async function spentIn({ index, journal }: Store, after: number): Promise<readonly Spending[]> {
   const spent: Spending[] = [];
-  for (const { run, updatedAt } of await index.list()) {
-    if (updatedAt < after) continue;
+  for await (const { run } of eachOf((page) => index.list({ ...page, changedSince: after }))) {
     const { program, events } = await streamRun(journal, run);
     spent.push(...spendingOf(run, program.flow, events));
   }

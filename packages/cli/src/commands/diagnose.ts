@@ -1,4 +1,5 @@
 /** `sluice diagnose`: the 23 pathologies in one run, or in all runs of a time span. */
+import { allOf } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { diagnose, judgeFailure } from '@sluice-internal/evals/diagnose';
@@ -66,7 +67,7 @@ async function diagnoseRuns(
   store: Store,
   isChosen: (entry: { readonly run: string; readonly startedAt: number }) => boolean,
 ): Promise<readonly Diagnosis[]> {
-  const entries = await store.index.list();
+  const entries = await allOf((page) => store.index.list(page));
   const chosen = entries.filter(isChosen);
   const flows = new Set(chosen.map(({ flow }) => flow));
   const peers = new Map<string, Peers['successes']>();

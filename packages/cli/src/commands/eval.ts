@@ -2,6 +2,7 @@
 import { compileExpr, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { checkExpression } from '@sluice-internal/compile/expressions';
+import { allOf } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { recordOf } from '@sluice-internal/evals/journal';
@@ -194,7 +195,7 @@ export async function fromRunsCommand(cli: Cli, options: Options<'eval from-runs
     const records: RunRecord[] = [];
     let others = 0;
     let unrepeated = 0;
-    for (const { run, startedAt, flow } of await store.index.list()) {
+    for (const { run, startedAt, flow } of await allOf((page) => store.index.list(page))) {
       if (startedAt < since) continue;
       if (only !== null && flow !== only) {
         others += 1;

@@ -1,4 +1,5 @@
 /** `sluice metrics`: the 18 metrics over the runs of the database, computed from their journals. */
+import { allOf } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { compareFigures, figuresOf, measureRun, sampleOf, valuesOf } from '@sluice-internal/evals/metrics';
 import type { Comparison, Figure, RunSample } from '@sluice-internal/evals/metrics';
@@ -41,7 +42,7 @@ async function samplesIn(
   flow: string | undefined,
 ): Promise<readonly RunSample[]> {
   const samples: RunSample[] = [];
-  const entries = await store.index.list();
+  const entries = await allOf((page) => store.index.list(page));
   if (entries.length > 0) demandFlow(flow, entries);
   for (const entry of entries) {
     if ((since !== undefined && entry.startedAt < since) || (flow !== undefined && entry.flow !== flow)) continue;

@@ -2,6 +2,7 @@
 import { present } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, RunId } from '@sluice-internal/kernel/ir';
 import { createRuntime } from '@sluice-internal/engine/worker';
+import { allOf } from '@sluice-internal/engine/ports';
 import type { RunEntry, Store } from '@sluice-internal/engine/ports';
 import { exportTo, forget } from '@sluice-internal/library/host';
 import { makeFolder, plural, readSince, readWhole, usage } from '@sluice-internal/library/documents';
@@ -60,7 +61,7 @@ interface Expired {
 
 async function expiredRuns(store: Store, options: Options<'prune'>, rule: Rule | null): Promise<readonly Expired[]> {
   const found: Expired[] = [];
-  const scopes = scopesOf(await store.index.list());
+  const scopes = scopesOf(await allOf((page) => store.index.list(page)));
   demandFlow(options.flow, scopes);
   for (const scope of scopes) {
     if (options.flow !== undefined && options.flow !== scope.flow) continue;

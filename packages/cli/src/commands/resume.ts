@@ -1,7 +1,7 @@
 /** `sluice resume`: continues one run or all unfinished ones. Waits for a run that another live process owns. */
 import type { RunId } from '@sluice-internal/kernel/ir';
-import { SluiceError } from '@sluice-internal/engine/ports';
-import type { BudgetGrant, OpenedRun, Report, RunEntry, Store, WorkerId } from '@sluice-internal/engine/ports';
+import { SluiceError, allOf } from '@sluice-internal/engine/ports';
+import type { BudgetGrant, OpenedRun, Report, Store, WorkerId } from '@sluice-internal/engine/ports';
 import { openToContinue } from '@sluice-internal/engine/journal';
 import { checkedGrant } from '@sluice-internal/library/host';
 import { FAILED, OK, statusOfRun, usage, worst } from '@sluice-internal/library/documents';
@@ -61,16 +61,11 @@ function grantOf(run: string | undefined, { budget, as }: Options<'resume'>): Bu
 
 async function runsToResume(cli: Cli, store: Store, given: string | undefined): Promise<readonly RunId[]> {
   if (given !== undefined) return [await findRun(cli, store, given)];
-  const listed = await store.index.list({ status: ['pending', 'running', 'suspended'] });
-  return listed
-    .filter(isDue)
-    .map(({ run }) => run)
-    .reverse();
-}
-
-/** Skips runs that wait for a person, unless the wait is over. */
-function isDue({ status, due }: RunEntry): boolean {
-  return status !== 'suspended' || (due !== null && due <= Date.now());
+  const working = await allOf((page) => store.index.list({ ...page, status: ['pending', 'running'] }));
+  // A run that waits for a person is left alone, unless the wait is over.
+  const over = { status: ['suspended'], due: Date.now() } as const;
+  const due = await allOf((page) => store.index.list({ ...page, ...over }));
+  return [...working, ...due].toSorted((a, b) => a.startedAt - b.startedAt).map(({ run }) => run);
 }
 
 /** Runs that go on with the same script, or with none. */

@@ -59,7 +59,12 @@ export async function runCommand(cli: Cli, file: string, options: Options<'run'>
       ...(options.script === undefined ? {} : { script: recordedAs(options.script) }),
     };
     const origin = { pins, ...present({ tenant: cli.tenant, user }) };
-    const run = await session.engine.start(flow, { input, origin, run: id, ...present({ seed, deadline }) });
+    const run = await session.engine.start(flow, {
+      input,
+      origin,
+      run: id,
+      ...present({ seed, deadline, thread: options.thread }),
+    });
     cli.hint(`run ${run} of ${oneLine(flow.id)} (${file})`);
     return followToResult(cli, session, run);
   });

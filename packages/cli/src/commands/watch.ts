@@ -10,10 +10,10 @@ import type { ChainedEvent, Store } from '@sluice-internal/engine/ports';
 import { openRun, streamRun } from '@sluice-internal/engine/journal';
 import type { OpenRun } from '@sluice-internal/engine/journal';
 import { createPublicEvents, reportOf } from '@sluice-internal/engine/report';
+import { Hints } from '@sluice-internal/engine/worker';
 import type { RunEvent } from '@sluice-internal/wire';
 import { OK, readWhole, statusOfRun } from '@sluice-internal/library/documents';
 import type { Cli, ExitStatus } from '@sluice-internal/library/documents';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { flagsOf, scriptOf, withCommandName } from '../table/command-name.ts';
 import type { Options } from '../table/command-table.ts';
 import { printOutcome } from '../session/follow.ts';
@@ -42,7 +42,7 @@ export async function logsCommand(cli: Cli, given: string | undefined, options: 
 }
 
 async function newestRun({ index }: Store): Promise<RunId> {
-  const [newest] = await index.list({ limit: 1 });
+  const [newest] = (await index.list({ limit: 1 })).items;
   if (newest === undefined)
     throw new SluiceError('run-not-found', 'there are no runs yet', 'Start one with `sluice run`.');
   return newest.run;
@@ -58,16 +58,18 @@ async function watchRun(cli: Cli, store: Store, run: RunId, after: number): Prom
   const stopped = interrupt.requested.then(() => void (isStopped = true));
   const opened = await openRun(store.journal, run);
   const reader = createReader(cli, opened, after);
+  const hints = new Hints(store, () => undefined);
   try {
     for (let still = 0; still < 2 && !cli.screen.isClosed();) {
       const hasMoved = await reader.readNew();
       // A script answers in a moment, so a run that waits is looked at twice.
       still = !hasMoved && reader.status() === 'suspended' ? still + 1 : 0;
       if (reader.status() !== 'running' && reader.status() !== 'suspended') break;
-      if (still < 2) await Promise.race([sleep(POLL_MS), stopped]);
+      if (still < 2) await Promise.race([hints.next(run, POLL_MS), stopped]);
       if (isStopped) throw stoppedWatching(run);
     }
   } finally {
+    hints.close();
     interrupt.dispose();
   }
   await opened.refresh();

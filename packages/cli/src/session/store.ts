@@ -4,7 +4,7 @@ import { openMemory } from '@sluice-internal/engine/memory';
 import { didYouMean } from '@sluice-internal/compile/source';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Store, Tombstone } from '@sluice-internal/engine/ports';
+import type { Page, Store, Tombstone } from '@sluice-internal/engine/ports';
 import { framed, usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import type { ReadOptions } from '@sluice-internal/engine/journal';
@@ -59,18 +59,24 @@ export async function findRun(cli: Cli, store: Store, given: string): Promise<Ru
   if ((await store.index.find(given)) !== null) return given;
   const removed = await store.index.removed(given);
   if (removed !== null) throw removedRun(removed, db);
-  const runs = (await store.index.list()).map(({ run }) => run);
-  const begun = given === '' ? [] : runs.filter((run) => run.startsWith(given));
-  if (begun.length === 1) return begun[0] as RunId;
-  if (begun.length > 1)
+  const begun = given === '' ? NO_RUNS : await store.index.list({ prefix: given, limit: BEGUN_MAX });
+  const [first] = begun.items;
+  if (first !== undefined && begun.items.length === 1) return first.run;
+  if (first !== undefined) {
+    const count = begun.next === null ? String(begun.items.length) : `more than ${BEGUN_MAX}`;
     throw new SluiceError(
       'run-not-found',
-      `\`${given}\` is the beginning of ${begun.length} runs`,
+      `\`${given}\` is the beginning of ${count} runs`,
       'Type a few more of its letters.',
     );
-  const help = didYouMean(given, runs, 'List them with `sluice runs`.');
+  }
+  const latest = (await store.index.list()).items.map(({ run }) => run);
+  const help = didYouMean(given, latest, 'List them with `sluice runs`.');
   throw new SluiceError('run-not-found', `there is no run \`${given}\` in \`${db}\``, help);
 }
+
+const BEGUN_MAX = 100;
+const NO_RUNS: Page<{ readonly run: RunId }> = { items: [], next: null };
 
 function removedRun({ run, at, file }: Tombstone, db: string): SluiceError {
   const message = `run \`${run}\` was removed from \`${db}\` on ${new Date(at).toISOString()}`;

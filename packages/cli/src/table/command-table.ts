@@ -2,7 +2,7 @@
  * All commands: their texts, arguments and options. The types of the options come from their flags: `--work-dir <dir>` is
  * `workDir?: string`. `program.ts` names the function of each command.
  */
-import { RUN_STATES } from '@sluice-internal/kernel/ir';
+import { RUN_STATES, TERMINAL_CODES } from '@sluice-internal/kernel/ir';
 import { PERIODS } from '@sluice-internal/engine/ports';
 
 /** The text of an argument or an option, and what else it needs. */
@@ -25,6 +25,10 @@ const ANY_RUN = { '[run]': 'the id of a run' } as const;
 const FLOW = { '<file>': 'a flow document' } as const;
 const ENTRY = { '<entry>': 'an entry' } as const;
 const AFTER = { '--after <seq>': 'only later events' } as const;
+const PAGE = {
+  '-n, --limit <number>': 'list at most this many; `--json` then prints the items and the cursor of the next page',
+  '--cursor <place>': 'the `next` of the page before',
+} as const;
 const UNVERIFIED = { '--unverified': 'print the stored run even if its hashes do not match, with a warning' } as const;
 const BASELINE = {
   '--baseline <file>': 'compare with an earlier .json report; exit 1 if a metric got worse',
@@ -90,9 +94,10 @@ export const COMMANDS = {
     '-i, --input <value>': 'text, JSON or @file',
     '--attach <file...>': 'an image, PDF or sound for the input: a path or a URL',
     '--user <name>': 'the user of the run',
-    '--run <id>': 'an id for the run; a second start with it gives the same run',
+    '--run <id>': 'an id for the run; a second start with it, the same input, user and deadline gives the same run',
     '--seed <number>': 'the seed of random choices',
     '--deadline <time>': 'the run stops at this time, such as 2026-12-01T09:00:00Z',
+    '--thread <id>': 'the conversation that the run belongs to; it has at most one open run',
   },
   answer: {
     about: 'answer a question; the run continues',
@@ -155,10 +160,20 @@ export const COMMANDS = {
       choices: RUN_STATES,
       listed: true,
     },
-    '-n, --limit <number>': 'list at most this many runs',
+    '--flow <id>': 'only runs of this flow',
+    '--code <code>': { about: 'only runs that ended, or wait, with this code', choices: TERMINAL_CODES },
+    '--user <name>': 'only runs of this user',
+    '--thread <id>': 'only runs of this thread',
+    '--since <time>': 'only runs that started later: a date, or 30d, 12h',
+    ...PAGE,
   },
   show: { about: 'print the state and the result of a run', ...RUN, ...UNVERIFIED },
-  approvals: { about: 'list the open questions; on a terminal, an inbox to answer them', ...ANY_RUN, ...CONTINUE },
+  approvals: {
+    about: 'list the open questions; on a terminal, an inbox to answer them',
+    ...ANY_RUN,
+    ...PAGE,
+    ...CONTINUE,
+  },
   replay: { about: 'decide every step again from the journal, without calls, and compare', ...RUN },
   erase: { about: 'delete the personal data of a run for good', ...RUN },
   diff: { about: 'print the differences between two runs', ...RUN, '<other>': 'another run' },
@@ -206,6 +221,7 @@ export const COMMANDS = {
     about: 'check that no run and no record was changed',
     '[run]': 'a run, or a file of `audit export`; without it, all runs',
     '--heads <file>': 'compare with a file of `audit heads`',
+    '--rebuild': 'make the lists of facts and questions again from the journals',
     '--key <public>': 'the public key that must have signed every ended run: ed25519:…',
   },
   'audit acts': { about: 'list the acts of operators, and accesses that were refused to tenants' },

@@ -130,14 +130,19 @@ test('a number that is too large is a finding of its run, and the other runs sta
   const cwd = await newProject();
   for (const run of ['r_1', 'r_2']) await sluice([...RUN, '--run', run], { cwd });
   const columns = {
-    runs: ['id', 'graph', 'started_at', 'updated_at', 'due', 'events', 'signed'],
+    runs: ['id', 'graph', 'started_at', 'updated_at', 'due'],
+    ends: ['events', 'signed', 'at'],
     log: ['after', 'count', 'at'],
   };
   for (const [table, names] of Object.entries(columns))
     for (const name of names) {
       const copy = folder();
       cpSync(join(cwd, '.sluice'), join(copy, '.sluice'), { recursive: true });
-      const one = table === 'runs' ? "run = 'r_1'" : "run = (SELECT id FROM runs WHERE run = 'r_1') AND after = 0";
+      const one = {
+        runs: "run = 'r_1'",
+        ends: "name = 'r_1'",
+        log: "run = (SELECT id FROM runs WHERE run = 'r_1') AND after = 0",
+      }[table];
       change(copy, `UPDATE ${table} SET ${name} = 9007199254740993 WHERE ${one}`);
       const listed = await sluice(['runs', '--json'], { cwd: copy });
       const audited = await sluice(['audit', 'verify', '--json'], { cwd: copy });

@@ -59,7 +59,7 @@ export async function auditRun(journal: Journal, run: RunId, entry: RunEntry | n
   return { audit: { run, ok: broken === null, events, head: last?.hash ?? '', broken }, stored, state: folded.state };
 }
 
-/** The snapshot, the entry in the index, and the seals of the store. */
+/** The snapshot, the entry in the index, and what the store recorded of the run. */
 async function brokenBeside(
   journal: Journal,
   run: RunId,
@@ -71,10 +71,10 @@ async function brokenBeside(
   const { snapshot = null } = isCovered ? ((await journal.load(run)) ?? {}) : {};
   const listed =
     brokenSnapshot(snapshot, stored.appends) ?? (entry === null ? null : brokenEntry(stored, entry, folded));
-  return listed ?? (await brokenSeal(journal, run, stored));
+  return listed ?? (await brokenRecord(journal, run, stored));
 }
 
-async function brokenSeal(journal: Journal, run: RunId, { appends }: StoredRun): Promise<Audit['broken']> {
+async function brokenRecord(journal: Journal, run: RunId, { appends }: StoredRun): Promise<Audit['broken']> {
   const found = (await journal.broken?.(run)) ?? null;
   const last = appends.at(-1);
   const seq = last === undefined ? 0 : last.after + last.count;

@@ -5,6 +5,7 @@
 import { isRecord, jsonOr, parseJson } from '@sluice-internal/kernel/expr';
 import type { Instant, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
+import { eachOf } from '../ports/page.ts';
 import { reportOf } from '../report/report.ts';
 import type { Checkpoint, Journal, RunEntry, Store, StoredRun } from '../ports/ports.ts';
 import { audit } from './audit.ts';
@@ -106,14 +107,15 @@ export interface HeadsFile {
 /** The heads of all runs. Throws if the chain of a run is broken. */
 export async function headsOf(store: Store, at: Instant): Promise<HeadsFile> {
   const runs: { run: RunId; events: number; head: string }[] = [];
-  for (const { run } of await store.index.list()) {
-    const { ok, events, head, broken } = await audit(store.journal, run, await store.index.find(run));
+  for await (const entry of eachOf((page) => store.index.list(page))) {
+    const { run } = entry;
+    const { ok, events, head, broken } = await audit(store.journal, run, entry);
     if (!ok)
       throw new SluiceError('chain-broken', `run \`${run}\`: ${broken?.message ?? ''}`, 'Run `sluice audit verify`.');
     runs.push({ run, events, head });
   }
   const removed: typeof runs = [];
-  for (const { run, events, hash } of (await store.index.tombstones()).list)
+  for await (const { run, events, hash } of eachOf((page) => store.index.tombstones(page)))
     // A tenant sees its own removed runs only.
     if ((await store.index.removed(run)) !== null) removed.push({ run, events, head: hash });
   return {
@@ -132,15 +134,13 @@ export function readHeadsFile(text: string): HeadsFile | null {
 /** Runs that are missing or changed since the heads were written. Events added later are not a difference. */
 export async function compareHeads(store: Store, { store: id, runs }: HeadsFile): Promise<readonly string[]> {
   if (store.id !== id) return ['the heads were written from another database'];
-  const { list } = await store.index.tombstones();
-  const removed = new Map(list.map(({ run, events, hash }) => [run, { events, hash }]));
   const found: string[] = [];
   for (const { run, events, head } of runs) {
-    const tombstone = removed.get(run);
+    const tombstone = await store.index.removed(run);
     const stored = await store.journal.load(run, { snapshot: false });
     const last = stored?.appends.at(-1);
     const length = last === undefined ? 0 : last.after + last.count;
-    if (tombstone !== undefined) {
+    if (tombstone !== null) {
       if (tombstone.events < events || (tombstone.events === events && tombstone.hash !== head))
         found.push(`run \`${run}\`: its tombstone differs from the heads`);
     } else if (stored === null) found.push(`run \`${run}\` is missing; the heads have it with ${events} events`);

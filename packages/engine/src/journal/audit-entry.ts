@@ -6,6 +6,7 @@ import { statusOf } from '@sluice-internal/kernel/core';
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event, Origin, RunState } from '@sluice-internal/kernel/ir';
 import { entryOf } from './entry.ts';
+import { eachOf } from '../ports/page.ts';
 import type { Index, RunEntry, Snapshot, StoredAppend, StoredRun } from '../ports/ports.ts';
 import { linkTombstone } from './chain.ts';
 import { snapshotHashIn } from './codec.ts';
@@ -51,15 +52,18 @@ export interface TombstoneAudit {
 }
 
 export async function auditTombstones(index: Index): Promise<TombstoneAudit> {
-  const { list, head } = await index.tombstones();
   let previous = '';
-  for (const tombstone of list) {
+  let removed = 0;
+  let broken: string | null = null;
+  for await (const tombstone of eachOf((page) => index.tombstones(page))) {
+    removed += 1;
     if (linkTombstone(previous, tombstone) !== tombstone.link)
-      return { ok: false, removed: list.length, broken: `the tombstone of run \`${tombstone.run}\` was changed` };
+      broken ??= `the tombstone of run \`${tombstone.run}\` was changed`;
     previous = tombstone.link;
   }
-  const broken = previous === head ? null : 'a tombstone is missing after the last one';
-  return { ok: broken === null, removed: list.length, broken };
+  const { head } = await index.tombstones({ limit: 1 });
+  if (previous !== head) broken ??= 'a tombstone is missing after the last one';
+  return { ok: broken === null, removed, broken };
 }
 
 function wrongEnd({ status, code }: RunEntry, ending: Event | undefined): string | null {

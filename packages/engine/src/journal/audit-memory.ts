@@ -25,9 +25,8 @@ export async function auditMemory(store: Store, memory: MemoryStore, tenant: str
   const entries = await memory.find({ operator: 'audit', ...present({ tenant }) }, { now: 0 });
   const acts = await store.shared.acts();
   const released = new Set(acts.filter(({ what }) => what === MEMORY_RELEASED).map(({ key }) => key));
-  const removed = new Set((await store.index.tombstones()).list.map(({ run }) => run));
   for (const entry of entries) {
-    if (removed.has(entry.run)) continue;
+    if ((await store.index.removed(entry.run)) !== null) continue;
     const problem = await problemOf(store, entry, released.has(`${MEMORY_ACTS}${entry.id}`));
     if (problem !== null)
       return { ok: false, entries: entries.length, broken: `memory entry \`${entry.id}\` ${problem}` };

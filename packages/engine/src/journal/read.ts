@@ -9,7 +9,7 @@ import type { UnpackValue } from './codec-events.ts';
 import { SluiceError } from '../ports/errors.ts';
 import { storedPrint, storedProgram } from './stored-graph.ts';
 import { changedBlob, createShelf } from './values.ts';
-import { broken, Chain, demandSealed } from './verify.ts';
+import { broken, Chain, demandRecorded } from './verify.ts';
 
 export interface ReadOptions {
   /** Called when the run was changed from outside, instead of a rejection. It is then read as far as possible. */
@@ -43,7 +43,7 @@ export async function loadRun(
   const program = readable(run, 'the graph', () => storedProgram(stored.flow));
   try {
     demandChain(run, program, stored);
-    await demandSealed(journal, run, 'read');
+    await demandRecorded(journal, run, 'read');
   } catch (error) {
     tolerate(run, error, options);
   }

@@ -42,7 +42,7 @@ type Link = Omit<StoredAppend, 'body'>;
 
 /** Null when there is no such run. Throws `chain-broken` when a stored byte was changed. */
 export async function loadVerified(journal: Journal, run: RunId): Promise<VerifiedRun | null> {
-  await demandSealed(journal, run, 'continue');
+  await demandRecorded(journal, run, 'continue');
   const found = await journal.load(run);
   if (found === null) return null;
   const last = found.snapshot === null ? null : await lastBefore(journal, run, found.snapshot.seq);
@@ -149,8 +149,8 @@ async function firstFrom(journal: Journal, run: RunId, after: number): Promise<S
   return append;
 }
 
-/** Throws if the list of runs, the end of the run or the seals of the store were changed from outside. */
-export async function demandSealed(journal: Journal, run: RunId, purpose: Purpose): Promise<void> {
+/** Throws if the entry or the end of the run, or a record that all runs depend on, was changed from outside. */
+export async function demandRecorded(journal: Journal, run: RunId, purpose: Purpose): Promise<void> {
   const found = (await journal.broken?.(run)) ?? null;
   if (found !== null) throw broken(run, found, purpose);
 }

@@ -2,6 +2,7 @@
 import { hasEnded } from '@sluice-internal/kernel/ir';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { realClock } from '../ports/clock.ts';
 import { SluiceError } from '../ports/errors.ts';
 import type {
@@ -16,6 +17,7 @@ import type {
   Letter,
   Mail,
   OperatorAct,
+  RunDetails,
   RunEntry,
   RunScope,
   Snapshot,
@@ -29,6 +31,8 @@ import type {
 import { mayAppend, needsWork, ownerAfter, planClaim, renewalOf } from '../ports/leases.ts';
 import type { WorkerLease } from '../ports/leases.ts';
 import { linkAct, linkTombstone } from '../journal/chain.ts';
+import { limitOf, pageOf, placeOf } from '../ports/page.ts';
+import { isThreadBusy, listQuestions, listRuns, listTenants, waitingRuns } from './lists.ts';
 
 /**
  * Opens a store in memory, for tests and scripts.
@@ -45,6 +49,7 @@ export function openMemory({ clock = realClock }: { readonly clock?: StoreClock 
     values: new Map(),
     acts: [],
     lastMailId: 0,
+    lastRun: 0,
   };
   let closed = false;
   const open = (): Tables => {
@@ -76,10 +81,14 @@ interface Tables {
   readonly acts: OperatorAct[];
   /** The last id given to a piece of mail. Ids are not used again. */
   lastMailId: number;
+  /** The number of the run that started last. */
+  lastRun: number;
 }
 
 interface MemoryRun {
+  readonly number: number;
   entry: RunEntry;
+  details: RunDetails | null;
   head: number;
   readonly appends: StoredAppend[];
   readonly blobs: Map<string, Blob>;
@@ -141,7 +150,7 @@ function load(tables: Tables, id: RunId, wantsSnapshot: boolean, after: number):
 }
 
 function store(tables: Tables, worker: WorkerId, append: Append): boolean {
-  const { after, count, at, body, hash, blobs, snapshot, entry, checkpoint } = append;
+  const { after, count, at, body, hash, blobs, snapshot, entry, checkpoint, details } = append;
   const run = tables.runs.get(append.run) ?? create(tables, worker, append);
   if (run === null || !mayAppend(run.entry, worker) || run.head !== after) return false;
   run.appends.push({ after, count, at, body, hash });
@@ -149,6 +158,7 @@ function store(tables: Tables, worker: WorkerId, append: Append): boolean {
   for (const blob of blobs) if (!run.blobs.has(blob.hash)) run.blobs.set(blob.hash, blob);
   if (snapshot !== null && snapshot.seq > (run.snapshot?.seq ?? 0)) run.snapshot = snapshot;
   if (checkpoint !== undefined) run.checkpoints.push(checkpoint);
+  if (details !== undefined) run.details = details;
   if (entry === null) return true;
   const { status, code, due } = entry;
   run.entry = { ...run.entry, status, code, due, updatedAt: at, owner: ownerAfter(status, worker) };
@@ -158,11 +168,15 @@ function store(tables: Tables, worker: WorkerId, append: Append): boolean {
 function create(tables: Tables, owner: WorkerId, { run, after, at, entry, flow }: Append): MemoryRun | null {
   const removed = tables.tombstones.some((tombstone) => tombstone.run === run);
   if (after !== 0 || entry?.first === undefined || removed) return null;
+  if (isThreadBusy(tables.runs.values(), entry.first)) return null;
   if (flow === null) throw new TypeError(`the first append of run ${run} has no flow`);
   const { status, code, due, first } = entry;
   const { hash } = flow;
   if (!tables.flows.has(hash)) tables.flows.set(hash, flow.text);
+  tables.lastRun += 1;
   const created: MemoryRun = {
+    number: tables.lastRun,
+    details: null,
     entry: { run, hash, ...first, status, code, updatedAt: at, due, owner },
     head: 0,
     appends: [],
@@ -212,11 +226,17 @@ function createMail(open: () => Tables): Mail {
 
 function createIndex(open: () => Tables): Index {
   return {
-    list: async (filter = {}) => {
-      const entries = [...open().runs.values()].map(({ entry }) => entry).reverse();
-      return entries.filter(({ status }) => filter.status?.includes(status) ?? true).slice(0, filter.limit);
-    },
+    list: async (filter = {}) => listRuns(open().runs.values(), filter),
     find: async (run) => open().runs.get(run)?.entry ?? null,
+    questions: async (filter = {}) => listQuestions(open().runs.values(), filter),
+    waiting: async (filter) => waitingRuns(open().runs.values(), filter),
+    tenants: async (page = {}) => listTenants(open().runs.values(), page),
+    describe: async (run, details) => {
+      const found = open().runs.get(run);
+      if (found === undefined || isDeepStrictEqual(found.details, details)) return false;
+      found.details = details;
+      return true;
+    },
     expired: async (of, rule) => expired(open(), of, rule),
     remove: async (runs, files) => {
       const tables = open();
@@ -224,7 +244,21 @@ function createIndex(open: () => Tables): Index {
       return remove(tables, ended, files);
     },
     removed: async (run) => open().tombstones.find((tombstone) => tombstone.run === run) ?? null,
-    tombstones: async () => ({ list: [...open().tombstones], head: open().tombstones.at(-1)?.link ?? '' }),
+    tombstones: async (page = {}) => {
+      const { tombstones } = open();
+      const limit = limitOf(page);
+      const [after = 0] = placeOf(page, 1) ?? [];
+      const rows = tombstones
+        .slice(after, after + limit + 1)
+        .map((tombstone, at) => ({ tombstone, at: after + at + 1 }));
+      const found = pageOf(
+        rows,
+        limit,
+        ({ tombstone }) => tombstone,
+        ({ at }) => [at],
+      );
+      return { ...found, head: tombstones.at(-1)?.link ?? '' };
+    },
   };
 }
 

@@ -34,11 +34,13 @@ export type {
 } from './memory.ts';
 export { OPTIONS, refuseEmpty } from './options.ts';
 export type { Meaning } from './options.ts';
+export { allOf, badCursor, eachOf, limitOf, pageOf, placeOf } from './page.ts';
 export { piiKey } from './pii-key.ts';
 export { toolResult } from './plain-json.ts';
 export type {
   Append,
   Asked,
+  AskedQuestion,
   AttachmentOrigin,
   AttachmentStore,
   Awaited,
@@ -47,18 +49,28 @@ export type {
   Cell,
   Cells,
   Clock,
+  Hint,
   Index,
   Journal,
   Leases,
   Letter,
+  ListedRun,
   Mail,
   MailFact,
   Notification,
+  OpenQuestion,
+  OpenRunsFilter,
   OperatorAct,
+  Page,
+  PageRequest,
   Performer,
   PiiStore,
+  QuestionFilter,
+  RunDetails,
   RunEntry,
   RunEntryChange,
+  RunFacts,
+  RunFilter,
   ScriptedAnswer,
   SealedToken,
   Snapshot,

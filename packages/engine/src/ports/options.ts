@@ -51,8 +51,8 @@ export const OPTIONS = {
     embedder: 'free',
   },
   'engine.as': { tenant: 'less', person: 'free', proof: 'free', access: 'less' },
-  'engine.start': { run: 'free', input: 'free', seed: 'free', origin: 'less', deadline: 'less' },
-  'engine.run': { id: 'free', seed: 'free', origin: 'less', deadline: 'less' },
+  'engine.start': { run: 'free', input: 'free', seed: 'free', origin: 'less', deadline: 'less', thread: 'less' },
+  'engine.run': { id: 'free', seed: 'free', origin: 'less', deadline: 'less', thread: 'less' },
   /** Of a start. */
   origin: {
     by: 'free',

@@ -37,6 +37,8 @@ export interface Append {
   readonly flow: { readonly hash: string; readonly text: string } | null;
   /** A cache that may be deleted at any time. */
   readonly snapshot: Snapshot | null;
+  /** What lists show of the run after this append. Absent if it stays the same. */
+  readonly details?: RunDetails;
   /** A signature over the end of the chain after this append. */
   readonly checkpoint?: Checkpoint;
 }
@@ -132,6 +134,8 @@ interface RunStart {
   readonly notation: string;
   readonly tenant: string | null;
   readonly user: string | null;
+  /** The conversation that it belongs to. At most one open run of a tenant has it. */
+  readonly thread: string | null;
   /** The run that this one was forked from. */
   readonly parent: RunId | null;
   readonly startedAt: Instant;
@@ -144,6 +148,32 @@ export interface RunEntry extends RunStart {
   readonly updatedAt: Instant;
   readonly due: Instant | null;
   readonly owner: WorkerId | null;
+}
+/** What lists show of a run besides its entry. It follows from the journal, and can be made again from it. */
+export interface RunDetails {
+  readonly facts: RunFacts;
+  /** The questions that are open, oldest first. */
+  readonly questions: readonly AskedQuestion[];
+}
+export interface RunFacts {
+  /** The last event that they describe. Those of a working run may be some events behind. */
+  readonly seq: number;
+  readonly steps: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+  /** The number of open questions. */
+  readonly questions: number;
+  /** The node of the document where the run is, or where it failed. Null if there is none. */
+  readonly node: string | null;
+  /** The failure that ended the run. */
+  readonly error: { readonly type: string; readonly message: string } | null;
+}
+export interface AskedQuestion {
+  readonly id: string;
+  readonly node: string;
+  readonly askedAt: Instant;
+  readonly expiresAt: Instant | null;
 }
 /**
  * An answer, a signal or a cancellation from a process that does not own the run.
@@ -209,22 +239,87 @@ export interface Mail {
 }
 
 /**
- * The list of runs: their entries, and the tombstones of removed runs.
+ * The lists of a store: runs, open questions, tenants, and the tombstones of removed runs. A list is read in pages.
  * @example
  * const { index }: { index: Index } = openMemory();
- * const failed = await index.list({ status: ['failed'] });
+ * const { items, next } = await index.list({ status: ['failed'], limit: 20 });
  */
 export interface Index {
-  list(filter?: { readonly status?: readonly RunStatus[]; readonly limit?: number }): Promise<readonly RunEntry[]>;
+  /** The run that started last is first. */
+  list(filter?: RunFilter & PageRequest): Promise<Page<ListedRun>>;
   find(run: RunId): Promise<RunEntry | null>;
+  /** Open questions to people. The one that was asked last is first. */
+  questions(filter?: QuestionFilter & PageRequest): Promise<Page<OpenQuestion>>;
+  /** The number of runs that wait, without one, and since when the oldest of them waits. */
+  waiting(filter: { readonly tenant?: string; readonly except: RunId }): Promise<WaitingRuns>;
+  /** The tenants that have runs, in the order of their names. */
+  tenants(page?: PageRequest): Promise<Page<string>>;
+  /** Replaces the details of a run by those that follow from its journal. False if they were the same. */
+  describe(run: RunId, details: RunDetails): Promise<boolean>;
   /** Ended runs of a scope that are above the number, oldest first, or ended before the instant. */
   expired(of: RunScope, rule: { readonly runs?: number; readonly endedBefore?: Instant }): Promise<readonly RunId[]>;
   /** Removes runs that have ended. Returns the removed ones. `files` names the exports of runs. */
   remove(runs: readonly RunId[], files?: ReadonlyMap<RunId, string>): Promise<readonly RunId[]>;
   /** The tombstone of a removed run; null if no run with this id was removed. */
   removed(run: RunId): Promise<Tombstone | null>;
-  /** Removed runs in the order of removal. `head` is the link of the last one, and '' if no run was removed. */
-  tombstones(): Promise<{ readonly list: readonly Tombstone[]; readonly head: string }>;
+  /** Removed runs in the order of removal. `head` is the link of the last one of all, and '' if no run was removed. */
+  tombstones(page?: PageRequest): Promise<Page<Tombstone> & { readonly head: string }>;
+}
+
+/** A part of a list. `next` is the cursor of the following page; null after the last item. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next: string | null;
+}
+export interface PageRequest {
+  /** The `next` of the page before. */
+  readonly cursor?: string;
+  /** Default 100. */
+  readonly limit?: number;
+}
+
+/**
+ * The runs that a list has: those for which all fields hold.
+ * @example
+ * const failedToday: RunFilter = { status: ['failed'], flow: 'refund', since: Date.now() - 86_400_000 };
+ */
+export interface RunFilter {
+  readonly status?: readonly RunStatus[];
+  readonly code?: string;
+  readonly flow?: string;
+  /** Null: the runs without a tenant. */
+  readonly tenant?: string | null;
+  readonly user?: string;
+  readonly thread?: string;
+  readonly parent?: RunId;
+  /** Runs that started at this instant or later. */
+  readonly since?: Instant;
+  /** Runs that started before this instant. */
+  readonly until?: Instant;
+  /** Runs whose ids begin with this text. */
+  readonly prefix?: string;
+  /** Runs whose next deadline is at this instant or before. */
+  readonly due?: Instant;
+  /** Runs that changed at this instant or later. */
+  readonly changedSince?: Instant;
+  /** Runs that changed at this instant or before, and not since. */
+  readonly changedUntil?: Instant;
+}
+export interface ListedRun extends RunEntry {
+  /** Null for a run that a store without lists wrote, until `sluice audit verify --rebuild`. */
+  readonly facts: RunFacts | null;
+}
+export interface QuestionFilter {
+  readonly run?: RunId;
+  /** Null: those of runs without a tenant. */
+  readonly tenant?: string | null;
+}
+export interface OpenQuestion extends AskedQuestion {
+  readonly run: RunId;
+}
+interface WaitingRuns {
+  readonly count: number;
+  readonly since: Instant | null;
 }
 
 /** The runs of one notation, or of one flow for one tenant. Null: the runs without a tenant. */
@@ -287,6 +382,14 @@ export interface OperatorAct {
   readonly link: string;
 }
 
+/** What has been stored since the hint before. */
+export interface Hint {
+  /** Runs with new events. */
+  readonly runs: readonly RunId[];
+  /** True if there is new mail. */
+  readonly mail: boolean;
+}
+
 /**
  * Holds runs: their journal, their owners, and shared values.
  * @example
@@ -307,6 +410,11 @@ export interface Store {
   readonly pii?: PiiStore;
   /** Who can open it: this process, processes of this machine, or those of any machine. In a network no key is read from a file. */
   readonly reach: 'process' | 'machine' | 'network';
+  /**
+   * Calls `wake` soon after another process has stored something. It is only a hint: it may come late or not at all, so the engine
+   * also looks by itself, but slowly. Returns a function that ends it. Absent: no other process uses the store.
+   */
+  subscribe?(wake: (hint: Hint) => void): () => void;
   /** Gives the space of removed runs back to the disk. */
   compact?(): Promise<void>;
   close(): Promise<void>;

@@ -21,7 +21,7 @@ import type { Program } from '@sluice-internal/kernel/core';
 import type { Escalation } from '@sluice-internal/kernel/catalog';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { GivenAnswer } from './identity.ts';
-import type { Clock, Performer, RunEntry, Signer, Store } from './ports.ts';
+import type { Clock, ListedRun, Page, PageRequest, Performer, RunFilter, Signer, Store } from './ports.ts';
 import type { Quota, WorstCase } from './quota.ts';
 
 export interface EngineOptions {
@@ -69,11 +69,13 @@ export type NoticeKind = 'info' | 'attack' | 'key';
  * const options: StartOptions = { run: 'refund-1042', input: { message: 'money back' }, seed: 1 };
  */
 export interface StartOptions {
-  /** Makes the start idempotent: a second start under this id gives the same run. */
+  /** Makes the start idempotent: a second start under this id with the same input, user and deadline gives the same run. */
   readonly run?: RunId;
   readonly input?: Json;
   readonly seed?: number;
   readonly origin?: Origin;
+  /** The conversation that the run belongs to. It has at most one open run: a second start is `thread-busy`. */
+  readonly thread?: string;
   /** The run stops at this instant (milliseconds since 1970) with TIMEOUT. Unlike `wall_clock_seconds`, it also counts waiting for people. */
   readonly deadline?: Instant;
 }
@@ -161,15 +163,18 @@ export interface Engine {
   wait(run: RunId): Promise<void>;
   /** Waits, then reports. */
   settled(run: RunId): Promise<Report>;
-  list(): Promise<readonly RunEntry[]>;
+  /** The runs for which the filter holds; the one that started last is first. With a cursor or a limit: one page of them. */
+  list(filter?: RunFilter & { readonly cursor?: undefined; readonly limit?: undefined }): Promise<readonly ListedRun[]>;
+  list(filter: RunFilter & PageRequest): Promise<Page<ListedRun>>;
   /**
    * The events of a run after the given one, then new events until the run ends. With `deltas`, also the text of model
    * replies while it is generated; that text is not stored.
    */
   events(run: RunId, options?: EventsOptions & { readonly deltas?: false }): AsyncIterable<ChainedEvent>;
   events(run: RunId, options: EventsOptions & { readonly deltas: boolean }): AsyncIterable<ChainedEvent | Delta>;
-  /** Open questions to people, of all runs or of one. */
+  /** Open questions to people, of all runs or of one. With a cursor or a limit: one page of them, the latest question first. */
   approvals(run?: RunId): Promise<readonly Waiting[]>;
+  approvals(page: PageRequest): Promise<Page<Waiting>>;
   /** Aborts running calls and releases all runs. They can be resumed from the journal. */
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ export { authoredIn, nameAt } from './authored.ts';
 export type { Authored } from './authored.ts';
 export { InputLog, callsIn } from './calls.ts';
 export type { Attempt, RunCall } from './calls.ts';
+export { detailsOf } from './details.ts';
 export { createNarrator, storyLog, storyOf } from './narrate.ts';
 export { createPublicEvents } from './public-events.ts';
 export { enteredBy, reportOf } from './report.ts';

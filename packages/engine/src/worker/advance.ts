@@ -24,7 +24,8 @@ import { entryOf } from '../journal/entry.ts';
 import { hashSnapshot, takeSnapshot } from '../journal/snapshot.ts';
 import type { Folding } from '../journal/snapshot.ts';
 import type { Shelf } from '../journal/values.ts';
-import type { Append, RunEntryChange } from '../ports/ports.ts';
+import type { Append, RunDetails, RunEntryChange } from '../ports/ports.ts';
+import { detailsOf, openIn } from '../report/details.ts';
 
 /** A run between two turns: everything that the next turn depends on. */
 export interface Position extends Folding {
@@ -37,6 +38,8 @@ export interface Position extends Folding {
   head: string;
   /** The entry in the index; null if it is not known. */
   entry: RunEntryChange | null;
+  /** What the lists of the store show of it; null if that is not known. */
+  listed: { readonly seq: number; readonly questions: string } | null;
 }
 
 /** What a host does after the append is stored. */
@@ -133,9 +136,37 @@ function dueOf({ state, entry }: Position): Instant | null {
 function appendOf(run: Position, state: RunState, events: readonly Event[], snapshotEvery: number): Append {
   const append = appendEvents(run, events, snapshotEvery);
   const entry = changeEntry(run, state);
-  if (entry === null) return append;
+  const details = changeDetails(run, state, events, entry);
+  if (entry === null) return details === null ? append : { ...append, details };
   const first = append.after === 0 ? firstOf(run.program.flow, state, entry, append.at) : {};
-  return { ...append, entry, ...first };
+  return { ...append, entry, ...(details === null ? {} : { details }), ...first };
+}
+
+/** The events after which lists show new facts of a run that works. */
+const FACTS_EVERY = 100;
+
+/** What lists show of the run, or null if it stays: it changes with the entry, with the open questions, and now and then. */
+function changeDetails(
+  run: Position,
+  state: RunState,
+  events: readonly Event[],
+  entry: RunEntryChange | null,
+): RunDetails | null {
+  const { listed } = run;
+  const mayAsk = listed === null || listed.questions !== '' || events.some(isQuestion);
+  const questions = mayAsk
+    ? openIn(state)
+        .map(({ question }) => question?.id)
+        .join(' ')
+    : '';
+  const isSame = listed !== null && listed.questions === questions && run.seq - listed.seq < FACTS_EVERY;
+  if (entry === null && isSame) return null;
+  run.listed = { seq: run.seq, questions };
+  return detailsOf(run.program, state);
+}
+
+function isQuestion(event: Event): boolean {
+  return event.type === 'effect.requested' && event.question !== undefined;
 }
 
 /** Moves the end of the run in memory. Without a number of events no snapshot is taken. */
@@ -157,11 +188,11 @@ export function appendEvents(run: Position, events: readonly Event[], snapshotEv
 /** The part of the first append that creates the run. */
 export function firstOf(
   flow: CompiledFlow,
-  { origin: { tenant, user, parent } }: RunState,
+  { origin: { tenant, user, thread, parent } }: RunState,
   entry: RunEntryChange,
   startedAt: Instant,
 ): Partial<Append> {
-  const whose = { tenant: tenant ?? null, user: user ?? null, parent: parent?.run ?? null };
+  const whose = { tenant: tenant ?? null, user: user ?? null, thread: thread ?? null, parent: parent?.run ?? null };
   const first = { flow: flow.id, notation: flow.notation, startedAt, ...whose };
   return { entry: { ...entry, first }, flow: { hash: flow.hash, text: graphText(flow).text } };
 }

@@ -39,7 +39,7 @@ export async function deliver(host: Host, ownership: Ownership, run: RunId, give
     await judgeThere(host, { program, state }, fact, posted);
     if (!posted) await store.mail.post(run, fact);
     posted = true;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await host.hints.next(run, POLL_MS);
   }
 }
 

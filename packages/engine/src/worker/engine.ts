@@ -5,7 +5,7 @@ import type { Answer, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { openRun } from '../journal/open-run.ts';
 import { reportOf } from '../report/report.ts';
-import { waitingOf } from '../report/waiting.ts';
+import { approvals, approvalsPage } from './approvals.ts';
 import { deliver, errorOf } from './deliver.ts';
 import { forkRun } from './fork-run.ts';
 import { grantBudget } from './grant-budget.ts';
@@ -23,7 +23,9 @@ import { ownedElsewhere } from './worker.ts';
 import { RUN_ID } from '../ports/run-id.ts';
 import { Retention } from './retention.ts';
 import { Starter } from './start.ts';
-import type { Engine, EngineOptions, EventsOptions, Report, Waiting } from '../ports/types.ts';
+import { allOf } from '../ports/page.ts';
+import type { PageRequest, RunFilter } from '../ports/ports.ts';
+import type { Engine, EngineOptions, EventsOptions, Report } from '../ports/types.ts';
 
 export function createRuntime(options: EngineOptions): Engine {
   const host = new Host(options);
@@ -78,12 +80,25 @@ export function createRuntime(options: EngineOptions): Engine {
       await wait(host, run);
       return host.patiently(() => report(run));
     },
-    list: () => index.list(),
     events: ((run: RunId, { after = 0, live = true, deltas = false, signal }: AllEventsOptions = {}) =>
       host.feed.follow(journal, run, { after, live, deltas, signal })) as Engine['events'],
-    approvals: (run) => approvals(host, run),
+    ...listsOf(host),
     close: () => (closing ??= close()),
   };
+}
+
+function listsOf(host: Host): Pick<Engine, 'list' | 'approvals'> {
+  const { index } = host.store;
+  return {
+    list: ((filter: RunFilter & PageRequest = {}) =>
+      isPaged(filter) ? index.list(filter) : allOf((page) => index.list({ ...filter, ...page }))) as Engine['list'],
+    approvals: ((of?: RunId | PageRequest) =>
+      typeof of === 'object' ? approvalsPage(host, of) : approvals(host, of)) as Engine['approvals'],
+  };
+}
+
+function isPaged({ cursor, limit }: PageRequest): boolean {
+  return cursor !== undefined || limit !== undefined;
 }
 
 type AllEventsOptions = EventsOptions & { readonly deltas?: boolean };
@@ -110,23 +125,6 @@ export function unknownApproval(id: string): SluiceError {
   return new SluiceError('approval-not-found', `there is no approval \`${id}\``, 'List them with `sluice approvals`.');
 }
 
-async function approvals(host: Host, run: RunId | undefined): Promise<readonly Waiting[]> {
-  const { store } = host;
-  const entries = run === undefined ? await store.index.list({ status: ['suspended', 'running'] }) : [{ run }];
-  const waiting: Waiting[] = [];
-  for (const entry of entries) {
-    try {
-      const { state, program } = await host.read(entry.run);
-      waiting.push(...waitingOf(program, state));
-    } catch (error) {
-      // A run that was changed from outside must not hide the questions of the others.
-      if (run !== undefined || !(error instanceof SluiceError)) throw error;
-      host.notice(`the questions of run \`${entry.run}\` are left out: ${error.message}`);
-    }
-  }
-  return waiting;
-}
-
 /** Resolves when the run has ended or is suspended, here or in another process. */
 async function wait(host: Host, run: RunId): Promise<void> {
   const { worker, store, broken, toReclaim, clock } = host;
@@ -141,7 +139,7 @@ async function wait(host: Host, run: RunId): Promise<void> {
       const entry = await host.patiently(() => store.index.find(run));
       if (entry === null) throw unknownRun(run);
       if (entry.status !== 'running' && entry.status !== 'pending') return;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await host.hints.next(run, POLL_MS);
       continue;
     }
     await host.untilIdle(run);

@@ -10,7 +10,7 @@ import type { Journal, StreamedPart } from '../ports/ports.ts';
 import type { TextListeners } from './calls.ts';
 import type { ChainedEvent, Delta } from '../ports/types.ts';
 
-/** Events of another process arrive by polling. */
+/** Events of another process arrive by a hint of the store, or by polling. */
 const POLL_MS = 500;
 
 export interface FollowOptions {
@@ -40,6 +40,11 @@ export class Feed implements TextListeners {
       reader.queue.push(...linked);
       reader.wake();
     }
+  }
+
+  /** Another process has stored events of these runs. */
+  wake(runs: readonly RunId[]): void {
+    for (const run of runs) for (const reader of this.#readers.get(run) ?? []) reader.wake();
   }
 
   hasListener(run: RunId): boolean {

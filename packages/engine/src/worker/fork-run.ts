@@ -25,7 +25,7 @@ import type { Host } from './host.ts';
 import { newRun, programOf } from './owned-run.ts';
 import type { OwnedRun } from './owned-run.ts';
 import { checkRunId, newRunId } from '../ports/run-id.ts';
-import { ownOrigin, unusable } from './start.ts';
+import { ownOrigin, takenId, unusable } from './start.ts';
 import { appendEvents, firstOf } from './advance.ts';
 import type { ForkOptions } from '../ports/types.ts';
 
@@ -60,7 +60,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   } catch (error) {
     if (worker.runs.get(run) === owned) worker.runs.delete(run);
     if (isReserved) await host.quotas.undo(run, state.origin);
-    if (error instanceof SluiceError && error.code === 'lease-lost') throw taken(run);
+    if (error instanceof SluiceError && error.code === 'lease-lost') throw await takenId(host, run);
     throw error;
   }
   return run;
@@ -141,7 +141,7 @@ function refuseEnd(run: RunId, { seq, outcome, threads }: RunState): void {
 export function copy(host: Host, past: PastRun, run: RunId, { flow, origin }: ForkOptions): OwnedRun {
   const program = flow === undefined ? past.program : programOf(flow);
   const owned = newRun(run, program);
-  const { deadline: _, pins, ...inherited } = past.state.origin;
+  const { deadline: _, thread: __, pins, ...inherited } = past.state.origin;
   const own: Origin = {
     ...ownOrigin(host.store, { ...inherited, ...origin }),
     pins: { ...pins, ...origin?.pins, store: host.store.id, tokensOf: pins?.tokensOf ?? past.run },
@@ -211,12 +211,8 @@ async function checkKey({ performer }: Host, { program, run, state }: OwnedRun):
   await performer.checkKey?.(program.flow, pins?.tokensOf ?? run, pins?.documentDir);
 }
 
-async function refuseTaken({ store, worker }: Host, run: RunId, { origin }: RunState): Promise<void> {
-  const other = await store.index.find(run);
+async function refuseTaken(host: Host, run: RunId, { origin }: RunState): Promise<void> {
+  const other = await host.store.index.find(run);
   if (other !== null && other.tenant !== (origin.tenant ?? null)) throw unusable(run);
-  if (worker.runs.has(run) || other !== null) throw taken(run);
-}
-
-export function taken(run: RunId): SluiceError {
-  return new SluiceError('run-exists', `run \`${run}\` exists`, 'Choose another run id.');
+  if (host.worker.runs.has(run) || other !== null) throw await takenId(host, run);
 }

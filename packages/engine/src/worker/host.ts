@@ -9,9 +9,10 @@ import type { Clock, Store, WorkerId } from '../ports/ports.ts';
 import { Quotas } from '../limits/quotas.ts';
 import { realClock } from '../ports/clock.ts';
 import { openRunsOf, readRun } from '../journal/open-run.ts';
-import { demandSealed } from '../journal/verify.ts';
+import { demandRecorded } from '../journal/verify.ts';
 import type { OpenRuns, ReadRun } from '../journal/open-run.ts';
 import { Feed } from './feed.ts';
+import { Hints } from './hints.ts';
 import { LEASE_MS, clockOf, createLease, type Lease } from './lease.ts';
 import { isAway, patient } from './away.ts';
 import type { OwnedRun } from './owned-run.ts';
@@ -28,6 +29,7 @@ export class Host {
   readonly lease: Lease;
   readonly opened: OpenRuns;
   readonly feed: Feed;
+  readonly hints: Hints;
   /** Runs that broke an invariant or whose chain is broken. This process does not claim them again. */
   readonly broken: Map<RunId, Error> = new Map();
   /** Runs that this process may still own although it does not have them in memory, because its lease had ended. */
@@ -67,6 +69,7 @@ export class Host {
     this.store = store;
     this.opened = openRunsOf(store.journal);
     this.feed = new Feed(this.opened, (work) => this.patiently(work));
+    this.hints = new Hints(store, (runs) => this.feed.wake(runs));
     this.performer = performer;
     this.checkOrigin = checkOrigin;
     this.trustedKey = signing?.signer.key ?? null;
@@ -124,7 +127,7 @@ export class Host {
     const opened = this.opened.get(run);
     if (opened === undefined) return readRun(journal, run);
     await opened.refresh();
-    await demandSealed(journal, run, 'read');
+    await demandRecorded(journal, run, 'read');
     return opened;
   }
 
@@ -206,6 +209,7 @@ export class Host {
   }
 
   async close(): Promise<void> {
+    this.hints.close();
     await this.quotas.returned();
     this.#stop(new SluiceError('engine-closed', 'the engine was closed'));
     // A lease that cannot be returned, for example on a full disk, ends by itself.

@@ -9,8 +9,10 @@ import { SluiceError } from '../ports/errors.ts';
 import { movedTo } from '../journal/fork-events.ts';
 import { spentIn } from '../limits/quotas.ts';
 import { errorOf } from './deliver.ts';
-import { copy, readPast, refuseEarly, taken } from './fork-run.ts';
+import { copy, readPast, refuseEarly } from './fork-run.ts';
 import type { PastRun } from './fork-run.ts';
+import { takenId } from './start.ts';
+import { present } from '@sluice-internal/kernel/expr';
 import type { Host } from './host.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { Ownership } from './ownership.ts';
@@ -34,7 +36,7 @@ export async function migrateRun(host: Host, ownership: Ownership, parent: RunId
   const owned = copyTo(host, past, run, options);
   const fact: Fact = { type: 'fork', by: options.by, edits: [], moved: true };
   refuseEarly(owned, [fact], clock.now());
-  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw taken(run);
+  if (worker.runs.has(run) || (await store.index.find(run)) !== null) throw await takenId(host, run);
   await reserveFor(host, parent, owned);
   options.beforeStart?.(run);
   if (begun === null) await end(host, ownership, past, { type: 'move', by: options.by, to: run });
@@ -70,13 +72,13 @@ async function refuseDone({ store }: Host, parent: RunId, begun: RunId): Promise
   throw new SluiceError('run-ended', `run \`${parent}\` was moved to \`${begun}\``, `Use \`${begun}\`.`);
 }
 
-/** The caller's deadline of the run still counts. */
+/** The caller's deadline and the thread of the run still count. */
 function copyTo(host: Host, past: PastRun, run: RunId, { flow, origin }: Version): OwnedRun {
-  const { deadline } = past.state.origin;
+  const { deadline, thread } = past.state.origin;
   return copy(host, past, run, {
     at: past.link.seq,
     flow,
-    origin: { ...(deadline === undefined ? {} : { deadline }), ...origin },
+    origin: { ...present({ deadline, thread }), ...origin },
   });
 }
 

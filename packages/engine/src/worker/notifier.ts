@@ -18,6 +18,7 @@ import type {
 } from '@sluice-internal/kernel/ir';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { update, valueAt } from '../ports/cells.ts';
+import { allOf } from '../ports/page.ts';
 import type { RunEntry } from '../ports/ports.ts';
 import type { ReadRun } from '../journal/open-run.ts';
 import { decisionsOf } from '../ports/decisions.ts';
@@ -94,18 +95,24 @@ export class Notifier {
     const { store, clock } = this.#host;
     await this.#host.ensureOpen();
     const until = clock.now() - GRACE_MS;
-    const suspended = await store.index.list({ status: ['suspended'] });
-    const failed = await store.index.list({ status: ['failed'], limit: FAILED_MAX });
-    const runs = [...suspended, ...failed.filter(({ updatedAt }) => updatedAt > until - FAILED_MS)];
     // This engine may see the runs of one tenant only.
-    for (const [tenant, entries] of Map.groupBy(runs, (entry) => entry.tenant ?? '')) {
-      const key = `${ANNOUNCED_PREFIX}${tenant}`;
+    for (const tenant of [null, ...(await allOf((page) => store.index.tenants(page)))]) {
+      const key = `${ANNOUNCED_PREFIX}${tenant ?? ''}`;
       const since = Number((await valueAt(store.shared, key)) ?? 0);
-      const due = entries.filter(({ updatedAt }) => updatedAt >= since && updatedAt <= until);
+      const due = await this.#changed(tenant, since, until);
       for (const ofFlow of Map.groupBy(due, ({ hash }) => hash).values()) await this.#announceAll(ofFlow);
       if (this.#stop.signal.aborted) return;
       if (due.length > 0) await update(store.shared, key, () => [until, null]);
     }
+  }
+
+  /** Runs that wait, and runs that failed, whose last change is in this time. */
+  async #changed(tenant: string | null, since: number, until: number): Promise<readonly RunEntry[]> {
+    const { index } = this.#host.store;
+    const time = { tenant, changedSince: since, changedUntil: until };
+    const waiting = await allOf((page) => index.list({ ...time, ...page, status: ['suspended'] }));
+    const recent = { ...time, changedSince: Math.max(since, until - FAILED_MS + 1), limit: FAILED_MAX };
+    return [...waiting, ...(await index.list({ ...recent, status: ['failed'] })).items];
   }
 
   /** Runs of one flow. If the flow has no hooks, only the first run is read. */
@@ -198,10 +205,9 @@ export class Notifier {
   async #measure({ program, run }: OwnedRun, key: string): Promise<void> {
     const limits = program.flow.reviewQueue;
     if (limits === undefined) return;
-    const waiting = await this.#host.store.index.list({ status: ['suspended'] });
-    const others = waiting.filter((entry) => entry.run !== run);
-    const open = others.length + 1;
-    const ageMs = Math.max(0, ...others.map(({ updatedAt }) => this.#host.clock.now() - updatedAt));
+    const others = await this.#host.store.index.waiting({ except: run });
+    const open = others.count + 1;
+    const ageMs = others.since === null ? 0 : Math.max(0, this.#host.clock.now() - others.since);
     if (open <= (limits.open ?? Infinity) && ageMs <= (limits.ageMs ?? Infinity)) return;
     await this.#record(run, { type: 'review.saturated', key, open, ageMs });
   }

@@ -52,6 +52,8 @@ export interface OwnedRun {
   /** True while a turn is being stored. The engine acts on the turn only afterwards. */
   storing: boolean;
   entry: RunEntryChange | null;
+  /** What lists show since the last append that changed it; null if this process has not written it. */
+  listed: { readonly seq: number; readonly questions: string } | null;
   cancelWake: (() => void) | null;
   /** Set with the first turn. */
   time: RunTime | null;
@@ -83,6 +85,7 @@ export function newRun(run: RunId, program: Program, print: string = graphText(p
     verifying: false,
     storing: false,
     entry: null,
+    listed: null,
     cancelWake: null,
     time: null,
     eventsSince: 0,

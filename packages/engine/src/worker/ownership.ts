@@ -4,10 +4,11 @@ import type { RunId, RunState } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
 import { readRun, type OpenRun } from '../journal/open-run.ts';
 import { storedProgram } from '../journal/stored-graph.ts';
-import { broken as brokenRun, demandAgreement, demandSealed, loadVerified, verifyRest } from '../journal/verify.ts';
+import { broken as brokenRun, demandAgreement, demandRecorded, loadVerified, verifyRest } from '../journal/verify.ts';
 import type { AllVerified, VerifiedRun } from '../journal/verify.ts';
 import type { Letter, MailFact, StoredRun } from '../ports/ports.ts';
 import { isAway } from './away.ts';
+import { allOf, eachOf } from '../ports/page.ts';
 import { isTaken, unknownRun } from './host.ts';
 import type { Host } from './host.ts';
 import { verifiedAgain } from '../ports/identity.ts';
@@ -51,10 +52,10 @@ export class Ownership {
       () => this.#poll(),
       () => undefined,
     );
-    this.#timer = setInterval(() => {
-      this.#polling = this.#polling.then(() => this.#poll());
-    }, POLL_MS);
+    const poll = (): void => void (this.#polling = this.#polling.then(() => this.#poll()));
+    this.#timer = setInterval(poll, POLL_MS);
     this.#timer.unref();
+    host.hints.onMail = poll;
   }
 
   /** Claims a run and continues it. Null when another live process owns it. */
@@ -172,7 +173,7 @@ export class Ownership {
     const { run, links } = open;
     if (open.isJustRead) {
       open.isJustRead = false;
-      await demandSealed(this.#host.store.journal, run, 'continue');
+      await demandRecorded(this.#host.store.journal, run, 'continue');
       await open.refresh();
     } else await open.verify();
     const owned = ownedFrom(open);
@@ -236,6 +237,7 @@ export class Ownership {
 
   async stopPolling(): Promise<void> {
     clearInterval(this.#timer);
+    this.#host.hints.onMail = () => undefined;
     await this.#polling;
     await Promise.all(this.#verifying);
   }
@@ -264,7 +266,8 @@ export class Ownership {
   async #findOwned(): Promise<void> {
     const { store, worker, toReclaim, timesAway } = this.#host;
     if (this.#seenAway === timesAway) return;
-    for (const { run, owner } of await store.index.list({ status: ['pending', 'running', 'suspended'] }))
+    const open = { status: ['pending', 'running', 'suspended'] } as const;
+    for await (const { run, owner } of eachOf((page) => store.index.list({ ...page, ...open })))
       if (owner === worker.id && !worker.runs.has(run)) toReclaim.add(run);
     this.#seenAway = timesAway;
   }
@@ -280,8 +283,9 @@ export class Ownership {
     const { store, worker, clock } = this.#host;
     if (clock.now() < this.#timersAt) return;
     this.#timersAt = clock.now() + TIMERS_POLL_MS;
-    for (const { run, due } of await store.index.list({ status: ['suspended'] })) {
-      if (due === null || due > clock.now() || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
+    const over = { status: ['suspended'], due: clock.now() } as const;
+    for (const { run, due } of await allOf((page) => store.index.list({ ...over, ...page }))) {
+      if (due === null || worker.runs.has(run) || this.#leftDue.get(run) === due) continue;
       try {
         if (await this.#endsAlone(run)) await this.#tick(run);
         else this.#leftDue.set(run, due);

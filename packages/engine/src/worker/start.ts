@@ -1,9 +1,9 @@
-/** Starts runs. A start under an id that exists with the same flow and input gives the existing run. */
-import { canonical } from '@sluice-internal/kernel/expr';
+/** Starts runs. A start under an id that exists, with the same input, user and deadline, gives the existing run. */
+import { canonical, present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { CompiledFlow, Instant, Origin, RunId } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '../ports/errors.ts';
-import { demandSealed } from '../journal/verify.ts';
+import { demandRecorded } from '../journal/verify.ts';
 import { UNSPENT } from '../limits/quotas.ts';
 import { isTaken, type Host } from './host.ts';
 import { newRun, programOf } from './owned-run.ts';
@@ -33,7 +33,7 @@ export class Starter {
     checkRunId(run);
     const origin = ownOrigin(this.#host.store, options.origin);
     // The id may be that of a run whose rows were deleted from outside.
-    await demandSealed(this.#host.store.journal, run, 'start');
+    await demandRecorded(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
     const request = { run, flow, origin, spent: UNSPENT };
     const isReserved = quotas.concern(origin) && (await quotas.start(request));
@@ -58,10 +58,11 @@ export class Starter {
       await first.catch(() => undefined);
     const owned = newRun(run, programOf(flow));
     owned.begun = true;
-    if (worker.runs.has(run)) return this.#existing(run, flow, input, origin);
+    const equal = { flow, input, ...present({ tenant: origin.tenant, user: origin.user, deadline: options.deadline }) };
+    if (worker.runs.has(run)) return this.#existing(run, equal);
     worker.runs.set(run, owned);
-    const deadline = checkedDeadline(options.deadline);
-    const pinned = { ...origin, ...deadline, ...this.#scripted(), pins: { ...origin.pins, store: store.id } };
+    const limits = { ...checkedDeadline(options.deadline), ...checkedThread(options.thread) };
+    const pinned = { ...origin, ...limits, ...this.#scripted(), pins: { ...origin.pins, store: store.id } };
     const stored = this.#host.send(owned, { type: 'start', run, flow: flow.hash, input, seed, origin: pinned });
     this.#starting.set(run, stored);
     let isLeft = false;
@@ -70,10 +71,10 @@ export class Starter {
     } catch (error) {
       if (worker.runs.get(run) === owned) worker.runs.delete(run);
       if (!isTaken(this.#host, error)) throw error;
-      if ((await store.index.find(run)) !== null) return this.#existing(run, flow, input, origin);
+      if ((await store.index.find(run)) !== null) return this.#existing(run, equal);
       // Without a lease this process can store no run. The id may then be free.
       if (!(await lease.renew())) throw error;
-      if (worker.id === name) throw await this.#hidden(run);
+      if (worker.id === name) throw await this.#refusal(run, pinned);
       isLeft = true;
     } finally {
       this.#starting.delete(run);
@@ -90,18 +91,32 @@ export class Starter {
     return this.#host.performer.answer === undefined ? {} : { scripted: true };
   }
 
-  /** The id is taken by a run that this engine cannot see. Another tenant's run must not be told from a removed one. */
-  async #hidden(run: RunId): Promise<SluiceError> {
-    if ((await this.#host.store.index.removed(run)) === null) return unusable(run);
-    const message = `run \`${run}\` was removed by retention, and its id cannot be used again`;
-    return new SluiceError('run-exists', message, 'Choose another run id.');
+  /** The reason why the store did not take the start. */
+  async #refusal(run: RunId, { thread, tenant }: Origin): Promise<SluiceError> {
+    const { index } = this.#host.store;
+    if (thread !== undefined) {
+      const filter = { ...present({ thread, tenant }), status: ['pending', 'running', 'suspended'] as const };
+      const open = (await index.list(filter)).items.find((entry) => entry.tenant === (tenant ?? null));
+      if (open !== undefined) return threadBusy(thread, open.run);
+    }
+    return takenId(this.#host, run);
   }
 
-  async #existing(run: RunId, flow: CompiledFlow, input: Json, origin: Origin): Promise<RunId> {
-    const { state } = await this.#host.read(run);
-    if (state.origin.tenant !== origin.tenant) throw unusable(run);
-    if (state.flow !== flow.hash || canonical(state.input) !== canonical(input))
-      throw new SluiceError('run-exists', `run \`${run}\` exists with another flow or input`, 'Choose another run id.');
+  /** A newer version of the flow makes no difference. */
+  async #existing(run: RunId, { flow, input, tenant, user, deadline }: EqualStart): Promise<RunId> {
+    const { state, program } = await this.#host.read(run);
+    if (state.origin.tenant !== tenant) throw unusable(run);
+    const same = {
+      flow: program.flow.id === flow.id,
+      input: canonical(state.input) === canonical(input),
+      user: state.origin.user === user,
+      deadline: state.origin.deadline === deadline,
+    };
+    const differing = Object.entries(same).filter(([, isSame]) => !isSame);
+    if (differing.length > 0) {
+      const what = differing.map(([field]) => field).join(' and ');
+      throw new SluiceError('run-exists', `run \`${run}\` exists with another ${what}`, 'Choose another run id.');
+    }
     await this.#ownership.resume(run);
     return run;
   }
@@ -121,6 +136,42 @@ export function ownOrigin({ tenant: own }: Pick<Store, 'tenant'>, origin: Origin
 /** Says nothing about a run of another tenant. */
 export function unusable(run: RunId): SluiceError {
   return new SluiceError('run-exists', `the id \`${run}\` cannot be used`, 'Choose another run id.');
+}
+
+interface EqualStart {
+  readonly flow: CompiledFlow;
+  readonly input: Json;
+  readonly tenant?: string;
+  readonly user?: string;
+  readonly deadline?: Instant;
+}
+
+/** The id was used before: its run was removed, or exists. */
+export async function takenId({ store }: Host, run: RunId): Promise<SluiceError> {
+  const tombstone = await store.index.removed(run);
+  if (tombstone === null && (await store.index.find(run)) === null) return unusable(run);
+  if (tombstone === null) return new SluiceError('run-exists', `run \`${run}\` exists`, 'Choose another run id.');
+  const message = `run \`${run}\` was removed by retention on ${new Date(tombstone.at).toISOString()}, and its id cannot be used again`;
+  return new SluiceError('run-removed', message, 'Choose another run id.');
+}
+
+function threadBusy(thread: string, run: RunId): SluiceError {
+  return new SluiceError(
+    'thread-busy',
+    `the thread \`${thread}\` has an open run, \`${run}\``,
+    'Wait until it has ended, answer it or cancel it.',
+  );
+}
+
+function checkedThread(thread: string | undefined): { readonly thread?: string } {
+  if (thread === undefined) return {};
+  if (typeof thread === 'string' && thread !== '' && thread.length <= 200 && !/[\p{Cc}\p{Cf}]/u.test(thread))
+    return { thread };
+  throw new SluiceError(
+    'bad-start',
+    '`thread` is empty, too long, or has control characters',
+    'Use 1 to 200 visible characters.',
+  );
 }
 
 function checkedDeadline(deadline: Instant | undefined): { readonly deadline?: Instant } {

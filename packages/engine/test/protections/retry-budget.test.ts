@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSqlite } from '@sluice-internal/library';
 import type { Report } from '@sluice-internal/library';
-import { createVirtualClock } from '@sluice-internal/engine/ports';
+import { allOf, createVirtualClock } from '@sluice-internal/engine/ports';
 import type { BudgetState } from '@sluice-internal/engine/limits';
 import type { Settled } from '@sluice-internal/kernel/ir';
 import { spend } from '../../src/limits/retry-budget.ts';
@@ -87,7 +87,7 @@ describe('a provider that answers 503 for a minute, against 200 runs', () => {
     expect(after.length).toBeGreaterThan(80);
     const states: string[] = [];
     for (const one of labs)
-      for (const { run } of await one.store.index.list())
+      for (const { run } of await allOf((page) => one.store.index.list(page)))
         for (const event of await one.events(run))
           if (event.type === 'breaker.changed') states.push(`${String(event['from'])} ${String(event['to'])}`);
     expect(new Set(states)).toEqual(new Set(['closed open', 'open half_open', 'half_open open', 'half_open closed']));

@@ -22,6 +22,70 @@ describe.each(['memory', 'sqlite'])('on %s', (kind) => {
     expect((await Promise.allSettled(other)).map(codeOf)).toEqual(['started', 'run-exists']);
   });
 
+  test('an equal start gives the first run: the same input, user and deadline, also under a newer version of the flow', async () => {
+    const engine = open(kind, { 'a.b': () => 1 });
+    const deadline = Date.now() + 60_000;
+    const first = { run: 'same', input: { a: 1 }, origin: { user: 'ann' }, deadline };
+    await engine.settled(await engine.start(flow, first));
+    const newer = compiled({
+      tools: { 'a.b': { effect: 'read', description: 'newer' } },
+      flow: oneNode({ type: 'tool', tool: 'a.b' }),
+    });
+    expect(newer.hash).not.toBe(flow.hash);
+    expect(await engine.start(newer, first)).toBe('same');
+    const other = compiled({ tools: { 'a.b': {} }, flow: { ...oneNode({ type: 'tool', tool: 'a.b' }), id: 'other' } });
+    for (const [change, flowGiven] of [
+      [{ input: { a: 2 } }, flow],
+      [{ origin: { user: 'bob' } }, flow],
+      [{ origin: {} }, flow],
+      [{ deadline: deadline + 1 }, flow],
+      [{}, other],
+    ] as const)
+      await expect(engine.start(flowGiven, { ...first, ...change })).rejects.toMatchObject({ code: 'run-exists' });
+  });
+
+  test('the id of a removed run is refused as removed, at every kind of start', async () => {
+    const engine = open(kind, {}, { workflow: 1 });
+    for (const run of ['r1', 'r2']) await engine.settled(await engine.start(steps, { run, input: 'x' }));
+    const refused = {
+      code: 'run-removed',
+      message: expect.stringMatching(/run `r1` was removed by retention on 2\d{3}-/) as string,
+    };
+    await expect(engine.start(steps, { run: 'r1', input: 'x' })).rejects.toMatchObject(refused);
+    await expect(engine.fork('r2', { at: 1, run: 'r1' })).rejects.toMatchObject(refused);
+  });
+
+  test('a thread has one open run; the next one may start when it has ended', async () => {
+    const engine = open(kind, { 'a.b': () => 1 });
+    const ask = compiled({
+      flow: {
+        id: 'demo',
+        entry: 'gate',
+        nodes: [
+          { id: 'gate', type: 'approval', message: 'go?', routes: [{ to: 'done' }] },
+          { id: 'done', type: 'terminal', output: 'done' },
+        ],
+      },
+    });
+    await engine.start(ask, { run: 'r1', thread: 't' });
+    const [question] = (await engine.settled('r1')).waiting;
+    await expect(engine.start(flow, { run: 'r2', thread: 't' })).rejects.toMatchObject({
+      code: 'thread-busy',
+      message: 'the thread `t` has an open run, `r1`',
+    });
+    // The same start again is no second run.
+    expect(await engine.start(ask, { run: 'r1', thread: 't' })).toBe('r1');
+    await engine.settled(await engine.start(flow, { run: 'r3', thread: 'u' }));
+    // A fork is a run of its own.
+    await engine.fork('r1', { at: 2, run: 'copy' });
+    await engine.answer(question?.id ?? '', { choice: 'approve', by: 'ann' });
+    await engine.settled('r1');
+    await engine.settled(await engine.start(flow, { run: 'r2', thread: 't' }));
+    expect((await engine.list({ thread: 't' })).map(({ run }) => run)).toEqual(['r2', 'r1']);
+    for (const thread of ['', 'a\nb', 'x'.repeat(201)])
+      await expect(engine.start(flow, { thread })).rejects.toMatchObject({ code: 'bad-start' });
+  });
+
   test('no more runs of a notation are kept than it says, the one that was started included', async () => {
     const engine = open(kind, {}, { workflow: 3 });
     for (let run = 0; run < 5; run += 1)

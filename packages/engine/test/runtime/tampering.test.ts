@@ -176,7 +176,7 @@ test.each([
     await engine.settled(run);
   }
   await expect(engine.start(steps as CompiledFlow, { run: 'r1' })).rejects.toMatchObject({
-    code: 'run-exists',
+    code: 'run-removed',
     message: expect.stringContaining('removed'),
   });
   await engine.close();

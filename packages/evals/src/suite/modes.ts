@@ -11,7 +11,7 @@ import { present } from '@sluice-internal/kernel/expr';
 import type { Script } from '@sluice-internal/library/host';
 import type { ToolFunction } from '@sluice-internal/tools/calls';
 import type { Bounds } from '@sluice-internal/compile/prove';
-import { SluiceError } from '@sluice-internal/engine/ports';
+import { SluiceError, allOf } from '@sluice-internal/engine/ports';
 import type { Asked, Performer, Store } from '@sluice-internal/engine/ports';
 import { replay } from '@sluice-internal/engine/audit';
 import type { Labels, Measured } from '../journal/record.ts';
@@ -285,7 +285,7 @@ function bypasses({ report, calls }: Measured): readonly string[] {
 /** All stored runs, decided again under the present engine. */
 export async function replayAll(store: Store | null): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
-  for (const entry of store === null ? [] : await store.index.list()) {
+  for (const entry of store === null ? [] : await allOf((page) => store.index.list(page))) {
     const problems: string[] = [];
     try {
       const { difference } = await replay((store as Store).journal, entry.run, entry);

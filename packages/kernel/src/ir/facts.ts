@@ -98,6 +98,8 @@ export interface Origin {
   readonly by?: string;
   readonly tenant?: string;
   readonly user?: string;
+  /** The conversation that the run belongs to. It has at most one open run. */
+  readonly thread?: string;
   /** The run stops at this instant. Waiting for people does not move it. */
   readonly deadline?: Instant;
   readonly pins?: Pins;

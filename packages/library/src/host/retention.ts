@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createFolder } from '@sluice-internal/platform';
 import type { RunId } from '@sluice-internal/kernel/ir';
+import { eachOf } from '@sluice-internal/engine/ports';
 import type { EngineOptions, Store } from '@sluice-internal/engine/ports';
 import { exportRun } from '@sluice-internal/engine/audit';
 import { readRun } from '@sluice-internal/engine/journal';
@@ -56,14 +57,12 @@ export async function forget(store: Store, journal: string, runs: readonly RunId
 
 /** The removed runs whose values no fork of them needs any more. */
 async function unused({ journal, index }: Store, owners: readonly RunId[]): Promise<readonly RunId[]> {
-  const entries = await index.list();
-  const present = new Set(entries.map(({ run }) => run));
-  const absent = owners.filter((run) => !present.has(run));
   // A run without a tombstone is about to start.
   const removed = new Set<RunId>();
-  for (const run of absent) if ((await index.removed(run)) !== null) removed.add(run);
-  for (const { run, parent } of entries) {
-    if (parent === null || removed.size === 0) continue;
+  for (const run of owners) if ((await index.removed(run)) !== null) removed.add(run);
+  if (removed.size === 0) return [];
+  for await (const { run, parent } of eachOf((page) => index.list(page))) {
+    if (parent === null) continue;
     const { state } = await readRun(journal, run, { onBroken: () => undefined });
     removed.delete(state.origin.pins?.tokensOf ?? parent);
   }

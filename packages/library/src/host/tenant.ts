@@ -124,6 +124,8 @@ function mailOf(mail: Mail, isMine: IsMine): Mail {
   };
 }
 
+const NOTHING: Awaited<ReturnType<Index['list']>> = { items: [], next: null };
+
 function indexOf(index: Index, tenant: string, isMine: IsMine): Index {
   const onlyMine = async (runs: readonly RunId[]): Promise<readonly RunId[]> => {
     const found = await Promise.all(runs.map(isMine));
@@ -132,10 +134,12 @@ function indexOf(index: Index, tenant: string, isMine: IsMine): Index {
   return {
     ...index,
     find: async (run) => ((await isMine(run)) ? index.find(run) : null),
-    list: async ({ limit, ...rest } = {}) => {
-      const entries = await index.list(rest);
-      return entries.filter((entry) => entry.tenant === tenant).slice(0, limit);
-    },
+    list: async (filter = {}) =>
+      (filter.tenant ?? tenant) === tenant && filter.tenant !== null ? index.list({ ...filter, tenant }) : NOTHING,
+    questions: (filter = {}) => index.questions({ ...filter, tenant }),
+    waiting: (filter) => index.waiting({ ...filter, tenant }),
+    tenants: async () => ({ items: [tenant], next: null }),
+    describe: async (run, details) => (await isMine(run)) && index.describe(run, details),
     expired: async (of, rule) => ('flow' in of && of.tenant === tenant ? index.expired(of, rule) : []),
     remove: async (runs, files) => index.remove(await onlyMine(runs), files),
     removed: async (run) => {

@@ -81,7 +81,7 @@ test('a store refuses an append of another tenant and stores the others of the s
     sly.start(FLOW, { run: 'r_none' }),
   ]);
   expect(started.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-  expect((await open.index.list()).map(({ run }) => run)).toEqual(['r_own']);
+  expect((await open.index.list()).items.map(({ run }) => run)).toEqual(['r_own']);
   expect(faults).toEqual([]);
   await sly.close();
 });

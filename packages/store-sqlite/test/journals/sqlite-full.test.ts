@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/open.ts';
 import { Connection } from '../../src/connection.ts';
-import { Seals } from '../../src/seals.ts';
+import { Heads } from '../../src/heads.ts';
 import { createJournal } from '../../src/journal.ts';
 import { openSqlite } from '../../src/open.ts';
 import type { Append, Journal } from '@sluice-internal/engine/ports';
@@ -54,7 +54,7 @@ test('a database that has reached its size', async () => {
   const db = connect(path, 20);
   db.exec('PRAGMA max_page_count = 60');
   const connection = new Connection(db, path);
-  const journal = createJournal(connection, new Seals(connection, setup.id));
+  const journal = createJournal(connection, new Heads(connection, setup.id));
   const refused = await fill(journal, chain);
   const before = await journal.load('r1');
   db.exec('PRAGMA max_page_count = 6000');

@@ -52,6 +52,7 @@ export class Chain {
       startedAt: 1000,
       tenant: null,
       user: null,
+      thread: null,
       parent: null,
       ...start,
     };

@@ -7,24 +7,9 @@ import { compile, createEngine, openSqlite } from '@sluice-internal/library';
 import type { CompiledFlow, Engine } from '@sluice-internal/library';
 import { audit, compareHeads, headsOf } from '@sluice-internal/engine/audit';
 import { readRun } from '@sluice-internal/engine/journal';
-import {
-  bucketOf,
-  MAIL_BUCKET,
-  modulo,
-  readRow,
-  sealOf,
-  SELECT_SEALED,
-  SHARED_BUCKET,
-  sumOf,
-  textOf,
-  weightOf,
-  weightOfBucket,
-  weightOfHash,
-  weightOfShared,
-  weightOfStore,
-  weightOfTombstone,
-} from '../../../store-sqlite/src/sealed-run.ts';
-import type { SealedRow, StoreRow, Weight } from '../../../store-sqlite/src/sealed-run.ts';
+import { hashHead } from '../../../store-sqlite/src/heads-row.ts';
+import { hashListing, readRow, SELECT_LISTED } from '../../../store-sqlite/src/listing.ts';
+import type { ListedRow } from '../../../store-sqlite/src/listing.ts';
 import { openPayments, PAYMENTS as flow } from '../../../../test/chaos/payments.ts';
 import { freshPaths } from '../../../store-sqlite/test/journals/place.ts';
 import { change, findings } from './changed-rows.ts';
@@ -81,8 +66,15 @@ const ROW = "(SELECT id FROM runs WHERE run = 'r')";
 const CUT = `DELETE FROM log WHERE run = ${ROW} AND after >= (SELECT seq FROM asked)`;
 const AS_SUSPENDED = `UPDATE runs SET status = 'suspended', code = 'CONFIRM_REQUIRED', due = NULL, updated_at =
   (SELECT at FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1) WHERE run = 'r'`;
-const HEAD = `UPDATE runs SET events = (SELECT after + count FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1),
-  head = (SELECT hash FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1) WHERE run = 'r'`;
+const HEAD = `UPDATE ends SET events = (SELECT after + count FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1),
+  head = (SELECT hash FROM log WHERE run = ${ROW} ORDER BY after DESC LIMIT 1) WHERE run = ${ROW}`;
+const UNSIGN = `DELETE FROM checkpoints WHERE run = ${ROW}; UPDATE ends SET signed = 0 WHERE run = ${ROW}`;
+/** The last row of the chains that names the run when it asks. */
+const ASKED = `(SELECT id FROM heads WHERE body LIKE '%"r",' || (SELECT seq FROM asked) || ',%')`;
+/** The end of the run as that row has it. */
+const ENTRY = `(SELECT value FROM json_each((SELECT body FROM heads WHERE id = ${ASKED}), '$.runs') WHERE value ->> 1 = 'r')`;
+const SET_BACK = `UPDATE ends SET at = ${ASKED}, events = ${ENTRY} ->> 2, head = ${ENTRY} ->> 3, signed = ${ENTRY} ->> 4,
+  listing = ${ENTRY} ->> 5 WHERE run = ${ROW}`;
 
 test('an untouched database holds, and the run goes on', async () => {
   const { path, engine, paid, approval } = await scene();
@@ -98,8 +90,9 @@ describe('the last events are deleted after the payment', () => {
     ['alone', [CUT]],
     ['with the status', [CUT, AS_SUSPENDED]],
     ['with the status and the head', [CUT, AS_SUSPENDED, HEAD]],
-    ['with the checkpoints', [CUT, AS_SUSPENDED, HEAD, `DELETE FROM checkpoints WHERE run = ${ROW}`]],
-    ['with the sums', [CUT, AS_SUSPENDED, HEAD, 'DELETE FROM seals']],
+    ['with the checkpoints', [CUT, AS_SUSPENDED, HEAD, UNSIGN]],
+    ['with the chains', [CUT, AS_SUSPENDED, HEAD, UNSIGN, 'DELETE FROM heads']],
+    ['with their entries', [CUT, AS_SUSPENDED, HEAD, UNSIGN, `DELETE FROM heads WHERE id > ${ASKED}`]],
   ])('%s: nothing is paid again', async (_, statements) => {
     const { path, engine, paid, approval } = await scene({ ended: true });
     change(path, ...statements);
@@ -115,15 +108,21 @@ describe('the last events are deleted after the payment', () => {
     expect(await findings(path)).not.toEqual([]);
   });
 
+  test('with the whole end set back to an earlier entry: the audit finds it', async () => {
+    const { path } = await scene({ ended: true });
+    change(path, CUT, AS_SUSPENDED, `DELETE FROM checkpoints WHERE run = ${ROW} AND seq > (SELECT seq FROM asked)`);
+    change(path, "UPDATE runs SET details = '' WHERE run = 'r'", SET_BACK);
+    expect(await findings(path)).toEqual(expect.arrayContaining([expect.stringContaining('`r`')]));
+  });
+
   test('with every value computed again: only what was kept elsewhere shows it', async () => {
     const { path } = await scene({ ended: true });
     const before = openSqlite(path);
     const heads = await headsOf(before, 0);
     await before.close();
-    change(path, CUT, AS_SUSPENDED, HEAD, `DELETE FROM checkpoints WHERE run = ${ROW}`, 'DELETE FROM seals');
+    change(path, CUT, AS_SUSPENDED, HEAD, UNSIGN, 'DELETE FROM heads');
     const db = new DatabaseSync(path);
-    db.exec('UPDATE runs SET signed = (SELECT count(*) FROM checkpoints WHERE run = runs.id)');
-    sealAll(db);
+    rewriteChains(db);
     db.close();
     expect(await findings(path)).toEqual([]);
     const store = openSqlite(path);
@@ -142,8 +141,12 @@ test.each([
   ['a forged act', "INSERT INTO acts (at, who, what, key, why, link) VALUES (1, 'eve', 'reset', 'k', '', 'x')"],
   ['a deleted act', 'DELETE FROM acts WHERE number = 2'],
   ['a deleted shared value', 'DELETE FROM shared'],
-  ['the sum of a bucket', "UPDATE seals SET sum = '1' WHERE bucket = (SELECT min(bucket) FROM seals)"],
-  ['the seal of the store', "UPDATE store SET seal = '1'"],
+  ['the facts that lists show', `UPDATE run_facts SET steps = 0 WHERE run = ${ROW}`],
+  ['the questions that lists show', 'DELETE FROM questions'],
+  ['its last entry in the chains', `UPDATE heads SET body = replace(body, '"r"', '"q"')`],
+  ['the hash of its last entry', "UPDATE heads SET hash = 'x'"],
+  ['the chains, which are deleted', 'DELETE FROM heads'],
+  ['its place in the chains', `UPDATE ends SET at = at - 1 WHERE run = ${ROW}`],
 ])('an answer is refused at once after a change of %s', async (_, sql) => {
   const { path, engine, paid, approval } = await scene();
   change(path, sql);
@@ -345,29 +348,33 @@ describe('messages with a hash that the attacker computed', () => {
   });
 });
 
-/** Computes the seals of all rows again, as an attacker who has this source can. */
-function sealAll(db: DatabaseSync): void {
-  const store = db.prepare('SELECT id, tombstones, acts FROM store').get() as unknown as StoreRow;
-  const sums = new Map<number, Weight>();
-  const add = (bucket: number, weight: Weight): unknown => sums.set(bucket, (sums.get(bucket) ?? 0n) + weight);
-  const setSeal = db.prepare('UPDATE runs SET seal = ? WHERE id = ?');
-  const rows = db.prepare(SELECT_SEALED);
+/** Computes one chain for all rows, as an attacker who has this source can. */
+function rewriteChains(db: DatabaseSync): void {
+  const { id: store } = db.prepare('SELECT id FROM store').get() as { id: string };
+  const rows = db.prepare(SELECT_LISTED);
   rows.setReturnArrays(true);
-  for (const row of rows.all() as unknown as SealedRow[]) {
-    const { id, sealed } = readRow(row);
-    const seal = sealOf(store.id, sealed);
-    setSeal.run(seal, id);
-    add(bucketOf(sealed.run), weightOfHash(seal));
-  }
-  for (const { id, run, link } of db.prepare('SELECT id, run, link FROM tombstones').all())
-    add(bucketOf(String(run)), weightOfTombstone([Number(id), String(link)]));
-  for (const { key, hash: hashed } of db.prepare('SELECT key, hash FROM shared').all())
-    add(SHARED_BUCKET, weightOfShared(String(key), String(hashed)));
-  for (const { hash: hashed } of db.prepare('SELECT hash FROM mail').all())
-    add(MAIL_BUCKET, weightOf('mail', String(hashed)));
-  const sealed = [...sums].map(([bucket, sum]) => [bucket, textOf(modulo(sum))] as const);
-  const insert = db.prepare('INSERT INTO seals VALUES (?, ?)');
-  for (const [bucket, sum] of sealed) insert.run(bucket, sum);
-  const total = sumOf([weightOfStore(store), ...sealed.map(weightOfBucket)]);
-  db.prepare('UPDATE store SET seal = ?').run(textOf(total));
+  const runs = (rows.all() as unknown as ListedRow[]).map((row) => {
+    const { id, listing, shown, end } = readRow(row);
+    db.prepare('UPDATE runs SET details = ? WHERE id = ?').run(shown, id);
+    const hashed = hashListing(store, { ...listing, details: shown });
+    db.prepare('UPDATE ends SET listing = ? WHERE run = ?').run(hashed, id);
+    return [id, listing.run, end?.events, end?.head, end?.signed, hashed];
+  });
+  db.exec('UPDATE ends SET at = 1');
+  const removed = db.prepare('SELECT id, run, link FROM tombstones ORDER BY number').all();
+  const ends = db.prepare('SELECT run, name, events, head, signed, listing FROM ends');
+  ends.setReturnArrays(true);
+  const gone = removed.map(({ id, link }) => [id, link]);
+  const all = (ends.all() as unknown as [number][]).map((end) => runs.find(([id]) => id === end[0]) ?? end);
+  const acts = db
+    .prepare('SELECT link FROM acts ORDER BY number')
+    .all()
+    .map(({ link }) => link);
+  const shared = db
+    .prepare('SELECT key, hash FROM shared')
+    .all()
+    .map(({ key, hash: hashed }) => [key, hashed]);
+  const body = JSON.stringify({ prev: '', runs: all, acts, gone, shared });
+  const head = hashHead(store, 1, 1, body);
+  db.prepare('INSERT INTO heads VALUES (1, 1, ?, ?)').run(body, head);
 }
