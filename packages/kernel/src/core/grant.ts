@@ -15,7 +15,7 @@ type Grant = Extract<Fact, { type: 'grant' }>;
 type Granted = Extract<EventBody, { type: 'budget.granted' }>;
 
 /** The budget of time, beside the counted ones. */
-export const TIME_BUDGET = 'wall_clock_seconds';
+const TIME_BUDGET = 'wall_clock_seconds';
 
 export function grant(program: Program, state: RunState, fact: Grant, at: Instant): readonly EventBody[] | Refusal {
   const stops = stoppedThreads(state);
