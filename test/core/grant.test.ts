@@ -6,7 +6,7 @@ import { openMemory } from '@sluice-internal/engine/memory';
 import { createRuntime } from '@sluice-internal/engine/worker';
 import type { Report } from '@sluice-internal/engine/ports';
 import type { Script } from '@sluice-internal/library/host';
-import type { CompiledFlow, Event, RunState } from '@sluice-internal/kernel/ir';
+import type { CompiledFlow, Event, RunState, Sent } from '@sluice-internal/kernel/ir';
 import { createProgram, outstanding, settle } from '@sluice-internal/kernel/core';
 import { pure } from '@sluice-internal/engine/ports';
 import { copyState } from '../../packages/engine/src/journal/snapshot.ts';
@@ -20,12 +20,15 @@ const TOOLS = { look, pay, keyed: { ...pay, idempotent: true }, undoable, unpay:
 /** A run in the core alone. Each state goes through its stored form, as after a restart. */
 class Driven {
   readonly #program;
+  readonly #sent: Sent;
   readonly events: Event[] = [];
   readonly made: string[] = [];
   state: RunState | null = null;
   at = 1000;
 
-  constructor(flow: CompiledFlow) {
+  /** `sent` is the answer of the host about a call that is dropped. */
+  constructor(flow: CompiledFlow, sent: Sent = 'yes') {
+    this.#sent = sent;
     this.#program = createProgram(flow, pure);
     this.#take({ type: 'start', run: 'r', flow: flow.hash, input: 'go', seed: 1, origin: {} });
   }
@@ -35,6 +38,8 @@ class Driven {
     const turn = settle(this.#program, before, [fact], this.at);
     this.state = turn.state;
     this.events.push(...turn.events);
+    for (const { key, dropped } of [...(turn.state?.pending.values() ?? [])])
+      if (dropped !== undefined) this.#take({ type: 'dropped', key, sent: this.#sent });
     return turn.refusals.get(0)?.refused ?? null;
   }
 
@@ -63,6 +68,13 @@ class Driven {
   grant(budget: { readonly [name: string]: number }, by = 'ann'): string | null {
     const grants = Object.entries(budget).map(([dimension, amount]) => ({ dimension, amount }));
     return this.#take({ type: 'grant', by, grants });
+  }
+
+  /** Answers the first open question. */
+  answer(choice: string): this {
+    const asked = [...(this.state?.pending.values() ?? [])].find(({ question }) => question !== null);
+    this.#take({ type: 'answer', id: asked?.question?.id ?? '', answer: { choice, by: 'ann' } });
+    return this;
   }
 
   cancel(): this {
@@ -176,6 +188,39 @@ describe('a grant', () => {
 
   test('is refused where a call was cut off that must not be made twice', () => {
     const run = new Driven(steps(['look', 'pay'], { wall_clock_seconds: 10 })).work(1).wait(10_001);
+    expect([run.code, run.grant({ wall_clock_seconds: 5 })]).toEqual(['TIMEOUT', 'resume-undone']);
+  });
+
+  const cutOff = (tool: string, sent: Sent): Driven =>
+    new Driven(steps(['look', tool, 'look'], { wall_clock_seconds: 10 }), sent).work(1).wait(10_001);
+
+  test.each(['pay', 'undoable'])('makes the call that was cut off and not sent: %s', (tool) => {
+    const run = cutOff(tool, 'no');
+    expect([run.code, run.grant({ wall_clock_seconds: 5 })]).toEqual(['TIMEOUT', null]);
+    expect(run.state?.threads.get('0')?.undo.map(({ key }) => key)).toEqual(tool === 'pay' ? [] : ['0#1']);
+    expect([run.work().code, run.made, run.state?.usage]).toEqual([
+      'SUCCESS',
+      ['0#0', '0#1', '0#2'],
+      expect.objectContaining({ toolCalls: 3 }),
+    ]);
+  });
+
+  test('is refused where the call that was cut off was sent and undone', () => {
+    const run = cutOff('undoable', 'yes').work();
+    expect([run.code, run.grant({ wall_clock_seconds: 5 })]).toEqual(['TIMEOUT', 'resume-undone']);
+  });
+
+  test.each([
+    ['reject', null, 'SUCCESS'],
+    ['approve', 'resume-undone', 'TIMEOUT'],
+  ])('follows a person who was asked about the call that was cut off: %s', (choice, refused, code) => {
+    const run = cutOff('undoable', 'unknown').answer(choice).work();
+    expect([run.code, run.grant({ wall_clock_seconds: 5 })]).toEqual(['TIMEOUT', refused]);
+    expect(run.work().code).toBe(code);
+  });
+
+  test('is refused where nobody knows of the call that was cut off', () => {
+    const run = cutOff('pay', 'unknown');
     expect([run.code, run.grant({ wall_clock_seconds: 5 })]).toEqual(['TIMEOUT', 'resume-undone']);
   });
 

@@ -26,6 +26,7 @@ import type {
   Outcome,
   Question,
   RunState,
+  Sent,
   Settled,
 } from '@sluice-internal/kernel/ir';
 import { createRuntime } from '@sluice-internal/engine/worker';
@@ -155,6 +156,8 @@ export interface CoreWorld {
   readonly order?: (open: readonly Command[]) => Command;
   /** The answer to a question that has this choice. Default: `approve`. */
   readonly answer?: CoreAnswer | ((question: Question) => CoreAnswer);
+  /** The answer of the host about a call that is dropped. Default: it was sent. */
+  readonly sent?: (key: string) => Sent;
   /** True if the run is cancelled before this call ends. */
   readonly cancels?: (command: Command) => boolean;
   /** The time between two calls. Default: 0. */
@@ -190,7 +193,12 @@ export function driveCore(flow: CompiledFlow, world: CoreWorld, input: Json): Co
     if (turn.events.length === 0 || turn.events.some(({ type }) => type === 'answer.refused'))
       throw new Error(`the ${fact.type} changed nothing: ${JSON.stringify(turn)}`);
     events.push(...turn.events);
-    return turn.state;
+    const asked =
+      turn.state === null ? [] : [...turn.state.pending.values()].filter((each) => each.dropped !== undefined);
+    return asked.reduce<RunState | null>(
+      (after, { key }) => feed(after, { type: 'dropped', key, sent: world.sent?.(key) ?? 'yes' }),
+      turn.state,
+    );
   };
   let state = feed(null, { type: 'start', run: 'r', flow: flow.hash, input, seed: 1, origin: {} });
   while (state !== null && state.outcome === null) {

@@ -44,7 +44,7 @@ export interface Played {
 const PATIENCE_MS = 30_000;
 const CRASHES_MAX = 8;
 
-export function compileCase({ document }: Pick<Case<object>, 'document'>): CompileResult {
+function compileCase({ document }: Pick<Case<object>, 'document'>): CompileResult {
   const result = compile(document);
   const errors = result.diagnostics.filter(({ severity }) => severity === 'error');
   expect(errors.map(({ code, message }) => `${code}: ${message}`)).toEqual([]);

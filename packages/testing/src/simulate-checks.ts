@@ -145,7 +145,8 @@ function receiptViolations(flow: CompiledFlow, events: readonly Event[], perform
   const undos = new Set(calls.filter(({ kind }) => kind === 'undo').map(({ key }) => key));
   const missing = made.filter((key) => !receipts.has(key) && !undos.has(key) && !lookedUp.has(key));
   const answered = new Set(performed.filter(({ took }) => took).map(({ key }) => key));
-  const untrue = [...receipts].filter(([key, { status }]) => status !== 'unknown' && !answered.has(key));
+  // A call that was sent and dropped is undone even if it failed meanwhile, because the run does not wait for its result.
+  const untrue = [...receipts].filter(([key, { status }]) => status === 'committed' && !answered.has(key));
   const unsent = [...receipts].filter(([key]) => !sent.has(key) && !mayBeUnknown(events, key));
   return [
     ...new Set(missing.map((key) => `L7: ${key} changed the world and has no receipt`)),

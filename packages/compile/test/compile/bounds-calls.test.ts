@@ -54,15 +54,15 @@ flow:
     - { id: reserve, type: tool, tool: stock.reserve, routes: [{ when: "event.payload.again == true", to: reserve }, { to: charge }] }
     - { id: charge, type: tool, tool: pay.charge }`;
 
-  test('has one more for each of them', () => {
+  test('has one undo call for each of them', () => {
     const { bounds } = compileText(undone('', 'max_iterations: 4'));
-    expect(bounds?.flow.toolCalls).toEqual({ least: 2, most: 8 });
-    expect(bounds?.nodes['charge']?.toolCalls).toEqual({ least: 1, most: 1 });
+    expect(bounds?.flow).toMatchObject({ toolCalls: { least: 2, most: 4 }, undoCalls: { least: 0, most: 4 } });
+    expect(bounds?.nodes['charge']).toMatchObject({ toolCalls: { least: 1, most: 1 }, undoCalls: { most: 0 } });
   });
 
-  test('is above the budget, which does not hold compensations', () => {
+  test('is the budget of the calls, which does not hold undo calls', () => {
     const { bounds } = compileText(undone('budgets: { tool_calls: 3 }', 'max_iterations: 20'));
-    expect(bounds?.flow.toolCalls).toEqual({ least: 2, most: 6 });
+    expect(bounds?.flow).toMatchObject({ toolCalls: { least: 2, most: 3 }, undoCalls: { least: 0, most: 3 } });
   });
 });
 

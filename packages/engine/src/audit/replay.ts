@@ -181,10 +181,6 @@ class Walk {
       case 'answer.counted':
       case 'answer.refused':
         return this.#answered(event);
-      case 'question.notified':
-      case 'review.saturated':
-        return { type: 'note', note: bodyOf(event) as ReviewNote };
-
       case 'effect.dropped':
       case 'run.halted':
         return this.#cancelled();

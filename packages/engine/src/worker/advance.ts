@@ -98,11 +98,12 @@ export function outstandingCommands(program: Program, state: RunState): readonly
 }
 
 function commandsOf(program: Program, state: RunState, events: readonly Event[]): readonly HostCommand[] {
+  // No call of a run that was just taken over is running yet.
+  if (events.some(({ type }) => type === 'run.resumed')) return outstandingCommands(program, state);
   let commands: HostCommand[] | null = null;
   for (const event of events) {
     const command = commandFor(program, state, event);
     if (command !== null) (commands ??= []).push(command);
-    if (event.type === 'run.resumed') (commands ??= []).push(...outstandingCommands(program, state));
   }
   return commands ?? NO_COMMANDS;
 }

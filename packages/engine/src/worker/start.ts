@@ -80,10 +80,14 @@ export class Starter {
       this.#starting.delete(run);
     }
     if (isLeft) return this.#startReserved(flow, run, input, options);
+    await this.#settleIn(flow, run, origin);
+    return run;
+  }
+
+  async #settleIn(flow: CompiledFlow, run: RunId, origin: Origin): Promise<void> {
     if (flow.people !== undefined && origin.user === undefined)
       this.#host.notice(`run \`${run}\` has no user, so no person is excluded from approving it`);
     if (this.#retention.hasRule(flow)) await this.#retention.apply(flow, origin.tenant ?? null, run);
-    return run;
   }
 
   /** Scripted answers count only in a run that started with a script. */

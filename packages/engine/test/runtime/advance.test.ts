@@ -128,7 +128,11 @@ test('a refused fact is noted and stores nothing, and a run that has ended has n
   advance(run, [{ type: 'start', flow: compiled.hash, ...START }], NOW, 0);
   const refused = advance(run, [{ type: 'answer', id: 'a_r.9', answer: { choice: 'yes', by: 'ann' } }], NOW, 0);
   expect([refused.append, refused.commands, refused.notes.refusals.size]).toEqual([null, [], 1]);
-  const { commands, notes, append } = advance(run, [{ type: 'cancel', by: 'ann', why: 'enough' }], NOW, 0);
+  const cancelled = advance(run, [{ type: 'cancel', by: 'ann', why: 'enough' }], NOW, 0);
+  const drops = cancelled.commands.flatMap((command) => (command.do === 'drop' ? [command.key] : []));
+  expect([cancelled.commands.length, drops.length, run.state?.outcome]).toEqual([2, 2, null]);
+  const answers = drops.map((key): Fact => ({ type: 'dropped', key, sent: 'yes' }));
+  const { commands, notes, append } = advance(run, answers, NOW, 0);
   expect(append?.entry?.status).toBe('cancelled');
   expect(commands.map((command) => command.do)).toEqual(['abort', 'abort']);
   expect(notes.due).toBeNull();

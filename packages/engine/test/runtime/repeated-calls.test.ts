@@ -20,8 +20,14 @@ const DOWN: Failure = { class: 'transient', type: 'ConnectionError', message: 'c
 
 let databases = 0;
 
+interface Second {
+  readonly failure: Failure;
+  /** The answer if a person is asked whether the call happened. */
+  readonly decision: string;
+}
+
 /** The call is open when the first process ends. In the second one it fails. */
-async function resumed(flow: ReturnType<typeof flowWith>, failure: Failure) {
+async function resumed(flow: ReturnType<typeof flowWith>, failure: Failure, decision = 'approve') {
   const file = join(dir, `${databases++}.db`);
   const opened = Promise.withResolvers<void>();
   const first = engineOn(file, () => {
@@ -31,17 +37,21 @@ async function resumed(flow: ReturnType<typeof flowWith>, failure: Failure) {
   const run = await first.start(flow);
   await opened.promise;
   await first.close();
-  return ended(run, file, failure);
+  return ended(run, file, { failure, decision });
 }
 
-async function ended(run: string, file: string, failure: Failure) {
+async function ended(run: string, file: string, { failure, decision }: Second) {
   const calls: string[] = [];
   await using engine = engineOn(file, (tool) => {
     calls.push(tool);
     return tool === 'pay.do' ? Promise.reject(new PerformError(failure)) : Promise.resolve(null);
   });
   await engine.resume(run);
-  return { report: await engine.settled(run), calls };
+  const stopped = await engine.settled(run);
+  if (stopped.state !== 'suspended') return { report: stopped, calls, asked: [] };
+  const asked = stopped.waiting.map(({ node }) => [node, calls.length]);
+  for (const { id } of stopped.waiting) await engine.answer(id, { choice: decision, by: 'ann' });
+  return { report: await engine.settled(run), calls, asked };
 }
 
 function engineOn(file: string, perform: (tool: string) => Promise<null>): Engine {
@@ -52,14 +62,21 @@ function engineOn(file: string, perform: (tool: string) => Promise<null>): Engin
   return createEngine({ journal: openSqlite(file), pickUp: false, performer });
 }
 
-test('it is undone, and its receipt shows it', async () => {
-  const { report, calls } = await resumed(flowWith('financial'), DOWN);
+test('it is undone after a person said that it happened, and its receipt shows it', async () => {
+  const { report, calls, asked } = await resumed(flowWith('financial'), DOWN);
+  expect(asked).toEqual([['pay', 1]]);
   expect(calls).toEqual(['pay.do', 'pay.undo']);
   expect(report).toMatchObject({
     code: 'TIMEOUT',
     error: { type: 'ConnectionError', message: 'cannot be reached; an earlier process may have made the call' },
     receipts: [{ tool: 'pay.do', status: 'compensated' }],
   });
+});
+
+test('it is not undone if a person said that it did not happen', async () => {
+  const { report, calls, asked } = await resumed(flowWith('financial'), DOWN, 'reject');
+  expect([asked, calls]).toEqual([[['pay', 1]], ['pay.do']]);
+  expect(report.receipts.map(({ status }) => status)).not.toContain('compensated');
 });
 
 test.each<[string, ReturnType<typeof flowWith>, Failure]>([

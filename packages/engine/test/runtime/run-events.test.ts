@@ -74,7 +74,6 @@ test('each thing that a person would name is one event, in order', async () => {
     'tool.finished look',
     'model.started look',
     'model.finished look',
-    'check.finished look',
     'node.finished look',
     'route.taken look',
     'node.started gate',
@@ -84,6 +83,7 @@ test('each thing that a person would name is one event, in order', async () => {
     'route.taken gate',
     'node.started pay',
     'tool.started pay',
+    'tool.finished pay',
   ]);
   expect(named.slice(-5)).toEqual([
     'tool.failed last',

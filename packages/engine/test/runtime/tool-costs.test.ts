@@ -75,5 +75,5 @@ test('compensations are bounded by the calls that a budget allows', () => {
       ],
     },
   });
-  expect(bounds?.flow).toMatchObject({ toolCalls: { most: 6 }, costUsd: { most: 1.5 } });
+  expect(bounds?.flow).toMatchObject({ toolCalls: { most: 3 }, undoCalls: { most: 3 }, costUsd: { most: 1.5 } });
 });

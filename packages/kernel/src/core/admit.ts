@@ -27,6 +27,16 @@ export function admit(
   if (fact.type === 'grant') return grant(program, state, fact, at);
   if (state.outcome !== null)
     return { refused: 'run-ended', message: `run \`${state.run}\` has ended with ${state.outcome.code}` };
+  return admitOpen(program, state, fact, at);
+}
+
+/** A fact about a run that has not ended. */
+function admitOpen(
+  program: Program,
+  state: RunState,
+  fact: Exclude<Fact, { type: 'start' | 'grant' }>,
+  at: Instant,
+): readonly EventBody[] | Refusal {
   switch (fact.type) {
     case 'settle':
       return admitResult(state, fact);

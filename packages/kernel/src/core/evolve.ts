@@ -37,7 +37,7 @@ import { beginWaits, endWaits } from './waiting.ts';
 import { voteData } from './approvers.ts';
 import { comparedReply } from './turns.ts';
 import { repairOf } from './retry.ts';
-import { forgetStops, noteAct, noteAllStops, noteStop, noteUndo, reopen } from './reopen.ts';
+import { forgetStops, noteAct, noteAllStops, noteStop, noteUndo, noteUnsent, reopen } from './reopen.ts';
 
 export function evolve(state: RunState | null, event: Event): RunState {
   if (state === null) {
@@ -461,8 +461,11 @@ function dropAnswered(state: RunState, { key, sent }: EventOf<'drop.answered'>):
   const pending = pendingOf(state, key);
   // The result of a call whose time is over follows.
   if (pending.dropped === 'late') return;
-  if (sent === 'no') refundUnsent(state, pending);
-  else release(state, pending.holds, NOTHING_USED, true);
+  if (sent === 'no') {
+    refundUnsent(state, pending);
+    // An earlier attempt may have been sent although this one was not.
+    if (pending.attempt === 1) noteUnsent(state, key);
+  } else release(state, pending.holds, NOTHING_USED, true);
   state.pending.delete(key);
   for (const thread of state.threads.values()) {
     const entry = thread.undo.find((each) => each.key === key);
@@ -473,7 +476,6 @@ function dropAnswered(state: RunState, { key, sent }: EventOf<'drop.answered'>):
   enqueue(state, '0');
 }
 
-/** An earlier attempt may have been sent although this one was not. */
 function afterDrop(entry: UndoEntry, sent: Sent): UndoEntry | null {
   const isOpen = entry.ran === 'pending' || entry.ran === 'unknown';
   if (sent === 'yes' && isOpen) return withoutInput({ ...entry, ran: 'maybe' });
@@ -509,7 +511,10 @@ function foundOut(state: RunState, thread: Thread, pending: Pending, settles: st
   if (verdict === 'open') thread.undo = replaced(thread.undo, settles, { ...entry, ran: 'unknown', asked: true });
   else if (verdict === 'happened')
     thread.undo = replaced(thread.undo, settles, withoutInput({ ...entry, ran: 'yes', result }));
-  else thread.undo = replaced(thread.undo, settles, null);
+  else {
+    thread.undo = replaced(thread.undo, settles, null);
+    noteUnsent(state, settles);
+  }
 }
 
 /** The time in which nobody worked counts for the run and its caller only. */

@@ -15,7 +15,7 @@ type Grant = Extract<Fact, { type: 'grant' }>;
 type Granted = Extract<EventBody, { type: 'budget.granted' }>;
 
 /** The budget of time, beside the counted ones. */
-export const TIME_BUDGET = 'wall_clock_seconds';
+const TIME_BUDGET = 'wall_clock_seconds';
 
 export function grant(program: Program, state: RunState, fact: Grant, at: Instant): readonly EventBody[] | Refusal {
   const stops = stoppedThreads(state);
@@ -56,8 +56,8 @@ function refusalOf(
 }
 
 /** The name of a call that was cut off and must not be made twice. */
-function cutOffEffect(program: Program, { at, doing }: StoppedThread): string | null {
-  if (doing.is !== 'waiting') return null;
+function cutOffEffect(program: Program, { at, doing, unsent }: StoppedThread): string | null {
+  if (doing.is !== 'waiting' || unsent === true) return null;
   const node = nodeAt(program, at);
   return node.op === 'do' && addsEffects(program.flow, node) ? nameOf(node) : null;
 }

@@ -4,7 +4,6 @@ export { allowedPeople, isUser } from './approvers.ts';
 export { decide } from './decide.ts';
 export { declaredOf } from './declared.ts';
 export { digest } from './digest.ts';
-export { isCall } from './drops.ts';
 export { evolve } from './evolve.ts';
 export { authorOf, nameOf } from './failure.ts';
 export { commandOf, inputOf, isAwaited, isOpenCall, isPaused, outstanding, statusOf } from './outstanding.ts';

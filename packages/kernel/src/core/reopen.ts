@@ -38,6 +38,13 @@ export function noteUndo(state: RunState, key: string): void {
       state.stopped = { ...state.stopped, [id]: { ...stop, undone: true } };
 }
 
+/** The call that was cut off did not happen, so it can be made. */
+export function noteUnsent(state: RunState, key: string): void {
+  for (const [id, stop] of Object.entries(state.stopped ?? {}))
+    if (stop.doing.is === 'waiting' && stop.doing.on === key)
+      state.stopped = { ...state.stopped, [id]: { ...stop, unsent: true } };
+}
+
 /** Forgets a thread and its branches. */
 export function forgetStops(state: RunState, id: ThreadId): void {
   if (state.stopped === undefined) return;
@@ -80,15 +87,17 @@ export function reopen(state: RunState, idleMs: number): void {
 function restore(state: RunState, stopped: RunState['stopped'], from: ThreadId, id: ThreadId): boolean {
   const stop = stopped?.[from];
   if (stop === undefined) return false;
-  const { meter: _, undone: __, cut, ...kept } = stop;
+  const { meter: _, undone: __, unsent: ___, cut, ...kept } = stop;
   const cutAt = id.lastIndexOf(':');
   const parent = cutAt < 0 ? null : id.slice(0, cutAt);
   const thread: Thread = { ...kept, id, parent };
   state.threads.set(id, thread);
   state.queue.add(id);
   if (stop.doing.is === 'waiting') {
-    // The call was cut off. It is made again under its key, and its visit counts once.
+    const { on } = stop.doing;
+    // The call was cut off. It is made again under its key, its visit counts once, and it has one undo entry.
     thread.doing = READY;
+    thread.undo = stop.undo.filter(({ key }) => key !== on);
     thread.acts -= 1;
     for (const each of cut ?? []) state.spent[each] = (state.spent[each] ?? 0) - 1;
   }

@@ -322,6 +322,8 @@ export interface StoppedThread extends Thread {
   readonly meter?: MeterId;
   /** An effect of the thread was undone since, so it cannot go on. */
   readonly undone?: true;
+  /** It is known that the call that the end cut off did not happen. */
+  readonly unsent?: true;
 }
 export interface Pending {
   readonly key: EffectKey;
