@@ -156,10 +156,7 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
       if (given?.definition !== undefined) definitions.compile(given.definition);
       return handle(id, await runtime.read(id));
     },
-    state: async (id, { at } = {}) => {
-      const story = await stories.of(id);
-      return stateAt(story, at);
-    },
+    state: async (id, { at } = {}) => stateAt(await stories.of(id), at),
     resume: async (id, grant) => {
       await runtime.resume(id, grant === undefined ? undefined : checkedGrant(grant));
       return handle(id);
