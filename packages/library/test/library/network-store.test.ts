@@ -88,7 +88,7 @@ test.each([
     code: 'pii-key',
     help: expect.stringContaining('SLUICE_PII_KEY'),
   });
-  expect(await store.index.list()).toEqual([]);
+  expect((await store.index.list()).items).toEqual([]);
 });
 
 test('a network store that keeps no personal data refuses a document with it', async () => {

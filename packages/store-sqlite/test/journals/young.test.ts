@@ -49,7 +49,7 @@ test('only the database file is copied: the run is started again, and each effec
   copyFileSync(path, copy);
   const restored = openSqlite(copy);
   expect(restored.id).toBe(store.id);
-  expect(await restored.index.list()).toEqual([]);
+  expect((await restored.index.list()).items).toEqual([]);
   await effectsOf(restored, effects);
   expect(effects.size).toBe(TOOLS.length);
 });
