@@ -32,6 +32,7 @@ export class Starter {
     await this.#host.ensureOpen();
     checkRunId(run);
     const origin = ownOrigin(this.#host.store, options.origin);
+    if (options.run !== undefined) await this.#refuseForeign(run, origin);
     // The id may be that of a run whose rows were deleted from outside.
     await demandSealed(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
@@ -70,7 +71,7 @@ export class Starter {
       if (!isTaken(this.#host, error)) throw error;
       if ((await store.index.find(run)) !== null) return this.#existing(run, flow, input, origin);
       // Without a lease this process can store no run. The id may then be free.
-      throw (await lease.renew()) ? await this.#hidden(run) : error;
+      throw (await lease.renew()) ? await this.#hidden(run, origin) : error;
     } finally {
       this.#starting.delete(run);
     }
@@ -86,10 +87,17 @@ export class Starter {
   }
 
   /** The id is taken by a run that this engine cannot see. Another tenant's run must not be told from a removed one. */
-  async #hidden(run: RunId): Promise<SluiceError> {
-    if ((await this.#host.store.index.removed(run)) === null) return unusable(run);
+  async #hidden(run: RunId, { tenant }: Origin): Promise<SluiceError> {
+    const removed = await this.#host.store.index.removed(run);
+    if (removed === null || removed.tenant !== (tenant ?? null)) return unusable(run);
     const message = `run \`${run}\` was removed by retention, and its id cannot be used again`;
     return new SluiceError('run-exists', message, 'Choose another run id.');
+  }
+
+  /** Before anything else is said about the run, such as a damage. */
+  async #refuseForeign(run: RunId, { tenant }: Origin): Promise<void> {
+    const entry = await this.#host.store.index.find(run);
+    if (entry !== null && entry.tenant !== (tenant ?? null)) throw unusable(run);
   }
 
   async #existing(run: RunId, flow: CompiledFlow, input: Json, origin: Origin): Promise<RunId> {
