@@ -60,7 +60,7 @@ export async function forkRun(host: Host, parent: RunId, options: ForkOptions): 
   } catch (error) {
     if (worker.runs.get(run) === owned) worker.runs.delete(run);
     if (isReserved) await host.quotas.undo(run, state.origin);
-    if (error instanceof SluiceError && error.code === 'lease-lost') throw await takenId(host, run);
+    if (error instanceof SluiceError && error.code === 'lease-lost') throw await takenId(host, run, state.origin.tenant);
     throw error;
   }
   return run;
@@ -214,5 +214,5 @@ async function checkKey({ performer }: Host, { program, run, state }: OwnedRun):
 async function refuseTaken(host: Host, run: RunId, { origin }: RunState): Promise<void> {
   const other = await host.store.index.find(run);
   if (other !== null && other.tenant !== (origin.tenant ?? null)) throw unusable(run);
-  if (host.worker.runs.has(run) || other !== null) throw await takenId(host, run);
+  if (host.worker.runs.has(run) || other !== null) throw await takenId(host, run, origin.tenant);
 }

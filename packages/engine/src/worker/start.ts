@@ -32,6 +32,7 @@ export class Starter {
     await this.#host.ensureOpen();
     checkRunId(run);
     const origin = ownOrigin(this.#host.store, options.origin);
+    if (options.run !== undefined) await this.#refuseForeign(run, origin);
     // The id may be that of a run whose rows were deleted from outside.
     await demandRecorded(this.#host.store.journal, run, 'start');
     const { quotas } = this.#host;
@@ -95,6 +96,12 @@ export class Starter {
     return this.#host.performer.answer === undefined ? {} : { scripted: true };
   }
 
+  /** Before anything else is said about the run, such as a damage. */
+  async #refuseForeign(run: RunId, { tenant }: Origin): Promise<void> {
+    const entry = await this.#host.store.index.find(run);
+    if (entry !== null && entry.tenant !== (tenant ?? null)) throw unusable(run);
+  }
+
   /** The reason why the store did not take the start. */
   async #refusal(run: RunId, { thread, tenant }: Origin): Promise<SluiceError> {
     const { index } = this.#host.store;
@@ -103,7 +110,7 @@ export class Starter {
       const open = (await index.list(filter)).items.find((entry) => entry.tenant === (tenant ?? null));
       if (open !== undefined) return threadBusy(thread, open.run);
     }
-    return takenId(this.#host, run);
+    return takenId(this.#host, run, tenant);
   }
 
   /** A newer version of the flow makes no difference. */
@@ -150,10 +157,10 @@ interface EqualStart {
   readonly deadline?: Instant;
 }
 
-/** The id was used before: its run was removed, or exists. */
-export async function takenId({ store }: Host, run: RunId): Promise<SluiceError> {
-  const tombstone = await store.index.removed(run);
-  if (tombstone === null && (await store.index.find(run)) === null) return unusable(run);
+/** The id was used before: its run was removed, or exists. Of a run of another tenant neither is said. */
+export async function takenId({ store }: Host, run: RunId, tenant: string | undefined): Promise<SluiceError> {
+  const [tombstone, entry] = [await store.index.removed(run), await store.index.find(run)];
+  if ((tombstone ?? entry)?.tenant !== (tenant ?? null)) return unusable(run);
   if (tombstone === null) return new SluiceError('run-exists', `run \`${run}\` exists`, 'Choose another run id.');
   const message = `run \`${run}\` was removed by retention on ${new Date(tombstone.at).toISOString()}, and its id cannot be used again`;
   return new SluiceError('run-removed', message, 'Choose another run id.');

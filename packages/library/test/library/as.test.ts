@@ -134,6 +134,27 @@ test('an id that another tenant has tells nothing', async () => {
   await expect(globex.fork(run, { at: 1, run: 'r_taken' })).rejects.toMatchObject(neutral);
 });
 
+test('an id that another tenant had, or whose run is damaged, tells nothing either', async () => {
+  const memory = openMemory();
+  let damaged = '';
+  const broken = async (run?: string) => (run === damaged ? 'its end was changed' : null);
+  const journal = { ...memory, journal: { ...memory.journal, broken } };
+  await using engine = createEngine({ journal });
+  const acme = engine.as({ tenant: 'acme', person: 'anna', access: ALL });
+  const removed = await waiting(acme, 'r_removed');
+  await acme.cancel(removed.run);
+  await acme.settled(removed.run);
+  expect(await memory.index.remove([removed.run])).toEqual([removed.run]);
+  damaged = (await waiting(acme, 'r_damaged')).run;
+  const globex = engine.as({ tenant: 'globex', person: 'eve', access: ALL });
+  for (const run of [removed.run, damaged])
+    await expect(globex.start(FLOW, { run })).rejects.toMatchObject({
+      code: 'run-exists',
+      message: `the id \`${run}\` cannot be used`,
+    });
+  await expect(acme.start(FLOW, { run: removed.run })).rejects.toMatchObject({ message: /was removed/ });
+});
+
 test('answers of a fork need the access of an approver', async () => {
   await using engine = createEngine({ journal: openMemory() });
   const { run } = await waiting(engine.as({ person: 'mila', access: ALL }));
