@@ -264,6 +264,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
     agent(def) {
       agents[def.id] = def;
     },
+    agentDef: (id) => (Object.hasOwn(agents, id) ? agents[id] : undefined),
     model: (agent, prompt) => ({
       kind: 'model',
       agent,

@@ -28,3 +28,5 @@ export type { StageProtections } from './protected-call.ts';
 export { provenanceCheck } from './provenance-check.ts';
 export { FAILED, addRecoveries, addRecovery, decided, recoveryStart } from './recovery.ts';
 export type { Recoveries, Ways } from './recovery.ts';
+export { DEFAULT_VERIFIER, VERDICT, addVerifier, confidenceIn, verifierOf } from './verifier.ts';
+export type { RawVerifier, Verifier } from './verifier.ts';

@@ -342,7 +342,16 @@ export interface Report {
   readonly rejected: { readonly text: string; readonly reasons: readonly string[] } | null;
   /** Statements of the answer that the grounding check marked. */
   readonly violations: readonly { readonly kind: string; readonly text: string; readonly message: string }[];
-  /** The reason why a run ended PARTIAL_SUCCESS. */
+  /** Who decided last that the answer is right. `ok` is null if nobody did. `scripted`: a script played the verifier. */
+  readonly verdict: {
+    readonly by: 'criteria' | 'verifier' | 'gates' | 'graph' | 'person' | 'none';
+    readonly ok: boolean | null;
+    readonly problem: string | null;
+    readonly scripted: boolean;
+  };
+  /** A call that changes something was committed, or it is not known whether it was. */
+  readonly changed: boolean;
+  /** The reason why a run ended PARTIAL_SUCCESS or UNVERIFIED. */
   readonly reason?: string;
 }
 export interface Receipt {

@@ -21,6 +21,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
   const waiting = waitingOf(program, state);
   const usage = usageOf(program.flow, state, events);
+  const receipts = receiptsOf(program, events);
   const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {
     run: state.run,
@@ -41,7 +42,8 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     waits: waitsOf(program, state),
     error: errorOf(program, state, events),
     ...(takenOver === null ? {} : { escalation: takenOver }),
-    receipts: receiptsOf(program, events),
+    receipts,
+    changed: receipts.some(({ effect, status }) => CHANGING.has(effect) && status !== 'compensated'),
     ...judgementOf(program.flow, state, events),
   };
 }
@@ -71,15 +73,17 @@ function judgementOf(
   flow: CompiledFlow,
   state: RunState,
   events: readonly Event[],
-): Pick<Report, 'rejected' | 'violations' | 'reason'> {
+): Pick<Report, 'rejected' | 'violations' | 'reason' | 'verdict'> {
   const { view } = flow;
   const slots = state.threads.get('0')?.slots ?? {};
   const read = (slot: string | undefined): Json => (slot === undefined ? null : (slots[slot] ?? null));
-  const reason = state.outcome?.code === 'PARTIAL_SUCCESS' ? read(view?.judgement?.reason) : null;
+  const isOpen = state.outcome?.code === 'PARTIAL_SUCCESS' || state.outcome?.code === 'UNVERIFIED';
+  const reason = isOpen ? read(view?.judgement?.reason) : null;
   return {
     rejected: (read(view?.judgement?.rejected) as Report['rejected']) ?? refusedReply(flow, state, events),
     violations: (read(view?.judgement?.violations) ?? []) as unknown as Report['violations'],
     ...(typeof reason === 'string' ? { reason } : {}),
+    verdict: verdictOf(flow, state, read(view?.judgement?.verdict)),
   };
 }
 
@@ -93,6 +97,19 @@ function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonl
     .findLast(({ ok }) => ok);
   const text = isRecord(reply?.value) ? reply.value['text'] : '';
   return typeof text === 'string' && text !== '' ? { text, reasons: [error.message] } : null;
+}
+
+const CHANGING: ReadonlySet<string> = new Set(['write', 'financial', 'communication', 'infrastructure']);
+
+/** Who decided last that the answer is right. Without a verifier the graph of the author decides. */
+function verdictOf({ notation }: CompiledFlow, { outcome }: RunState, given: Json): Report['verdict'] {
+  if (isRecord(given) && typeof given['by'] === 'string') {
+    const { by, ok, problem, scripted } = given as unknown as Report['verdict'];
+    return { by, ok: ok ?? null, problem: problem ?? null, scripted: scripted === true };
+  }
+  const isJudged = notation !== 'loop' && outcome !== null;
+  const ok = !isJudged ? null : outcome.state === 'completed' ? true : outcome.code === 'VALIDATION_FAIL' ? false : null;
+  return { by: isJudged ? 'graph' : 'none', ok, problem: null, scripted: false };
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['SchemaError', 'GroundingError']);

@@ -1,5 +1,5 @@
 /**
- * The closed sets that all surfaces use: run states, the 17 terminal codes, and the failure classes. The class of an unhandled
+ * The closed sets that all surfaces use: run states, the 18 terminal codes, and the failure classes. The class of an unhandled
  * failure decides the code of the run.
  * @example
  * const isCode = (text: string) => TERMINAL_CODES.some((code) => code === text);
@@ -22,6 +22,7 @@ export const TERMINAL_CODES = [
   'UNSAFE_DETECTION',
   'UNAVAILABLE_DEP',
   'USER_CANCEL',
+  'UNVERIFIED',
 ] as const;
 /**
  * The code with which a run ends.

@@ -17,6 +17,7 @@ import {
   PLAN,
   PROBLEM,
   PARSED_REPLY,
+  RETURNED,
   SINCE,
   STATUS,
   STEP,
@@ -34,7 +35,12 @@ export interface Finding {
 
 export function findings(loop: Loop): readonly Finding[] {
   const failed = `join(${OBSERVATIONS}.filter(o, o.id in ${MISSED}).map(o, text(o.tool, ": ", o.error == null ? o.result : o.error)), "; ")`;
-  const open = `!${offered(loop)}`;
+  const open = `!${offered()}`;
+  // A value that is nowhere goes back once.
+  const unfound =
+    loop.grounding.onViolation === 'mark'
+      ? [{ when: `${VIOLATION} != null && !${RETURNED}`, kind: 'values', words: VIOLATION }]
+      : [];
   return [
     {
       when: DENIED,
@@ -42,16 +48,18 @@ export function findings(loop: Loop): readonly Finding[] {
       words: `text("calls were refused ${DENIALS_MAX} times, the last one: ", ${failed})`,
     },
     { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
-    ...formFindings(outputDue(loop)).map((each) => ({ ...each, kind: 'criteria' })),
+    ...formFindings(outputDue(loop)).map((each) => ({ ...each, kind: 'form' })),
     { when: `${UNBOUND} != null`, kind: 'criteria', words: UNBOUND },
     ...contested(loop).map((each) => ({ ...each, when: `${each.early} && ${each.when}` })),
     ...(loop.planner === null ? [] : [unfinishedStep()]),
+    ...unfound.map((each) => ({ ...each, when: `${open} && ${each.when}` })),
     { when: open, kind: 'none', words: '""' },
-    ...loop.validate.map(({ when, reason }) => ({
+    ...loop.conditions.map(({ when, reason, code }) => ({
       when: `${isLast(loop)} && (${when}) != true`,
-      kind: 'criteria',
+      kind: code === 'SOURCE_CONFLICT' ? 'conflict' : 'criteria',
       words: quote(reason),
     })),
+    ...unfound,
   ];
 }
 
@@ -70,8 +78,8 @@ function unfinishedStep(): Finding {
  * validate, or the agent can still repair it.
  */
 export function contested(loop: Loop): readonly (Finding & { readonly early: Expr })[] {
-  const open = `!${offered(loop)}`;
-  const uncrossed = `(${open} || ${CROSSED} < ${loop.reflection.conflict})`;
+  const open = `!${offered()}`;
+  const uncrossed = `(${open} || !${CROSSED})`;
   const violation = {
     when: `${VIOLATION} != null`,
     kind: 'grounding',
@@ -86,16 +94,6 @@ export function contested(loop: Loop): readonly (Finding & { readonly early: Exp
       words: `text("sources contradict each other: ", ${PARSED_REPLY}.reason)`,
       early: uncrossed,
     },
-    ...(loop.conflict === null
-      ? []
-      : [
-          {
-            when: `${GIVEN} && (${loop.conflict}) == true`,
-            kind: 'conflict',
-            words: '"the observations contradict each other"',
-            early: uncrossed,
-          },
-        ]),
   ];
 }
 
@@ -105,8 +103,8 @@ export function chosen(rules: readonly Finding[], of: (finding: Finding) => Expr
 }
 
 /** There is an answer that could be given. One that reports a conflict counts after the cross-check. */
-export function offered({ reflection }: Loop): Expr {
-  return `(${GIVEN} || ${STATUS} == "conflict" && ${ANSWER} != null && ${CROSSED} >= ${reflection.conflict})`;
+export function offered(): Expr {
+  return `(${GIVEN} || ${STATUS} == "conflict" && ${ANSWER} != null && ${CROSSED})`;
 }
 
 /** Refused calls that end the run. */

@@ -91,8 +91,6 @@ export interface AgentTurn {
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;
-  /** True if the turn is part of a conversation between agents: its reply need not be a result. */
-  readonly converses?: boolean;
   /** False if no person can be asked: the turn then ends where it would ask. */
   readonly people?: boolean;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */
