@@ -27,7 +27,12 @@ export function checkVerifier(
       help: names.models.help(model, 'Declare it under `models`.'),
     });
   if ((agent === undefined || agent === 'default') && names.agents.all.has(VERIFIER))
-    report.error('bad-value', at(), `an agent has the id \`${VERIFIER}\`, which scripts use for the verifier of the engine`, {
-      help: `Rename the agent, or write \`verifier: ${VERIFIER}\` if it is the one that judges.`,
-    });
+    report.error(
+      'bad-value',
+      at(),
+      `an agent has the id \`${VERIFIER}\`, which scripts use for the verifier of the engine`,
+      {
+        help: `Rename the agent, or write \`verifier: ${VERIFIER}\` if it is the one that judges.`,
+      },
+    );
 }

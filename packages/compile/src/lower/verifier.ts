@@ -98,7 +98,10 @@ export function addVerifier(kit: Kit, verifier: Verifier, judged: Judged): NodeI
   const call = kit.call(
     { ...step('call'), onBudget: none('budget', quote(NO_ROOM)) },
     {
-      effect: { ...effect, input: { prompt: promptOf(judged, verifier, builder), messages: messages(judged), verdict: 'true' } },
+      effect: {
+        ...effect,
+        input: { prompt: promptOf(judged, verifier, builder), messages: messages(judged), verdict: 'true' },
+      },
       schema: VERDICT_SCHEMA,
       writes: [{ slot: RAW, mode: 'object', value: 'it.text' }, set(SCRIPTED, 'it.scripted == true')],
       retry: MODEL_RETRY,
@@ -163,7 +166,9 @@ function playerOf(builder: Builder, { agent, model, instructions }: Verifier, of
 /** The window in characters of the model that judges. */
 function charsOf(builder: Builder, agent: string): number {
   const { models, budgets } = builder.definitions;
-  const limits = models.find(builder.agentDef(agent)?.model ?? null)?.['limits'] as { readonly context_tokens?: number } | undefined;
+  const limits = models.find(builder.agentDef(agent)?.model ?? null)?.['limits'] as
+    | { readonly context_tokens?: number }
+    | undefined;
   const tokens = Math.min(limits?.context_tokens ?? Infinity, budgets?.context_tokens ?? Infinity);
   return Number.isFinite(tokens) ? Math.floor(tokens * CHARS_PER_TOKEN * SHARE) : CHARS_DEFAULT;
 }
@@ -182,7 +187,9 @@ function promptOf(
     quote('\n\nGoal: '),
     `text(${goal})`,
     `size(${people}) == 0 ? "" : text("\\n\\nMessages of people:\\n", join(${people}.map(p, text("- ", p)), "\\n"))`,
-    quote(criteria.length === 0 ? '' : `\n\nThe answer must satisfy:\n${criteria.map((each) => `- ${each}`).join('\n')}`),
+    quote(
+      criteria.length === 0 ? '' : `\n\nThe answer must satisfy:\n${criteria.map((each) => `- ${each}`).join('\n')}`,
+    ),
     `${OBSERVATIONS} != null && ${OBSERVATIONS}.exists(o, o.ok && o.tool in ${effects}) ? "" : "\\n\\nNothing was changed."`,
     `${doubt} == null ? "" : text("\\n\\nValues without a source: ", ${doubt})`,
     `size(${cut}) == 0 ? "" : text("\\n\\nCut to their head and tail: ", join(${cut}, ", "))`,

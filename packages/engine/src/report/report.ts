@@ -108,7 +108,13 @@ function verdictOf({ notation }: CompiledFlow, { outcome }: RunState, given: Jso
     return { by, ok: ok ?? null, problem: problem ?? null, scripted: scripted === true };
   }
   const isJudged = notation !== 'loop' && outcome !== null;
-  const ok = !isJudged ? null : outcome.state === 'completed' ? true : outcome.code === 'VALIDATION_FAIL' ? false : null;
+  const ok = !isJudged
+    ? null
+    : outcome.state === 'completed'
+      ? true
+      : outcome.code === 'VALIDATION_FAIL'
+        ? false
+        : null;
   return { by: isJudged ? 'graph' : 'none', ok, problem: null, scripted: false };
 }
 

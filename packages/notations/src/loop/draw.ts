@@ -27,7 +27,11 @@ export function drawLoop(loop: Loop): Picture {
     ...(loop.planner === null ? [] : [node('plan', 'agent', loop.planner)]),
     node('action_selection', 'agent', loop.executor),
     ...(tools.length === 0 ? [] : [node('tool_invocation', 'tool', tools.join(', '))]),
-    node('validation', loop.verifier === null ? 'decision' : 'agent', loop.verifier === null ? null : (loop.verifier.agent ?? 'verifier')),
+    node(
+      'validation',
+      loop.verifier === null ? 'decision' : 'agent',
+      loop.verifier === null ? null : (loop.verifier.agent ?? 'verifier'),
+    ),
     node('escalation', 'approval', loop.escalation.people ? 'people are asked' : 'ends the run'),
     node('end', 'end'),
   ];

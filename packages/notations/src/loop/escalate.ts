@@ -57,7 +57,10 @@ export function addEscalation(l: Lowering): void {
             })
           : stop(l, 'VALIDATION_FAIL', 'GroundingError', `text(${PROBLEM})`),
     },
-    { when: `${TRIGGER} in ["criteria", "form"]`, to: stop(l, 'VALIDATION_FAIL', 'ValidationError', `text(${PROBLEM})`) },
+    {
+      when: `${TRIGGER} in ["criteria", "form"]`,
+      to: stop(l, 'VALIDATION_FAIL', 'ValidationError', `text(${PROBLEM})`),
+    },
     { when: is('verdict'), to: addRefused(l) },
     { when: is('confidence'), to: addDoubt(l) },
     ...(mayDecide(loop.definitions, loop.executor, 'escalate')
@@ -177,7 +180,13 @@ function addDoubt(l: Lowering): NodeId {
         when: `safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.verifier?.confidence ?? 0}`,
         to: l.kit.set(
           part('escalation_check', 'safer.sure'),
-          [...CLEARED, set(VERDICT, `{"by": "verifier", "ok": true, "problem": null, "confidence": safer.confidence, "conflict": null, "scripted": false}`)],
+          [
+            ...CLEARED,
+            set(
+              VERDICT,
+              `{"by": "verifier", "ok": true, "problem": null, "confidence": safer.confidence, "conflict": null, "scripted": false}`,
+            ),
+          ],
           addOnward(l),
         ),
       },

@@ -69,7 +69,9 @@ function addVerdict(l: Lowering, verifier: Verifier, next: NodeId): NodeId {
   const { loop } = l;
   const least = verifier.confidence;
   const unsure =
-    least === null ? 'false' : `${VERDICT}.ok == true && (${VERDICT}.confidence == null || ${VERDICT}.confidence < ${least})`;
+    least === null
+      ? 'false'
+      : `${VERDICT}.ok == true && (${VERDICT}.confidence == null || ${VERDICT}.confidence < ${least})`;
   const kind = `${VERDICT}.conflict != null ? "conflict" : ${VERDICT}.ok == false ? "verdict" : ${unsure} ? "confidence" : null`;
   const unsureWords = `${VERDICT}.confidence == null ? text("the verifier gave no confidence from 0 to 1, and ", ${least}, " is needed") : text("the confidence of the verifier is ", ${VERDICT}.confidence, ", and ${least} is needed")`;
   const judged = l.kit.set(
@@ -144,13 +146,7 @@ function addReflection(l: Lowering): NodeId {
 export const REPAIRS_MAX = 2;
 
 /** Sends the answer back with the problem. Without room in the budget there is no repair. */
-function addPaid(
-  l: Lowering,
-  what: string,
-  reserve: Amounts,
-  writes: readonly Write[],
-  none: NodeId,
-): NodeId {
+function addPaid(l: Lowering, what: string, reserve: Amounts, writes: readonly Write[], none: NodeId): NodeId {
   const correction = append(TALK, {
     role: quote('user'),
     content: `text("This is not acceptable: ", ${PROBLEM}, ". Correct it.")`,

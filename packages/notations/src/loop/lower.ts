@@ -121,11 +121,7 @@ function addFinish(l: Lowering): void {
     when: `${ENDING} == ${quote(code)}`,
     to: builder.end({ state: 'completed', code, output: ANSWER }),
   });
-  const ends = kit.pick(
-    part('terminate', 'terminate'),
-    [end('PARTIAL_SUCCESS'), end('UNVERIFIED')],
-    end('SUCCESS').to,
-  );
+  const ends = kit.pick(part('terminate', 'terminate'), [end('PARTIAL_SUCCESS'), end('UNVERIFIED')], end('SUCCESS').to);
   const record = set(
     'record',
     object([
@@ -144,7 +140,11 @@ function addFinish(l: Lowering): void {
   // A refused answer is never the output.
   const rejected = `${ANSWER} == null || ${ANSWER} == "" ? null : {"text": text(${ANSWER}), "reasons": error == null ? [] : [error.message]}`;
   const failedVerdict = `${KIND} in ["criteria", "form"] ? {"by": "criteria", "ok": false, "problem": ${PROBLEM}, "scripted": false} : ${VERDICT}`;
-  kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record, set(REJECTED, rejected), set(VERDICT, failedVerdict)], failed);
+  kit.set(
+    { id: failedTrace(l), origin: 'trace_logging' },
+    [record, set(REJECTED, rejected), set(VERDICT, failedVerdict)],
+    failed,
+  );
   const judged = kit.set(
     part('final_response', 'final.judged'),
     [
@@ -170,9 +170,14 @@ function finalVerdict({ verifier, criteria, conditions }: Loop): Expr {
   const none = (problem: Expr): Expr => by('none', 'null', problem);
   const marks = `${VIOLATIONS} + ${MARKS}`;
   const unread =
-    criteria.length > 0 ? quote(`no verifier judged: ${criteria.join('; ')}`) : quote('no criterion and no verifier judged the answer');
+    criteria.length > 0
+      ? quote(`no verifier judged: ${criteria.join('; ')}`)
+      : quote('no criterion and no verifier judged the answer');
   const shown = conditions.length > 0 && criteria.length === 0 ? by('criteria', 'true', 'null') : none(unread);
-  const open = verifier === null ? `size(${marks}) > 0 ? ${none(`(${marks})[0].message`)} : ${shown}` : `${VERDICT} == null ? ${none('"the verifier gave no verdict"')} : ${VERDICT}`;
+  const open =
+    verifier === null
+      ? `size(${marks}) > 0 ? ${none(`(${marks})[0].message`)} : ${shown}`
+      : `${VERDICT} == null ? ${none('"the verifier gave no verdict"')} : ${VERDICT}`;
   return `${REVIEWED} != null ? ${by('person', 'true', 'null')} : (${open})`;
 }
 

@@ -74,7 +74,11 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions) {
       code,
       reason,
     })),
-    conditions: checks.map(({ when, reason, code = 'VALIDATION_FAIL' }) => ({ when: overEvidence(when, tools), reason, code })),
+    conditions: checks.map(({ when, reason, code = 'VALIDATION_FAIL' }) => ({
+      when: overEvidence(when, tools),
+      reason,
+      code,
+    })),
   };
 }
 

@@ -12,12 +12,7 @@ import {
 } from '@sluice-internal/compile/document';
 import type { Definitions, ReadDocument, Shaped } from '@sluice-internal/compile/document';
 import type { Path, Report } from '@sluice-internal/compile/source';
-import {
-  checkExpression,
-  expressionsIn,
-  reportConditions,
-  reportProblems,
-} from '@sluice-internal/compile/expressions';
+import { checkExpression, expressionsIn, reportConditions, reportProblems } from '@sluice-internal/compile/expressions';
 import { GOAL_NAMES, loopSchema, type RawLoop } from './schema.ts';
 import { breakerOf, isJudgedByExpressions, loosened, resolveDefaults, type Loop, type Roles } from './model.ts';
 
@@ -27,7 +22,12 @@ export function readLoop(document: ReadDocument, given: Definitions, report: Rep
   const section: Section = { body, document, definitions: given, report };
   const roles = rolesOf(section);
   if (body.value.verifier !== undefined || !isJudgedByExpressions(body.value))
-    checkVerifier(body.value.verifier, document.names, (...path) => body.at(...(body.value.verifier === undefined ? [] : ['verifier']), ...path), report);
+    checkVerifier(
+      body.value.verifier,
+      document.names,
+      (...path) => body.at(...(body.value.verifier === undefined ? [] : ['verifier']), ...path),
+      report,
+    );
   isAgent(section, body.value.escalation?.safer, 'escalation', 'safer');
   checkGoal(section);
   checkExpressions(section);
@@ -234,7 +234,11 @@ function checkIdle(loop: Loop, { body, report }: Section): void {
   const { planner, verifier, escalation } = loop;
   const idle = [
     [plan !== undefined && planner === null, ['plan'], 'without `planner`'],
-    [escalation.safer !== null && (verifier?.confidence ?? null) === null, ['escalation', 'safer'], 'without `verifier.confidence`'],
+    [
+      escalation.safer !== null && (verifier?.confidence ?? null) === null,
+      ['escalation', 'safer'],
+      'without `verifier.confidence`',
+    ],
     [escalation.expansions > 0 && !escalation.people, ['escalation', 'expansions'], 'where no person can be asked'],
     [escalation.timeoutMs !== null && !escalation.people, ['escalation', 'timeout'], 'where no person can be asked'],
     [

@@ -103,7 +103,18 @@ export const loopSchema = record(() => ({
   goal: text({ min: 1 })
     .optional()
     .describe('The goal. `{{input.order}}` in it is filled in. Default: the input of the run.'),
-  criteria: list(z.union([text({ min: 1 }), record({ when: when(ANSWER_NAMES), reason: reason(), code: oneOf(CRITERION_CODES).optional().describe('The code of the end, if it stays false. Default: VALIDATION_FAIL.') })]))
+  criteria: list(
+    z.union([
+      text({ min: 1 }),
+      record({
+        when: when(ANSWER_NAMES),
+        reason: reason(),
+        code: oneOf(CRITERION_CODES)
+          .optional()
+          .describe('The code of the end, if it stays false. Default: VALIDATION_FAIL.'),
+      }),
+    ]),
+  )
     .optional()
     .describe('Conditions for success: expressions over the evidence, or texts that the verifier judges.'),
   profile: oneOf(PROFILES).optional().describe('Defaults for `boundary` and `budgets`.'),

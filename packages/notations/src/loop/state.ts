@@ -85,7 +85,7 @@ export function initialState(): readonly Write[] {
 
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES: NonNullable<View['stores']> = {
-  ...kept('scratchpad', 'talk reply parsed_reply draft _verdict_reply safer'),
+  ...kept('scratchpad', 'talk reply parsed_reply draft _verdict_reply _verdict_scripted safer'),
   ...kept('task', 'goal plan step finished results task answer final budget doubts user_answers violations rejected'),
   ...kept('observations', 'observations'),
 };

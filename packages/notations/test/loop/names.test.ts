@@ -40,7 +40,7 @@ describe('whose error it is', () => {
 
   test('of a check of the loop: the loop', async () => {
     const script = { agents: { bot: ['fine'] } };
-    const validate = (when: string) => flow({ loop: { validate: [{ when, reason: 'no' }] } });
+    const validate = (when: string) => flow({ loop: { criteria: [{ when, reason: 'no' }] } });
     expect(await nodeOf(validate('false'), script)).toBe('demo');
     expect(await nodeOf(validate('answer + 1 > 2'), script)).toBe('demo');
     expect(await nodeOf(flow({ budgets: { wall_clock_seconds: 0 } }), script)).toBe('demo');

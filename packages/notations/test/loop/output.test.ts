@@ -77,7 +77,10 @@ describe('an answer that does not', () => {
   });
 
   test('as often as the document says', async () => {
-    const { report } = await drive(loop(ORDER, { reflection: { repairs: 0 } }), saying('no', '{"id": 7}'));
+    const { report } = await drive(
+      compileLoop({ agents: [{ id: 'bot', output: ORDER }], budgets: { retries: 0 }, loop: { agent: 'bot' } }),
+      saying('no', '{"id": 7}'),
+    );
     expect([report.code, report.usage.modelCalls]).toEqual(['VALIDATION_FAIL', 1]);
   });
 });

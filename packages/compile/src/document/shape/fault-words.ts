@@ -50,7 +50,8 @@ const PLACES: { readonly [key: string]: string } = {
   claims:
     'Leave it out, because no rule reads sentences. For an action that must have happened, write `criteria: [{ when: "receipts.exists(r, r.tool == …)", reason: … }]`.',
   validate: 'Conditions on an answer are `criteria: [{ when: …, reason: … }]`.',
-  conflict: 'It is a criterion: `criteria: [{ when: …, reason: …, code: SOURCE_CONFLICT }]`, whose `when` is true if nothing conflicts.',
+  conflict:
+    'It is a criterion: `criteria: [{ when: …, reason: …, code: SOURCE_CONFLICT }]`, whose `when` is true if nothing conflicts.',
   confidence: 'The least confidence is `verifier: { confidence: … }`.',
   reflection: 'How often an answer goes back is `budgets: { reflections: … }`.',
   memory: 'Memory belongs to an agent: write `agents: [{ id: …, memory: true }]`.',

@@ -34,9 +34,13 @@ export function verifierField() {
       agentName(),
       record({
         model: name().optional().describe('The model. Default: that of the agent whose answer is judged.'),
-        agent: agentName().optional().describe('An agent of the document that judges, instead of the engine’s own prompt.'),
+        agent: agentName()
+          .optional()
+          .describe('An agent of the document that judges, instead of the engine’s own prompt.'),
         instructions: text({ min: 1 }).optional().describe('What the verifier looks for besides.'),
-        confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence that lets an answer pass, from 0 to 1.'),
+        confidence: number({ min: 0, max: 1 })
+          .optional()
+          .describe('The least confidence that lets an answer pass, from 0 to 1.'),
       }),
     ])
     .optional();
