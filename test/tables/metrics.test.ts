@@ -65,7 +65,7 @@ const TASKS: readonly Task[] = [
     reference: 1,
     loop: { verifier: { confidence: 0.9 } },
     more: { budgets: { reflections: 0 } },
-    verdicts: [{ ok: true, confidence: 0.2 }],
+    verdicts: [{ ok: true, confidence: 0.2, usage: { input: 100, output: 50 } }],
     replies: [reply('x')],
   },
   {
@@ -94,7 +94,7 @@ beforeAll(async () => {
       loop: { agent: 'bot', ...loop },
     });
     const script = {
-      agents: { bot: replies as never, verifier: (verdicts ?? [{ ok: true }]) as never },
+      agents: { bot: replies as never, verifier: (verdicts ?? [{ ok: true, usage: { input: 100, output: 50 } }]) as never },
       tools: { find: [{ result: 7 }], save: [{ result: 1 }], ...tools },
       approvals,
     };
@@ -127,7 +127,7 @@ describe('metrics', () => {
     [
       'dollars for a good end §metrics/cost-per-success',
       'costPerSuccess',
-      expect.closeTo((16 * 300) / 7 / 1_000_000, 9),
+      expect.closeTo(((16 + 7) * 300) / 7 / 1_000_000, 9),
     ],
     ['writes from accepted observations §metrics/observation-grounding-rate', 'observationGroundingRate', 1],
     ['supported memories §metrics/memory-write-quality', 'memoryWriteQuality', 1],

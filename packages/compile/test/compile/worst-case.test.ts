@@ -52,7 +52,8 @@ function verdictOf({ name, input }: Command): Json {
     value: readOf(value),
     args,
     reason: 'there is no such observation',
-    claimed: [],
+    fits: true,
+    cut: [],
   };
 }
 

@@ -102,19 +102,14 @@ function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonl
 const CHANGING: ReadonlySet<string> = new Set(['write', 'financial', 'communication', 'infrastructure']);
 
 /** Who decided last that the answer is right. Without a verifier the graph of the author decides. */
-function verdictOf({ notation }: CompiledFlow, { outcome }: RunState, given: Json): Report['verdict'] {
+function verdictOf({ notation }: CompiledFlow, state: RunState, given: Json): Report['verdict'] {
   if (isRecord(given) && typeof given['by'] === 'string') {
     const { by, ok, problem, scripted } = given as unknown as Report['verdict'];
     return { by, ok: ok ?? null, problem: problem ?? null, scripted: scripted === true };
   }
+  const { outcome } = state;
   const isJudged = notation !== 'loop' && outcome !== null;
-  const ok = !isJudged
-    ? null
-    : outcome.state === 'completed'
-      ? true
-      : outcome.code === 'VALIDATION_FAIL'
-        ? false
-        : null;
+  const ok = !isJudged ? null : isSuccess(state) ? true : outcome.code === 'VALIDATION_FAIL' ? false : null;
   return { by: isJudged ? 'graph' : 'none', ok, problem: null, scripted: false };
 }
 

@@ -22,7 +22,6 @@ import {
   STATUS,
   STEP,
   UNBOUND,
-  UNFIT,
   VIOLATION,
 } from './state.ts';
 import { part, type Lowering } from './nodes.ts';
@@ -153,16 +152,15 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
   const unfit = (reason: Expr): Expr => `text("the answer does not fit the output schema: ", ${reason})`;
   const broken = l.kit.set(
     part('validation_check', 'output.broken'),
-    [set(KIND, quote('criteria')), set(PROBLEM, unfit('error.message')), set(UNFIT, 'true'), set('error', 'null')],
+    [set(KIND, quote('form')), set(PROBLEM, unfit('error.message')), set('error', 'null')],
     next,
   );
   const check = l.kit.check(part('validation_check', 'output'), {
     check: 'policy:output',
     input: { schema: literal(schema), answer: ANSWER, reply: PARSED_REPLY },
     writes: [
-      set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
+      set(KIND, `it.ok == true ? null : ${quote('form')}`),
       set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
-      set(UNFIT, 'it.ok != true'),
       set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
     ],
     next,
@@ -202,11 +200,6 @@ export function withFreeReplies({ definitions, executor, planner }: Loop): Defin
     id === executor || id === planner ? [id, { ...agent, output: null }] : [id, agent],
   );
   return { ...definitions, agents: Object.fromEntries(free) as Definitions['agents'] };
-}
-
-/** The executor has an output schema. */
-export function hasOutput(loop: Loop): boolean {
-  return outputOf(loop) !== null;
 }
 
 function outputOf({ definitions, executor }: Loop): Json {

@@ -4,7 +4,7 @@ import type { Amounts, Case, Expr, NodeId, Write } from '@sluice-internal/kernel
 import { TALK, VERDICT, addVerifier, append, set } from '@sluice-internal/compile/lower';
 import type { Verifier } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
-import { addOutputCheck, chosen, contested, findings, hasOutput, isLast, offered, outputDue } from './findings.ts';
+import { addOutputCheck, chosen, contested, findings, isLast, offered, outputDue } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { idOf, part, phase, type Lowering } from './nodes.ts';
 import {
@@ -12,6 +12,7 @@ import {
   CROSSED,
   FINISHED,
   GOAL,
+  JUDGED_AGAIN,
   KIND,
   MARKS,
   ONE_MORE_REPAIR,
@@ -25,7 +26,6 @@ import {
   STEP,
   TRIGGER,
   TURN,
-  UNFIT,
   USER_ANSWERS,
   VIOLATION,
   VIOLATIONS,
@@ -34,19 +34,13 @@ import { DROP_TALK } from './prompts.ts';
 
 export function addJudgement(l: Lowering): void {
   addTermination(l);
-  const reflect = addReflection(l);
-  const late = l.kit.set(
-    part('validation_check', 'contested'),
-    [
-      set(KIND, `${KIND} != null ? ${KIND} : ${chosen(contested(l.loop), ({ kind }) => quote(kind), 'null')}`),
-      set(PROBLEM, `${PROBLEM} != null ? ${PROBLEM} : ${chosen(contested(l.loop), ({ words }) => words, 'null')}`),
-    ],
-    reflect,
-  );
+  const ways = reflectionsOf(l);
+  const reflect = l.kit.pick(phase(l, 'reflection_trigger'), [...ways.form, ...ways.answer], ways.triggered);
+  const late = addContested(l, 'contested', reflect);
   const { verifier } = l.loop;
   // Problems for a person come last, so that the person sees an answer that is valid in all other ways.
   const staged = verifier !== null || outputDue(l.loop) !== 'false';
-  const verified = verifier === null ? late : addVerdict(l, verifier, late);
+  const verified = verifier === null ? late : addVerdict(l, verifier, { judged: addJudged(l, ways), unjudged: late });
   const rules = [...findings(l.loop), ...(staged ? [] : contested(l.loop))];
   const choose = (of: (finding: Finding) => Expr): Expr => chosen(rules, of, 'null');
   const writes = [
@@ -64,8 +58,25 @@ export function addJudgement(l: Lowering): void {
   l.kit.set(phase(l, 'validation_check'), writes, next);
 }
 
+/** Problems that a person may decide about come last. */
+function addContested(l: Lowering, hint: string, next: NodeId): NodeId {
+  const rules = contested(l.loop);
+  return l.kit.set(
+    part('validation_check', hint),
+    [
+      set(KIND, `${KIND} != null ? ${KIND} : ${chosen(rules, ({ kind }) => quote(kind), 'null')}`),
+      set(PROBLEM, `${PROBLEM} != null ? ${PROBLEM} : ${chosen(rules, ({ words }) => words, 'null')}`),
+    ],
+    next,
+  );
+}
+
 /** The verifier judges the answer that ends the run, if nothing else is wrong with it. */
-function addVerdict(l: Lowering, verifier: Verifier, next: NodeId): NodeId {
+function addVerdict(
+  l: Lowering,
+  verifier: Verifier,
+  { judged: next, unjudged }: { readonly judged: NodeId; readonly unjudged: NodeId },
+): NodeId {
   const { loop } = l;
   const least = verifier.confidence;
   const unsure =
@@ -98,48 +109,56 @@ function addVerdict(l: Lowering, verifier: Verifier, next: NodeId): NodeId {
     next: judged,
   });
   const due = `${KIND} == null && ${offered()} && ${isLast(loop)}`;
-  return l.kit.when(part('validation_check', 'verifier.look'), due, id, next);
+  return l.kit.when(part('validation_check', 'verifier.look'), due, id, unjudged);
+}
+
+interface Ways {
+  readonly triggered: NodeId;
+  /** A failed call, or a reply without the right form: no verdict came before. */
+  readonly form: readonly Case[];
+  readonly answer: readonly Case[];
+}
+
+/** An answer that was judged has the right form: it goes back for the verdict only. */
+function addJudged(l: Lowering, { triggered, answer }: Ways): NodeId {
+  const reflect = l.kit.pick(part('reflection_trigger', 'judged'), answer, triggered);
+  return addContested(l, 'judged.contested', reflect);
 }
 
 /** Reflection needs a problem, and `budgets.reflections` limits it. */
-function addReflection(l: Lowering): NodeId {
-  const { loop } = l;
-  const { onViolation } = loop.grounding;
+function reflectionsOf(l: Lowering): Ways {
+  const { onViolation } = l.loop.grounding;
   const on = idOf(l, 'termination_check');
   const triggered = l.kit.set(part('reflection_trigger', 'triggered'), [set(TRIGGER, KIND)], on);
   const passed = l.kit.set(part('reflection_trigger', 'sound'), [set(KIND, 'null'), set(PROBLEM, 'null')], on);
   const again = l.kit.set(part('reflection_trigger', 'repair.tool'), [set(REPAIRS, ONE_MORE_REPAIR)], on);
   const room = `${REPAIRS} < ${REPAIRS_MAX}`;
   const sentBack = ['criteria', 'verdict', 'confidence', ...(onViolation === 'repair' ? ['grounding'] : [])];
-  return l.kit.pick(
-    phase(l, 'reflection_trigger'),
-    [
-      { when: `${TRIGGER} != null`, to: on },
-      { when: `${KIND} == "tool" && ${room}`, to: again },
-      {
-        when: `(${KIND} == "form"${hasOutput(loop) ? ` || ${UNFIT}` : ''}) && ${room}`,
-        to: addPaid(l, 'retry', { retries: 1 }, [set(REPAIRS, ONE_MORE_REPAIR)], triggered),
-      },
-      {
-        when: `${KIND} in ${literal(sentBack)}`,
-        to: addPaid(l, 'reflection', { reflections: 1 }, [], triggered),
-      },
-      {
-        when: `${KIND} == "conflict" && !${CROSSED}`,
-        to: addPaid(l, 'conflict', { reflections: 1 }, [set(CROSSED, 'true')], addUncrossed(l, triggered)),
-      },
-      ...(onViolation === 'mark'
-        ? [
-            {
-              when: `${KIND} == "values"`,
-              to: addPaid(l, 'values', { reflections: 1 }, [set(RETURNED, 'true')], addUnreturned(l, triggered)),
-            },
-          ]
-        : []),
-      { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
-    ],
-    triggered,
-  );
+  const values = (): Case => ({
+    when: `${KIND} == "values"`,
+    to: addPaid(l, 'values', { reflections: 1 }, [set(RETURNED, 'true')], addUnreturned(l, triggered)),
+  });
+  const form = [
+    { when: `${TRIGGER} != null`, to: on },
+    { when: `${KIND} == "tool" && ${room}`, to: again },
+    {
+      when: `${KIND} == "form" && ${room}`,
+      to: addPaid(l, 'retry', { retries: 1 }, [set(REPAIRS, ONE_MORE_REPAIR)], triggered),
+    },
+    ...(onViolation === 'mark' ? [values()] : []),
+  ];
+  const answer = [
+    {
+      when: `${KIND} in ${literal(sentBack)}`,
+      to: addPaid(l, 'reflection', { reflections: 1 }, [set(JUDGED_AGAIN, 'true')], triggered),
+    },
+    {
+      when: `${KIND} == "conflict" && !${CROSSED}`,
+      to: addPaid(l, 'conflict', { reflections: 1 }, [set(CROSSED, 'true')], addUncrossed(l, triggered)),
+    },
+    { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
+  ];
+  return { triggered, form, answer };
 }
 
 /** Repairs in a row of failed calls and of replies without the right form. */

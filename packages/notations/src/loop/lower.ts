@@ -26,7 +26,9 @@ import { addPlan } from './plan.ts';
 import type { Loop } from './model.ts';
 import {
   ANSWER,
+  CROSSED,
   ENDING,
+  JUDGED_AGAIN,
   FINAL,
   GOAL,
   KIND,
@@ -71,7 +73,7 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
   });
   return {
     ...lowered,
-    shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body)],
+    shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...verdictsIn(lowered.body)],
   };
 }
 
@@ -83,6 +85,23 @@ function repairsIn(l: Lowering, body: FlowBody): Share {
     max: REPAIRS_MAX,
     atStart: 0,
   };
+}
+
+/** One verdict for each answer: the first, and one after each way back that follows a verdict. */
+function verdictsIn(body: FlowBody): readonly Share[] {
+  const counted = Object.entries(body.nodes).flatMap(([id, node]) =>
+    node.op === 'do' && node.effect.kind === 'model' && node.effect.input['verdict'] !== undefined ? [id] : [],
+  );
+  const back = Object.entries(body.nodes).flatMap(([id, node]) =>
+    node.op === 'let' && node.writes.some(({ slot, mode }) => slot === USER_ANSWERS && mode === 'append') ? [id] : [],
+  );
+  const of = [
+    ...writing(body, JUDGED_AGAIN, 'true'),
+    ...writing(body, CROSSED, 'true'),
+    ...writing(body, PARSED_REPLY, 'safer'),
+    ...back,
+  ];
+  return counted.length === 0 ? [] : [{ counted, of, max: 1, atStart: 1 }];
 }
 
 function writing({ nodes }: FlowBody, slot: string, value: Expr): readonly NodeId[] {

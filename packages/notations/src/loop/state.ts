@@ -39,8 +39,6 @@ export const USER_ANSWERS = 'user_answers';
 /** The problem of this round: its kind, and a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';
-/** True if the answer of this round does not fit the output schema. */
-export const UNFIT = 'unfit';
 /** The kind of problem that the loop cannot repair by itself. */
 export const TRIGGER = 'trigger';
 export const REPAIRS = 'repairs';
@@ -48,6 +46,8 @@ export const REPAIRS = 'repairs';
 export const ONE_MORE_REPAIR = `${REPAIRS} + 1`;
 /** Contradicting sources sent the work back. */
 export const CROSSED = 'crossed';
+/** The answer was judged, and goes back. */
+export const JUDGED_AGAIN = 'judged_again';
 /** A value without a source sent the answer back. */
 export const RETURNED = 'returned';
 export const COMPRESSED = 'compressed';
@@ -77,6 +77,7 @@ export function initialState(): readonly Write[] {
     ...zero.map((slot) => set(slot, '0')),
     ...[...ofRound, ...ofAnswer].map((slot) => set(slot, 'null')),
     set(CROSSED, 'false'),
+    set(JUDGED_AGAIN, 'false'),
     set(RETURNED, 'false'),
     set(SINCE, '1'),
     set(TASK, '{"version": 1, "finished": 0}'),

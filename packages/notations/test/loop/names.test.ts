@@ -28,9 +28,7 @@ describe('whose error it is', () => {
     });
   });
 
-  test('of the verifier and of the planner: theirs', async () => {
-    const verified = flow({ loop: { verifier: 'judge' } });
-    expect(await nodeOf(verified, { agents: { bot: ['fine'], judge: [broken] } })).toBe('judge');
+  test('of the planner: its own', async () => {
     const planned = compileLoop({
       agents: [{ id: 'boss' }, { id: 'bot' }],
       loop: { planner: 'boss', executor: 'bot' },

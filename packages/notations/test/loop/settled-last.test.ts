@@ -90,14 +90,14 @@ describe('a safer agent that answers instead of judging', () => {
   test('which is validated', async () => {
     const rule = { criteria: [{ when: 'answer == "x"', reason: 'must be x' }] };
     const { report } = await drive(flow(rule), { agents: { bot, expert, judge } });
-    expect([report.code, report.waiting[0]?.node]).toEqual(['LOW_CONFIDENCE', 'confidence']);
+    expect([report.code, report.error?.message]).toEqual(['VALIDATION_FAIL', 'must be x']);
   });
 
   test('and is asked once: an uncertain answer goes to a person', async () => {
     const unsure = ['{"ok": true, "confidence": 0.2}'];
     const { report } = await drive(flow(), { agents: { bot, expert, judge: unsure } });
     expect(report.waiting[0]).toMatchObject({ node: 'confidence', payload: { answer: 'y' } });
-    expect(report.usage.modelCalls).toBe(4);
+    expect(report.usage.modelCalls).toBe(5);
   });
 
   test('and is unsure itself leaves it to a person', async () => {
