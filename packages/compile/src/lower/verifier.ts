@@ -7,46 +7,16 @@ import { VERIFIER, VERIFIER_PROMPT } from '@sluice-internal/kernel/catalog';
 import type { AgentDef, Expr, NodeId } from '@sluice-internal/kernel/ir';
 import type { Definitions } from '../document/definitions.ts';
 import { literal, quote } from '../expressions/cel-text.ts';
-import { MODEL_RETRY } from './agent-turn/agent-turn.ts';
+import { MODEL_RETRY } from './agent-turn/model-retry.ts';
 import { OBSERVATIONS } from './agent-turn/turn.ts';
 import type { Builder } from './builder-types.ts';
 import { set, type Kit } from './kit.ts';
+import { VERDICT } from './verdict-slot.ts';
+import type { Verifier } from './verifier-def.ts';
 
-export const VERDICT = '_verdict';
 const RAW = '_verdict_reply';
 const CUT = '_verdict_cut';
 const SCRIPTED = '_verdict_scripted';
-
-/** The verifier of a loop, a node, a step, a stage or a team. */
-export interface Verifier {
-  /** An agent of the document; null for the engine's own. */
-  readonly agent: string | null;
-  readonly model: string | null;
-  readonly instructions: string;
-  /** The least confidence that lets an answer pass. */
-  readonly confidence: number | null;
-}
-
-/** The forms of `verifier:` in a document. */
-export type RawVerifier =
-  | string
-  | false
-  | {
-      readonly agent?: string | undefined;
-      readonly model?: string | undefined;
-      readonly instructions?: string | undefined;
-      readonly confidence?: number | undefined;
-    };
-
-export const DEFAULT_VERIFIER: Verifier = { agent: null, model: null, instructions: '', confidence: null };
-
-export function verifierOf(raw: RawVerifier | undefined, otherwise: Verifier | null): Verifier | null {
-  if (raw === undefined) return otherwise;
-  if (raw === false) return null;
-  if (typeof raw === 'string') return raw === 'default' ? DEFAULT_VERIFIER : { ...DEFAULT_VERIFIER, agent: raw };
-  const { agent = null, model = null, instructions = '', confidence = null } = raw;
-  return { agent: agent === 'default' ? null : agent, model, instructions, confidence };
-}
 
 export interface Judged {
   /** The prefix of the ids of the nodes, and the authored name. */
