@@ -1,6 +1,7 @@
 /** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
 import type { MadeDecision } from './decisions.ts';
 import type {
+  DecidedBy,
   AgentEdits,
   Answer,
   AskPurpose,
@@ -344,7 +345,7 @@ export interface Report {
   readonly violations: readonly { readonly kind: string; readonly text: string; readonly message: string }[];
   /** Who decided last that the answer is right. `ok` is null if nobody did. `scripted`: a script played the verifier. */
   readonly verdict: {
-    readonly by: 'criteria' | 'verifier' | 'gates' | 'graph' | 'person' | 'none';
+    readonly by: DecidedBy;
     readonly ok: boolean | null;
     readonly problem: string | null;
     readonly scripted: boolean;

@@ -103,3 +103,8 @@ export function codeOfFailure(failure: FailureClass, attempts: number): Terminal
 export function isGood(code: string | null | undefined): boolean {
   return code === 'SUCCESS' || code === 'PARTIAL_SUCCESS';
 }
+
+/** Who can decide that the answer of a run is right. */
+export type DecidedBy = 'criteria' | 'verifier' | 'gates' | 'graph' | 'person' | 'none';
+/** The author decides by the ends and routes of the document. */
+export const BY_AUTHOR: DecidedBy = 'graph';

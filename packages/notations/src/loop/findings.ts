@@ -130,7 +130,7 @@ const STRANGE_WORDS: Expr = `text("there is no status \\"", ${PARSED_REPLY}.stat
 /** The answer of an object in the loop's form. A finished one without `answer`, but with other fields, is itself the answer. */
 export const STATED_ANSWER: Expr = `${PARSED_REPLY}.answer == null && ${PARSED_REPLY}.status in ["complete", "partial"] && ${PARSED_REPLY}.exists(f, !(f in ${literal(['status', ...FIELDS])})) ? ${PARSED_REPLY} : ${PARSED_REPLY}.answer`;
 
-export const GIVEN = `${STATUS} in ["complete", "partial"]`;
+const GIVEN = `${STATUS} in ["complete", "partial"]`;
 
 /** Mistakes in the form of a reply. Where an output schema applies (`due`), the schema is checked instead. */
 function formFindings(due: Expr): readonly { readonly when: Expr; readonly words: Expr }[] {

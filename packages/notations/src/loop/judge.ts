@@ -35,12 +35,16 @@ import { DROP_TALK } from './prompts.ts';
 export function addJudgement(l: Lowering): void {
   addTermination(l);
   const ways = reflectionsOf(l);
-  const reflect = l.kit.pick(phase(l, 'reflection_trigger'), [...ways.form, ...ways.answer], ways.triggered);
-  const late = addContested(l, 'contested', reflect);
+  const reflect = l.kit.pick(phase(l, 'reflection_trigger'), ways.answer, ways.triggered);
+  const formed = l.kit.pick(part('reflection_trigger', 'reflection.form'), ways.form, reflect);
+  const late = addContested(l, 'contested', formed);
   const { verifier } = l.loop;
   // Problems for a person come last, so that the person sees an answer that is valid in all other ways.
   const staged = verifier !== null || outputDue(l.loop) !== 'false';
-  const verified = verifier === null ? late : addVerdict(l, verifier, { judged: addJudged(l, ways), unjudged: late });
+  const verified =
+    verifier === null
+      ? late
+      : addVerdict(l, verifier, { judged: addContested(l, 'judged.contested', reflect), unjudged: late });
   const rules = [...findings(l.loop), ...(staged ? [] : contested(l.loop))];
   const choose = (of: (finding: Finding) => Expr): Expr => chosen(rules, of, 'null');
   const writes = [
@@ -54,7 +58,7 @@ export function addJudgement(l: Lowering): void {
     ),
     set(VERDICT, 'null'),
   ];
-  const next = staged ? addOutputCheck(l, offered(), verified) : reflect;
+  const next = staged ? addOutputCheck(l, offered(), verified) : formed;
   l.kit.set(phase(l, 'validation_check'), writes, next);
 }
 
@@ -114,15 +118,9 @@ function addVerdict(
 
 interface Ways {
   readonly triggered: NodeId;
-  /** A failed call, or a reply without the right form: no verdict came before. */
+  /** A failed call, a reply without the right form, a value without a source: no verdict came before. */
   readonly form: readonly Case[];
   readonly answer: readonly Case[];
-}
-
-/** An answer that was judged has the right form: it goes back for the verdict only. */
-function addJudged(l: Lowering, { triggered, answer }: Ways): NodeId {
-  const reflect = l.kit.pick(part('reflection_trigger', 'judged'), answer, triggered);
-  return addContested(l, 'judged.contested', reflect);
 }
 
 /** Reflection needs a problem, and `budgets.reflections` limits it. */
@@ -139,7 +137,6 @@ function reflectionsOf(l: Lowering): Ways {
     to: addPaid(l, 'values', { reflections: 1 }, [set(RETURNED, 'true')], addUnreturned(l, triggered)),
   });
   const form = [
-    { when: `${TRIGGER} != null`, to: on },
     { when: `${KIND} == "tool" && ${room}`, to: again },
     {
       when: `${KIND} == "form" && ${room}`,
@@ -148,6 +145,7 @@ function reflectionsOf(l: Lowering): Ways {
     ...(onViolation === 'mark' ? [values()] : []),
   ];
   const answer = [
+    { when: `${TRIGGER} != null`, to: on },
     {
       when: `${KIND} in ${literal(sentBack)}`,
       to: addPaid(l, 'reflection', { reflections: 1 }, [set(JUDGED_AGAIN, 'true')], triggered),
