@@ -94,7 +94,10 @@ beforeAll(async () => {
       loop: { agent: 'bot', ...loop },
     });
     const script = {
-      agents: { bot: replies as never, verifier: (verdicts ?? [{ ok: true, usage: { input: 100, output: 50 } }]) as never },
+      agents: {
+        bot: replies as never,
+        verifier: (verdicts ?? [{ ok: true, usage: { input: 100, output: 50 } }]) as never,
+      },
       tools: { find: [{ result: 7 }], save: [{ result: 1 }], ...tools },
       approvals,
     };
