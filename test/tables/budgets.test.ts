@@ -27,7 +27,7 @@ const call = (name: string, n: number) => ({
 const LOOKS = Array.from({ length: 9 }, (_, n) => call('look', n));
 const FETCHES = Array.from({ length: 9 }, (_, n) => call('fetch', n));
 const SAVES = Array.from({ length: 9 }, (_, n) => call('save', n));
-const UNSURE = { text: JSON.stringify({ status: 'complete', answer: 'x', confidence: 0.1 }) };
+const UNSURE = { text: JSON.stringify({ status: 'complete', answer: 'x', ok: true, confidence: 0.1 }) };
 const STOPPED = 'BUDGET_EXHAUSTED';
 
 const ROWS: readonly Row[] = [
@@ -104,8 +104,8 @@ const ROWS: readonly Row[] = [
     columns: [1, 2, 1],
     limit: 0,
     code: 'LOW_CONFIDENCE',
-    used: { reflections: 0, modelCalls: 1 },
-    loop: { confidence: 0.5, escalation: { people: false } },
+    used: { reflections: 0, modelCalls: 2 },
+    loop: { verifier: { agent: 'bot', confidence: 0.5 }, escalation: { people: false } },
     replies: [UNSURE],
   },
   {

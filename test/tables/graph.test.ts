@@ -12,8 +12,7 @@ const FLOW = compileLoop({
   loop: {
     planner: 'boss',
     executor: 'bot',
-    verifier: 'judge',
-    confidence: 0.5,
+    verifier: { agent: 'judge', confidence: 0.5 },
     review: true,
     memory: true,
     requires: ['x'],

@@ -17,6 +17,7 @@ interface Task {
   readonly replies: readonly (string | object)[];
   readonly tools?: Script['tools'];
   readonly approvals?: Script['approvals'];
+  readonly verdicts?: readonly object[];
   readonly answers?: readonly { readonly choice: string; readonly text?: string }[];
 }
 
@@ -62,8 +63,10 @@ const TASKS: readonly Task[] = [
     expected: 'LOW_CONFIDENCE',
     anomaly: true,
     reference: 1,
-    loop: { confidence: 0.9, reflection: { confidence: 0 } },
-    replies: [json({ status: 'complete', answer: 'x', confidence: 0.2 })],
+    loop: { verifier: { confidence: 0.9 } },
+    more: { budgets: { reflections: 0 } },
+    verdicts: [{ ok: true, confidence: 0.2, usage: { input: 100, output: 50 } }],
+    replies: [reply('x')],
   },
   {
     expected: 'VALIDATION_FAIL',
@@ -79,7 +82,7 @@ let runs: readonly Measured[] = [];
 
 beforeAll(async () => {
   const measured: Measured[] = [];
-  for (const { loop = {}, more = {}, replies, tools = {}, approvals = {}, answers = [], ...task } of TASKS) {
+  for (const { loop = {}, more = {}, replies, verdicts, tools = {}, approvals = {}, answers = [], ...task } of TASKS) {
     const memory = createMemoryStore();
     const flow = compileLoop({
       models: { m: { provider: 'test', model: 'm', price: { input: 1, output: 4 } } },
@@ -91,7 +94,10 @@ beforeAll(async () => {
       loop: { agent: 'bot', ...loop },
     });
     const script = {
-      agents: { bot: replies as never },
+      agents: {
+        bot: replies as never,
+        verifier: (verdicts ?? [{ ok: true, usage: { input: 100, output: 50 } }]) as never,
+      },
       tools: { find: [{ result: 7 }], save: [{ result: 1 }], ...tools },
       approvals,
     };
@@ -124,7 +130,7 @@ describe('metrics', () => {
     [
       'dollars for a good end §metrics/cost-per-success',
       'costPerSuccess',
-      expect.closeTo((16 * 300) / 7 / 1_000_000, 9),
+      expect.closeTo(((16 + 7) * 300) / 7 / 1_000_000, 9),
     ],
     ['writes from accepted observations §metrics/observation-grounding-rate', 'observationGroundingRate', 1],
     ['supported memories §metrics/memory-write-quality', 'memoryWriteQuality', 1],

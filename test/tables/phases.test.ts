@@ -119,8 +119,8 @@ describe('what each phase leaves', () => {
   });
 
   test('an answer is held against the criteria §phases/validation-check', async () => {
-    const validate = [{ when: 'answer.contains("7")', reason: 'the number is missing' }];
-    const driven = await run({ validate }, ['none', 'it is 7']);
+    const criteria = [{ when: 'answer.contains("7")', reason: 'the number is missing' }];
+    const driven = await run({ criteria }, ['none', 'it is 7']);
     expect([driven.report.code, driven.report.output, driven.report.usage.modelCalls]).toEqual([
       'SUCCESS',
       'it is 7',
@@ -130,9 +130,9 @@ describe('what each phase leaves', () => {
   });
 
   test('what fails is given back so often and no more §phases/reflection-trigger', async () => {
-    const validate = [{ when: 'false', reason: 'never good' }];
+    const criteria = [{ when: 'false', reason: 'never good' }];
     for (const repairs of [0, 1, 2]) {
-      const { report } = await run({ validate, reflection: { repairs } }, ['x']);
+      const { report } = await run({ criteria }, ['x'], { budgets: { reflections: repairs } });
       expect([report.code, report.usage.modelCalls]).toEqual(['VALIDATION_FAIL', repairs + 1]);
     }
   });

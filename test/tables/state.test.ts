@@ -35,7 +35,7 @@ describe('the kinds of state', () => {
       tools: { find: [{ result: 7 }] },
     });
     expect(report.code).toBe('SUCCESS');
-    expect(prompts.map((prompt) => prompt.includes('a note of mine'))).toEqual([false, false, true, false]);
+    expect(prompts.map((prompt) => prompt.includes('a note of mine'))).toEqual([false, false, true, false, false]);
   });
 
   test('task: a model reads it, and a reply that names its fields changes none of them §state/structured-task-state', async () => {

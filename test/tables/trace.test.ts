@@ -48,9 +48,9 @@ describe('the fields of a trace', () => {
   });
 
   test('the version of the boundary §trace/boundary-version', async () => {
-    expect((await fields()).autonomy_boundary_version).toEqual({ bot: 'v7' });
+    expect((await fields()).autonomy_boundary_version).toMatchObject({ bot: 'v7' });
     const other = await fields(documentOf({}, { boundary: { version: 'v8' } }));
-    expect(other.autonomy_boundary_version).toEqual({ bot: 'v8' });
+    expect(other.autonomy_boundary_version).toMatchObject({ bot: 'v8' });
   });
 
   test.each([
@@ -102,7 +102,15 @@ describe('the fields of a trace', () => {
   });
 
   test('use and limit in every dimension §trace/budget-vector', async () => {
-    const { budget_vector: vector } = await fields(documentOf({}, { budgets: { tool_calls: 9, cost_usd: 0.5 } }));
+    const { budget_vector: vector } = await fields(
+      documentOf(
+        {},
+        {
+          budgets: { tool_calls: 9, cost_usd: 0.5 },
+          loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
+        },
+      ),
+    );
     const used = Object.fromEntries(Object.entries(vector).map(([key, each]) => [key, each.used]));
     expect(used).toMatchObject({
       steps: 3,

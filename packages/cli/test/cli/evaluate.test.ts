@@ -8,6 +8,7 @@ import { newProject, sluice } from './in-process.ts';
 const EXAMPLES = join(root, 'examples');
 const KEYS = [
   'taskSuccessRate',
+  'unverifiedRate',
   'correctTermination',
   'trajectoryValidity',
   'trajectoryEfficiency',

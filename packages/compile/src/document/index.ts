@@ -55,6 +55,7 @@ export { argumentProblems, typePhrase } from './shape/argument-check.ts';
 export { describe, listed, unknownKeyHelp } from './shape/fault-words.ts';
 export {
   agentName,
+  verifierField,
   anyNumber,
   bool,
   duration,
@@ -82,3 +83,4 @@ export { POISON, isPoison } from './shape/poison.ts';
 export { jsonSchema } from './shape/schema-check.ts';
 export { readShape } from './shape/shape.ts';
 export type { Places, Shaped } from './shape/shape.ts';
+export { checkVerifier } from './verifier-check.ts';

@@ -1,6 +1,6 @@
 /** What other packages use of `compile/expressions`. */
 export { isIdentifier, literal, object, path, quote } from './cel-text.ts';
-export { checkExpression, reportConditions, reportExpression } from './expression.ts';
+export { checkExpression, reportConditions } from './expression.ts';
 export { expressionsIn, regexProblem, reportProblems } from './problem.ts';
 export type { Problem } from './problem.ts';
 export { readsOf, strictExpr, withInputFields } from './reads.ts';

@@ -66,6 +66,8 @@ export interface Effects {
   readonly definitions: Definitions;
   /** Declares an agent that the sections do not: a bare document declares the agents that it names. */
   agent(def: AgentDef): void;
+  /** An agent of the sections, or one that was declared since. */
+  agentDef(id: string): AgentDef | undefined;
   /** A model call with its worst case reserved. `prompt` is the text of the user's turn. */
   model(agent: string, prompt: Expr): ModelEffect;
   /** A tool call with its worst case reserved. One expression per argument; the call's input is `args`. */

@@ -16,6 +16,7 @@ import type {
   NodeId,
   SharedProtections,
   ToolDef,
+  View,
 } from '@sluice-internal/kernel/ir';
 import { present } from '@sluice-internal/kernel/expr';
 import { decisionOf } from '@sluice-internal/kernel/catalog';
@@ -25,6 +26,7 @@ import { CLOCK, commonMeters, shareOf, type BudgetShare, type CommonMeters } fro
 import { object, quote } from '../expressions/cel-text.ts';
 import type { Review } from '../document/notify.ts';
 import { withApprovers } from '../document/people.ts';
+import { VERDICT } from './verdict-slot.ts';
 import { reserveOfModel, reserveOfTool, toolNamed, type Definitions } from '../document/definitions.ts';
 import type { Protections } from '../document/protections.ts';
 import { ONE_REPAIR } from './fit.ts';
@@ -101,7 +103,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
       const entry = addMemory({ nodes, meters, entry: given, fail }, kit, { ...effects.definitions, ...effects.used });
       const clock = definitions.deadlineMs === null ? {} : { clock: CLOCK };
       const used = { ...prune({ nodes, meters, entry, fail }), ...clock, ...effects.definitionsUsed() };
-      const rest = { ...protectionFields(definitions.protections), ...kept };
+      const rest = { ...protectionFields(definitions.protections), ...kept, ...viewOf(kept.view, nodes) };
       return { body: { ir: 1, id, notation, entry, fail, ...used, least: {}, ...rest }, places, shares, unwatched };
     },
   };
@@ -127,6 +129,14 @@ function metersOf(
     exhausted: end({ state: 'failed', code: 'BUDGET_EXHAUSTED', output }),
     late: end({ state: 'failed', code: 'TIMEOUT', output }),
   });
+}
+
+/** The report shows the last verdict of a verifier. */
+function viewOf(view: View | undefined, nodes: ReadonlyMap<NodeId, Node>): { readonly view?: View } {
+  const isJudged = [...nodes.values()].some(
+    (node) => node.op === 'do' && node.effect.kind === 'model' && node.effect.input['verdict'] !== undefined,
+  );
+  return isJudged ? { view: { ...view, judgement: { ...view?.judgement, verdict: VERDICT } } } : {};
 }
 
 /** Models that only protections name. */
@@ -264,6 +274,7 @@ function createEffects(definitions: Definitions): CollectedEffects {
     agent(def) {
       agents[def.id] = def;
     },
+    agentDef: (id) => (Object.hasOwn(agents, id) ? agents[id] : undefined),
     model: (agent, prompt) => ({
       kind: 'model',
       agent,

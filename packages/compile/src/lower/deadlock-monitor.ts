@@ -109,7 +109,9 @@ function turnsInCycles({ nodes, meters, fail }: Draft): readonly (readonly [Node
   return componentsOf(nodes.keys(), (id) => targets.get(id) ?? []).flatMap(({ members, cyclic }) => {
     const calls = members.flatMap((id): [NodeId, DoNode][] => {
       const node = nodes.get(id);
-      return node?.op === 'do' && node.effect.kind === 'model' ? [[id, node]] : [];
+      // A verifier judges a turn and takes none.
+      const isTurn = node?.op === 'do' && node.effect.kind === 'model' && node.effect.input['verdict'] === undefined;
+      return isTurn ? [[id, node]] : [];
     });
     const agents = new Set(calls.map(([, { effect }]) => (effect.kind === 'model' ? effect.agent : '')));
     return cyclic && agents.size > 1 ? calls : [];

@@ -1,5 +1,6 @@
 /** What other packages use of `compile/lower`. */
-export { MODEL_RETRY, REPLIED, addTurn } from './agent-turn/agent-turn.ts';
+export { REPLIED, addTurn } from './agent-turn/agent-turn.ts';
+export { MODEL_RETRY } from './agent-turn/model-retry.ts';
 export { addCalls, resultRules } from './agent-turn/calls.ts';
 export { BIND_CHECK, GROUNDING_CHECK, ON_VIOLATIONS, REFERS, VALUES, groundingInput } from './agent-turn/grounding.ts';
 export type { OnViolation } from './agent-turn/grounding.ts';
@@ -28,3 +29,7 @@ export type { StageProtections } from './protected-call.ts';
 export { provenanceCheck } from './provenance-check.ts';
 export { FAILED, addRecoveries, addRecovery, decided, recoveryStart } from './recovery.ts';
 export type { Recoveries, Ways } from './recovery.ts';
+export { VERDICT } from './verdict-slot.ts';
+export { addVerifier, confidenceIn } from './verifier.ts';
+export { DEFAULT_VERIFIER, verifierOf } from './verifier-def.ts';
+export type { RawVerifier, Verifier } from './verifier-def.ts';

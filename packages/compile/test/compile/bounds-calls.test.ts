@@ -77,7 +77,7 @@ flow: { id: demo, entry: ask, nodes: [{ id: ask, type: agent, agent: bot }] }`);
 test('a loop that reflects says how often it may', () => {
   const { bounds } = compileText(`
 agents: [{ id: bot }, { id: judge }, { id: expert }]
-loop: { id: demo, agent: bot, confidence: 0.8, escalation: { timeout: 60 } }`);
+loop: { id: demo, agent: bot, verifier: { confidence: 0.8 }, escalation: { timeout: 60 } }`);
   expect(bounds?.flow.reflections.least).toBe(0);
   expect(bounds?.flow.reflections.most ?? Infinity).toBeGreaterThanOrEqual(1);
 });

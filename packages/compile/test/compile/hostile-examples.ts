@@ -44,6 +44,12 @@ const QUESTION = '{"status": "missing_info", "question": "Which order?"}';
 const QUESTIONS = Array.from({ length: 60 }, () => QUESTION);
 export const DOWN = failedWith('transient', 'TransientError');
 export const LATE = failedWith('timeout', 'TimeoutError');
+const revised = ({ purpose }: Question): { choice: string; text?: string } =>
+  purpose === 'budget' ? REJECT : { choice: 'revise', text: 'x' };
+const REFUSED = '{"ok": false, "problem": "no"}';
+/** A verdict that is read only after its repair, and finds a conflict. */
+const disputed = (_: number, { input }: Command): Settled =>
+  replied(input['repair'] === undefined ? '?' : '{"ok": true, "conflict": "two prices"}');
 const UNSENT: Settled = {
   ok: false,
   error: { class: 'transient', type: 'BreakerError', message: 'the breaker is open', unsent: 'breaker' },
@@ -52,6 +58,7 @@ const NOT_FOUND = failedWith('fatal', 'NotFoundError');
 const UNAUTHORISED = failedWith('fatal', 'AuthenticationError');
 const REFUND = '{"category": "refund", "order": "o", "amount": 5}';
 const PLAN = JSON.stringify({ steps: [{ id: 's1', do: 'Read', tool: 'files.read' }] });
+const PLAN_TO_SAY = JSON.stringify({ steps: [{ id: 's1', do: 'Say' }] });
 const PLAN_TO_WRITE = PLAN.replace('files.read', 'files.write');
 const REJECT = { choice: 'reject' };
 const query = (count: number): Json => ({ query: `q${count}` });
@@ -161,6 +168,8 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     },
     { uses: { clerk: 'orders.get' } },
     { says: { clerk: () => CONFLICT }, answer: { choice: 'respond', text: 'Look again.' } },
+    { says: { clerk: 'A-1', verifier: disputed }, answer: { choice: 'revise', text: 'Look again.' } },
+    { says: { clerk: 'A-1', verifier: REFUSED } },
   ],
   'stuck.flow.yaml': [{ uses: { librarian: 'unknown' } }, { uses: { librarian: 'shelf.search' }, calls: 2 }],
   'letters.flow.yaml': [
@@ -278,6 +287,9 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     },
     { says: { clerk: () => CONFLICT }, check: remembering },
     { says: { clerk: 'The last order is A-1.' }, check: remembering, failures: 0 },
+    { says: { clerk: 'A-1', verifier: REFUSED }, check: remembering, failures: 0 },
+    { says: { clerk: '' }, check: remembering },
+    { says: { clerk: 'A-1', verifier: disputed }, check: remembering },
   ],
   'incident.loop.yaml': [
     {
@@ -287,12 +299,28 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     },
     { uses: { responder: 'metrics.query' }, calls: 5, failures: 0 },
     { says: { responder: 'The cause is the cache.', reviewer: '{"ok": true, "confidence": 0.1}' }, failures: 0 },
+    {
+      says: { responder: 'The cause is the cache.', reviewer: disputed },
+      failures: 2,
+      answer: { choice: 'revise', text: 'x' },
+    },
+    {
+      says: { responder: 'The cause is the cache.', reviewer: disputed },
+      failures: 0,
+      answer: { choice: 'revise', text: 'x' },
+    },
   ],
   // A person who grants more budget moves the bound.
   'plan-and-do.loop.yaml': [
     { says: { architect: ['?', '?', PLAN] }, uses: { worker: 'files.read' }, args: file, failures: 5, answer: REJECT },
     { says: { architect: PLAN }, uses: { worker: 'files.read' }, args: file, calls: 5, failures: 0, answer: REJECT },
     { says: { architect: failedReflection, worker: () => CONFLICT }, failures: 0, answer: REJECT },
+    { says: { architect: PLAN_TO_SAY, worker: 'done', verifier: REFUSED }, failures: 0, answer: REJECT },
+    {
+      says: { architect: PLAN_TO_SAY, worker: 'done', verifier: '{"ok": true, "conflict": "two notes"}' },
+      failures: 5,
+      answer: revised,
+    },
     { says: { architect: PLAN_TO_WRITE }, uses: { worker: 'files.write' }, args: note, failures: 0, answer: noMore },
   ],
 };
@@ -366,5 +394,5 @@ function failedWith(kind: 'transient' | 'timeout' | 'fatal', type: string): Sett
 }
 
 function remembering({ name, input }: Command): Json {
-  return name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, claimed: [] };
+  return name === 'memory.read' ? { entries: [] } : { ok: true, value: input['value'] ?? null, fits: true, cut: [] };
 }

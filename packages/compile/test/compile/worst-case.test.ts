@@ -55,7 +55,8 @@ function verdictOf({ name, input }: Command): Json {
     value: readOf(value),
     args,
     reason: 'there is no such observation',
-    claimed: [],
+    fits: true,
+    cut: [],
   };
 }
 

@@ -1,6 +1,7 @@
 /** The interface of the engine, and its report on a run. The JSON shape of a report is part of the contract. */
 import type { MadeDecision } from './decisions.ts';
 import type {
+  DecidedBy,
   AgentEdits,
   Answer,
   AskPurpose,
@@ -361,7 +362,16 @@ export interface Report {
   readonly rejected: { readonly text: string; readonly reasons: readonly string[] } | null;
   /** Statements of the answer that the grounding check marked. */
   readonly violations: readonly { readonly kind: string; readonly text: string; readonly message: string }[];
-  /** The reason why a run ended PARTIAL_SUCCESS. */
+  /** Who decided last that the answer is right. `ok` is null if nobody did. `scripted`: a script played the verifier. */
+  readonly verdict: {
+    readonly by: DecidedBy;
+    readonly ok: boolean | null;
+    readonly problem: string | null;
+    readonly scripted: boolean;
+  };
+  /** A call that changes something was committed, or it is not known whether it was. */
+  readonly changed: boolean;
+  /** The reason why a run ended PARTIAL_SUCCESS or UNVERIFIED. */
   readonly reason?: string;
 }
 export interface Receipt {

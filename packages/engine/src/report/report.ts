@@ -1,5 +1,5 @@
 /** The report on a run, in the shape of the contract. Derived from the journal alone. */
-import { SUSPENDING_CODES, shortfall } from '@sluice-internal/kernel/ir';
+import { BY_AUTHOR, SUSPENDING_CODES, shortfall } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event, RunState, TerminalCode } from '@sluice-internal/kernel/ir';
 import { escalationOfEnd } from '@sluice-internal/kernel/catalog';
 import { authorOf, statusOf } from '@sluice-internal/kernel/core';
@@ -21,6 +21,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
   const waiting = waitingOf(program, state);
   const usage = usageOf(program.flow, state, events);
+  const receipts = receiptsOf(program, events);
   const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {
     run: state.run,
@@ -42,7 +43,8 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     waits: waitsOf(program, state),
     error: errorOf(program, state, events),
     ...(takenOver === null ? {} : { escalation: takenOver }),
-    receipts: receiptsOf(program, events),
+    receipts,
+    changed: receipts.some(({ effect, status }) => CHANGING.has(effect) && status !== 'compensated'),
     ...judgementOf(program.flow, state, events),
   };
 }
@@ -76,20 +78,27 @@ function isSuccess({ outcome }: RunState): boolean {
   return outcome?.code === 'SUCCESS' || outcome?.code === 'PARTIAL_SUCCESS';
 }
 
+/** The run ended with an answer and a reason why it is no success. */
+function isOpen({ outcome }: RunState): boolean {
+  return outcome?.code === 'PARTIAL_SUCCESS' || outcome?.code === 'UNVERIFIED';
+}
+
 /** The fields of a report that the flow keeps in slots of the main line; the view names the slots. */
 function judgementOf(
   flow: CompiledFlow,
   state: RunState,
   events: readonly Event[],
-): Pick<Report, 'rejected' | 'violations' | 'reason'> {
+): Pick<Report, 'rejected' | 'violations' | 'reason' | 'verdict'> {
   const { view } = flow;
   const slots = state.threads.get('0')?.slots ?? {};
   const read = (slot: string | undefined): Json => (slot === undefined ? null : (slots[slot] ?? null));
-  const reason = state.outcome?.code === 'PARTIAL_SUCCESS' ? read(view?.judgement?.reason) : null;
+  const { rejected, violations, reason: why, verdict } = view?.judgement ?? {};
+  const reason = isOpen(state) ? read(why) : null;
   return {
-    rejected: (read(view?.judgement?.rejected) as Report['rejected']) ?? refusedReply(flow, state, events),
-    violations: (read(view?.judgement?.violations) ?? []) as unknown as Report['violations'],
+    rejected: (read(rejected) as Report['rejected']) ?? refusedReply(flow, state, events),
+    violations: (read(violations) ?? []) as unknown as Report['violations'],
     ...(typeof reason === 'string' ? { reason } : {}),
+    verdict: verdictOf(state, read(verdict)),
   };
 }
 
@@ -103,6 +112,18 @@ function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonl
     .findLast(({ ok }) => ok);
   const text = isRecord(reply?.value) ? reply.value['text'] : '';
   return typeof text === 'string' && text !== '' ? { text, reasons: [error.message] } : null;
+}
+
+const CHANGING: ReadonlySet<string> = new Set(['write', 'financial', 'communication', 'infrastructure']);
+
+/** Who decided last that the answer is right. Where no verdict was given, the author's own ends decide. */
+function verdictOf(state: RunState, given: Json): Report['verdict'] {
+  if (isRecord(given) && typeof given['by'] === 'string') {
+    const { by, ok, problem, scripted } = given as unknown as Report['verdict'];
+    return { by, ok: ok ?? null, problem: problem ?? null, scripted: scripted === true };
+  }
+  const ok = isSuccess(state) ? true : state.outcome?.code === 'VALIDATION_FAIL' ? false : null;
+  return { by: ok === null ? 'none' : BY_AUTHOR, ok, problem: null, scripted: false };
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['SchemaError', 'GroundingError']);

@@ -164,7 +164,7 @@ export const validatorRetryStorm: Pathology = {
         other: `shorten the \`output\` schema of ${who} or give an example of it in the instructions`,
       })}; ${remedyFor(run, {
         flow: `set \`retry.max_attempts\` to 2, and add \`on_error\` to node ${node}`,
-        loop: 'lower `reflection.repairs`',
+        loop: 'lower `budgets.reflections`',
         staged: 'lower `replans`',
         other: 'choose a model that keeps the schema',
       })}`,

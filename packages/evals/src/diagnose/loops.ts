@@ -80,7 +80,7 @@ export const overReflection: Pathology = {
           : `${idle.length} reflections changed nothing (${tokens} tokens)`,
       contained: trip === undefined ? null : `${trip.label} ended the reflection`,
       remedy: remedyFor(run, {
-        loop: 'set `reflection.confidence` and `reflection.conflict` to 0, or `budgets.reflections` to 1',
+        loop: 'set `budgets.reflections` to 1',
         workflow:
           'lower `max_iterations` of the loop, or let the critic reply with the text of `until` when nothing changes',
         orchestration: 'lower `Termination.MaxIterations`, or let the critic approve a text that stays the same',

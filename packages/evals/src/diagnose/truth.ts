@@ -38,18 +38,18 @@ export const prematureTermination: Pathology = {
   title: 'Premature Termination',
   symptom: 'The run stops before its goal is complete.',
   cause: 'A weak check of completion, or a success that the model declares without evidence.',
-  rule: 'The run ends SUCCESS or PARTIAL_SUCCESS although its last check failed, a step of its plan is open, or a criterion has no evidence.',
+  rule: 'The run ends SUCCESS, PARTIAL_SUCCESS or UNVERIFIED although its last check failed, a step of its plan is open, or nothing shows that its answer is right.',
   containment: 'Reopen the run through the engine only, from its last checkpoint.',
   prevention: 'SUCCESS needs verified criteria.',
   mast: 'FM-3.1',
   detect: (run) => {
-    if (run.code !== 'SUCCESS' && run.code !== 'PARTIAL_SUCCESS') return null;
+    if (!ENDED.has(run.code ?? '')) return null;
     const unfinished = unfinishedIn(run);
     if (unfinished === null) return null;
     return {
       events: [unfinished.seq, run.last],
       seen: unfinished.reason,
-      contained: run.code === 'PARTIAL_SUCCESS' ? 'the run ended PARTIAL_SUCCESS and not SUCCESS' : null,
+      contained: run.code === 'SUCCESS' ? null : `the run ended ${run.code ?? ''} and not SUCCESS`,
       remedy: remedyFor(run, {
         loop: 'add a check to `criteria`, such as `{ when: "receipts.exists(r, r.tool == \'orders.place\')", reason: "no order" }`',
         staged: 'add a check to `validate.invariants`, as `{ when, reason }`',
@@ -61,6 +61,8 @@ export const prematureTermination: Pathology = {
     };
   },
 };
+
+const ENDED: ReadonlySet<string> = new Set(['SUCCESS', 'PARTIAL_SUCCESS', 'UNVERIFIED']);
 
 export const planGoalDrift: Pathology = {
   id: 'plan-goal-drift',

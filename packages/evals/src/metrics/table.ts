@@ -1,5 +1,5 @@
 /**
- * The 18 metrics of the specification, one row each. A row gives the share of one run: `part` of `whole`. The value over many
+ * The 18 metrics of the specification and the rate of unverified runs, one row each. A row gives the share of one run: `part` of `whole`. The value over many
  * runs is the sum of the parts divided by the sum of the wholes, unless the row has another rule.
  */
 import { dimensionRow, isCounted, isGood } from '@sluice-internal/kernel/ir';
@@ -35,33 +35,47 @@ const ended =
 const counted = (all: readonly boolean[]): Sample | null =>
   all.length === 0 ? null : { part: all.filter(Boolean).length, whole: all.length };
 
+/** Something showed that the answer is right. A verdict of a script does so in a suite only. */
+function isShown({ report: { verdict }, labels }: Measured): boolean {
+  return verdict.ok === true && (!verdict.scripted || Object.keys(labels).length > 0);
+}
+
 const ROWS = [
   {
     id: 'taskSuccessRate',
     title: 'Task Success Rate',
     kind: 'share',
     formula:
-      'ended runs with SUCCESS or PARTIAL_SUCCESS / ended runs (in a suite: of the cases that expect one of the two, and with the expected output)',
+      'ended runs with SUCCESS or PARTIAL_SUCCESS that criteria, a verifier, a person or the graph showed / ended runs (in a suite: of the cases that expect one of the two, and with the expected output). Outside a suite a scripted verdict shows nothing',
     detects: 'The agent does not complete the requested task.',
     target: { atLeast: 0.98 },
     sample: (run) => {
       const { code, isRight = true } = run.labels;
-      const isSuccess = isGood(run.report.code) && isRight;
+      const isSuccess = isGood(run.report.code) && isRight && isShown(run);
       if (code === undefined) return hasEnded(run) ? one(isSuccess) : null;
       return isGood(code) ? one(isSuccess) : null;
     },
+  },
+  {
+    id: 'unverifiedRate',
+    title: 'Unverified Rate',
+    kind: 'share',
+    formula: 'runs that ended UNVERIFIED / ended runs',
+    detects: 'Answers that no criterion and no verifier judged.',
+    target: null,
+    sample: ended(({ report }) => one(report.code === 'UNVERIFIED')),
   },
   {
     id: 'correctTermination',
     title: 'Correct Termination',
     kind: 'share',
     formula:
-      'runs that ended with the right code / ended runs; the right code is that of the case, or without a case that of a replay',
+      'runs that ended with the right code / ended runs whose right code is known: from the case, or without a case from a verdict on the answer, if a replay ends in the same way',
     detects: 'Premature stops, refusal to stop, wrong terminal codes.',
     target: { atLeast: 1 },
     sample: (run) => {
       if (run.labels.code !== undefined) return one(run.report.code === run.labels.code);
-      return hasEnded(run) ? one(run.differsAt === null) : null;
+      return hasEnded(run) && isShown(run) ? one(isGood(run.report.code) && run.differsAt === null) : null;
     },
   },
   {
@@ -198,7 +212,8 @@ const ROWS = [
     id: 'observationGroundingRate',
     title: 'Observation Grounding Rate',
     kind: 'share',
-    formula: 'state updates from an observation that was accepted just before / state updates from observations',
+    formula:
+      'state updates from the result of a tool that was accepted just before / state updates from results of tools',
     detects: 'Hallucinated observations and assumed tool success.',
     target: { atLeast: 1 },
     sample: ({ read }) => {
@@ -207,7 +222,8 @@ const ROWS = [
         read.events.flatMap((event) => {
           if (event.type === 'effect.judged')
             verdicts.set(event.key.slice(0, event.key.lastIndexOf('#')), event.verdict === 'accepted');
-          if (event.type !== 'slots.written' || read.program.flow.nodes[event.node]?.op !== 'do') return [];
+          const node = event.type === 'slots.written' ? read.program.flow.nodes[event.node] : undefined;
+          if (event.type !== 'slots.written' || node?.op !== 'do' || node.effect.kind !== 'tool') return [];
           return [verdicts.get(event.thread) === true];
         }),
       );

@@ -46,7 +46,7 @@ test('the counts of the metrics are those of the events', { timeout: 120_000 }, 
   expect(values.taskSuccessRate, message).toBe(ratio(good.length, ends.length));
   const late = ends.filter((each) => (endOf(each) as { code: string }).code === 'TIMEOUT');
   expect(values.timeoutRate, message).toBe(ratio(late.length, ends.length));
-  expect(values.correctTermination, message).toBe(ends.length === 0 ? null : 1);
+  expect(values.correctTermination, message).toBe(good.length === 0 ? null : 1);
   expect(values.trajectoryValidity, message).toBe(1);
   expect(values.budgetAdherence, message).toBe(1);
 

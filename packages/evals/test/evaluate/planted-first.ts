@@ -77,7 +77,7 @@ export const FIRST: { readonly [id: string]: Planted } = {
   ],
   'premature-termination': [
     () => ({
-      document: loop({ loop: { agent: 'bot', criteria: ['The total is right.'] } }),
+      document: loop({ loop: { agent: 'bot', criteria: ['The total is right.'], verifier: false } }),
       script: bot(['It is 7.']),
     }),
     () => ({ document: agentFlow(), script: { agents: { bot: ['The total is 7.'] } } }),

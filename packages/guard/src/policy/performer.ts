@@ -10,6 +10,7 @@ import { checkCites } from '../values/cites.ts';
 import { checkBound } from '../values/bind.ts';
 import { checkGrounding } from '../values/grounding.ts';
 import { checkArguments, checkOutput } from './schema-checks.ts';
+import { checkEvidence } from './evidence-size.ts';
 import { checkEgress } from './egress.ts';
 import { checkProvenance } from './provenance.ts';
 
@@ -23,6 +24,7 @@ export function policyPerformer(): Performer {
     'policy:egress': checkEgress,
     'policy:output': checkOutput,
     'policy:grounding': checkGrounding,
+    'policy:evidence': checkEvidence,
     'policy:bind': checkBound,
     'policy:cites': checkCites,
   };

@@ -15,7 +15,7 @@ test('bound-answer: a literal goes back once, and the references are filled in',
   expect([report.code, report.output, report.usage.modelCalls]).toEqual([
     'SUCCESS',
     'Your order A-2291 costs $48.9 and is due on 2026-06-05.',
-    3,
+    4,
   ]);
 });
 

@@ -22,6 +22,7 @@ export { argumentsType, policySchema, stagesIn } from './policy-schema.ts';
 export type { PolicyChecker, PolicyProblem, PolicyType } from './policy-schema.ts';
 export { MUTATING, PROFILES, speaksOf } from './profiles.ts';
 export type { Effect, Row } from './profiles.ts';
+export { VERIFIER, VERIFIER_PROMPT } from './verifier.ts';
 export { SDK_OPTIONS, keepsForHour } from './provider-options.ts';
 export {
   CUSTOM_PROVIDER,

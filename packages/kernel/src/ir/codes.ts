@@ -1,5 +1,5 @@
 /**
- * The closed sets that all surfaces use: run states, the 17 terminal codes, and the failure classes. The class of an unhandled
+ * The closed sets that all surfaces use: run states, the 18 terminal codes, and the failure classes. The class of an unhandled
  * failure decides the code of the run.
  * @example
  * const isCode = (text: string) => TERMINAL_CODES.some((code) => code === text);
@@ -22,6 +22,7 @@ export const TERMINAL_CODES = [
   'UNSAFE_DETECTION',
   'UNAVAILABLE_DEP',
   'USER_CANCEL',
+  'UNVERIFIED',
 ] as const;
 /**
  * The code with which a run ends.
@@ -102,3 +103,8 @@ export function codeOfFailure(failure: FailureClass, attempts: number): Terminal
 export function isGood(code: string | null | undefined): boolean {
   return code === 'SUCCESS' || code === 'PARTIAL_SUCCESS';
 }
+
+/** Who can decide that the answer of a run is right. */
+export type DecidedBy = 'criteria' | 'verifier' | 'gates' | 'graph' | 'person' | 'none';
+/** The author decides by the ends and routes of the document. */
+export const BY_AUTHOR: DecidedBy = 'graph';

@@ -9,9 +9,10 @@ export {
   SUSPENDING_CODES,
   TERMINAL_CODES,
   hasEnded,
+  BY_AUTHOR,
   isGood,
 } from './codes.ts';
-export type { EndState, FailureClass, RunStatus, TerminalCode } from './codes.ts';
+export type { DecidedBy, EndState, FailureClass, RunStatus, TerminalCode } from './codes.ts';
 export type { Command } from './commands.ts';
 export {
   BUDGET_DIMENSIONS,

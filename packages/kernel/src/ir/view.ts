@@ -7,7 +7,12 @@ export interface View {
   /** US dollars that a report adds per call or answered question without a price of its own. */
   readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
   /** The slots of the main line with the refused answer, the marked statements and the reason of a partial success. */
-  readonly judgement?: { readonly rejected?: string; readonly violations?: string; readonly reason?: string };
+  readonly judgement?: {
+    readonly rejected?: string;
+    readonly violations?: string;
+    readonly reason?: string;
+    readonly verdict?: string;
+  };
   /** Number of ended runs of this notation that are kept; all of them if absent. */
   readonly keepEnded?: number;
   readonly retain?: Retention;

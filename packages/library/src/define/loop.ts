@@ -17,15 +17,46 @@ interface AnswerScope extends GoalScope {
 /** A condition: recorded from a function, or CEL text. */
 type Condition<Scope> = string | ((scope: Scope) => Expression<boolean>);
 
+/** A verifier with settings of its own. */
+interface VerifierSettings {
+  readonly agent?: Agent | undefined;
+  readonly model?: string | undefined;
+  readonly instructions?: string | undefined;
+  readonly confidence?: number | undefined;
+}
+
+type GivenVerifier = Agent | false | 'default' | VerifierSettings | undefined;
+
+function isAgent(given: Agent | VerifierSettings): given is Agent {
+  return 'id' in given;
+}
+
+function judgeOf(given: GivenVerifier): Agent | undefined {
+  if (typeof given !== 'object') return undefined;
+  return isAgent(given) ? given : given.agent;
+}
+
+function writtenVerifier(given: GivenVerifier): unknown {
+  if (typeof given !== 'object') return given;
+  return isAgent(given) ? given.id : present({ ...given, agent: given.agent?.id });
+}
+
 type Plain = Omit<
   LoopFields<string>,
-  'id' | 'description' | 'criteria' | 'guards' | 'validate' | 'intents' | 'verifier' | 'escalation'
+  'id' | 'description' | 'criteria' | 'guards' | 'intents' | 'verifier' | 'escalation'
 >;
 
 interface Common extends Settings, Plain {
   /** Texts that the result must satisfy, and conditions over it. */
   readonly criteria?:
-    | readonly (string | { readonly when: Condition<AnswerScope>; readonly reason: string })[]
+    | readonly (
+        | string
+        | {
+            readonly when: Condition<AnswerScope>;
+            readonly reason: string;
+            readonly code?: 'VALIDATION_FAIL' | 'SOURCE_CONFLICT' | undefined;
+          }
+      )[]
     | undefined;
   /** Goals that are refused before any model is called. */
   readonly guards?:
@@ -35,8 +66,6 @@ interface Common extends Settings, Plain {
         readonly reason: string;
       }[]
     | undefined;
-  /** Conditions that an answer must fulfil. */
-  readonly validate?: readonly { readonly when: Condition<AnswerScope>; readonly reason: string }[] | undefined;
   readonly intents?:
     | readonly {
         readonly id: string;
@@ -44,8 +73,8 @@ interface Common extends Settings, Plain {
         readonly description?: string | undefined;
       }[]
     | undefined;
-  /** Judges every answer. */
-  readonly verifier?: Agent | undefined;
+  /** Judges the answer. Default: the engine's own verifier, unless all criteria are conditions; `false`: none. */
+  readonly verifier?: Agent | false | 'default' | VerifierSettings | undefined;
   readonly escalation?:
     | (Omit<NonNullable<LoopFields<string>['escalation']>, 'safer'> & { readonly safer?: Agent | undefined })
     | undefined;
@@ -70,10 +99,10 @@ export function beginLoop<Worker extends Agent>(
   Worker extends Agent<string, infer Output> ? Output : never,
   { readonly [node: string]: string }
 > {
-  const { agent, planner, executor, verifier, escalation, criteria, guards, validate, intents, ...fields } =
+  const { agent, planner, executor, verifier, escalation, criteria, guards, intents, ...fields } =
     withoutSettings(options);
   const parts = new Parts();
-  for (const used of [agent, planner, executor, verifier, escalation?.safer])
+  for (const used of [agent, planner, executor, judgeOf(verifier), escalation?.safer])
     if (used !== undefined) parts.addAgent(used);
   const document = {
     ...parts.sections(),
@@ -84,11 +113,10 @@ export function beginLoop<Worker extends Agent>(
       agent: agent?.id,
       planner: planner?.id,
       executor: executor?.id,
-      verifier: verifier?.id,
+      verifier: writtenVerifier(verifier),
       ...fields,
       criteria: criteria?.map((each) => (typeof each === 'string' ? each : recorded(each))),
       guards: guards?.map(recorded),
-      validate: validate?.map(recorded),
       intents: intents?.map(recorded),
       escalation: escalation && present({ ...escalation, safer: escalation.safer?.id }),
     }),

@@ -6,11 +6,14 @@ export const OK = 0 as const;
 export const FAILED = 1 as const;
 export const USAGE = 2 as const;
 const WAITING = 3 as const;
+/** The work ended, and nothing shows that it is right. */
+const UNVERIFIED = 4 as const;
 /** A command that returns no status exits with 0. */
-export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING;
+export type ExitStatus = typeof OK | typeof FAILED | typeof USAGE | typeof WAITING | typeof UNVERIFIED;
 
 export function statusOfRun(report: Pick<Report, 'state' | 'code'>): ExitStatus {
   if (report.state === 'suspended') return WAITING;
+  if (report.code === 'UNVERIFIED') return UNVERIFIED;
   return isGood(report.code) ? OK : FAILED;
 }
 

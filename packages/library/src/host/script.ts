@@ -71,6 +71,12 @@ const modelEntry = record({
   usage: record({ input: int({ min: 0 }).optional(), output: int({ min: 0 }).optional() }).optional(),
   // A model can propose a call without a name.
   tools: list(record({ name: text(), args: json().optional() })).optional(),
+  // A verdict of a verifier.
+  ok: bool().optional(),
+  problem: z.union([text(), z.null()]).optional(),
+  missing: list(text()).optional(),
+  confidence: z.union([number(), z.null()]).optional(),
+  conflict: json().optional(),
 });
 const toolEntry = record({ ...shared, result: json().optional() });
 const answerEntry = record({

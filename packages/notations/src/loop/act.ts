@@ -11,7 +11,6 @@ import {
   withheldEntries,
 } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
-import { hasOutput } from './findings.ts';
 import { toolsOf } from './intake.ts';
 import { addModel, failedTrace, idOf, part, phase, stop, type Lowering } from './nodes.ts';
 import { addRepair, readyStep } from './plan.ts';
@@ -27,7 +26,6 @@ import {
   STEP,
   TRIGGER,
   TURN,
-  UNFIT,
 } from './state.ts';
 import { DROP_TALK, actionMessages, actionPrompt } from './prompts.ts';
 
@@ -76,7 +74,6 @@ export function addAction(l: Lowering): void {
     set(TURN, `${TURN} + 1`),
     set(STEP, planned ? readyStep() : `${PLAN}[0]`),
     set('eligible', literal([...toolsOf(loop)])),
-    ...(hasOutput(loop) ? [set(UNFIT, 'false')] : []),
   ];
   l.kit.set(phase(l, 'tool_eligibility'), writes, ready);
 }

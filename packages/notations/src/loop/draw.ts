@@ -5,10 +5,10 @@ import { toolsOf } from './intake.ts';
 import type { Loop } from './model.ts';
 
 /** The checks that an answer must pass. */
-function guardsOf({ criteria, confidence, review }: Loop): readonly string[] {
+function guardsOf({ criteria, verifier, review }: Loop): readonly string[] {
   return [
     ...(criteria.length === 0 ? [] : [counted(criteria.length, 'criterion', 'criteria')]),
-    ...(confidence === null ? [] : [`confidence ≥ ${confidence}`]),
+    ...((verifier?.confidence ?? null) === null ? [] : [`confidence ≥ ${verifier?.confidence}`]),
     ...(review ? ['review by a person'] : []),
   ];
 }
@@ -27,7 +27,11 @@ export function drawLoop(loop: Loop): Picture {
     ...(loop.planner === null ? [] : [node('plan', 'agent', loop.planner)]),
     node('action_selection', 'agent', loop.executor),
     ...(tools.length === 0 ? [] : [node('tool_invocation', 'tool', tools.join(', '))]),
-    node('validation', loop.verifier === null ? 'decision' : 'agent', loop.verifier),
+    node(
+      'validation',
+      loop.verifier === null ? 'decision' : 'agent',
+      loop.verifier === null ? null : (loop.verifier.agent ?? 'verifier'),
+    ),
     node('escalation', 'approval', loop.escalation.people ? 'people are asked' : 'ends the run'),
     node('end', 'end'),
   ];

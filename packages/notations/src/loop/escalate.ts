@@ -1,12 +1,12 @@
 /** Phase 15: the loop hands over to a person or to a stronger agent, or ends the run under a code. */
 import type { Case, Expr, Input, NodeId, TerminalCode, Write } from '@sluice-internal/kernel/ir';
-import { OBSERVATIONS, TALK, append, set } from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, TALK, VERDICT, append, confidenceIn, set } from '@sluice-internal/compile/lower';
 import { literal, quote } from '@sluice-internal/compile/expressions';
 import { mayAsk, mayDecide } from '@sluice-internal/compile/document';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import { addInvocation } from './act.ts';
 import { changingTools } from './intake.ts';
-import { addOnward, confidenceIn } from './judge.ts';
+import { addOnward } from './judge.ts';
 import { addModel, addQuestion, idOf, inWords, part, phase, stop, type Lowering } from './nodes.ts';
 import { addRepair } from './plan.ts';
 import {
@@ -19,12 +19,12 @@ import {
   REPAIRS,
   REVIEWED,
   PARSED_REPLY,
-  SCORE,
   STATUS,
   USER_ANSWERS,
   TRIGGER,
   TURN,
 } from './state.ts';
+import { ungroundedOf } from './model.ts';
 import { DROP_TALK, evidenceMessages, verifyPrompt } from './prompts.ts';
 
 export function addEscalation(l: Lowering): void {
@@ -47,7 +47,7 @@ export function addEscalation(l: Lowering): void {
     {
       when: is('grounding'),
       to:
-        loop.grounding.onViolation === 'escalate' || loop.grounding.thenEscalate
+        loop.grounding.onViolation === 'escalate'
           ? addReview(l, {
               about: 'violation',
               code: 'REVIEW_REQUIRED',
@@ -57,7 +57,11 @@ export function addEscalation(l: Lowering): void {
             })
           : stop(l, 'VALIDATION_FAIL', 'GroundingError', `text(${PROBLEM})`),
     },
-    { when: is('criteria'), to: stop(l, 'VALIDATION_FAIL', 'ValidationError', `text(${PROBLEM})`) },
+    {
+      when: `${TRIGGER} in ["criteria", "form"]`,
+      to: stop(l, 'VALIDATION_FAIL', 'ValidationError', `text(${PROBLEM})`),
+    },
+    { when: is('verdict'), to: addRefused(l) },
     { when: is('confidence'), to: addDoubt(l) },
     ...(mayDecide(loop.definitions, loop.executor, 'escalate')
       ? []
@@ -151,6 +155,14 @@ function addConflict(l: Lowering): NodeId {
   );
 }
 
+/** The verifier does not agree: a person decides where the boundary asks one about unsupported answers; otherwise the run fails. */
+function addRefused(l: Lowering): NodeId {
+  const { definitions, executor } = l.loop;
+  if (ungroundedOf(definitions, executor) !== 'ask')
+    return stop(l, 'VALIDATION_FAIL', 'VerifierError', `text(${PROBLEM})`);
+  return addReview(l, { about: 'verdict', code: 'REVIEW_REQUIRED', ends: 'VALIDATION_FAIL', type: 'VerifierError' });
+}
+
 /** The `safer` agent judges first, if there is one; then a person. */
 function addDoubt(l: Lowering): NodeId {
   const { loop } = l;
@@ -165,15 +177,21 @@ function addDoubt(l: Lowering): NodeId {
     part('escalation_check', 'safer.judge'),
     [
       {
-        when: `safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
+        when: `safer.ok == true && ${confidenceIn('safer.confidence')} >= ${loop.verifier?.confidence ?? 0}`,
         to: l.kit.set(
           part('escalation_check', 'safer.sure'),
-          [set(SCORE, 'safer.confidence'), ...CLEARED],
+          [
+            ...CLEARED,
+            set(
+              VERDICT,
+              `{"by": "verifier", "ok": true, "problem": null, "confidence": safer.confidence, "conflict": null, "scripted": false}`,
+            ),
+          ],
           addOnward(l),
         ),
       },
       {
-        when: `type(safer) == map && safer.ok == null && safer.answer != null && ${SAFER_STATUS} in ["complete", "partial"] && ${confidenceIn('safer.confidence')} >= ${loop.confidence ?? 0}`,
+        when: `type(safer) == map && safer.ok == null && safer.answer != null && ${SAFER_STATUS} in ["complete", "partial"] && ${confidenceIn('safer.confidence')} >= ${loop.verifier?.confidence ?? 0}`,
         to: addSaferAnswer(l, person),
       },
     ],

@@ -17,11 +17,11 @@ import {
   PLAN,
   PROBLEM,
   PARSED_REPLY,
+  RETURNED,
   SINCE,
   STATUS,
   STEP,
   UNBOUND,
-  UNFIT,
   VIOLATION,
 } from './state.ts';
 import { part, type Lowering } from './nodes.ts';
@@ -34,7 +34,12 @@ export interface Finding {
 
 export function findings(loop: Loop): readonly Finding[] {
   const failed = `join(${OBSERVATIONS}.filter(o, o.id in ${MISSED}).map(o, text(o.tool, ": ", o.error == null ? o.result : o.error)), "; ")`;
-  const open = `!${offered(loop)}`;
+  const open = `!${offered()}`;
+  // A value that is nowhere goes back once.
+  const unfound =
+    loop.grounding.onViolation === 'mark'
+      ? [{ when: `${VIOLATION} != null && !${RETURNED}`, kind: 'values', words: VIOLATION }]
+      : [];
   return [
     {
       when: DENIED,
@@ -42,16 +47,18 @@ export function findings(loop: Loop): readonly Finding[] {
       words: `text("calls were refused ${DENIALS_MAX} times, the last one: ", ${failed})`,
     },
     { when: `size(${MISSED}) > 0 && ${STATUS} == "acting"`, kind: 'tool', words: failed },
-    ...formFindings(outputDue(loop)).map((each) => ({ ...each, kind: 'criteria' })),
+    ...formFindings(outputDue(loop)).map((each) => ({ ...each, kind: 'form' })),
     { when: `${UNBOUND} != null`, kind: 'criteria', words: UNBOUND },
     ...contested(loop).map((each) => ({ ...each, when: `${each.early} && ${each.when}` })),
     ...(loop.planner === null ? [] : [unfinishedStep()]),
+    ...unfound.map((each) => ({ ...each, when: `${open} && ${each.when}` })),
     { when: open, kind: 'none', words: '""' },
-    ...loop.validate.map(({ when, reason }) => ({
+    ...loop.conditions.map(({ when, reason, code }) => ({
       when: `${isLast(loop)} && (${when}) != true`,
-      kind: 'criteria',
+      kind: code === 'SOURCE_CONFLICT' ? 'conflict' : 'criteria',
       words: quote(reason),
     })),
+    ...unfound,
   ];
 }
 
@@ -70,8 +77,8 @@ function unfinishedStep(): Finding {
  * validate, or the agent can still repair it.
  */
 export function contested(loop: Loop): readonly (Finding & { readonly early: Expr })[] {
-  const open = `!${offered(loop)}`;
-  const uncrossed = `(${open} || ${CROSSED} < ${loop.reflection.conflict})`;
+  const open = `!${offered()}`;
+  const uncrossed = `(${open} || !${CROSSED})`;
   const violation = {
     when: `${VIOLATION} != null`,
     kind: 'grounding',
@@ -86,16 +93,6 @@ export function contested(loop: Loop): readonly (Finding & { readonly early: Exp
       words: `text("sources contradict each other: ", ${PARSED_REPLY}.reason)`,
       early: uncrossed,
     },
-    ...(loop.conflict === null
-      ? []
-      : [
-          {
-            when: `${GIVEN} && (${loop.conflict}) == true`,
-            kind: 'conflict',
-            words: '"the observations contradict each other"',
-            early: uncrossed,
-          },
-        ]),
   ];
 }
 
@@ -105,8 +102,8 @@ export function chosen(rules: readonly Finding[], of: (finding: Finding) => Expr
 }
 
 /** There is an answer that could be given. One that reports a conflict counts after the cross-check. */
-export function offered({ reflection }: Loop): Expr {
-  return `(${GIVEN} || ${STATUS} == "conflict" && ${ANSWER} != null && ${CROSSED} >= ${reflection.conflict})`;
+export function offered(): Expr {
+  return `(${GIVEN} || ${STATUS} == "conflict" && ${ANSWER} != null && ${CROSSED})`;
 }
 
 /** Refused calls that end the run. */
@@ -133,7 +130,7 @@ const STRANGE_WORDS: Expr = `text("there is no status \\"", ${PARSED_REPLY}.stat
 /** The answer of an object in the loop's form. A finished one without `answer`, but with other fields, is itself the answer. */
 export const STATED_ANSWER: Expr = `${PARSED_REPLY}.answer == null && ${PARSED_REPLY}.status in ["complete", "partial"] && ${PARSED_REPLY}.exists(f, !(f in ${literal(['status', ...FIELDS])})) ? ${PARSED_REPLY} : ${PARSED_REPLY}.answer`;
 
-export const GIVEN = `${STATUS} in ["complete", "partial"]`;
+const GIVEN = `${STATUS} in ["complete", "partial"]`;
 
 /** Mistakes in the form of a reply. Where an output schema applies (`due`), the schema is checked instead. */
 function formFindings(due: Expr): readonly { readonly when: Expr; readonly words: Expr }[] {
@@ -155,16 +152,15 @@ export function addOutputCheck(l: Lowering, offered: Expr, next: NodeId): NodeId
   const unfit = (reason: Expr): Expr => `text("the answer does not fit the output schema: ", ${reason})`;
   const broken = l.kit.set(
     part('validation_check', 'output.broken'),
-    [set(KIND, quote('criteria')), set(PROBLEM, unfit('error.message')), set(UNFIT, 'true'), set('error', 'null')],
+    [set(KIND, quote('form')), set(PROBLEM, unfit('error.message')), set('error', 'null')],
     next,
   );
   const check = l.kit.check(part('validation_check', 'output'), {
     check: 'policy:output',
     input: { schema: literal(schema), answer: ANSWER, reply: PARSED_REPLY },
     writes: [
-      set(KIND, `it.ok == true ? null : ${quote('criteria')}`),
+      set(KIND, `it.ok == true ? null : ${quote('form')}`),
       set(PROBLEM, `it.ok == true ? null : ${STRANGE} ? ${STRANGE_WORDS} : ${unfit('it.reason')}`),
-      set(UNFIT, 'it.ok != true'),
       set(ANSWER, `it.ok == true ? it.value : ${ANSWER}`),
     ],
     next,
@@ -204,11 +200,6 @@ export function withFreeReplies({ definitions, executor, planner }: Loop): Defin
     id === executor || id === planner ? [id, { ...agent, output: null }] : [id, agent],
   );
   return { ...definitions, agents: Object.fromEntries(free) as Definitions['agents'] };
-}
-
-/** The executor has an output schema. */
-export function hasOutput(loop: Loop): boolean {
-  return outputOf(loop) !== null;
 }
 
 function outputOf({ definitions, executor }: Loop): Json {

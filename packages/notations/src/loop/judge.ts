@@ -1,71 +1,50 @@
 /** Phases 12 to 14: find the problem of the round, decide whether the agent repairs it, and whether the loop goes on. */
 import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
-import type { Case, Expr, NodeId } from '@sluice-internal/kernel/ir';
-import { TALK, append, set } from '@sluice-internal/compile/lower';
-import { quote } from '@sluice-internal/compile/expressions';
-import {
-  GIVEN,
-  addOutputCheck,
-  chosen,
-  contested,
-  findings,
-  hasOutput,
-  isLast,
-  offered,
-  outputDue,
-} from './findings.ts';
+import type { Amounts, Case, Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
+import { TALK, VERDICT, addVerifier, append, set } from '@sluice-internal/compile/lower';
+import type { Verifier } from '@sluice-internal/compile/lower';
+import { literal, quote } from '@sluice-internal/compile/expressions';
+import { addOutputCheck, chosen, contested, findings, isLast, offered, outputDue } from './findings.ts';
 import type { Finding } from './findings.ts';
-import { addModel, failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
-import type { Loop } from './model.ts';
+import { idOf, part, phase, type Lowering } from './nodes.ts';
 import {
   ANSWER,
   CROSSED,
-  DOUBTS,
   FINISHED,
+  GOAL,
+  JUDGED_AGAIN,
   KIND,
   MARKS,
-  PROBLEM,
   ONE_MORE_REPAIR,
+  PROBLEM,
   REPAIRS,
   RESULTS,
+  RETURNED,
   REVIEWED,
-  PARSED_REPLY,
-  SCORE,
-  SCRATCH,
   SINCE,
   STATUS,
   STEP,
   TRIGGER,
   TURN,
-  UNFIT,
+  USER_ANSWERS,
+  VIOLATION,
   VIOLATIONS,
 } from './state.ts';
-import { DROP_TALK, evidenceMessages, reflectPrompt, verifyPrompt } from './prompts.ts';
-
-const VERDICT = 'verdict';
-const VERDICT_SCHEMA = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
+import { DROP_TALK } from './prompts.ts';
 
 export function addJudgement(l: Lowering): void {
   addTermination(l);
-  const reflect = addReflection(l);
-  const late = l.kit.set(
-    part('validation_check', 'confidence'),
-    [
-      set(
-        KIND,
-        `${KIND} != null ? ${KIND} : ${chosen(contested(l.loop), ({ kind }) => quote(kind), confidenceKind(l.loop))}`,
-      ),
-      set(
-        PROBLEM,
-        `${KIND} != null ? ${PROBLEM} : ${chosen(contested(l.loop), ({ words }) => words, confidenceProblem(l.loop))}`,
-      ),
-    ],
-    reflect,
-  );
-  const { verifier, confidence } = l.loop;
+  const ways = reflectionsOf(l);
+  const reflect = l.kit.pick(phase(l, 'reflection_trigger'), ways.answer, ways.triggered);
+  const formed = l.kit.pick(part('reflection_trigger', 'reflection.form'), ways.form, reflect);
+  const late = addContested(l, 'contested', formed);
+  const { verifier } = l.loop;
   // Problems for a person come last, so that the person sees an answer that is valid in all other ways.
-  const staged = verifier !== null || confidence !== null || outputDue(l.loop) !== 'false';
-  const verified = verifier === null ? late : addVerifier(l, verifier, late);
+  const staged = verifier !== null || outputDue(l.loop) !== 'false';
+  const verified =
+    verifier === null
+      ? late
+      : addVerdict(l, verifier, { judged: addContested(l, 'judged.contested', reflect), unjudged: late });
   const rules = [...findings(l.loop), ...(staged ? [] : contested(l.loop))];
   const choose = (of: (finding: Finding) => Expr): Expr => chosen(rules, of, 'null');
   const writes = [
@@ -77,112 +56,127 @@ export function addJudgement(l: Lowering): void {
       PROBLEM,
       choose(({ words }) => words),
     ),
-    set(SCORE, `type(${PARSED_REPLY}) == map ? ${confidenceIn(`${PARSED_REPLY}.confidence`)} : null`),
+    set(VERDICT, 'null'),
   ];
-  const next = staged ? addOutputCheck(l, offered(l.loop), verified) : reflect;
+  const next = staged ? addOutputCheck(l, offered(), verified) : formed;
   l.kit.set(phase(l, 'validation_check'), writes, next);
 }
 
-/** The verifier's verdict replaces the agent's own confidence. */
-function addVerifier(l: Lowering, agent: string, next: NodeId): NodeId {
-  const { builder } = l;
-  const judged = l.kit.set(
-    part('validation_check', 'verifier.judged'),
+/** Problems that a person may decide about come last. */
+function addContested(l: Lowering, hint: string, next: NodeId): NodeId {
+  const rules = contested(l.loop);
+  return l.kit.set(
+    part('validation_check', hint),
     [
-      set(KIND, `${VERDICT}.ok != true ? "criteria" : null`),
-      set(
-        PROBLEM,
-        `${VERDICT}.ok != true ? text(${VERDICT}.problem == null ? "the verifier did not agree" : ${VERDICT}.problem) : null`,
-      ),
-      set(SCORE, `${VERDICT}.confidence == null ? ${SCORE} : ${confidenceIn(`${VERDICT}.confidence`)}`),
+      set(KIND, `${KIND} != null ? ${KIND} : ${chosen(rules, ({ kind }) => quote(kind), 'null')}`),
+      set(PROBLEM, `${PROBLEM} != null ? ${PROBLEM} : ${chosen(rules, ({ words }) => words, 'null')}`),
     ],
     next,
   );
-  const id = builder.fresh('verifier');
-  addModel(l, {
-    id,
-    origin: 'validation_check',
-    agent,
-    input: { prompt: verifyPrompt(l.loop), messages: evidenceMessages() },
-    schema: VERDICT_SCHEMA,
-    writes: [{ slot: VERDICT, mode: 'object', value: 'it.text' }],
-    next: judged,
-    unfit: l.kit.set(
-      part('validation_check', 'verifier.unfit'),
-      [
-        set(VERDICT, `{"ok": false, "problem": text("the verdict cannot be read: ", error.message)}`),
-        set('error', 'null'),
-      ],
-      judged,
-    ),
-    fail: l.kit.set(part('validation_check', 'verifier.failed'), [], failedTrace(l)),
-  });
-  return l.kit.when(part('validation_check', 'verifier.look'), `${KIND} == null && ${offered(l.loop)}`, id, next);
 }
 
-function confidenceKind({ confidence }: Loop): Expr {
-  return confidence === null
-    ? KIND
-    : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? "confidence" : ${KIND}`;
-}
-
-function confidenceProblem({ confidence }: Loop): Expr {
-  return confidence === null
-    ? PROBLEM
-    : `${KIND} == null && ${GIVEN} && (${SCORE} == null || ${SCORE} < ${confidence}) ? (${SCORE} == null ? "no confidence from 0 to 1 was given, and ${confidence} is needed" : text("the confidence is ", ${SCORE}, ", and ${confidence} is needed")) : ${PROBLEM}`;
-}
-
-/** A missing or out-of-range confidence is null. */
-export function confidenceIn(value: Expr): Expr {
-  return `cel.bind(c, ${value}, type(c) in [int, double] && c >= 0 && c <= 1 ? c : null)`;
-}
-
-/** Reflection needs a problem, and each kind of problem has a limit. */
-function addReflection(l: Lowering): NodeId {
+/** The verifier judges the answer that ends the run, if nothing else is wrong with it. */
+function addVerdict(
+  l: Lowering,
+  verifier: Verifier,
+  { judged: next, unjudged }: { readonly judged: NodeId; readonly unjudged: NodeId },
+): NodeId {
   const { loop } = l;
-  const { reflection, grounding } = loop;
+  const least = verifier.confidence;
+  const unsure =
+    least === null
+      ? 'false'
+      : `${VERDICT}.ok == true && (${VERDICT}.confidence == null || ${VERDICT}.confidence < ${least})`;
+  const kind = `${VERDICT}.conflict != null ? "conflict" : ${VERDICT}.ok == false ? "verdict" : ${unsure} ? "confidence" : null`;
+  const unsureWords = `${VERDICT}.confidence == null ? text("the verifier gave no confidence from 0 to 1, and ", ${least}, " is needed") : text("the confidence of the verifier is ", ${VERDICT}.confidence, ", and ${least} is needed")`;
+  const judged = l.kit.set(
+    part('validation_check', 'verifier.judged'),
+    [
+      set(KIND, kind),
+      set(
+        PROBLEM,
+        `${VERDICT}.conflict != null ? ${VERDICT}.conflict : ${VERDICT}.ok == false ? ${VERDICT}.problem : ${least === null ? 'null' : `${unsure} ? (${unsureWords}) : null`}`,
+      ),
+    ],
+    next,
+  );
+  const id = addVerifier(l.kit, verifier, {
+    hint: 'answer',
+    origin: 'validation_check',
+    authored: loop.id,
+    agent: loop.executor,
+    goal: GOAL,
+    people: `${USER_ANSWERS}.map(a, a.text)`,
+    answer: ANSWER,
+    criteria: loop.criteria,
+    doubt: VIOLATION,
+    next: judged,
+  });
+  const due = `${KIND} == null && ${offered()} && ${isLast(loop)}`;
+  return l.kit.when(part('validation_check', 'verifier.look'), due, id, unjudged);
+}
+
+interface Ways {
+  readonly triggered: NodeId;
+  /** A failed call, a reply without the right form, a value without a source: no verdict came before. */
+  readonly form: readonly Case[];
+  readonly answer: readonly Case[];
+}
+
+/** Reflection needs a problem, and `budgets.reflections` limits it. */
+function reflectionsOf(l: Lowering): Ways {
+  const { onViolation } = l.loop.grounding;
   const on = idOf(l, 'termination_check');
   const triggered = l.kit.set(part('reflection_trigger', 'triggered'), [set(TRIGGER, KIND)], on);
   const passed = l.kit.set(part('reflection_trigger', 'sound'), [set(KIND, 'null'), set(PROBLEM, 'null')], on);
   const again = l.kit.set(part('reflection_trigger', 'repair.tool'), [set(REPAIRS, ONE_MORE_REPAIR)], on);
+  const room = `${REPAIRS} < ${REPAIRS_MAX}`;
+  const sentBack = ['criteria', 'verdict', 'confidence', ...(onViolation === 'repair' ? ['grounding'] : [])];
+  const values = (): Case => ({
+    when: `${KIND} == "values"`,
+    to: addPaid(l, 'values', { reflections: 1 }, [set(RETURNED, 'true')], addUnreturned(l, triggered)),
+  });
+  const form = [
+    { when: `${KIND} == "tool" && ${room}`, to: again },
+    {
+      when: `${KIND} == "form" && ${room}`,
+      to: addPaid(l, 'retry', { retries: 1 }, [set(REPAIRS, ONE_MORE_REPAIR)], triggered),
+    },
+    ...(onViolation === 'mark' ? [values()] : []),
+  ];
+  const answer = [
+    { when: `${TRIGGER} != null`, to: on },
+    {
+      when: `${KIND} in ${literal(sentBack)}`,
+      to: addPaid(l, 'reflection', { reflections: 1 }, [set(JUDGED_AGAIN, 'true')], triggered),
+    },
+    {
+      when: `${KIND} == "conflict" && !${CROSSED}`,
+      to: addPaid(l, 'conflict', { reflections: 1 }, [set(CROSSED, 'true')], addUncrossed(l, triggered)),
+    },
+    { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
+  ];
+  return { triggered, form, answer };
+}
+
+/** Repairs in a row of failed calls and of replies without the right form. */
+export const REPAIRS_MAX = 2;
+
+/** Sends the answer back with the problem. Without room in the budget there is no repair. */
+function addPaid(l: Lowering, what: string, reserve: Amounts, writes: readonly Write[], none: NodeId): NodeId {
   const correction = append(TALK, {
     role: quote('user'),
     content: `text("This is not acceptable: ", ${PROBLEM}, ". Correct it.")`,
   });
   const mend = l.kit.set(
-    part('reflection_trigger', 'repair.answer'),
-    [set(REPAIRS, ONE_MORE_REPAIR), set(STATUS, '"repair"'), correction],
-    on,
+    part('reflection_trigger', `repair.${what}`),
+    [...writes, set(STATUS, '"repair"'), set(KIND, 'null'), correction],
+    idOf(l, 'termination_check'),
   );
-  const room = `${REPAIRS} < ${reflection.repairs}`;
-  return l.kit.pick(
-    phase(l, 'reflection_trigger'),
-    [
-      { when: `${TRIGGER} != null`, to: on },
-      { when: `${KIND} == null || ${KIND} == "none"`, to: passed },
-      { when: `${KIND} == "tool" && ${room}`, to: again },
-      ...(hasOutput(loop) ? [{ when: `${UNFIT} && ${room}`, to: addRetried(l, mend, triggered) }] : []),
-      { when: `${KIND} == "criteria" && ${room}`, to: mend },
-      ...(grounding.onViolation === 'repair' ? [{ when: `${KIND} == "grounding" && ${room}`, to: mend }] : []),
-      {
-        when: `${KIND} == "confidence" && ${DOUBTS} < ${reflection.confidence}`,
-        to: addPass(l, 'confidence', DOUBTS, triggered),
-      },
-      {
-        when: `${KIND} == "conflict" && ${CROSSED} < ${reflection.conflict}`,
-        to: addPass(l, 'conflict', CROSSED, addUncrossed(l, triggered)),
-      },
-    ],
-    triggered,
-  );
-}
-
-/** The repair of an answer that does not fit its schema counts as a retry, as in every notation. Without room there is no repair. */
-function addRetried(l: Lowering, mend: NodeId, none: NodeId): NodeId {
   return l.kit.call(
-    { hint: 'repair.retry', origin: 'reflection_trigger', onBudget: none },
+    { hint: `repair.${what}.paid`, origin: 'reflection_trigger', onBudget: none },
     {
-      effect: { kind: 'check', check: RETRY_CHECK, input: { name: quote(l.loop.executor) }, reserve: { retries: 1 } },
+      effect: { kind: 'check', check: RETRY_CHECK, input: { name: quote(l.loop.executor) }, reserve },
       // The retry budget is for requests that failed.
       shared: { retryBudget: null },
       next: mend,
@@ -191,42 +185,24 @@ function addRetried(l: Lowering, mend: NodeId, none: NodeId): NodeId {
   );
 }
 
-/** If no cross-check is possible, the answer is validated before a person sees it. */
-function addUncrossed(l: Lowering, triggered: NodeId): NodeId {
-  const { loop } = l;
-  const meter = l.kit.visits('conflict.uncrossed', 1, triggered, 'reflection.conflict');
-  const writes = [set(CROSSED, String(loop.reflection.conflict))];
+/** If the values cannot go back, the verifier is told of them at once. */
+function addUnreturned(l: Lowering, triggered: NodeId): NodeId {
+  const meter = l.kit.visits('values.kept', 1, triggered, 'budgets.reflections');
   return l.kit.set(
-    { hint: 'conflict.uncrossed', origin: 'reflection_trigger', charges: [meter] },
-    writes,
+    { hint: 'values.kept', origin: 'reflection_trigger', charges: [meter] },
+    [set(RETURNED, 'true')],
     idOf(l, 'validation_check'),
   );
 }
 
-/** One pass: the agent reflects on the problem and goes on with its notes. Without budget there is no pass. */
-function addPass(l: Lowering, kind: 'confidence' | 'conflict', counter: string, none: NodeId): NodeId {
-  const { loop } = l;
-  const on = idOf(l, 'termination_check');
-  const noted = l.kit.set(
-    part('reflection_trigger', `reflect.${kind}.noted`),
-    [
-      set(counter, `${counter} + 1`),
-      set(STATUS, '"repair"'),
-      append(TALK, { role: quote('user'), content: `text("On reflection: ", ${SCRATCH}, "\\nGo on.")` }),
-    ],
-    on,
+/** If no cross-check is possible, the answer is validated before a person sees it. */
+function addUncrossed(l: Lowering, triggered: NodeId): NodeId {
+  const meter = l.kit.visits('conflict.uncrossed', 1, triggered, 'budgets.reflections');
+  return l.kit.set(
+    { hint: 'conflict.uncrossed', origin: 'reflection_trigger', charges: [meter] },
+    [set(CROSSED, 'true')],
+    idOf(l, 'validation_check'),
   );
-  return addModel(l, {
-    hint: `reflect.${kind}`,
-    origin: 'reflection_trigger',
-    agent: loop.planner ?? loop.executor,
-    input: { prompt: reflectPrompt(loop, kind), messages: evidenceMessages() },
-    reserve: { reflections: 1 },
-    onBudget: none,
-    writes: [set(SCRATCH, 'it.text')],
-    next: noted,
-    fail: none,
-  });
 }
 
 function addTermination(l: Lowering): void {
@@ -264,9 +240,9 @@ function stepCases(l: Lowering): readonly Case[] {
       set(ANSWER, 'null'),
       // Notes of a step end with it.
       ...DROP_TALK,
-      set(SCRATCH, 'null'),
       set(REPAIRS, '0'),
       set(REVIEWED, 'null'),
+      set(RETURNED, 'false'),
     ],
     idOf(l, 'tool_eligibility'),
   );

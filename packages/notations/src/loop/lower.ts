@@ -3,6 +3,7 @@ import type { Expr, FlowBody, Node, NodeId } from '@sluice-internal/kernel/ir';
 import { object, quote } from '@sluice-internal/compile/expressions';
 import {
   OBSERVATIONS,
+  VERDICT,
   allEntries,
   createBuilder,
   createKit,
@@ -19,20 +20,21 @@ import { addEscalation } from './escalate.ts';
 import { withFreeReplies } from './findings.ts';
 import { addGrounding } from './ground.ts';
 import { addBudgetAssign, addIntake } from './intake.ts';
-import { addJudgement } from './judge.ts';
+import { REPAIRS_MAX, addJudgement } from './judge.ts';
 import { failedTrace, idOf, part, phase, type Lowering } from './nodes.ts';
 import { addPlan } from './plan.ts';
 import type { Loop } from './model.ts';
 import {
   ANSWER,
   CROSSED,
-  DOUBTS,
   ENDING,
+  JUDGED_AGAIN,
   FINAL,
   GOAL,
   KIND,
   MARKS,
   ONE_MORE_REPAIR,
+  PROBLEM,
   REASON,
   RECALLED,
   REJECTED,
@@ -66,12 +68,12 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
     view: {
       rates: loop.rates,
       stores: STORES,
-      judgement: { rejected: REJECTED, violations: VIOLATIONS, reason: REASON },
+      judgement: { rejected: REJECTED, violations: VIOLATIONS, reason: REASON, verdict: VERDICT },
     },
   });
   return {
     ...lowered,
-    shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...reflectionsIn(l, lowered.body)],
+    shares: [...(lowered.shares ?? []), repairsIn(l, lowered.body), ...verdictsIn(lowered.body)],
   };
 }
 
@@ -80,34 +82,32 @@ function repairsIn(l: Lowering, body: FlowBody): Share {
   return {
     counted: writing(body, REPAIRS, ONE_MORE_REPAIR),
     of: [...writing(body, REPAIRS, '0'), idOf(l, 'tool_invocation')],
-    max: l.loop.reflection.repairs,
+    max: REPAIRS_MAX,
     atStart: 0,
   };
 }
 
-/**
- * Reflections are limited for the whole run. A reflection on a conflict counts even if its call fails. A reflection on
- * confidence counts only if its call succeeds. Without a limit on confidence, the loop does not reflect on it.
- */
-function reflectionsIn({ loop }: Lowering, body: FlowBody): readonly Share[] {
-  const noted = writing(body, DOUBTS, `${DOUBTS} + 1`);
-  const doubts = loop.confidence === null ? callsBefore(body, noted) : noted;
-  const crossed = callsBefore(body, writing(body, CROSSED, `${CROSSED} + 1`));
-  const limit = (counted: readonly NodeId[], atStart: number): Share => ({ counted, of: [], max: 0, atStart });
-  return [
-    limit(doubts, loop.confidence === null ? 0 : loop.reflection.confidence),
-    limit(crossed, loop.reflection.conflict),
+/** One verdict for each answer: the first, and one after each way back that follows a verdict. */
+function verdictsIn(body: FlowBody): readonly Share[] {
+  const counted = Object.entries(body.nodes).flatMap(([id, node]) =>
+    node.op === 'do' && node.effect.kind === 'model' && node.effect.input['verdict'] !== undefined ? [id] : [],
+  );
+  const back = Object.entries(body.nodes).flatMap(([id, node]) =>
+    node.op === 'let' && node.writes.some(({ slot, mode }) => slot === USER_ANSWERS && mode === 'append') ? [id] : [],
+  );
+  const of = [
+    ...writing(body, JUDGED_AGAIN, 'true'),
+    ...writing(body, CROSSED, 'true'),
+    ...writing(body, PARSED_REPLY, 'safer'),
+    ...back,
   ];
+  return counted.length === 0 ? [] : [{ counted, of, max: 1, atStart: 1 }];
 }
 
 function writing({ nodes }: FlowBody, slot: string, value: Expr): readonly NodeId[] {
   return Object.entries(nodes).flatMap(([id, node]) =>
     node.op === 'let' && node.writes.some((write) => write.slot === slot && write.value === value) ? [id] : [],
   );
-}
-
-function callsBefore({ nodes }: FlowBody, ids: readonly NodeId[]): readonly NodeId[] {
-  return Object.entries(nodes).flatMap(([id, node]) => (node.op === 'do' && ids.includes(node.next) ? [id] : []));
 }
 
 /** Errors are reported for the agent whose turn it is, or for the loop. Questions are reported under their own name. */
@@ -136,12 +136,11 @@ const CITED: Expr = `type(${PARSED_REPLY}) == map && type(${PARSED_REPLY}.citati
 /** Phases 16 to 18: the answer with its citations, memory, and the end of the run under its code. */
 function addFinish(l: Lowering): void {
   const { kit, builder } = l;
-  const ends = kit.when(
-    part('terminate', 'terminate'),
-    `${ENDING} == "PARTIAL_SUCCESS"`,
-    builder.end({ state: 'completed', code: 'PARTIAL_SUCCESS', output: ANSWER }),
-    builder.end({ state: 'completed', code: 'SUCCESS', output: ANSWER }),
-  );
+  const end = (code: 'SUCCESS' | 'PARTIAL_SUCCESS' | 'UNVERIFIED') => ({
+    when: `${ENDING} == ${quote(code)}`,
+    to: builder.end({ state: 'completed', code, output: ANSWER }),
+  });
+  const ends = kit.pick(part('terminate', 'terminate'), [end('PARTIAL_SUCCESS'), end('UNVERIFIED')], end('SUCCESS').to);
   const record = set(
     'record',
     object([
@@ -159,28 +158,46 @@ function addFinish(l: Lowering): void {
   const failed = kit.pick(part('terminate', 'terminate.failed'), stops, builder.failedEnd());
   // A refused answer is never the output.
   const rejected = `${ANSWER} == null || ${ANSWER} == "" ? null : {"text": text(${ANSWER}), "reasons": error == null ? [] : [error.message]}`;
-  kit.set({ id: failedTrace(l), origin: 'trace_logging' }, [record, set(REJECTED, rejected)], failed);
-  const reason = partialReason(l.loop);
+  const failedVerdict = `${KIND} in ["criteria", "form"] ? {"by": "criteria", "ok": false, "problem": ${PROBLEM}, "scripted": false} : ${VERDICT}`;
+  kit.set(
+    { id: failedTrace(l), origin: 'trace_logging' },
+    [record, set(REJECTED, rejected), set(VERDICT, failedVerdict)],
+    failed,
+  );
   const judged = kit.set(
     part('final_response', 'final.judged'),
     [
-      set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`),
-      set(REASON, reason),
-      set(ENDING, `(${reason}) == null ? "SUCCESS" : "PARTIAL_SUCCESS"`),
+      set(ENDING, `${VERDICT}.ok != true ? "UNVERIFIED" : ${STATUS} == "partial" ? "PARTIAL_SUCCESS" : "SUCCESS"`),
+      set(REASON, `${VERDICT}.ok != true ? ${VERDICT}.problem : ${STATUS} == "partial" ? ${STATED_REASON} : null`),
     ],
     addMemoryWrite(l, trace),
   );
-  kit.set(phase(l, 'final_response'), [set(FINAL, object([['citations', CITED]]))], judged);
+  const shown = kit.set(
+    part('final_response', 'final.verdict'),
+    [set(VIOLATIONS, `${VIOLATIONS} + ${MARKS}`), set(VERDICT, finalVerdict(l.loop))],
+    judged,
+  );
+  kit.set(phase(l, 'final_response'), [set(FINAL, object([['citations', CITED]]))], shown);
 }
 
-/** The reason why the run ends PARTIAL_SUCCESS; null for SUCCESS. A person who approves the answer removes all but the first. */
-function partialReason({ criteria, verifier }: Loop): Expr {
+const STATED_REASON = `type(${PARSED_REPLY}) == map && ${PARSED_REPLY}.reason != null ? text(${PARSED_REPLY}.reason) : "the agent reported a partial result"`;
+
+/** Who decided last that the answer is right: a person, the verifier, or criteria that are all expressions. */
+function finalVerdict({ verifier, criteria, conditions }: Loop): Expr {
+  const by = (who: string, ok: string, problem: Expr): Expr =>
+    `{"by": ${quote(who)}, "ok": ${ok}, "problem": ${problem}, "scripted": false}`;
+  const none = (problem: Expr): Expr => by('none', 'null', problem);
   const marks = `${VIOLATIONS} + ${MARKS}`;
-  const unchecked =
-    criteria.length > 0 && verifier === null ? quote(`no verifier judged: ${criteria.join('; ')}`) : 'null';
-  const open = `size(${marks}) > 0 ? (${marks})[0].message : ${unchecked}`;
-  const stated = `type(${PARSED_REPLY}) == map && ${PARSED_REPLY}.reason != null ? text(${PARSED_REPLY}.reason) : "the agent reported a partial result"`;
-  return `${STATUS} == "partial" ? (${stated}) : ${REVIEWED} != null ? null : (${open})`;
+  const unread =
+    criteria.length > 0
+      ? quote(`no verifier judged: ${criteria.join('; ')}`)
+      : quote('no criterion and no verifier judged the answer');
+  const shown = conditions.length > 0 && criteria.length === 0 ? by('criteria', 'true', 'null') : none(unread);
+  const open =
+    verifier === null
+      ? `size(${marks}) > 0 ? ${none(`(${marks})[0].message`)} : ${shown}`
+      : `${VERDICT} == null ? ${none('"the verifier gave no verdict"')} : ${VERDICT}`;
+  return `${REVIEWED} != null ? ${by('person', 'true', 'null')} : (${open})`;
 }
 
 function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
@@ -191,7 +208,7 @@ function addMemoryWrite(l: Lowering, trace: NodeId): NodeId {
   const effect = writeEffect({
     agent: loop.executor,
     memory,
-    validator: loop.verifier,
+    validator: loop.verifier?.agent ?? null,
     tools: loop.definitions.tools,
     entry: {
       goal: GOAL,

@@ -1,11 +1,10 @@
 /** A bounded loop with every default filled in. */
 import { present } from '@sluice-internal/kernel/expr';
-import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Consequence, Expr } from '@sluice-internal/kernel/ir';
 import { memoryOf, replySettings, stricterConsequence } from '@sluice-internal/compile/document';
 import type { Budgets, Definitions, LoopRules, PROFILES as PROFILE_NAMES } from '@sluice-internal/compile/document';
 import { rewriteNames, withInputFields } from '@sluice-internal/compile/expressions';
-import { receiptsIn } from '@sluice-internal/compile/lower';
+import { DEFAULT_VERIFIER, receiptsIn, verifierOf } from '@sluice-internal/compile/lower';
 import type { OnViolation } from '@sluice-internal/compile/lower';
 import type { RawLoop } from './schema.ts';
 
@@ -21,6 +20,8 @@ type LoopProfile = (typeof PROFILE_NAMES)[number];
 
 /** Rounds of a loop without a profile and without `budgets.steps`. */
 const STEPS_DEFAULT = 50;
+/** Send-backs of an answer without a profile and without `budgets.reflections`. */
+const REFLECTIONS_DEFAULT = 2;
 /** Repetitions of a failed call without a profile and without `budgets.retries`. */
 const RETRIES_DEFAULT = 2;
 
@@ -31,9 +32,11 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
   return {
     ...roles,
     ...withDefaults({ id: 'loop', requires: [], review: false }, raw),
-    ...withDefaults({ description: null, goal: null, verifier: null, confidence: null }, raw),
+    ...withDefaults({ description: null, goal: null }, raw),
+    /** Null: no verifier judges the answer. It is on unless expressions alone judge it. */
+    verifier: verifierOf(raw.verifier, isJudgedByExpressions(raw) ? null : DEFAULT_VERIFIER),
     profile,
-    /** Criteria in words; the others are in `validate`. */
+    /** Criteria in words; the others are in `conditions`. */
     criteria: (raw.criteria ?? []).filter((each) => typeof each === 'string'),
     ...expressionsOf(raw, definitions),
     ...limitsOf(raw, definitions, roles.executor),
@@ -51,14 +54,19 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
   };
 }
 
+/** There is at least one criterion, and every criterion is an expression. */
+export function isJudgedByExpressions({ criteria = [] }: RawLoop): boolean {
+  return criteria.length > 0 && criteria.every((each) => typeof each !== 'string');
+}
+
 /** An expression over the answer and the evidence of the run. */
 function overEvidence(when: Expr, tools: Definitions['tools']): Expr {
   return rewriteNames(withInputFields(when), ([root]) => (root === 'receipts' ? receiptsIn(tools) : null));
 }
 
 function expressionsOf(raw: RawLoop, { tools }: Definitions) {
-  const { intents = [], guards = [], validate = [], criteria = [], conflict } = raw;
-  const checks = [...validate, ...criteria.filter((each) => typeof each !== 'string')];
+  const { intents = [], guards = [], criteria = [] } = raw;
+  const checks = criteria.filter((each) => typeof each !== 'string');
   return {
     intents: intents.map(({ id, when, description = id }) => ({ id, when: withInputFields(when), description })),
     guards: guards.map(({ when, code = 'UNSAFE_DETECTION', reason }) => ({
@@ -66,8 +74,11 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions) {
       code,
       reason,
     })),
-    validate: checks.map(({ when, reason }) => ({ when: overEvidence(when, tools), reason })),
-    conflict: conflict === undefined ? null : overEvidence(conflict, tools),
+    conditions: checks.map(({ when, reason, code = 'VALIDATION_FAIL' }) => ({
+      when: overEvidence(when, tools),
+      reason,
+      code,
+    })),
   };
 }
 
@@ -77,7 +88,6 @@ function limitsOf(raw: RawLoop, definitions: Definitions, executor: string) {
   const { tool_call: toolCall, external_call: externalCall, review } = raw.rates ?? {};
   return {
     plan: withDefaults({ stepsMax: 12, repairs: 2, approve: false }, { ...plan, stepsMax }),
-    reflection: withDefaults({ repairs: 2, confidence: 1, conflict: 1 }, raw.reflection),
     compression: withDefaults({ at: 0.8, window: contextTokens(definitions, executor) }, raw.compression),
     escalation: {
       ...withDefaults({ people: true, safer: null, expansions: 0 }, escalation),
@@ -100,8 +110,8 @@ function groundingOf({ grounding = {} }: RawLoop, definitions: Definitions, exec
     cite: grounding.cite === 'required',
     ...withDefaults({ values: 'names' as const }, grounding),
     ...(grounding.on_violation === undefined
-      ? violationDefault(definitions, executor)
-      : { onViolation: grounding.on_violation, thenEscalate: false }),
+      ? { onViolation: violationDefault(definitions, executor) }
+      : { onViolation: grounding.on_violation }),
   };
 }
 
@@ -110,28 +120,14 @@ const ON_VIOLATION: { readonly [consequence in Consequence]: OnViolation } = {
   ask: 'escalate',
   fail: 'halt',
 };
-/** Without a profile, an agent with tools of these classes repairs unsupported values, then a person decides. */
-const GRAVE: ReadonlySet<string> = new Set(['financial', 'infrastructure']);
-
-interface Violated {
-  readonly onViolation: OnViolation;
-  /** After the last repair, a person decides instead of the run failing. */
-  readonly thenEscalate: boolean;
-}
-
-/** The rule of the boundary; otherwise repair, then escalate, if the agent's tools have effects that matter; otherwise mark. */
-function violationDefault(definitions: Definitions, executor: string): Violated {
-  const { agents, agentBoundaries, tools, boundary } = definitions;
-  const hasProfile = [agentBoundaries[executor], boundary].some((each) => each?.profile !== undefined);
+/** The rule of the boundary; otherwise the answer goes back once, and then the verifier is told. */
+function violationDefault(definitions: Definitions, executor: string): OnViolation {
   const consequence = ungroundedOf(definitions, executor);
-  if (consequence !== undefined) return { onViolation: ON_VIOLATION[consequence], thenEscalate: false };
-  const effects = (agents[executor]?.tools ?? []).map((name) => tools[name]?.effect ?? 'write');
-  const matters = effects.some((effect) => (hasProfile ? !onlyReads(effect) : GRAVE.has(effect)));
-  return matters ? { onViolation: 'repair', thenEscalate: true } : { onViolation: 'mark', thenEscalate: false };
+  return consequence === undefined ? 'mark' : ON_VIOLATION[consequence];
 }
 
 /** The stricter consequence of an unsupported value in the two boundaries. Undefined if neither has one. */
-function ungroundedOf({ agentBoundaries, boundary }: Definitions, executor: string): Consequence | undefined {
+export function ungroundedOf({ agentBoundaries, boundary }: Definitions, executor: string): Consequence | undefined {
   return [agentBoundaries[executor], boundary]
     .map((each) => each?.escalation?.ungrounded)
     .reduce(stricterConsequence, undefined);
@@ -155,7 +151,10 @@ export function breakerOf(given: RawLoop['breaker'], common: LoopRules | null): 
 
 /** The document's own budgets count; the profile fills in the rest. */
 function withBudgets(given: Definitions, profile: LoopProfile | null): Definitions {
-  const budgets: Budgets = { ...(presetOf(profile) ?? { steps: STEPS_DEFAULT }), ...given.budgets };
+  const budgets: Budgets = {
+    ...(presetOf(profile) ?? { steps: STEPS_DEFAULT, reflections: REFLECTIONS_DEFAULT }),
+    ...given.budgets,
+  };
   const agents = Object.entries(given.agents).map(([id, agent]): [string, typeof agent] => {
     // Only a limit that the author did not write has `continuations`. It is computed again with the budgets of the profile.
     if (agent.maxOutputTokens !== null && agent.continuations === undefined) return [id, agent];

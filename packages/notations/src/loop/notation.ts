@@ -15,13 +15,18 @@ export const loopNotation: Notation = {
     const loop = readLoop(document, definitions, report);
     if (loop === null) return { lowered: null, picture: null };
     const lowered = lowerLoop(loop, document.at);
-    return { lowered, picture: drawLoop(loop), excess: loopExcess(lowered.body), boundary: loop.definitions.boundary };
+    return {
+      lowered,
+      picture: drawLoop(loop),
+      excess: loopExcess(lowered.body, Object.keys(definitions.agents)),
+      boundary: loop.definitions.boundary,
+    };
   },
 };
 
 /** The lower tier of autonomy that can replace the loop: at most one finding, the lowest that is enough. */
-function loopExcess(body: FlowBody): readonly Excess[] {
-  const agents = Object.values(body.agents);
+function loopExcess(body: FlowBody, declared: readonly string[]): readonly Excess[] {
+  const agents = Object.values(body.agents).filter(({ id }) => declared.includes(id));
   const tier = agents.length <= 1 ? 1 : 2;
   const found = (needs: Excess['needs'], why: string): readonly Excess[] => [{ uses: 6, needs, why }];
   if (agents.every(({ tools }) => tools.length === 0))

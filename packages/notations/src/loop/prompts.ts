@@ -97,14 +97,13 @@ export function actionPrompt(loop: Loop): Expr {
 }
 
 /** The form of a reply. An agent that follows these instructions passes the checks of the document. */
-function protocol({ confidence, grounding }: Loop): string {
+function protocol({ grounding }: Loop): string {
   const statuses = STATUSES.map((status) => JSON.stringify(status)).join(' | ');
   const form = `{"status": ${statuses}, "answer": …, "confidence": 0 to 1, "citations": [ids of observations, as in <data id="…">], "claims": [{"tool": …}], "question": …, "reason": …}`;
   const rules = [
-    confidence === null && !grounding.cite
+    !grounding.cite
       ? `Reply with the answer alone, or with one JSON object: ${form}.`
       : `Reply with one JSON object: ${form}.`,
-    ...(confidence === null ? [] : [`\`confidence\` is required and must be at least ${confidence}.`]),
     ...(grounding.cite ? ['`citations` is required: list the ids of the observations that support the answer.'] : []),
     ...(grounding.values === 'bound' ? [BOUND] : []),
     'Say that something was done only where an observation shows it.',
@@ -141,15 +140,6 @@ export function verifyPrompt(loop: Loop): Expr {
   const ask =
     '\n\nJudge the answer against the observations that follow as data. Reply with one JSON object: {"ok": true or false, "confidence": 0 to 1, "problem": …, "citations": [ids of observations]}.';
   return `text(${[judgedText(loop), OBSERVED, quote(ask)].join(', ')})`;
-}
-
-const QUESTIONS: { readonly [kind: string]: string } = {
-  confidence: 'Which acceptance criterion is not satisfied, and what would satisfy it?',
-  conflict: 'Which of the sources has the higher authority, and what settles the matter?',
-};
-
-export function reflectPrompt(loop: Loop, kind: 'confidence' | 'conflict'): Expr {
-  return `text(${[judgedText(loop), OBSERVED, quote('\n\nProblem: '), PROBLEM, quote(`\n\n${QUESTIONS[kind] ?? ''}`)].join(', ')})`;
 }
 
 /** The goal and the answer, with what the answer must satisfy: the criteria, or in a plan the step until the last one. */

@@ -2,6 +2,7 @@
 import {
   ANSWER_NAMES,
   checkAgent,
+  checkVerifier,
   declareIds,
   mayDecide,
   planDenied,
@@ -11,22 +12,22 @@ import {
 } from '@sluice-internal/compile/document';
 import type { Definitions, ReadDocument, Shaped } from '@sluice-internal/compile/document';
 import type { Path, Report } from '@sluice-internal/compile/source';
-import {
-  checkExpression,
-  expressionsIn,
-  reportConditions,
-  reportExpression,
-  reportProblems,
-} from '@sluice-internal/compile/expressions';
+import { checkExpression, expressionsIn, reportConditions, reportProblems } from '@sluice-internal/compile/expressions';
 import { GOAL_NAMES, loopSchema, type RawLoop } from './schema.ts';
-import { breakerOf, loosened, resolveDefaults, type Loop, type Roles } from './model.ts';
+import { breakerOf, isJudgedByExpressions, loosened, resolveDefaults, type Loop, type Roles } from './model.ts';
 
 export function readLoop(document: ReadDocument, given: Definitions, report: Report): Loop | null {
   const body = readShape(loopSchema, document.body, report, { what: '`loop`' });
   if (body === null) return null;
   const section: Section = { body, document, definitions: given, report };
   const roles = rolesOf(section);
-  isAgent(section, body.value.verifier, 'verifier');
+  if (body.value.verifier !== undefined || !isJudgedByExpressions(body.value))
+    checkVerifier(
+      body.value.verifier,
+      document.names,
+      (...path) => body.at(...(body.value.verifier === undefined ? [] : ['verifier']), ...path),
+      report,
+    );
   isAgent(section, body.value.escalation?.safer, 'escalation', 'safer');
   checkGoal(section);
   checkExpressions(section);
@@ -128,12 +129,10 @@ function checkExpressions({ body, report }: Section): void {
     const conditions = rules?.map((rule) => (typeof rule === 'string' ? {} : rule));
     reportConditions(conditions, (index) => body.located(...path, index, 'when'), names, report);
   };
-  const { intents, guards, validate, criteria, conflict, memory } = body.value;
+  const { intents, guards, criteria, memory } = body.value;
   check(intents, GOAL_NAMES, 'intents');
   check(guards, GOAL_NAMES, 'guards');
-  check(validate, ANSWER_NAMES, 'validate');
   check(criteria, ANSWER_NAMES, 'criteria');
-  reportExpression(conflict, body.located('conflict'), { names: ANSWER_NAMES }, report);
   check(typeof memory === 'object' ? memory.validate : [], ANSWER_NAMES, 'memory', 'validate');
 }
 
@@ -167,10 +166,10 @@ function checkViolations(executor: string, { body, definitions, report }: Sectio
 function checkCriteria({ body, report }: Section): void {
   const { criteria = [], verifier } = body.value;
   const index = criteria.findIndex((each) => typeof each === 'string');
-  if (index < 0 || verifier !== undefined || body.poisoned('verifier')) return;
-  const message = 'nothing can check this criterion, so the run ends PARTIAL_SUCCESS at best';
+  if (index < 0 || verifier !== false) return;
+  const message = 'nothing can check this criterion, so the run ends UNVERIFIED';
   report.warning('unchecked-criteria', body.at('criteria', index), message, {
-    help: 'Add `verifier: …`, or write the criterion as `{ when: …, reason: … }`.',
+    help: 'Leave out `verifier: false`, or write the criterion as `{ when: …, reason: … }`.',
   });
 }
 
@@ -232,10 +231,14 @@ function checkPeople({ body, report }: Section): void {
 /** Warns of keys that change nothing beside the others. */
 function checkIdle(loop: Loop, { body, report }: Section): void {
   const { plan, compression } = body.value;
-  const { planner, confidence, escalation } = loop;
+  const { planner, verifier, escalation } = loop;
   const idle = [
     [plan !== undefined && planner === null, ['plan'], 'without `planner`'],
-    [escalation.safer !== null && confidence === null, ['escalation', 'safer'], 'without `confidence`'],
+    [
+      escalation.safer !== null && (verifier?.confidence ?? null) === null,
+      ['escalation', 'safer'],
+      'without `verifier.confidence`',
+    ],
     [escalation.expansions > 0 && !escalation.people, ['escalation', 'expansions'], 'where no person can be asked'],
     [escalation.timeoutMs !== null && !escalation.people, ['escalation', 'timeout'], 'where no person can be asked'],
     [

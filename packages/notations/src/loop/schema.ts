@@ -13,6 +13,7 @@ import {
   oneOf,
   record,
   text,
+  verifierField,
 } from '@sluice-internal/compile/document';
 import { ON_VIOLATIONS, VALUES } from '@sluice-internal/compile/lower';
 import { quoted } from '@sluice-internal/compile/source';
@@ -25,24 +26,15 @@ const when = (names: readonly string[]) => name().describe(`An expression over $
 
 const rate = (what: string) => number({ min: 0 }).optional().describe(`US dollars per ${what}. Default: 0.`);
 
+/** The ends of a criterion that stays false. */
+const CRITERION_CODES = ['VALIDATION_FAIL', 'SOURCE_CONFLICT'] as const;
+
 const plan = record(() => ({
   max_steps: int({ min: 1, max: 100 }).optional().describe('The most steps of a plan. Default: 12.'),
   repairs: int({ min: 0, max: 2 })
     .optional()
     .describe('How often an invalid plan goes back to the planner. Default: 2.'),
   approve: bool().optional().describe('True if a person must approve the plan before anything runs.'),
-}));
-
-const reflection = record(() => ({
-  repairs: int({ min: 0, max: 2 })
-    .optional()
-    .describe('How often an invalid answer goes back to the agent. Default: 2.'),
-  confidence: int({ min: 0, max: 1 })
-    .optional()
-    .describe('How often a result with too low confidence goes back. Default: 1.'),
-  conflict: int({ min: 0, max: 1 })
-    .optional()
-    .describe('How often contradicting sources send the work back. Default: 1.'),
 }));
 
 const grounding = record(() => ({
@@ -57,7 +49,7 @@ const grounding = record(() => ({
   on_violation: oneOf(ON_VIOLATIONS)
     .optional()
     .describe(
-      '`mark` lets the answer pass and reports the violation, `repair` returns it to the agent, `escalate` asks a person, `halt` ends the run. Default: `mark`; with financial or infrastructure tools `repair`, then `escalate`.',
+      '`mark` returns the answer to the agent once; if the value stays, the verifier is told. `repair` returns it while `budgets.reflections` has room, `escalate` asks a person, `halt` ends the run. Default: that of the boundary, else `mark`.',
     ),
 }));
 
@@ -111,7 +103,18 @@ export const loopSchema = record(() => ({
   goal: text({ min: 1 })
     .optional()
     .describe('The goal. `{{input.order}}` in it is filled in. Default: the input of the run.'),
-  criteria: list(z.union([text({ min: 1 }), record({ when: when(ANSWER_NAMES), reason: reason() })]))
+  criteria: list(
+    z.union([
+      text({ min: 1 }),
+      record({
+        when: when(ANSWER_NAMES),
+        reason: reason(),
+        code: oneOf(CRITERION_CODES)
+          .optional()
+          .describe('The code of the end, if it stays false. Default: VALIDATION_FAIL.'),
+      }),
+    ]),
+  )
     .optional()
     .describe('Conditions for success: expressions over the evidence, or texts that the verifier judges.'),
   profile: oneOf(PROFILES).optional().describe('Defaults for `boundary` and `budgets`.'),
@@ -121,18 +124,10 @@ export const loopSchema = record(() => ({
     .describe('Possible meanings of a goal. If several match, a person chooses.'),
   guards: list(guard).optional().describe('Goals that are rejected before anything is done.'),
   plan: plan.optional().describe('Limits of the plan, with a planner.'),
-  validate: list(record({ when: when(ANSWER_NAMES), reason: reason() }))
-    .optional()
-    .describe('Conditions on an answer.'),
-  verifier: agentName()
-    .optional()
-    .describe('The agent that judges an answer, with the observations, before it is given.'),
-  confidence: number({ min: 0, max: 1 }).optional().describe('The least confidence that an answer needs, from 0 to 1.'),
-  conflict: name()
-    .optional()
-    .describe(`An expression over ${quoted(ANSWER_NAMES)} that is true if observations contradict each other.`),
+  verifier: verifierField().describe(
+    'The model that judges the answer and sees the evidence. Default: `default`, the engine’s own prompt on the model of the agent, unless all criteria are expressions.',
+  ),
   review: bool().optional().describe('True if a person reviews every answer. Default: false.'),
-  reflection: reflection.optional().describe('How often each kind of problem returns the work to the agent.'),
   grounding: grounding.optional().describe('How an answer is compared with the observations.'),
   compression: compression
     .optional()

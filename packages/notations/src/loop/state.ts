@@ -39,17 +39,17 @@ export const USER_ANSWERS = 'user_answers';
 /** The problem of this round: its kind, and a sentence. */
 export const KIND = 'kind';
 export const PROBLEM = 'problem';
-/** True if the answer of this round does not fit the output schema. */
-export const UNFIT = 'unfit';
-export const SCORE = 'score';
 /** The kind of problem that the loop cannot repair by itself. */
 export const TRIGGER = 'trigger';
 export const REPAIRS = 'repairs';
 /** The value of `REPAIRS` after one more repair. */
 export const ONE_MORE_REPAIR = `${REPAIRS} + 1`;
-export const DOUBTS = 'doubts';
+/** Contradicting sources sent the work back. */
 export const CROSSED = 'crossed';
-export const SCRATCH = 'scratch';
+/** The answer was judged, and goes back. */
+export const JUDGED_AGAIN = 'judged_again';
+/** A value without a source sent the answer back. */
+export const RETURNED = 'returned';
 export const COMPRESSED = 'compressed';
 /** The id of the last observation before the talk was dropped. */
 export const LAST_DROPPED = 'last_dropped';
@@ -69,13 +69,16 @@ export const REASON = 'reason';
 /** The state of a task as it begins. */
 export function initialState(): readonly Write[] {
   const empty = [PLAN, FINISHED, RESULTS, OBSERVATIONS, TALK, USER_ANSWERS, MARKS, VIOLATIONS];
-  const zero = [TURN, DRAFTS, REPAIRS, DOUBTS, CROSSED, COMPRESSED, ANSWERS_DROPPED];
-  const ofRound = [STEP, PLAN_PROBLEM, SCRATCH, KIND, PROBLEM, TRIGGER, REVIEWED];
+  const zero = [TURN, DRAFTS, REPAIRS, COMPRESSED, ANSWERS_DROPPED];
+  const ofRound = [STEP, PLAN_PROBLEM, KIND, PROBLEM, TRIGGER, REVIEWED];
   const ofAnswer = [FINAL, VIOLATION, LAST_DROPPED, ANSWER, REJECTED, REASON];
   return [
     ...empty.map((slot) => set(slot, '[]')),
     ...zero.map((slot) => set(slot, '0')),
     ...[...ofRound, ...ofAnswer].map((slot) => set(slot, 'null')),
+    set(CROSSED, 'false'),
+    set(JUDGED_AGAIN, 'false'),
+    set(RETURNED, 'false'),
     set(SINCE, '1'),
     set(TASK, '{"version": 1, "finished": 0}'),
   ];
@@ -83,7 +86,7 @@ export function initialState(): readonly Write[] {
 
 /** The kind of state of each slot. Text by a model is a note until it was checked. */
 export const STORES: NonNullable<View['stores']> = {
-  ...kept('scratchpad', 'talk reply parsed_reply draft scratch verdict safer'),
+  ...kept('scratchpad', 'talk reply parsed_reply draft _verdict_reply _verdict_scripted safer'),
   ...kept('task', 'goal plan step finished results task answer final budget doubts user_answers violations rejected'),
   ...kept('observations', 'observations'),
 };

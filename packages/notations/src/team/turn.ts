@@ -83,7 +83,6 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     callsMax: who.callsMax,
     // The author granted the plugins: a call needs a person only if a policy or the tool asks for one.
     gate: 'granted',
-    converses: true,
     visitsMax: turn.visitsMax ?? l.turnsMax,
     // A reply that is read as an object and contains different ones is repaired once. Then the strategy corrects it.
     fit: turn.readsObject === true ? REPAIR_THEN_PASS : undefined,

@@ -5,6 +5,7 @@ import {
   NO_RETRY,
   OBSERVATIONS,
   REPLY,
+  VERDICT,
   addAttempts,
   addTurn,
   append,
@@ -129,7 +130,8 @@ function addCall(lowering: Lowering, step: Step, call: PlannedCall, way: Way): N
   const schema = agent?.output ?? null;
   const failure = failureOf(lowering, step, way.skipped);
   const input = { prompt: call.prompt, source };
-  if (agent !== undefined && agent.tools.length > 0) return addStepTurn(lowering, step, agent, input, way, failure);
+  if (agent !== undefined && (agent.tools.length > 0 || step.verifier !== null))
+    return addStepTurn(lowering, step, agent, input, way, failure);
   const effect = kit.builder.model(step.agent, call.prompt);
   return kit.call(
     { ...place(step), id: idOf(step), enters: step.name },
@@ -175,6 +177,7 @@ function addStepTurn(
       input,
       tools: agent.tools,
       ...(agent.output === null ? {} : { schema: agent.output }),
+      ...(step.verifier === null ? {} : { verifier: step.verifier }),
       visitsMax: visitsMax * (1 + step.retries),
       retry: NO_RETRY,
       next,
@@ -191,6 +194,7 @@ function addStepTurn(
     gather: [
       { slot: REPLY, mode: 'last' },
       { slot: OBSERVATIONS, mode: 'concat' },
+      ...(step.verifier === null ? [] : [{ slot: VERDICT, mode: 'last' as const }]),
     ],
     body,
     next: kit.set(place(step, 'replied'), writes, way.next),

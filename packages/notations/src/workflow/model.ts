@@ -1,4 +1,5 @@
 /** A workflow after reading: one spelling, all defaults filled in. Everything after reading works on this. */
+import type { Verifier } from '@sluice-internal/compile/lower';
 import type { ErrorMode, Mode } from './schema.ts';
 
 export interface Workflow {
@@ -23,6 +24,8 @@ export interface Step {
   readonly onError: ErrorMode;
   readonly retries: number;
   readonly output: string | null;
+  /** Judges the reply of the step. */
+  readonly verifier: Verifier | null;
 }
 
 /** A prompt in pieces: plain text, or a name in braces with the way it was written. */

@@ -2,10 +2,17 @@
  * Reads a workflow, in both spellings, and fills in every default. A faulty step is kept as far as it can be read, so that
  * mistakes that concern several steps are reported at the same time.
  */
-import { SECTION_NAMES, isPoisonedName, readShape, undeclaredAgent } from '@sluice-internal/compile/document';
+import {
+  SECTION_NAMES,
+  checkVerifier,
+  isPoisonedName,
+  readShape,
+  undeclaredAgent,
+} from '@sluice-internal/compile/document';
 import type { Places, ReadDocument, Shaped } from '@sluice-internal/compile/document';
 import { childOf, didYouMean, itemsOf, nearest } from '@sluice-internal/compile/source';
 import type { Located, Path, Report } from '@sluice-internal/compile/source';
+import { verifierOf } from '@sluice-internal/compile/lower';
 import type { AgentDef } from '@sluice-internal/kernel/ir';
 import { INPUT, NOBODY, isVariableName, piecesOf, type Step, type Workflow } from './model.ts';
 import { DEFAULTS, ERROR_MODES, MODES, stepKeys, workflowSchema } from './schema.ts';
@@ -24,6 +31,9 @@ export function readWorkflow(document: ReadDocument, report: Report): ReadWorkfl
   });
   if (body === null) return null;
   const registry = createRegistry(document);
+  for (const [index, { verifier }] of body.value.steps.entries())
+    if (verifier !== undefined)
+      checkVerifier(verifier, document.names, (...path) => body.at('steps', index, 'verifier', ...path), report);
   const steps = body.value.steps.map((raw, index) => readStep(index, givenStep(index, raw, body, report), registry));
   // An item that is not a step leaves a gap between its neighbours.
   if (steps.length < itemsOf(childOf(document.body, 'steps')).length) return null;
@@ -66,6 +76,7 @@ function readStep(index: number, given: Given, registry: Registry): Step {
     onError: errors?.mode ?? 'Fail',
     retries: errors?.retries ?? 0,
     output: outputOf(given),
+    verifier: verifierOf(raw.verifier, null),
   };
 }
 
@@ -300,6 +311,7 @@ const CALL_FIELDS = [
   'prompt_template',
   'timeout_secs',
   'error_mode',
+  'verifier',
 ] as const;
 
 function warnUnused(given: Given, mode: Mode): void {

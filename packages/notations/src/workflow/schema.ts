@@ -4,7 +4,19 @@
  */
 import * as z from 'zod';
 import { quoted } from '@sluice-internal/compile/source';
-import { fault, int, json, list, name, oneOf, oneOfKeys, record, ruled, text } from '@sluice-internal/compile/document';
+import {
+  fault,
+  int,
+  json,
+  list,
+  name,
+  oneOf,
+  oneOfKeys,
+  record,
+  ruled,
+  text,
+  verifierField,
+} from '@sluice-internal/compile/document';
 
 export const MODES = ['Sequential', 'FanOut', 'Collect', 'Conditional', 'Loop'] as const;
 export type Mode = (typeof MODES)[number];
@@ -73,6 +85,7 @@ const step = record(() => ({
     .optional()
     .describe('After a failure or a timeout: `fail` the run, `skip` the step, or `retry` it. Default: fail.'),
   max_retries: retries().optional(),
+  verifier: verifierField().describe('The model that judges the reply of the step and sees its calls. Default: none.'),
   output_var: name().nullable().optional().describe('The variable that keeps the output for later prompts.'),
 }));
 export const stepKeys = (): readonly string[] => Object.keys(step.shape);

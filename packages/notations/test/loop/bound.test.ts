@@ -9,7 +9,11 @@ const tools = { 'orders.get': { effect: 'read' } };
 const look = { text: '', tools: [{ name: 'orders.get', args: {} }] };
 const ORDER = { id: 'A-2291', total: 48.9, customer: 'Ann Lee', lines: [{ sku: 'SKU-7', count: 3 }] };
 const loop = (grounding: object = {}) =>
-  compileLoop({ agents: [{ id: 'bot', tools: Object.keys(tools) }], tools, loop: { agent: 'bot', grounding } });
+  compileLoop({
+    agents: [{ id: 'bot', tools: Object.keys(tools) }],
+    tools,
+    loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }], grounding },
+  });
 const script = (replies: readonly string[], result: Json = ORDER): Script => ({
   agents: { bot: [look, ...replies] },
   tools: { 'orders.get': [{ result }] },

@@ -18,9 +18,8 @@ test('the same document, and the same hash', () => {
     {
       id: 'demo',
       agent: 'bot',
-      verifier: 'judge',
+      verifier: { agent: 'judge', confidence: 0.7 },
       profile: 'research',
-      confidence: 0.7,
       escalation: { safer: 'judge' },
     },
     { agents: AGENTS, tools: TOOLS },
@@ -28,7 +27,7 @@ test('the same document, and the same hash', () => {
   const text = `
 agents: [{ id: bot, tools: [find] }, { id: judge }]
 tools: { find: { effect: read } }
-loop: { id: demo, agent: bot, verifier: judge, profile: research, confidence: 0.7, escalation: { safer: judge } }
+loop: { id: demo, agent: bot, verifier: { agent: judge, confidence: 0.7 }, profile: research, escalation: { safer: judge } }
 `;
   const written = compile(text, options);
   expect(written.diagnostics).toEqual([]);

@@ -12,7 +12,7 @@ function documentOf(loop: object): object {
     agents: [{ id: 'bot', tools: ['find', 'save'] }],
     tools: { find: { effect: 'read' }, save: { effect: 'write' } },
     budgets: { tool_calls: 9 },
-    loop: { agent: 'bot', criteria: ['names the total'], ...loop },
+    loop: { agent: 'bot', criteria: ['names the total'], verifier: false, ...loop },
   };
 }
 
@@ -56,7 +56,7 @@ test('what the agent is told afterwards keeps what must be kept and nothing that
   expect(last).toContain('Goal: what is it?');
   expect(last).toContain('- names the total');
   expect(last).toMatch(/<data from="find">\n\[bot\.\d\.1\.0\] find \{"q":\d\} succeeded: fact fact/);
-  expect(last).toContain('Budget: {"steps":50,"tool_calls":9}');
+  expect(last).toContain('Budget: {"steps":50,"reflections":2,"tool_calls":9}');
   expect(last).toContain('Open: nothing, repairs 0');
   expect(last).not.toContain('a draft of mine');
   expect(last.length).toBeLessThan((prompts.at(0)?.length ?? 0) + 3 * 900);

@@ -65,7 +65,7 @@ describe('what must hold of an answer', () => {
   ])('may depend on a field of the input: %s', async (input, code) => {
     const flow = compileLoop({
       ...DOCUMENT,
-      loop: { agent: 'bot', validate: [{ when: 'input.order == "A"', reason: 'Another order.' }] },
+      loop: { agent: 'bot', criteria: [{ when: 'input.order == "A"', reason: 'Another order.' }] },
     });
     expect((await drive(flow, SCRIPT, { input })).report.code).toBe(code);
   });

@@ -28,9 +28,7 @@ describe('whose error it is', () => {
     });
   });
 
-  test('of the verifier and of the planner: theirs', async () => {
-    const verified = flow({ loop: { verifier: 'judge' } });
-    expect(await nodeOf(verified, { agents: { bot: ['fine'], judge: [broken] } })).toBe('judge');
+  test('of the planner: its own', async () => {
     const planned = compileLoop({
       agents: [{ id: 'boss' }, { id: 'bot' }],
       loop: { planner: 'boss', executor: 'bot' },
@@ -40,7 +38,7 @@ describe('whose error it is', () => {
 
   test('of a check of the loop: the loop', async () => {
     const script = { agents: { bot: ['fine'] } };
-    const validate = (when: string) => flow({ loop: { validate: [{ when, reason: 'no' }] } });
+    const validate = (when: string) => flow({ loop: { criteria: [{ when, reason: 'no' }] } });
     expect(await nodeOf(validate('false'), script)).toBe('demo');
     expect(await nodeOf(validate('answer + 1 > 2'), script)).toBe('demo');
     expect(await nodeOf(flow({ budgets: { wall_clock_seconds: 0 } }), script)).toBe('demo');

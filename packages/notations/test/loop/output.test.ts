@@ -11,7 +11,10 @@ const ORDER = {
 };
 
 const loop = (output: Json, more: object = {}) =>
-  compileLoop({ agents: [{ id: 'bot', output }], loop: { agent: 'bot', ...more } });
+  compileLoop({
+    agents: [{ id: 'bot', output }],
+    loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }], ...more },
+  });
 const saying = (...replies: string[]) => ({ agents: { bot: replies }, strict: true });
 
 describe('an answer that fits', () => {
@@ -61,7 +64,11 @@ describe('an answer that does not', () => {
   test('a repair counts as a retry, in the report and in the budget', async () => {
     const replies = saying('{"id": "x"}', '{"id": 7}');
     const budgeted = (retries: number) =>
-      compileLoop({ agents: [{ id: 'bot', output: ORDER }], budgets: { retries }, loop: { agent: 'bot' } });
+      compileLoop({
+        agents: [{ id: 'bot', output: ORDER }],
+        budgets: { retries },
+        loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
+      });
     const { report, difference } = await drive(budgeted(1), replies);
     expect(report).toMatchObject({ code: 'SUCCESS', usage: { modelCalls: 2, retries: 1 } });
     expect(difference).toBeNull();
@@ -77,7 +84,10 @@ describe('an answer that does not', () => {
   });
 
   test('as often as the document says', async () => {
-    const { report } = await drive(loop(ORDER, { reflection: { repairs: 0 } }), saying('no', '{"id": 7}'));
+    const { report } = await drive(
+      compileLoop({ agents: [{ id: 'bot', output: ORDER }], budgets: { retries: 0 }, loop: { agent: 'bot' } }),
+      saying('no', '{"id": 7}'),
+    );
     expect([report.code, report.usage.modelCalls]).toEqual(['VALIDATION_FAIL', 1]);
   });
 });

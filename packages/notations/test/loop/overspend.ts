@@ -100,9 +100,8 @@ function loopOf(chance: (what: string) => number): object {
   return {
     loop: {
       ...(chance('plan') < 0.3 ? { planner: 'b', executor: 'a' } : { agent: 'a' }),
-      confidence: 0.5,
       memory: chance('memory') < 0.5,
-      ...(chance('verifier') < 0.3 ? { verifier: 'c' } : {}),
+      ...(chance('verifier') < 0.3 ? { verifier: { agent: 'c', confidence: 0.5 } } : {}),
       compression: { window: 500 },
       escalation: { expansions: Math.floor(chance('expansions') * 4), timeout: 20_000 },
     },

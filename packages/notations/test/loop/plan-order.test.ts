@@ -8,7 +8,7 @@ const planned = (plan: object = {}): CompiledFlow =>
     agents: [{ id: 'p' }, { id: 'w', tools: ['find'] }],
     tools: { find: { effect: 'read' } },
     budgets: { steps: 200 },
-    loop: { planner: 'p', executor: 'w', plan },
+    loop: { planner: 'p', executor: 'w', plan, criteria: [{ when: 'true', reason: 'never' }] },
   });
 const script = (steps: readonly object[]) => ({ agents: { p: [JSON.stringify({ steps })], w: ['done'] } });
 

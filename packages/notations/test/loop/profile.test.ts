@@ -19,11 +19,11 @@ describe('the profile of a loop', () => {
     expect(compileLoop(document(profile)).boundaries?.['bot']).toMatchObject({ profile });
   });
 
-  test.each(['support', 'procurement'])('%s brings no budgets but the steps of a loop without a profile', (profile) => {
+  test.each(['support', 'procurement'])('%s brings no budgets but those of a loop without a profile', (profile) => {
     const { clock, meters } = compileLoop(document(profile));
     expect(clock).toBeUndefined();
     expect(meters['steps']).toMatchObject({ max: 50 });
-    expect(Object.keys(meters).filter((name) => name.startsWith('budget.'))).toEqual([]);
+    expect(Object.keys(meters).filter((name) => name.startsWith('budget.'))).toEqual(['budget.reflections']);
   });
 
   test('its output tokens limit a reply of a reasoning model, also beside a budget in dollars', () => {

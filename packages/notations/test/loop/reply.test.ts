@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { compileLoop, drive } from './drive.ts';
 
 const FENCE = '```';
-const bot = compileLoop({ agents: [{ id: 'bot' }], loop: { agent: 'bot' } });
+const bot = compileLoop({
+  agents: [{ id: 'bot' }],
+  loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
+});
 const ALL = 'complete, partial, impossible, missing_info, ambiguous, conflict';
 const said = (...replies: (string | object)[]) => ({
   agents: { bot: replies.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))) },
@@ -77,7 +80,7 @@ describe('a reply that answers nothing', () => {
     const flow = compileLoop({
       agents: [{ id: 'bot', tools: ['find'] }],
       tools: { find: { effect: 'read' } },
-      loop: { agent: 'bot' },
+      loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
     });
     const call = { tools: [{ name: 'find', args: {} }], text: '' };
     const { report } = await drive(flow, { agents: { bot: [call, '', 'fine'] }, tools: { find: [{ result: 1 }] } });
@@ -98,7 +101,10 @@ describe('within one Markdown fence', () => {
       [{ type: 'object', required: ['n'] }, { n: 1 }],
       [{ type: 'array' }, [1, 2]],
     ] as const) {
-      const flow = compileLoop({ agents: [{ id: 'bot', output }], loop: { agent: 'bot' } });
+      const flow = compileLoop({
+        agents: [{ id: 'bot', output }],
+        loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
+      });
       const { report } = await drive(flow, said(fenced(value)));
       expect([report.code, report.output, report.usage.modelCalls]).toEqual(['SUCCESS', value, 1]);
     }
@@ -127,7 +133,10 @@ test('where the answer has a form of its own, that form decides what a status is
     properties: { status: { enum: ['open', 'closed'] } },
     required: ['status', 'reason'],
   };
-  const flow = compileLoop({ agents: [{ id: 'bot', output }], loop: { agent: 'bot' } });
+  const flow = compileLoop({
+    agents: [{ id: 'bot', output }],
+    loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
+  });
   const fits = { status: 'closed', reason: 'paid' };
   const { report, prompts } = await drive(flow, said({ status: 'failed', reason: 'no' }, fits));
   expect([report.code, report.output]).toEqual(['SUCCESS', fits]);

@@ -18,7 +18,7 @@ const open = () => openSqlite(join(folder, 'runs.db'));
 const flow = compileLoop({
   agents: [{ id: 'bot' }],
   budgets: { wall_clock_seconds: 0.05 },
-  loop: { agent: 'bot', escalation: { expansions: 1 } },
+  loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }], escalation: { expansions: 1 } },
 });
 const never: Performer = {
   perform: ({ signal }) =>

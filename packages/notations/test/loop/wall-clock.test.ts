@@ -10,7 +10,7 @@ function doc(escalation: object = { expansions: 2 }, tools: object = { find: { e
     agents: [{ id: 'bot', tools: Object.keys(tools) }],
     tools,
     budgets: { wall_clock_seconds: 60 },
-    loop: { agent: 'bot', escalation },
+    loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }], escalation },
   });
 }
 const call = { tools: [{ name: 'find', args: {} }], text: '' };

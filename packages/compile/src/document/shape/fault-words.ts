@@ -49,6 +49,11 @@ export function expectation(issue: z.core.$ZodIssue, node: Located, subject: str
 const PLACES: { readonly [key: string]: string } = {
   claims:
     'Leave it out, because no rule reads sentences. For an action that must have happened, write `criteria: [{ when: "receipts.exists(r, r.tool == …)", reason: … }]`.',
+  validate: 'Conditions on an answer are `criteria: [{ when: …, reason: … }]`.',
+  conflict:
+    'It is a criterion: `criteria: [{ when: …, reason: …, code: SOURCE_CONFLICT }]`, whose `when` is true if nothing conflicts.',
+  confidence: 'The least confidence is `verifier: { confidence: … }`.',
+  reflection: 'How often an answer goes back is `budgets: { reflections: … }`.',
   memory: 'Memory belongs to an agent: write `agents: [{ id: …, memory: true }]`.',
   Condition:
     'Routes by a field of the reply are `Selection: { Type: structured, StructuredRoutes: [{ Agent: …, Condition: … }] }`. A keyword route is guarded by `Validators` and `Contracts`.',

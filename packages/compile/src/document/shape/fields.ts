@@ -26,6 +26,26 @@ export function agentName(): z.ZodType<string, AgentName> {
   return name() as z.ZodType<string, string> as z.ZodType<string, AgentName>;
 }
 
+/** `verifier:` in every notation. */
+export function verifierField() {
+  return z
+    .union([
+      z.literal(false),
+      agentName(),
+      record({
+        model: name().optional().describe('The model. Default: that of the agent whose answer is judged.'),
+        agent: agentName()
+          .optional()
+          .describe('An agent of the document that judges, instead of the engine’s own prompt.'),
+        instructions: text({ min: 1 }).optional().describe('What the verifier looks for besides.'),
+        confidence: number({ min: 0, max: 1 })
+          .optional()
+          .describe('The least confidence that lets an answer pass, from 0 to 1.'),
+      }),
+    ])
+    .optional();
+}
+
 export function toolName(): z.ZodType<string, ToolName> {
   return name() as z.ZodType<string, string> as z.ZodType<string, ToolName>;
 }

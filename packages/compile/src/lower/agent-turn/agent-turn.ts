@@ -2,7 +2,7 @@
  * One turn of an agent with tools: ask the model, make the calls it requests, show it the results, until it requests no more.
  * Every notation lowers its agents through this file.
  */
-import type { Expr, FailureClass, NodeId, Retry, Write } from '@sluice-internal/kernel/ir';
+import type { NodeId, Write, Expr } from '@sluice-internal/kernel/ir';
 import { present } from '@sluice-internal/kernel/expr';
 import { quote } from '../../expressions/cel-text.ts';
 import { agentSteps } from '../budget-meters.ts';
@@ -11,17 +11,9 @@ import { append, createKit, set, type Kit } from '../kit.ts';
 import { answerOf } from '../memory/memory.ts';
 import { addCalls, type CallingTurn } from './calls.ts';
 import { addGroundedEnd } from './grounding.ts';
+import { MODEL_RETRY } from './model-retry.ts';
 import { addStop } from './outcome.ts';
 import { REPLY, ROUNDS_MAX, TALK, type AgentTurn } from './turn.ts';
-
-/** A transient failure of a model is retried twice. */
-export const MODEL_RETRY: Retry = {
-  max: 2,
-  baseMs: 500,
-  capMs: 30_000,
-  on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[],
-  budgeted: true,
-};
 
 /** Adds the reply of the agent to the talk. */
 export const REPLIED: readonly Write[] = [

@@ -1,10 +1,15 @@
 /**
  * The grounding check in a graph: the values, citations and claimed calls of a reply against the observations. Under a boundary with
- * a rule for them (`escalation.ungrounded`), an unsupported answer goes back to the agent, to a person, or fails the turn.
+ * a rule for them (`escalation.ungrounded`), an unsupported answer goes back to the agent, to a person, or fails the turn. A turn with
+ * a verifier ends with its verdict.
  */
+import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Case, Consequence, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
 import { literal, quote } from '../../expressions/cel-text.ts';
 import { append, set, setField, type Kit } from '../kit.ts';
+import { VERDICT } from '../verdict-slot.ts';
+import { addVerifier } from '../verifier.ts';
+import type { Verifier } from '../verifier-def.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from './turn.ts';
 
 export const GROUNDING_CHECK = 'policy:grounding';
@@ -52,7 +57,8 @@ const REPAIRS_MAX = 2;
 type StartedTurn = AgentTurn & { readonly begin: NodeId };
 
 /** Returns the node after the last reply: `next`, or the check before it. `ask` is the node that asks the agent again. */
-export function addGroundedEnd(kit: Kit, turn: StartedTurn, ask: NodeId): NodeId {
+export function addGroundedEnd(kit: Kit, given: StartedTurn, ask: NodeId): NodeId {
+  const turn = given.verifier === undefined ? given : { ...given, next: addVerdict(kit, given, given.verifier, ask) };
   if (turn.tools.length === 0) return turn.next;
   const consequence = consequenceOf(kit, turn);
   const end = consequence === undefined ? turn.next : addGroundingEnd(kit, turn, ask, consequence);
@@ -121,8 +127,21 @@ function addGroundingEnd(kit: Kit, turn: StartedTurn, ask: NodeId, consequence: 
 function addRepair(kit: Kit, turn: StartedTurn, ask: NodeId, words: Expr): NodeId {
   const { hint, origin } = turn;
   const failed = addFailure(kit, turn);
+  const mend = addMend(kit, turn, { name: 'grounding', words, ask, failed });
+  return kit.when({ hint: `${hint}.grounding.left`, origin }, `${messagesOfUser} < ${REPAIRS_MAX}`, mend, failed);
+}
+
+interface Mend {
+  readonly name: 'grounding' | 'reflection';
+  readonly words: Expr;
+  readonly ask: NodeId;
+  readonly failed: NodeId;
+}
+
+function addMend(kit: Kit, turn: StartedTurn, { name, words, ask, failed }: Mend): NodeId {
+  const { hint, origin } = turn;
   const meter = kit.builder.meter(
-    `repairs:${hint}`,
+    name === 'grounding' ? `repairs:${hint}` : `reflections:${hint}`,
     {
       unit: 'visits',
       max: REPAIRS_MAX * turn.visitsMax,
@@ -131,13 +150,11 @@ function addRepair(kit: Kit, turn: StartedTurn, ask: NodeId, words: Expr): NodeI
     },
     { of: turn.begin, max: REPAIRS_MAX },
   );
-  const mend = kit.set(
-    { hint: `${hint}.grounding.mend`, origin, charges: [meter] },
+  return kit.set(
+    { hint: `${hint}.${name}.mend`, origin, charges: [meter] },
     [append(TALK, { role: quote('user'), content: words })],
     ask,
   );
-  const isLeft = `size(${TALK}.filter(m, m.role == "user")) < ${REPAIRS_MAX}`;
-  return kit.when({ hint: `${hint}.grounding.left`, origin }, isLeft, mend, failed);
 }
 
 function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number | null): NodeId {
@@ -165,6 +182,50 @@ function addQuestion(kit: Kit, turn: StartedTurn, ask: NodeId, timeoutMs: number
     },
   );
 }
+
+/** The verifier judges the reply. A "no" goes back while `budgets.reflections` has room, at most twice; then the turn fails. */
+function addVerdict(kit: Kit, turn: StartedTurn, verifier: Verifier, ask: NodeId): NodeId {
+  const { agent, hint, origin, fail, refused, next } = turn;
+  const least = verifier.confidence;
+  const unsure = least === null ? 'false' : `(${VERDICT}.confidence == null || ${VERDICT}.confidence < ${least})`;
+  const problem = `text(${VERDICT}.conflict != null ? ${VERDICT}.conflict : ${VERDICT}.problem != null ? ${VERDICT}.problem : "the verifier is not sure enough")`;
+  const failed = kit.fail(
+    { hint: `${hint}.refused`, origin },
+    { type: 'VerifierError', message: problem },
+    refused ?? fail,
+  );
+  const words = `text("This is not acceptable: ", ${problem}, ". Correct it.")`;
+  const mend = addMend(kit, turn, { name: 'reflection', words, ask, failed });
+  const paid = kit.call(
+    { hint: `${hint}.reflection.paid`, origin, onBudget: failed },
+    {
+      effect: { kind: 'check', check: RETRY_CHECK, input: { name: quote(agent) }, reserve: { reflections: 1 } },
+      shared: { retryBudget: null },
+      next: mend,
+      fail: failed,
+    },
+  );
+  const judged = kit.pick(
+    { hint: `${hint}.judged`, origin },
+    [
+      { when: `${VERDICT}.ok == true && ${VERDICT}.conflict == null && !${unsure}`, to: next },
+      { when: `${VERDICT}.ok == null || ${messagesOfUser} >= ${REPAIRS_MAX}`, to: failed },
+    ],
+    paid,
+  );
+  return addVerifier(kit, verifier, {
+    hint,
+    origin,
+    agent,
+    goal: turn.input['prompt'] ?? 'input',
+    people: '[]',
+    answer: `${REPLY}.text`,
+    criteria: [],
+    next: judged,
+  });
+}
+
+const messagesOfUser: Expr = `size(${TALK}.filter(m, m.role == "user"))`;
 
 function addFailure(kit: Kit, { hint, origin, fail, refused }: AgentTurn): NodeId {
   return kit.fail({ hint: `${hint}.ungrounded`, origin }, { type: 'GroundingError', message: REASON }, refused ?? fail);

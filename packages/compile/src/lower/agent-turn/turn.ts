@@ -9,6 +9,7 @@ import { literal } from '../../expressions/cel-text.ts';
 import type { GateMode } from '../../document/boundary.ts';
 import type { LoopRules } from '../../document/protections.ts';
 import type { Range } from '../../source/range.ts';
+import type { Verifier } from '../verifier-def.ts';
 
 export const TALK = 'talk';
 export const REPLY = 'reply';
@@ -91,8 +92,8 @@ export interface AgentTurn {
   readonly recalled?: Expr;
   /** Quarantined entries of memory, which the agent did not see. */
   readonly withheld?: Expr;
-  /** True if the turn is part of a conversation between agents: its reply need not be a result. */
-  readonly converses?: boolean;
+  /** Judges the last reply of the turn. */
+  readonly verifier?: Verifier;
   /** False if no person can be asked: the turn then ends where it would ask. */
   readonly people?: boolean;
   /** `eligible`: calls with effects need a person. `granted`: the author has authorised the tools. */

@@ -2,7 +2,8 @@
  * Performs commands from a script. The position in the script follows from the journal (the ordinal of the command), so a
  * run continues at the right entry after a wait or a crash.
  */
-import { compileExpr } from '@sluice-internal/kernel/expr';
+import { compileExpr, present } from '@sluice-internal/kernel/expr';
+import { VERIFIER } from '@sluice-internal/kernel/catalog';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { costOf, priceIn } from '@sluice-internal/kernel/ir';
 import type { Command, CompiledFlow, Failure, Settled } from '@sluice-internal/kernel/ir';
@@ -47,17 +48,30 @@ export function isScripted(
 
 async function reply(script: Script, call: Call): Promise<Settled> {
   const { command, flow } = call;
-  const entries = agentEntries(script, flow, command.name);
+  const isVerdict = command.input['verdict'] === true;
+  const entries = agentEntries(script, flow, command.name) ?? (isVerdict ? verdictEntries(script) : undefined);
   if (entries === undefined) throw scriptError(`the script has no entry for the agent \`${command.name}\``);
   const input = promptText(promptOf(flow, command));
   const listed = listOf(entries).map((entry): ModelEntry => (typeof entry === 'string' ? { text: entry } : entry));
   const entry = await nextEntry(script, call, listed, input, `agent \`${command.name}\``);
-  const text = entry.text ?? '';
+  const text = textOf(entry);
   const used = usageOf(entry, call, input, text);
   if (entry.error !== undefined) return { ok: false, error: failureOf(entry), used };
   call.onText?.(text);
+  if (isVerdict) return { ok: true, value: { text, scripted: true }, used };
   const calls = (entry.tools ?? []).map(({ name, args }, index) => ({ id: `c${index}`, name, args: args ?? {} }));
   return { ok: true, value: calls.length === 0 ? { text } : { text, toolCalls: calls }, used };
+}
+
+/** Without an entry the verifier agrees: a rehearsal proves the wiring. */
+function verdictEntries(script: Script): Entries<string | ModelEntry> {
+  return ownEntry(script.agents, VERIFIER) ?? { when: 'true', text: '{"ok": true}' };
+}
+
+/** A verdict may be written as its fields. */
+function textOf({ text, ok, problem, missing, confidence, conflict }: ModelEntry): string {
+  if (text !== undefined || ok === undefined) return text ?? '';
+  return JSON.stringify({ ok, ...present({ problem, missing, confidence, conflict }) });
 }
 
 async function toolResult(script: Script, call: Call, entries: Entries<ToolEntry>): Promise<Settled> {

@@ -20,6 +20,12 @@ export interface ModelEntry extends EntryBase {
   readonly text?: string;
   readonly usage?: { readonly input?: number; readonly output?: number };
   readonly tools?: readonly { readonly name: string; readonly args?: Json }[];
+  /** A verdict of a verifier, in the place of `text`. */
+  readonly ok?: boolean;
+  readonly problem?: string | null;
+  readonly missing?: readonly string[];
+  readonly confidence?: number | null;
+  readonly conflict?: Json;
 }
 /**
  * A scripted result of a tool.

@@ -2,9 +2,19 @@
 import { present } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { AgentDef, Expr, NodeId, Write } from '@sluice-internal/kernel/ir';
-import { POISON, jsonMap, listed, name } from '@sluice-internal/compile/document';
+import { POISON, checkVerifier, jsonMap, listed, name, verifierField } from '@sluice-internal/compile/document';
 import { path, quote } from '@sluice-internal/compile/expressions';
-import { NO_RETRY, OBSERVATIONS, ONE_REPAIR, REPLY, addTurn, replyMode, set } from '@sluice-internal/compile/lower';
+import {
+  NO_RETRY,
+  OBSERVATIONS,
+  ONE_REPAIR,
+  REPLY,
+  VERDICT,
+  addTurn,
+  replyMode,
+  set,
+  verifierOf,
+} from '@sluice-internal/compile/lower';
 import type { AgentTurn, Step } from '@sluice-internal/compile/lower';
 import { asText, type Expressions } from '../expressions.ts';
 import { nodeSchema, type FlowNode } from '../model.ts';
@@ -19,6 +29,9 @@ const schema = nodeSchema('agent', () => ({
     .describe(
       'The prompt: `task` and `user_message` as text, other fields as labelled data. Without it, the input of the run. Templates work.',
     ),
+  verifier: verifierField().describe(
+    'The model that judges the last reply of the node and sees its calls. Default: none.',
+  ),
 }));
 type Value = z.output<typeof schema>;
 
@@ -43,6 +56,8 @@ export const agentNode = nodeType<typeof schema, Parts>({
 function checkAgent(node: FlowNode<Value>, { document, report }: Checking): void {
   const { agents } = document.names;
   const { id, value } = node;
+  if (value.verifier !== undefined)
+    checkVerifier(value.verifier, document.names, (...path) => node.at('verifier', ...path), report);
   if (agents.has(value.agent)) return;
   const declared =
     agents.all.size === 0 ? 'Declare it under `agents`.' : `Declared agents: ${listed([...agents.all])}.`;
@@ -78,7 +93,8 @@ function lowerAgent(lowering: Lowering, prepared: Prepared<Value, Parts>): void 
   const { agents } = kit.builder.definitions;
   const id = lowering.agent(value.agent);
   const agent = Object.hasOwn(agents, id) ? agents[id] : undefined;
-  if (agent !== undefined && agent.tools.length > 0) return lowerTurn(lowering, prepared, agent);
+  const isJudged = verifierOf(value.verifier, null) !== null;
+  if (agent !== undefined && (agent.tools.length > 0 || isJudged)) return lowerTurn(lowering, prepared, agent);
   const output = agent?.output ?? null;
   kit.call(lowering.entered(prepared), {
     effect: kit.builder.model(id, prepared.parts),
@@ -107,6 +123,7 @@ function lowerTurn(lowering: Lowering, prepared: Prepared<Value, Parts>, agent: 
     gather: [
       { slot: OBSERVATIONS, mode: 'concat' },
       ...(expressions.uses.bare ? [{ slot: SLOT.agent, mode: 'last' as const }] : []),
+      ...(prepared.node.value.verifier === undefined ? [] : [{ slot: VERDICT, mode: 'last' as const }]),
     ],
     body: (next) =>
       addAgentTurn(lowering, prepared, agent, {
@@ -131,12 +148,13 @@ function addAgentTurn(
 ): NodeId {
   const { kit } = lowering;
   const { id, enters, expects = [], charges = [], at } = step;
+  const verifier = verifierOf(node.value.verifier, null);
   const done = lowering.part({ ...prepared, node, parts }, 'replied');
   return addTurn(kit.builder, {
     agent: lowering.agent(node.value.agent),
     hint: lowering.name(node.id),
     origin: lowering.name(node.id),
-    ...present({ enters, at, begin: id }),
+    ...present({ enters, at, begin: id, verifier: verifier ?? undefined }),
     charges,
     opening: [set('turn', quote(node.id))],
     input: { prompt: parts },
