@@ -1,5 +1,5 @@
 /** What other packages use of `compile/lower`. */
-export { MODEL_RETRY, REPLIED, addTurn } from './agent-turn/agent-turn.ts';
+export { MODEL_RETRY, REPLIED, addTurn, modelRetry } from './agent-turn/agent-turn.ts';
 export { addCalls, resultRules } from './agent-turn/calls.ts';
 export { BIND_CHECK, GROUNDING_CHECK, ON_VIOLATIONS, REFERS, VALUES, groundingInput } from './agent-turn/grounding.ts';
 export type { OnViolation } from './agent-turn/grounding.ts';

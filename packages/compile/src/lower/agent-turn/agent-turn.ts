@@ -23,6 +23,12 @@ export const MODEL_RETRY: Retry = {
   budgeted: true,
 };
 
+/** Another number of retries. The retry budget never refuses those that the document declares. */
+export function modelRetry(max: number, declared: boolean): Retry {
+  const { budgeted: _, ...own } = MODEL_RETRY;
+  return declared ? { ...own, max } : { ...MODEL_RETRY, max };
+}
+
 /** Adds the reply of the agent to the talk. */
 export const REPLIED: readonly Write[] = [
   set(REPLY, 'it'),
