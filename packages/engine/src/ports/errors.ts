@@ -113,6 +113,7 @@ export const ERROR_CODES = [
   'no-model',
   'no-credentials',
   'no-implementation',
+  'missing-prerequisite',
 ] as const;
 
 type ErrorCode = (typeof ERROR_CODES)[number];
