@@ -265,6 +265,7 @@ function refuseUnknown(options: object, known: object, of: string): void {
 /** Compiles each definition once, and makes its functions known. */
 class Definitions {
   readonly #compiled = new WeakMap<AnyDefinition, CompiledFlow>();
+  readonly #diagnostics = new WeakMap<CompiledFlow, readonly Diagnostic[]>();
   readonly #warned = new WeakSet<CompiledFlow>();
   readonly #options: CreateEngineOptions;
   readonly #functions: Functions;
@@ -277,7 +278,11 @@ class Definitions {
   /** Callers in JavaScript may pass anything. */
   flowOf(given: Compiled | AnyDefinition | undefined): CompiledFlow {
     if (typeof given !== 'object' || given === null) throw noFlow();
-    if (isDefinition(given)) return this.compile(given);
+    if (isDefinition(given)) {
+      const flow = this.compile(given);
+      this.#warn(flow, this.#diagnostics.get(flow) ?? []);
+      return flow;
+    }
     if ('nodes' in given) return given;
     if (!('diagnostics' in given)) throw noFlow();
     if (given.flow === undefined) throw new CompileError(given.diagnostics[0]?.file ?? 'document', given.diagnostics);
@@ -296,7 +301,7 @@ class Definitions {
     if (flow === undefined) throw new CompileError(definition.id, diagnostics);
     this.#compiled.set(definition, flow);
     this.#functions.add(flow, definition.tools);
-    this.#warn(flow, diagnostics);
+    this.#diagnostics.set(flow, diagnostics);
     return flow;
   }
 
