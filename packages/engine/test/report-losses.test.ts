@@ -1,12 +1,14 @@
 /** What a run lost has a name: items, branches, nodes, and replies that a fixed answer replaced. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { compile, createEngine, openMemory } from '@sluice-internal/library';
-import type { Report, Script } from '@sluice-internal/library';
+import type { CreateEngineOptions, Report } from '@sluice-internal/library';
+
+type Bot = NonNullable<Exclude<CreateEngineOptions['script'], false | undefined>['agents']>[string];
 
 const AGENTS = [{ id: 'bot', instructions: 'Work.' }];
 const no = (where: string) => ({ when: `input.contains("${where}")`, error: 'fatal' as const, message: `no ${where}` });
 
-async function run(document: object, bot: NonNullable<Script['agents']>[string], runs = 1): Promise<Report> {
+async function run(document: object, bot: Bot, runs = 1): Promise<Report> {
   const engine = createEngine({ journal: openMemory(), script: { agents: { bot } } });
   onTestFinished(() => engine.close());
   const compiled = compile({ agents: AGENTS, ...document });

@@ -139,14 +139,15 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     await runtime.close();
     await beside.close();
   };
-  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine, stories, opened }, id);
+  const handle = (id: RunId, opened?: OpenedRun): Run =>
+    createRun({ engine, stories, opened, notice: rest.onNotice }, id);
   const stories = new Stories((id) => runtime.read(id));
   const recorded = scriptPin(script === false ? undefined : script, file);
   const ready = own.checked === true ? noCheck : onceReady(worldOptions);
   const start = createStart({ runtime, world, definitions, recorded, ready });
   const engine: Engine = {
     ...runtime,
-    as: (caller) => viewAs({ engine, store, stories, read: runtime.read }, caller),
+    as: (caller) => viewAs({ engine, store, stories, notice: rest.onNotice, read: runtime.read }, caller),
     start,
     run: async (given: Compiled | AnyDefinition, input?: unknown, options: RunOptions = {}): Promise<Run> => {
       refuseEmpty('engine.run', options);

@@ -49,6 +49,7 @@ export const ERROR_CODES = [
   'unknown-schema',
   'bad-definition',
   'run-failed',
+  'run-waits',
 
   // The journal
   'journal-busy',
