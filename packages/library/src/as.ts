@@ -27,12 +27,13 @@ export interface Viewed {
   readonly engine: Engine;
   readonly store: Store;
   readonly stories: RunSource['stories'];
+  readonly notice?: RunSource['notice'];
   read(run: RunId): Promise<OpenedRun>;
 }
 
-export function viewAs({ engine, store, stories, read }: Viewed, given: Caller): EngineView {
+export function viewAs({ engine, store, stories, notice, read }: Viewed, given: Caller): EngineView {
   const caller = new Identified(given, store);
-  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine: view, stories, opened }, id);
+  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine: view, stories, opened, notice }, id);
   const open = async (run: RunId): Promise<Run> => handle(run, await read(run));
   const view: EngineView = { ...reading(engine, caller, open), ...acting(engine, caller, handle) };
   return view;

@@ -18,8 +18,9 @@ import { createRuntime } from '@sluice-internal/engine/worker';
 import { systemFolderAt } from '@sluice-internal/platform';
 import { createSigner } from '@sluice-internal/engine/journal';
 import { suggestionOf } from '@sluice-internal/compile/source';
+import type { Diagnostic } from '@sluice-internal/compile/source';
 import { checkedGrant } from './host/budget-grant.ts';
-import type { FlowTools } from './host/functions.ts';
+import type { CallOfTool, FlowTools } from './host/functions.ts';
 import type { Script } from './host/scripted/script.ts';
 import type { World, WorldOptions } from './host/world.ts';
 import { fileAt } from './host/location.ts';
@@ -40,6 +41,7 @@ import { signingFor } from './host/signing.ts';
 import { stateAt } from './host/run-state.ts';
 import { Stories } from './host/stories.ts';
 import { scriptPin } from './host/recorded-script.ts';
+import { requireReady } from './host/ready.ts';
 import { readScriptObject } from './host/script.ts';
 import { worldBeside } from './host/world-beside.ts';
 import { worstCases } from './host/worst-case.ts';
@@ -107,6 +109,8 @@ interface OwnParts {
   readonly store?: Store;
   /** Finds the functions of definitions. Default: those of `flows` and of definitions that were run. */
   readonly flowTools?: FlowTools;
+  /** The surface checks the prerequisites of a run itself. */
+  readonly checked?: true;
 }
 
 /** The only place where store, world and runtime come together. */
@@ -115,11 +119,8 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
   const rest = script === undefined || script === false ? others : { ...others, script: checkedScript(script) };
   const functions = new Functions(rest.onNotice);
   const file = typeof journal === 'string' ? fileAt(journal) : undefined;
-  const beside = worldBeside(
-    file,
-    { ...rest, flowTools: own.flowTools ?? functions },
-    typeof journal === 'string' ? undefined : journal,
-  );
+  const worldOptions = { ...rest, flowTools: own.flowTools ?? functions };
+  const beside = worldBeside(file, worldOptions, typeof journal === 'string' ? undefined : journal);
   const { world, attachments } = beside;
   const definitions = new Definitions(options, functions);
   for (const definition of flows) definitions.compile(definition);
@@ -138,13 +139,15 @@ export function composeEngine(options: CreateEngineOptions, own: OwnParts = {}):
     await runtime.close();
     await beside.close();
   };
-  const handle = (id: RunId, opened?: OpenedRun): Run => createRun({ engine, stories, opened }, id);
+  const handle = (id: RunId, opened?: OpenedRun): Run =>
+    createRun({ engine, stories, opened, notice: rest.onNotice }, id);
   const stories = new Stories((id) => runtime.read(id));
   const recorded = scriptPin(script === false ? undefined : script, file);
-  const start = createStart({ runtime, world, definitions, recorded });
+  const ready = own.checked === true ? noCheck : onceReady(worldOptions);
+  const start = createStart({ runtime, world, definitions, recorded, ready });
   const engine: Engine = {
     ...runtime,
-    as: (caller) => viewAs({ engine, store, stories, read: runtime.read }, caller),
+    as: (caller) => viewAs({ engine, store, stories, notice: rest.onNotice, read: runtime.read }, caller),
     start,
     run: async (given: Compiled | AnyDefinition, input?: unknown, options: RunOptions = {}): Promise<Run> => {
       refuseEmpty('engine.run', options);
@@ -205,9 +208,25 @@ interface StartContext {
   readonly world: World;
   readonly definitions: Definitions;
   readonly recorded: () => Pick<Pins, 'script'>;
+  /** Rejects if a run of the flow lacks something on this machine. */
+  readonly ready: (flow: CompiledFlow, pins: Pins) => Promise<void>;
 }
 
-function createStart({ runtime, world, definitions, recorded }: StartContext): Engine['start'] {
+function noCheck(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** Checks each flow until it has passed once. */
+function onceReady(options: WorldOptions): StartContext['ready'] {
+  const passed = new WeakSet<CompiledFlow>();
+  return async (flow, pins) => {
+    if (passed.has(flow)) return;
+    await requireReady(options, flow, pins);
+    passed.add(flow);
+  };
+}
+
+function createStart({ runtime, world, definitions, recorded, ready }: StartContext): Engine['start'] {
   return async (given, startOptions = {}) => {
     const flow = definitions.flowOf(given);
     refuseUnknown(startOptions, START_OPTIONS, 'a start');
@@ -222,6 +241,7 @@ function createStart({ runtime, world, definitions, recorded }: StartContext): E
     // A surface that names the script of its runs has stored it.
     const script = whose?.pins?.script === undefined ? recorded() : {};
     const origin = withPins(whose, { ...pinsOf(world, flow, given, owner), ...script });
+    await ready(flow, origin.pins ?? {});
     const { input: _, ...others } = startOptions;
     return runtime.start(flow, { ...others, run: id, ...(input === undefined ? {} : { input }), origin });
   };
@@ -243,6 +263,8 @@ function refuseUnknown(options: object, known: object, of: string): void {
 /** Compiles each definition once, and makes its functions known. */
 class Definitions {
   readonly #compiled = new WeakMap<AnyDefinition, CompiledFlow>();
+  readonly #diagnostics = new WeakMap<CompiledFlow, readonly Diagnostic[]>();
+  readonly #warned = new WeakSet<CompiledFlow>();
   readonly #options: CreateEngineOptions;
   readonly #functions: Functions;
 
@@ -254,10 +276,15 @@ class Definitions {
   /** Callers in JavaScript may pass anything. */
   flowOf(given: Compiled | AnyDefinition | undefined): CompiledFlow {
     if (typeof given !== 'object' || given === null) throw noFlow();
-    if (isDefinition(given)) return this.compile(given);
+    if (isDefinition(given)) {
+      const flow = this.compile(given);
+      this.#warn(flow, this.#diagnostics.get(flow) ?? []);
+      return flow;
+    }
     if ('nodes' in given) return given;
     if (!('diagnostics' in given)) throw noFlow();
     if (given.flow === undefined) throw new CompileError(given.diagnostics[0]?.file ?? 'document', given.diagnostics);
+    this.#warn(given.flow, given.diagnostics);
     return given.flow;
   }
 
@@ -272,7 +299,17 @@ class Definitions {
     if (flow === undefined) throw new CompileError(definition.id, diagnostics);
     this.#compiled.set(definition, flow);
     this.#functions.add(flow, definition.tools);
+    this.#diagnostics.set(flow, diagnostics);
     return flow;
+  }
+
+  /** The warnings of the compiler, once for each flow. */
+  #warn(flow: CompiledFlow, diagnostics: readonly Diagnostic[]): void {
+    if (this.#warned.has(flow)) return;
+    this.#warned.add(flow);
+    for (const { severity, code, message, help } of diagnostics)
+      if (severity === 'warning')
+        this.#options.onNotice?.(`\`${flow.id}\`: ${code}: ${message}${help === undefined ? '' : `. ${help}`}`);
   }
 }
 
@@ -301,7 +338,7 @@ class Functions implements FlowTools {
     }
   }
 
-  has(call: Call): boolean {
+  has(call: CallOfTool): boolean {
     return this.#get(call) !== undefined || call.pins?.functions?.includes(call.command.name) === true;
   }
 
@@ -323,7 +360,7 @@ class Functions implements FlowTools {
     return promise;
   }
 
-  #get({ command, flow }: Call): ToolFunction | undefined {
+  #get({ command, flow }: CallOfTool): ToolFunction | undefined {
     const tools = this.#byFlow.get(flow.hash);
     return command.kind === 'tool' && tools !== undefined && Object.hasOwn(tools, command.name)
       ? tools[command.name]

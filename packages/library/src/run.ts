@@ -15,7 +15,7 @@ import type { RunEvent } from '@sluice-internal/wire';
 import type { RunId } from '@sluice-internal/kernel/ir';
 import { didYouMean } from '@sluice-internal/compile/source';
 import type { Questions } from './define/definition.ts';
-import { RunFailedError } from './host/errors.ts';
+import { RunFailedError, RunWaitsError } from './host/errors.ts';
 import type { ForkEdits } from './host/fork.ts';
 import type { Stories, Story } from './host/stories.ts';
 
@@ -52,6 +52,20 @@ export interface AnswerOptions {
 }
 
 /**
+ * Options of `run.result`.
+ * @example
+ * const options: ResultOptions = { onQuestion: 'throw' };
+ */
+export interface ResultOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * While the run waits for a person: `wait` waits with it, and tells it through `onNotice` of the engine. `throw` throws a
+   * `RunWaitsError` with the open questions. Default: `wait`.
+   */
+  readonly onQuestion?: 'wait' | 'throw';
+}
+
+/**
  * The report on a run that ended well, with a typed output.
  * @example
  * const { output, usage }: Result<unknown> = await run.result();
@@ -72,8 +86,11 @@ export interface Run<Output = Json, Asked extends Questions = Questions> {
   readonly id: RunId;
   /** Readable events from the beginning, then new ones until the run ends. */
   events(options?: ReadOptions): AsyncIterableIterator<RunEvent>;
-  /** Resolves when the run has ended well. Throws a `RunFailedError` if it ended in another way. */
-  result(options?: { readonly signal?: AbortSignal }): Promise<Result<Output>>;
+  /**
+   * Resolves when the run has ended well. Throws a `RunFailedError` if it ended in another way, and the error `engine-closed` if the
+   * engine closes before.
+   */
+  result(options?: ResultOptions): Promise<Result<Output>>;
   /** Resolves when the run waits for a person or has ended, with the open questions. */
   waiting(): Promise<readonly Waiting[]>;
   /** The questions that are open now. */
@@ -101,6 +118,8 @@ export interface RunSource {
   readonly stories: Stories;
   /** The handle keeps the run open as long as it is referenced itself. */
   readonly opened?: OpenedRun | undefined;
+  /** Tells an operator something. */
+  readonly notice?: ((message: string) => void) | undefined;
 }
 
 /** The operations of the engine that a handle uses. */
@@ -114,7 +133,7 @@ export function createRun(source: RunSource, id: RunId): Run {
   return {
     id,
     events: (options) => publicEvents(source, id, options),
-    result: (options) => resultOf(engine, id, options?.signal),
+    result: (options) => resultOf(source, id, options),
     waiting: async () => {
       await engine.wait(id);
       return engine.approvals(id);
@@ -184,12 +203,24 @@ function positionAfter(after: ReadOptions['after']): (event: RunEvent) => boolea
   return (event) => event.seq > seq || (event.seq === seq && Number(event.id.split('.')[1]) > index);
 }
 
-async function resultOf(engine: RunEngine, id: RunId, signal: AbortSignal | undefined): Promise<Result<Json>> {
+async function resultOf(
+  { engine, notice }: RunSource,
+  id: RunId,
+  { signal, onQuestion = 'wait' }: ResultOptions = {},
+): Promise<Result<Json>> {
+  const told = new Set<string>();
   for (;;) {
     signal?.throwIfAborted();
     await aborted(engine.wait(id), signal);
     const report = await engine.get(id);
     if (report.state === 'suspended' || report.state === 'running' || report.state === 'pending') {
+      const { waiting } = report;
+      if (report.state === 'suspended' && waiting.length > 0) {
+        const waits = new RunWaitsError(id, waiting);
+        if (onQuestion === 'throw') throw waits;
+        if (waiting.some((each) => !told.has(each.id))) notice?.(waits.message);
+        for (const each of waiting) told.add(each.id);
+      }
       await nextEvent(engine, id, signal);
       continue;
     }
@@ -210,7 +241,7 @@ async function nextEvent(
   for await (const event of engine.events(id, { after: last, signal })) if (wanted(event)) return;
   signal?.throwIfAborted();
   const { state } = await engine.get(id);
-  if (state === 'suspended' || state === 'running')
+  if (state === 'suspended' || state === 'running' || state === 'pending')
     throw new SluiceError('engine-closed', 'the engine was closed while a caller waited for the run');
 }
 

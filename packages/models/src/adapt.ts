@@ -115,8 +115,13 @@ function usageOf(usage: unknown): LanguageModelV4Usage {
     readonly outputTokens?: number;
     readonly reasoningTokens?: number;
     readonly cachedInputTokens?: number;
+    readonly totalTokens?: number;
   };
   if (known.inputTokens !== null && typeof known.inputTokens === 'object') return usage as LanguageModelV4Usage;
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = known;
-  return tokenUsage(inputTokens as number | undefined, outputTokens, cachedInputTokens, reasoningTokens);
+  const input = inputTokens as number | undefined;
+  // Reasoning may be in the total only.
+  const beside = input === undefined || known.totalTokens === undefined ? 0 : known.totalTokens - input;
+  const output = outputTokens === undefined ? undefined : Math.max(outputTokens, beside);
+  return tokenUsage(input, output, cachedInputTokens, reasoningTokens);
 }

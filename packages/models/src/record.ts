@@ -67,7 +67,8 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
   const { usage } = reply;
   const least = Math.min(textOf(reply).length, 1);
   const inputTokens = wholeNumber(usage?.inputTokens.total, least) ?? pure.countTokens(sent);
-  const outputTokens = wholeNumber(usage?.outputTokens.total, least) ?? pure.countTokens(receivedText(reply));
+  const reported = wholeNumber(usage?.outputTokens.total, least) ?? pure.countTokens(receivedText(reply));
+  const outputTokens = Math.max(reported, besidePrompt(usage?.raw));
   const cachedInputTokens = Math.min(inputTokens, wholeNumber(usage?.inputTokens.cacheRead) ?? 0);
   const cacheWriteTokens = Math.min(inputTokens - cachedInputTokens, wholeNumber(usage?.inputTokens.cacheWrite) ?? 0);
   const cacheWrite1hTokens = Math.min(cacheWriteTokens, keptForHour(usage?.raw));
@@ -81,6 +82,12 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
   };
+}
+
+/** Some servers leave reasoning out of `completion_tokens`, and count it in the total only. */
+function besidePrompt(raw: unknown): number {
+  const { total_tokens: total, prompt_tokens: prompt } = isRecord(raw) ? raw : {};
+  return (wholeNumber(total) ?? 0) - (wholeNumber(prompt) ?? Infinity);
 }
 
 function receivedText({ parts }: Reply): string {

@@ -20,9 +20,9 @@ import {
 import type { Cli, CompiledFile, ExitStatus } from '@sluice-internal/library/documents';
 import { discoverMcp, mcpDifferences, serverOf } from '@sluice-internal/tools/mcp';
 import type { Servers } from '@sluice-internal/tools/mcp';
-import { isScripted, readScript } from '@sluice-internal/library/host';
+import { readScript, realCallsOf } from '@sluice-internal/library/host';
+import type { ScriptedCalls } from '@sluice-internal/library/host';
 import { calledTools, unloadableModules } from '@sluice-internal/tools/calls';
-import type { RealCalls } from '@sluice-internal/tools/calls';
 import type { Diagnostic } from '@sluice-internal/compile/source';
 import type { CompiledFlow } from '@sluice-internal/kernel/ir';
 import { withDefinition } from '@sluice-internal/platform';
@@ -80,23 +80,7 @@ function refuseMissing(compiled: CompiledFile, missing: readonly Diagnostic[]): 
 /** The tools that the replies of a script call and the script does not replace. */
 function realCalls({ script: file }: Options<'run'>, flow: CompiledFlow): ScriptedCalls | undefined {
   const script = file === undefined ? null : readScript(readText(file), file, flow).script;
-  if (script === null) return undefined;
-  const replies = JSON.stringify(script.agents ?? {});
-  const replaced = Object.keys(script.tools ?? {});
-  return {
-    replaces: (name) => isScripted(script, flow, { kind: 'tool', name }),
-    mayCall: (agent, tool) =>
-      !isScripted(script, flow, { kind: 'model', name: agent }) || replies.includes(JSON.stringify(tool)),
-    namesToolOf: (server) =>
-      [...replies.matchAll(/"name":("(?:[^"\\]|\\.)*")/g)]
-        .map(([, name = '""']) => JSON.parse(name) as string)
-        .some((name) => name.startsWith(`${server}.`) && !replaced.includes(name)),
-  };
-}
-
-interface ScriptedCalls extends RealCalls {
-  /** True if a reply of the script calls a tool of the server, and the script does not replace that tool. */
-  namesToolOf(server: string): boolean;
+  return script === null ? undefined : realCallsOf(script, flow);
 }
 
 /**

@@ -43,7 +43,7 @@ export async function withSession<Result>(
       pickUp: script === undefined ? 'timers' : false,
       onNotice: (message, kind) => notice(cli, message, kind),
     },
-    { store, flowTools: definitionTools },
+    { store, flowTools: definitionTools, checked: true },
   );
   const interrupt = onInterrupt();
   try {

@@ -119,6 +119,11 @@ export function reportPage(report: Report, width: number): string {
       `${oneLine(name)} (${oneLine(agent)}, ${seconds(durationMs)}): ${oneLine(shown(output), 200)}`,
     ]);
   for (const receipt of report.receipts) rows.push(['receipt', receiptLine(receipt)]);
+  for (const { node, item, error, why } of report.losses ?? [])
+    rows.push([
+      'lost',
+      `${oneLine(node)}${item === null ? '' : ` item ${item}`}: ${error.type}: ${oneLine(error.message, 200)} (${oneLine(why, 200)})`,
+    ]);
   for (const { message } of report.violations) rows.push(['violation', oneLine(message, 300)]);
   const reason = ownReason(report);
   if (reason !== undefined) rows.push(['reason', oneLine(reason, 300)]);
@@ -163,11 +168,26 @@ function receiptLine({ tool, args, result, status, approvedBy, inherited }: Repo
   return `${oneLine(tool)} ${oneLine(shown(args), 160)}${returned}${state}${approval}`;
 }
 
+/** What the run lost, without the error that ended it, on one line. */
+function lossesLine({ losses = [], error }: Report): string | null {
+  const shownLosses = losses.filter((loss) => loss.error.message !== error?.message || loss.item !== null);
+  if (shownLosses.length === 0) return null;
+  const parts = shownLosses.slice(0, LOSSES_SHOWN).map(({ node, item, error: { type, message } }) => {
+    const where = `\`${oneLine(node)}\`${item === null ? '' : ` item ${item}`}`;
+    return `${where} (${type}: ${oneLine(message, 80)})`;
+  });
+  const more = shownLosses.length - parts.length;
+  return `lost: ${parts.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
+}
+const LOSSES_SHOWN = 3;
+
 /** The receipts of calls with effects, the marked statements, and the refused answer, after a run. */
 export function evidenceLines(report: Report): readonly string[] {
   const { receipts, violations, rejected } = report;
   const reason = ownReason(report);
+  const lost = lossesLine(report);
   return [
+    ...(lost === null ? [] : [lost]),
     ...receipts.filter(({ effect }) => !onlyReads(effect)).map((receipt) => `receipt: ${receiptLine(receipt)}`),
     ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
     ...(reason === undefined ? [] : [`partial: ${oneLine(reason, 300)}`]),

@@ -70,7 +70,7 @@ function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attem
   const repeat = (hint: string, failure: FailureKind): NodeId =>
     addToken(
       kit,
-      { part, fail, hint },
+      part(`${hint}.token`),
       kit.set(
         { ...part(hint), charges: [meter], decision: decisionOf(failure, 'retry') },
         [set(TRIES, `${TRIES} + 1`)],
@@ -92,16 +92,11 @@ function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attem
 /** A failure of a provider or of a tool, and not of a reply. */
 const PROVIDER = 'error.class in ["transient", "rate_limit", "timeout", "fatal"]';
 
-interface Token extends Pick<Attempts, 'part' | 'fail'> {
-  readonly hint: string;
-}
-
-/** A retry budget that the document declares holds for a repeated attempt as for a repeated call. */
-function addToken(kit: Kit, { part, fail, hint }: Token, next: NodeId): NodeId {
-  if (kit.builder.definitions.protections.retryBudget === null) return next;
-  const { origin } = part(hint);
-  const denied = kit.fail(part(`${hint}.denied`), { type: 'RetryBudgetError', message: 'error.message' }, fail);
-  return kit.check(part(`${hint}.token`), { check: RETRY_CHECK, input: { name: quote(origin) }, next, fail: denied });
+/** A repeated attempt counts in the shared retry budget as a repeated call does, unless the document switches the budget off. */
+function addToken(kit: Kit, step: Step, next: NodeId): NodeId {
+  const { retryBudget, declared } = kit.builder.definitions.protections;
+  if (retryBudget === null && declared.has('retry_budget')) return next;
+  return kit.check(step, { check: RETRY_CHECK, input: { name: quote(step.origin) }, next, fail: next });
 }
 
 /**

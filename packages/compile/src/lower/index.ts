@@ -1,6 +1,6 @@
 /** What other packages use of `compile/lower`. */
 export { REPLIED, addTurn } from './agent-turn/agent-turn.ts';
-export { MODEL_RETRY } from './agent-turn/model-retry.ts';
+export { MODEL_RETRY, modelRetry } from './agent-turn/model-retry.ts';
 export { addCalls, resultRules } from './agent-turn/calls.ts';
 export { BIND_CHECK, GROUNDING_CHECK, ON_VIOLATIONS, REFERS, VALUES, groundingInput } from './agent-turn/grounding.ts';
 export type { OnViolation } from './agent-turn/grounding.ts';

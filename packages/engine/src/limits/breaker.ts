@@ -1,7 +1,7 @@
 /**
  * The circuit breaker as a pure state machine. It counts failures in a row and their share of recent calls; at a threshold it opens. After the cooldown one
- * call probes: if it succeeds the breaker closes, if it fails the breaker opens again. After too many trips in a row, and when
- * an operator has opened it, it stays open until an operator closes it.
+ * call probes: if it succeeds the breaker closes, if it fails the breaker opens again. After too many trips in a row the cooldown
+ * grows with each trip. A breaker that an operator has opened stays open until an operator closes it.
  */
 import type { BreakerCause, BreakerRules, BreakerStatus, Instant, ProtectionNote } from '@sluice-internal/kernel/ir';
 import { countCall, rateCause } from './failure-rate.ts';
@@ -54,9 +54,14 @@ export interface Step {
   readonly change: Omit<Change, 'type' | 'breaker'> | null;
 }
 
+/** The longest grown cooldown. A longer one that a document declares stays as it is. */
+const COOLDOWN_MAX_MS = 3_600_000;
+
 /** The time from which a call may probe; null if only an operator closes the breaker. */
 export function probeAt({ status, since, cooldownMs, trips, maxTrips, by }: BreakerState): Instant | null {
-  return status === 'closed' || by !== null || trips >= maxTrips ? null : since + cooldownMs;
+  if (status === 'closed' || by !== null) return null;
+  const grown = cooldownMs * 2 ** Math.max(0, trips + 1 - maxTrips);
+  return since + Math.max(cooldownMs, Math.min(grown, COOLDOWN_MAX_MS));
 }
 
 /** Admits a call. `allowed` is false while the breaker is open. A call that probes makes it half open. */

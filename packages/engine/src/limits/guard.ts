@@ -81,7 +81,7 @@ export class Guard {
   }
 
   async #repeat(call: Call, breaker: BreakerRules | null, budget: RetryBudgetRules, start: Start): Promise<Performed> {
-    const denied = await this.#takeToken(call, budget, call.command.name);
+    const denied = await this.#takeToken(call, budget, isDeclared(call));
     if (denied !== null) return denied;
     return breaker === null ? this.#call(call, start) : this.#withBreaker(call, breaker, start);
   }
@@ -97,25 +97,28 @@ export class Guard {
     }
   }
 
-  /** Several calls are repeated as one. */
+  /** Several calls are repeated as one, because the document declares it. */
   async #countRetry(call: Call): Promise<Performed> {
     const { command, flow } = call;
-    const rules = { ...flow.shared, ...(flow.nodes[command.node] as DoNode).shared }.retryBudget ?? null;
-    const denied = rules === null ? null : await this.#takeToken(call, rules, String(command.input['name']));
-    return denied ?? { result: { ok: true, value: { granted: true } }, notes: [] };
+    const { retryBudget: rules = DEFAULT_RETRY_BUDGET } = {
+      ...flow.shared,
+      ...(flow.nodes[command.node] as DoNode).shared,
+    };
+    if (rules !== null) await this.#takeToken(call, rules, true);
+    return { result: { ok: true, value: { granted: true } }, notes: NO_NOTES };
   }
 
-  /** Null if the call may be made. */
-  async #takeToken(call: Call, rules: RetryBudgetRules, name: string): Promise<Performed | null> {
+  /** Null if the call may be made: a retry that the document declares always may. */
+  async #takeToken(call: Call, rules: RetryBudgetRules, declared: boolean): Promise<Performed | null> {
     const side = this.#sideOf(call);
     const calls = this.#calls[side];
     this.#calls[side] = 0;
     const { granted, state } = await this.#operate(BUDGET_KEYS[side], 'retries.take', {
-      ...{ rules, calls, at: call.clock.now() },
+      ...{ rules, calls, declared, at: call.clock.now() },
     });
     if (granted) return null;
     const { share, burst } = rules;
-    const message = `\`${name}\` failed, and the retry budget is used up: retries may be ${Math.round(share * 100)} % of the calls of all runs`;
+    const message = `\`${call.command.name}\` failed, and the retry budget is used up: retries may be ${Math.round(share * 100)} % of the calls of all runs`;
     return {
       result: { ok: false, error: { class: 'transient', type: 'RetryBudgetError', message, unsent: 'retry_budget' } },
       notes: [{ type: 'retry.denied', tokens: state.tokens, share, burst }],
@@ -200,14 +203,21 @@ function rulesOf({ command, flow }: Call): Rules {
   const rules: SharedProtections | undefined =
     node.shared === undefined ? flow.shared : { ...flow.shared, ...node.shared };
   const breaker = command.kind === 'model' ? (rules?.breaker ?? null) : null;
-  const retryBudget = rules?.retryBudget === undefined ? defaultBudget(command.kind, node) : rules.retryBudget;
+  const retryBudget = rules?.retryBudget === undefined ? defaultBudget(node) : rules.retryBudget;
   return { breaker, retryBudget };
 }
 const NO_RULES: Rules = { breaker: null, retryBudget: null };
 
-/** Retries that no document declares stay within a budget. Declared retries do not count. */
-function defaultBudget(kind: string, { retry }: DoNode): RetryBudgetRules | null {
-  return kind === 'model' && (retry.max === 0 || retry.budgeted === true) ? DEFAULT_RETRY_BUDGET : null;
+function defaultBudget({ effect, retry }: DoNode): RetryBudgetRules | null {
+  return effect.kind === 'model' || retry.max > 0 ? DEFAULT_RETRY_BUDGET : null;
+}
+
+/** The document declares this retry: of its node, or of the model for a request that did not get through. */
+function isDeclared(call: Call): boolean {
+  const { command, flow } = call;
+  if (command.transport === true) return modelOf(call).entry?.retries !== undefined;
+  const node = flow.nodes[command.node];
+  return node?.op === 'do' && node.retry.max > 0 && node.retry.budgeted !== true;
 }
 
 /** Another model, or a request to repair or continue a reply, does not repeat a request that failed. */
@@ -216,12 +226,22 @@ function isRepeated({ command: { attempt, target, input } }: Call): boolean {
 }
 
 /** The breaker of a call: its agent and its model. */
-function breakerOf({ command, flow }: Call, name = command.name): string {
-  const agent: AgentDef | undefined = Object.hasOwn(flow.agents, name) ? flow.agents[name] : undefined;
-  const alias = command.target ?? agent?.model ?? DEFAULT_MODEL;
-  const entry = flow.models[alias] as { readonly provider?: string; readonly model?: string } | undefined;
+function breakerOf(call: Call, name = call.command.name): string {
+  const { alias, entry } = modelOf(call, name);
   const model = entry?.provider === undefined ? alias || 'default' : `${entry.provider}/${entry.model ?? ''}`;
   return `${name}@${model}`;
+}
+
+interface ModelEntry {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly retries?: number;
+}
+
+function modelOf({ command, flow }: Call, name = command.name): { alias: string; entry: ModelEntry | undefined } {
+  const agent: AgentDef | undefined = Object.hasOwn(flow.agents, name) ? flow.agents[name] : undefined;
+  const alias = command.target ?? agent?.model ?? DEFAULT_MODEL;
+  return { alias, entry: flow.models[alias] as ModelEntry | undefined };
 }
 
 /** A successful call changes nothing in the state, so the state is not written. */

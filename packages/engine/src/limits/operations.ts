@@ -31,6 +31,8 @@ interface RetryTake {
   readonly rules: RetryBudgetRules;
   /** Calls that are added to the budget first. */
   readonly calls: number;
+  /** The document declares the retry: it takes a token and is never refused. */
+  readonly declared?: boolean;
   readonly at: Instant;
 }
 interface BreakerProbe {
@@ -56,8 +58,8 @@ export const OPERATIONS = {
     null,
   ],
   /** Takes a token for one retry. */
-  'retries.take': (value: Json, { rules, calls, at }: RetryTake): Changed<ReturnType<typeof spend>> => {
-    const spent = spend(value as unknown as BudgetState | null, rules, calls, true, at);
+  'retries.take': (value: Json, { rules, calls, declared, at }: RetryTake): Changed<ReturnType<typeof spend>> => {
+    const spent = spend(value as unknown as BudgetState | null, rules, calls, declared === true ? 'takes' : 'asks', at);
     return [json(spent.state), spent];
   },
   /** Asks an open breaker for the call that tests whether it can close. */

@@ -1,6 +1,6 @@
 /**
  * The retry budget of a store: a token bucket. Each call adds `share` of a token, up to `burst`; each retry takes one. In an
- * outage the retries of all runs together stay a small share of their calls.
+ * outage the retries that no document declares stay a small share of the calls of all runs.
  */
 import type { Instant, RetryBudgetRules } from '@sluice-internal/kernel/ir';
 
@@ -21,18 +21,18 @@ export interface BudgetState {
 /** After this long without a retry the bucket is full again: the outage is over. */
 const QUIET_MS = 600_000;
 
-/** Adds calls, then takes a token for one retry, if `wants` and if there is one. */
+/** Adds calls, then takes a token for one retry. A retry that `asks` needs one; a retry that `takes` is made without one too. */
 export function spend(
   before: BudgetState | null,
   { share, burst }: RetryBudgetRules,
   calls: number,
-  wants: boolean,
+  retry: 'asks' | 'takes',
   now: Instant,
 ): { readonly state: BudgetState; readonly granted: boolean } {
   const known = before ?? { tokens: burst, share, burst, calls: 0, retries: 0, denied: 0, lastRetryAt: now };
   const isQuiet = now - known.lastRetryAt >= QUIET_MS;
   const tokens = isQuiet ? burst : Math.min(burst, known.tokens + calls * share);
-  const granted = wants && tokens >= 1 - ROUNDING;
+  const granted = retry === 'takes' || tokens >= 1 - ROUNDING;
   return {
     granted,
     state: {
@@ -41,8 +41,8 @@ export function spend(
       tokens: granted ? Math.max(0, tokens - 1) : tokens,
       calls: known.calls + calls,
       retries: known.retries + (granted ? 1 : 0),
-      denied: known.denied + (wants && !granted ? 1 : 0),
-      lastRetryAt: wants ? now : known.lastRetryAt,
+      denied: known.denied + (granted ? 0 : 1),
+      lastRetryAt: now,
     },
   };
 }

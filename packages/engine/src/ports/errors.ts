@@ -49,6 +49,7 @@ export const ERROR_CODES = [
   'unknown-schema',
   'bad-definition',
   'run-failed',
+  'run-waits',
 
   // The journal
   'journal-busy',
@@ -116,6 +117,7 @@ export const ERROR_CODES = [
   'no-model',
   'no-credentials',
   'no-implementation',
+  'missing-prerequisite',
 ] as const;
 
 type ErrorCode = (typeof ERROR_CODES)[number];

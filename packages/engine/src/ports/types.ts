@@ -353,7 +353,11 @@ export interface Report {
     readonly type: string;
     readonly message: string;
     readonly node: string;
+    /** Of a failed join: the branches that failed. An item of a map is named by its number. */
+    readonly branches?: readonly BranchError[];
   } | null;
+  /** Of a run that ended, but not with SUCCESS: the nodes, branches and items that were lost, in order. */
+  readonly losses?: readonly Loss[];
   /** For a failed run: the role that takes over, and the severity. */
   readonly escalation?: Escalation;
   /** Every committed tool effect, in order, reads included. */
@@ -373,6 +377,21 @@ export interface Report {
   readonly changed: boolean;
   /** The reason why a run ended PARTIAL_SUCCESS or UNVERIFIED. */
   readonly reason?: string;
+}
+/** A failed branch of a join. */
+export interface BranchError {
+  readonly branch: string;
+  readonly type: string;
+  readonly message: string;
+}
+/** Something that a run lost. */
+export interface Loss {
+  readonly node: string;
+  /** The number of an item of a map, from 0. */
+  readonly item: number | null;
+  readonly error: { readonly type: string; readonly message: string };
+  /** The cause, and how the run went on. */
+  readonly why: string;
 }
 export interface Receipt {
   /** The journal event that committed the effect. */

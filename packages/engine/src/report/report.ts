@@ -12,6 +12,8 @@ import type { ReadRun } from '../journal/open-run.ts';
 import { nameAt } from './authored.ts';
 import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from '../ports/decisions.ts';
+import { lossesOf } from './losses.ts';
+import type { Losses } from './losses.ts';
 import { receiptsOf } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
@@ -22,6 +24,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
   const waiting = waitingOf(program, state);
   const usage = usageOf(program.flow, state, events);
   const receipts = receiptsOf(program, events);
+  const lost = state.outcome === null || state.outcome.code === 'SUCCESS' ? null : lossesOf(program, events);
   const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {
     run: state.run,
@@ -41,7 +44,8 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     decisions: decisionsOf(program.flow, events),
     waiting,
     waits: waitsOf(program, state),
-    error: errorOf(program, state, events),
+    error: withBranches(errorOf(program, state, events), lost),
+    ...(lost === null ? {} : { losses: lost.losses }),
     ...(takenOver === null ? {} : { escalation: takenOver }),
     receipts,
     changed: receipts.some(({ effect, status }) => CHANGING.has(effect) && status !== 'compensated'),
@@ -214,6 +218,11 @@ function approvalsOf(program: Program, events: readonly Event[]): { [name: strin
 function suspendedCode(waiting: readonly Waiting[], state: RunState): TerminalCode | null {
   const code = statusOf(state) === 'suspended' ? waiting[0]?.code : undefined;
   return code !== undefined && SUSPENDING_CODES.has(code) ? code : null;
+}
+
+function withBranches(error: Report['error'], lost: Losses | null): Report['error'] {
+  const branches = error === null ? undefined : lost?.branches.get(error.message);
+  return error === null || branches === undefined ? error : { ...error, branches };
 }
 
 /** The error of a failed run: the failure itself, or the limit that stopped it. */

@@ -48,7 +48,7 @@ export class Host {
   readonly trustedKey: string | null;
   readonly #onFault: EngineOptions['onFault'];
   readonly #onNotice: EngineOptions['onNotice'];
-  readonly #waiters = new Map<RunId, (() => void)[]>();
+  readonly #waiters = new Map<RunId, PromiseWithResolvers<void>[]>();
   readonly #stopping = new AbortController();
   /** Resolves when the store is back; null while it is not away. */
   #away: Promise<void> | null = null;
@@ -136,9 +136,11 @@ export class Host {
     return new Promise((done, failed) => this.worker.send(owned, { fact, done, failed }));
   }
 
-  /** Resolves when the run has ended, is suspended, or left this process. */
+  /** Resolves when the run has ended, is suspended, or left this process. Rejects when the engine stops. */
   untilIdle(run: RunId): Promise<void> {
-    return new Promise((resolve) => this.#waiters.set(run, [...(this.#waiters.get(run) ?? []), resolve]));
+    const waiter = Promise.withResolvers<void>();
+    this.#waiters.set(run, [...(this.#waiters.get(run) ?? []), waiter]);
+    return waiter.promise;
   }
 
   notice(message: string, kind: NoticeKind = 'info'): void {
@@ -220,7 +222,8 @@ export class Host {
   #stop(reason: Error): void {
     this.#stopping.abort();
     this.worker.stop(reason);
-    for (const run of [...this.#waiters.keys()]) this.#wakeWaiters(run);
+    for (const waiter of [...this.#waiters.values()].flat()) waiter.reject(reason);
+    this.#waiters.clear();
     this.feed.close();
   }
 
@@ -240,7 +243,7 @@ export class Host {
   }
 
   #wakeWaiters(run: RunId): void {
-    for (const resolve of this.#waiters.get(run) ?? []) resolve();
+    for (const { resolve } of this.#waiters.get(run) ?? []) resolve();
     this.#waiters.delete(run);
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { compile } from '@sluice-internal/library';
 import type { BreakerRules } from '@sluice-internal/kernel/ir';
-import { setByHand } from '@sluice-internal/engine/limits';
+import { probeAt, setByHand } from '@sluice-internal/engine/limits';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Call } from '@sluice-internal/engine/ports';
 import { CLOSED, enter, leave } from '../../src/limits/breaker.ts';
@@ -52,13 +52,50 @@ describe('the state machine', () => {
     expect(leave(probing, RULES, 'late', 'ok', 31_001).state.status).toBe('half_open');
   });
 
-  test('after max_trips it stays open until an operator closes it', () => {
+  test('after max_trips it probes for ever, and the cooldown doubles with each trip, up to an hour', () => {
     let state = trip(5);
-    for (let now = 31_000; now < 300_000; now += 31_000)
-      state = leave(enter(state, 'a', now).state, RULES, 'a', 'provider_error', now).state;
-    expect(state).toMatchObject({ status: 'open', trips: 3 });
-    expect(enter(state, 'a', 10_000_000).allowed).toBe(false);
-    expect(enter(setByHand(state, 'closed', 'anna', 1), 'a', 2).allowed).toBe(true);
+    let now = 1000;
+    const waits: number[] = [];
+    for (let index = 0; index < 12; index++) {
+      const at = probeAt(state) as number;
+      expect(enter(state, 'a', at - 1).allowed).toBe(false);
+      const entered = enter(state, 'a', at);
+      expect(entered.allowed).toBe(true);
+      waits.push((at - now) / 1000);
+      now = at;
+      state = leave(entered.state, RULES, 'a', 'provider_error', now).state;
+    }
+    expect(waits).toEqual([30, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]);
+    expect(enter(setByHand(state, 'closed', 'anna', now), 'a', now).allowed).toBe(true);
+    const probing = enter(state, 'a', probeAt(state) as number).state;
+    expect(leave(probing, RULES, 'a', 'ok', now).state).toMatchObject({ status: 'closed', trips: 0 });
+  });
+
+  test('a breaker that an operator opened stays open', () => {
+    const state = setByHand(CLOSED, 'open', 'anna', 1000);
+    expect(probeAt(state)).toBe(null);
+    expect(enter(state, 'a', 1e12).allowed).toBe(false);
+  });
+
+  test('runs after a long outage need no operator', async () => {
+    let isDown = true;
+    const flow = withBreaker({ provider_errors: 1, cooldown: 10, max_trips: 2 });
+    const { run, sent, clock, store, close } = lab(() => (isDown ? DOWN : says('yes')));
+    for (let index = 0; index < 40; index++) {
+      const report = await run(flow);
+      expect(report.state).toBe('failed');
+      await clock.sleep(10_000);
+    }
+    const [cell] = await store.shared.list('breaker:');
+    expect(cell?.value).toMatchObject({ status: 'open' });
+    expect((cell?.value as { trips: number }).trips).toBeGreaterThan(4);
+    // A call and the probes after 10, 20, 40, 80 and 160 seconds, each at the next run.
+    expect(sent.length).toBeLessThan(9);
+    isDown = false;
+    await clock.sleep(3_600_000);
+    expect(await run(flow)).toMatchObject({ state: 'completed' });
+    expect((await store.shared.list('breaker:'))[0]?.value).toMatchObject({ status: 'closed', trips: 0 });
+    await close();
   });
 
   test('a call with its repair turn is one schema failure', () => {

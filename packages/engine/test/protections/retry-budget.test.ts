@@ -22,7 +22,7 @@ describe('the token bucket', () => {
     let state: BudgetState | null = null;
     let granted = 0;
     for (let index = 0; index < 200; index++) {
-      const spent = spend(state, RULES, 1, true, index);
+      const spent = spend(state, RULES, 1, 'asks', index);
       state = spent.state;
       granted += spent.granted ? 1 : 0;
     }
@@ -31,16 +31,25 @@ describe('the token bucket', () => {
     expect(state).toMatchObject({ calls: 200, retries: granted, denied: 200 - granted });
   });
 
+  test('a declared retry takes a token and is made without one too; the next default finds the bucket empty', () => {
+    let state = spend(null, { share: 0, burst: 1 }, 0, 'takes', 1).state;
+    expect(state).toMatchObject({ tokens: 0, retries: 1, denied: 0 });
+    const again = spend(state, { share: 0, burst: 1 }, 0, 'takes', 2);
+    expect(again).toMatchObject({ granted: true, state: { tokens: 0, retries: 2, denied: 0 } });
+    state = again.state;
+    expect(spend(state, { share: 0, burst: 1 }, 0, 'asks', 3)).toMatchObject({ granted: false, state: { denied: 1 } });
+  });
+
   test('it is full again after a quiet time', () => {
-    const empty = { ...spend(null, RULES, 0, true, 0).state, tokens: 0 };
-    expect(spend(empty, RULES, 0, true, 599_999).granted).toBe(false);
-    expect(spend(empty, RULES, 0, true, 600_000).granted).toBe(true);
+    const empty = { ...spend(null, RULES, 0, 'asks', 0).state, tokens: 0 };
+    expect(spend(empty, RULES, 0, 'asks', 599_999).granted).toBe(false);
+    expect(spend(empty, RULES, 0, 'asks', 600_000).granted).toBe(true);
   });
 });
 
 /** Runs start over two minutes. The provider answers 503 during the first one. */
 async function outage(labs: readonly Lab[], protections: object, runs: number): Promise<void> {
-  const flow = flowWith(protections);
+  const flow = flowOf({ ...AGENTS, flow: FLOW, protections });
   const [{ clock }] = labs as [Lab];
   const begun: Promise<unknown>[] = [];
   for (let index = 0; index < runs; index++) {
@@ -53,13 +62,18 @@ async function outage(labs: readonly Lab[], protections: object, runs: number): 
   }
   await Promise.all(begun);
 }
-const provider = (_: unknown, at: number): Settled => (at < 60_000 ? DOWN : says('fine'));
+/** A request that does not get through is repeated twice, although no document declares it. */
+const OUT: Settled = {
+  ok: false,
+  error: { class: 'transient', type: 'APIError', message: '503 overloaded', transportRetries: 2 },
+};
+const provider = (_: unknown, at: number): Settled => (at < 60_000 ? OUT : says('fine'));
 
 describe('a provider that answers 503 for a minute, against 200 runs', () => {
-  test('without protections every failed call is repeated three times', async () => {
+  test('without protections every failed call is repeated twice', async () => {
     const one = lab(provider);
     await outage([one], { breaker: false, retry_budget: false }, 200);
-    expect(one.sent.filter(({ at }) => at < 60_000).length).toBeGreaterThan(380);
+    expect(one.sent.filter(({ at }) => at < 60_000).length).toBeGreaterThan(280);
     await one.close();
   });
 
@@ -108,7 +122,7 @@ describe('200 runs at the same instant, of which each needs an answer within the
       },
       { clock },
     );
-    const flow = flowWith(protections);
+    const flow = flowOf({ ...AGENTS, flow: FLOW, protections });
     const runs = await Promise.all(
       Array.from({ length: 200 }, async (_, seed) => one.settled(await one.start(flow, { seed }))),
     );
@@ -117,8 +131,8 @@ describe('200 runs at the same instant, of which each needs an answer within the
     return { sent, runs };
   }
 
-  test('without protections: 800 requests', async () => {
-    expect((await burst({ breaker: false, retry_budget: false })).sent).toBe(800);
+  test('without protections: 600 requests', async () => {
+    expect((await burst({ breaker: false, retry_budget: false })).sent).toBe(600);
   });
 
   test('with the retry budget and the breaker: each run asks once, and hardly any asks again', async () => {
@@ -132,16 +146,18 @@ describe('200 runs at the same instant, of which each needs an answer within the
 
 describe('the gate before a retry', () => {
   test('a denied retry is not sent, is an event, and does not count as a call', async () => {
-    const one = lab(() => DOWN);
-    const report = await one.run(flowWith({ retry_budget: { share: 0, burst: 1 } }));
+    const one = lab(() => OUT);
+    const report = await one.run(
+      flowOf({ ...AGENTS, flow: FLOW, protections: { retry_budget: { share: 0, burst: 1 } } }),
+    );
     expect(one.sent).toHaveLength(2);
     expect(report).toMatchObject({
       state: 'failed',
-      code: 'REPEATED_FAILURE',
-      usage: { modelCalls: 2 },
-      error: { type: 'RetryBudgetError' },
-      decisions: [{ action: 'retry' }, { action: 'retry' }, { action: 'block' }],
+      code: 'UNAVAILABLE_DEP',
+      usage: { modelCalls: 1 },
+      error: { type: 'RetryBudgetError', message: expect.stringContaining('the retry budget is used up') },
     });
+    expect(report.decisions.at(-1)).toMatchObject({ action: 'block' });
     expect(await one.events(report.run)).toContainEqual(
       expect.objectContaining({ type: 'retry.denied', share: 0, burst: 1 }),
     );
@@ -164,13 +180,92 @@ describe('the gate before a retry', () => {
     await one.close();
     await free.close();
   });
+});
 
-  test('retries that a document declares are the author’s unless it declares the budget', async () => {
+describe('retries that a document declares', () => {
+  const counted = async (one: Lab): Promise<BudgetState> =>
+    (await one.store.shared.list('retry_budget'))[0]?.value as unknown as BudgetState;
+
+  test.each([
+    ['without a declared budget', flowOf({ ...AGENTS, flow: RETRIES })],
+    ['beside a declared budget that is empty', flowWith({ retry_budget: { share: 0, burst: 1 } })],
+  ])('are counted and never refused: %s', async (_, flow) => {
     const one = lab(() => DOWN);
-    for (let index = 0; index < 10; index++) await one.run(flowOf({ ...AGENTS, flow: RETRIES }));
+    for (let index = 0; index < 10; index++) expect((await one.run(flow)).error?.type).toBe('APIError');
     expect(one.sent).toHaveLength(40);
+    expect(await counted(one)).toMatchObject({ retries: 30, denied: 0 });
     await one.close();
   });
+
+  test('use up what defaults may take', async () => {
+    const one = lab(({ command }) => (command.node === 'a' ? OUT : DOWN));
+    await one.run(flowWith({ retry_budget: { share: 0, burst: 3 } }));
+    const bare = flowOf({ ...AGENTS, flow: FLOW, protections: { retry_budget: { share: 0, burst: 3 } } });
+    expect((await one.run(bare)).error?.type).toBe('RetryBudgetError');
+    expect(await counted(one)).toMatchObject({ retries: 3, denied: 1 });
+    await one.close();
+  });
+
+  test('of a model: a request that does not get through', async () => {
+    const models = { main: { ...AGENTS.models.main, retries: 2 } };
+    const one = lab(() => OUT);
+    const flow = flowOf({ ...AGENTS, models, flow: FLOW, protections: { retry_budget: { share: 0, burst: 0 } } });
+    expect((await one.run(flow)).error?.type).toBe('APIError');
+    expect(one.sent).toHaveLength(3);
+    expect(await counted(one)).toMatchObject({ retries: 2, denied: 0 });
+    await one.close();
+  });
+
+  test('of a loop and of a stage', async () => {
+    const documents = [
+      { ...AGENTS, budgets: { retries: 3 }, loop: { agent: 'bot' } },
+      {
+        ...AGENTS,
+        protections: { on_failure: { provider_error: { retries: 3, then: 'abort' } }, breaker: false },
+        staged: { plan: { agent: 'bot' }, workers: { agent: 'bot' } },
+      },
+    ];
+    for (const document of documents) {
+      const one = lab(() => DOWN);
+      const protections = {
+        ...('protections' in document ? document.protections : {}),
+        retry_budget: { burst: 0, share: 0 },
+      };
+      await one.run(flowOf({ ...document, protections }));
+      expect(one.sent).toHaveLength(4);
+      expect(await counted(one)).toMatchObject({ retries: 3, denied: 0 });
+      await one.close();
+    }
+  });
+
+  test('of a step with several calls: one token for each further attempt', async () => {
+    const one = lab(() => DOWN);
+    const tools = { look: { effect: 'read' } };
+    const agents = [{ ...AGENTS.agents[0], tools: ['look'] }];
+    const flow = flowOf({ ...AGENTS, agents, tools, flow: RETRIES });
+    expect((await one.run(flow)).error?.type).toBe('APIError');
+    expect(one.sent).toHaveLength(4);
+    expect(await counted(one)).toMatchObject({ retries: 3, denied: 0 });
+    await one.close();
+  });
+});
+
+test('an item of a map that is lost to the budget says so', async () => {
+  const one = lab(() => OUT);
+  const map = {
+    id: 'each',
+    entry: 'all',
+    nodes: [
+      {
+        ...{ id: 'all', type: 'map', over: [1, 2, 3], as: 'item', do: 'one' },
+        ...{ on_item_error: 'collect', routes: [{ to: 'end' }] },
+      },
+      { id: 'one', type: 'agent', agent: 'bot' },
+    ],
+  };
+  const report = await one.run(flowOf({ ...AGENTS, flow: map, protections: { retry_budget: { share: 0, burst: 1 } } }));
+  expect(JSON.stringify(report.output)).toContain('RetryBudgetError');
+  await one.close();
 });
 
 test('the retries of a notation itself stay within the budget', async () => {

@@ -362,6 +362,7 @@ function recordResult(state: RunState, { key, result }: EventOf<'effect.settled'
   stopClocks(state, pending.timed);
   watchResult(state, pending, result);
   const thread = threadOf(state, pending.thread);
+  if (result.ok && result.unsent === true) state.stoodIn = true;
   if (result.ok) markUndo(thread, pending, 'yes', result.value);
   else if (result.error.ran === true) markUndo(thread, pending, 'yes', null);
   else if (result.error.class === 'timeout' && result.error.sent !== 'no')

@@ -31,10 +31,11 @@ export function isAwaited({ kind, signal }: Pending): boolean {
 }
 
 export function commandOf(program: Program, state: RunState, pending: Pending): Command {
-  const { key, attempt, ordinal, kind, name, node, target, notBefore } = pending;
+  const { key, attempt, ordinal, kind, name, node, target, notBefore, uncounted } = pending;
   const deadline = callDeadline(state, pending);
   const input = inputOf(program, state, pending);
-  const command = { run: state.run, key, attempt, ordinal, kind, name, node, input, notBefore, deadline };
+  const call = { run: state.run, key, attempt, ordinal, kind, name, node, input, notBefore, deadline };
+  const command: Command = uncounted === true ? { ...call, transport: true } : call;
   const model = target ?? targetOf(program, pending);
   if (model !== undefined) return { ...command, target: model };
   return kind === 'check' ? { ...command, origin: state.origin } : command;

@@ -99,5 +99,6 @@ function close(state: RunState, thread: Thread, ending: Ending): readonly EventB
   if (thread.parent !== null) return [{ type: 'thread.ended', thread: thread.id, ...ending }];
   if (state.threads.size > 1 || awaitsDrops(state)) return [];
   if (state.undoFailed) return [{ type: 'run.ended', ...ending, state: 'failed', code: 'REVIEW_REQUIRED' }];
-  return [{ type: 'run.ended', ...ending }];
+  const code = state.stoodIn === true && ending.code === 'SUCCESS' ? 'PARTIAL_SUCCESS' : ending.code;
+  return [{ type: 'run.ended', ...ending, code }];
 }

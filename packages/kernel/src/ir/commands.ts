@@ -14,6 +14,8 @@ export interface Command {
   readonly node: NodeId;
   /** Of a model call: the alias of a fallback model. Absent for the agent's own. */
   readonly target?: string;
+  /** The attempt only repeats a request that did not get through. */
+  readonly transport?: true;
   readonly input: { readonly [field: string]: Json };
   /** Of a check: the user and the tenant of the run. */
   readonly origin?: Origin;

@@ -411,6 +411,8 @@ export interface RunState {
   /** A lower bound of the next expiry. */
   wake: Instant | null;
   undoFailed: boolean;
+  /** A fixed answer took the place of a reply, so the run is a partial success at best. */
+  stoodIn?: true;
   /** The threads that a budget stopped, by id: where the run goes on if more is granted. */
   stopped?: { readonly [thread: ThreadId]: StoppedThread };
   outcome: Outcome | null;

@@ -62,7 +62,7 @@ export interface BreakerRules {
   readonly providerErrors: number;
   readonly rate?: RateRules | null;
   readonly cooldownMs: number;
-  /** The breaker stays open after this many trips, until an operator closes it. */
+  /** From this many trips in a row on, the cooldown doubles with each trip, up to an hour. */
   readonly maxTrips: number;
   /** While it is open: another model, a fixed answer, or a question to a person. Null: the call fails at once. */
   readonly fallback: { readonly model: string } | { readonly answer: string } | { readonly escalate: true } | null;
@@ -79,7 +79,7 @@ export interface RateRules {
 /** The check that reports to the breaker of an agent if its result kept the invariants: `{ agent, ok }`. */
 export const VERDICT_CHECK = 'breaker:verdict';
 
-/** The check that takes one token of the retry budget before several calls are repeated together: `{ name }`. */
+/** The check that takes one token of the retry budget before several calls are repeated together, as the document declares: `{ name }`. */
 export const RETRY_CHECK = 'retry:token';
 
 /** The retry budget: each call adds `share` of a token, up to `burst` tokens; each retry takes one. */

@@ -2,7 +2,7 @@
 import type { Diagnostic } from '@sluice-internal/compile/source';
 import type { TerminalCode } from '@sluice-internal/kernel/ir';
 import { SluiceError } from '@sluice-internal/engine/ports';
-import type { Report } from '@sluice-internal/engine/ports';
+import type { Report, Waiting } from '@sluice-internal/engine/ports';
 
 /**
  * A definition or a document does not compile. `diagnostics` has every error and warning.
@@ -48,5 +48,24 @@ export class RunFailedError extends SluiceError {
     this.name = 'RunFailedError';
     this.report = report;
     this.outcome = code;
+  }
+}
+
+/**
+ * The run waits for a person, and the caller of `result` asked not to wait with it. `waiting` has the open questions.
+ * @example
+ * const answer = await run.result({ onQuestion: 'throw' }).catch((error) => {
+ *   if (error instanceof RunWaitsError) return { waiting: error.waiting };
+ *   throw error;
+ * });
+ */
+export class RunWaitsError extends SluiceError {
+  readonly waiting: readonly Waiting[];
+
+  constructor(run: string, waiting: readonly Waiting[]) {
+    const asks = waiting.map(({ node, message }) => `\`${node}\` asks: ${message}`).join('; ');
+    super('run-waits', `run \`${run}\` waits for a person: ${asks}`, 'Answer with `run.answer(node, choice, { by })`.');
+    this.name = 'RunWaitsError';
+    this.waiting = waiting;
   }
 }

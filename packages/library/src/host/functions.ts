@@ -39,9 +39,14 @@ export interface ModelReply {
  */
 export type ModelFunction = (request: ModelRequest) => string | ModelReply | Promise<string | ModelReply>;
 
+/** As much of a call as names its tool. */
+export interface CallOfTool extends Pick<Call, 'flow' | 'pins'> {
+  readonly command: Pick<Call['command'], 'kind' | 'name'>;
+}
+
 /** Functions that belong to one flow. A function for the name of a tool replaces them. */
 export interface FlowTools {
-  has(call: Call): boolean;
+  has(call: CallOfTool): boolean;
   /** A promise waits until there is a function, or until the call is aborted. */
   get(call: Call): ToolFunction | undefined | Promise<ToolFunction>;
 }

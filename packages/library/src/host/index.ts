@@ -7,6 +7,8 @@ export type { AgentEdit } from './fork.ts';
 export { examine, migrate } from './migrate/migrate.ts';
 export type { Misfit } from './migrate/values.ts';
 export { openStore } from './open-store.ts';
+export { realCallsOf } from './ready.ts';
+export type { ScriptedCalls } from './ready.ts';
 export { exportTo, forget, retentionOptions } from './retention.ts';
 export { questionNames, readScript, scriptSchema } from './script.ts';
 export { isScripted, scriptedPerformer } from './scripted/performer.ts';

@@ -181,6 +181,7 @@ export function* callsOf(flow: CompiledFlow): Iterable<NeededCall> {
     if (effect.kind === 'tool') {
       const agent = callerOf(effect.input['agent']);
       yield { kind: 'tool', name: effect.tool, ...(agent === null ? {} : { agent }) };
+      if (node.undo !== undefined) yield { kind: 'tool', name: node.undo.tool };
     }
     if (effect.kind !== 'model') continue;
     yield { kind: 'model', name: effect.agent };
@@ -291,19 +292,35 @@ function recordable(call: Call, given: Settled): Settled {
 }
 
 /** Throws a SluiceError if a world with these options would lack a model, a key or a tool for the calls. */
-export function requireCalls(options: WorldOptions, flow: CompiledFlow, calls: Iterable<NeededCall>): void {
-  for (const call of calls) requireCall(options, flow, call);
+export function requireCalls(
+  options: WorldOptions,
+  flow: CompiledFlow,
+  calls: Iterable<NeededCall>,
+  pins: Pins = {},
+): void {
+  for (const call of calls) requireCall(options, flow, call, pins);
 }
 
-function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall): void {
-  const { script, model, tools = {}, performer, toolOptions } = options;
+/** True if a function of the program replaces the tool. */
+export function hasFunction(
+  { tools = {}, flowTools }: WorldOptions,
+  flow: CompiledFlow,
+  name: string,
+  pins: Pins,
+): boolean {
+  return Object.hasOwn(tools, name) || flowTools?.has({ flow, pins, command: { kind: 'tool', name } }) === true;
+}
+
+function requireCall(options: WorldOptions, flow: CompiledFlow, call: NeededCall, pins: Pins): void {
+  const { script, model, performer, toolOptions } = options;
   if (performer !== undefined || (script !== undefined && isScripted(script, flow, call))) return;
   if (call.kind === 'model' && model === undefined && usesRealModels(options))
     requireModel(
       targetOf(flow, call.name, call.model, { priceOf, ...modelOptions(options.models) }),
       toolOptions?.documentDir ?? '.',
     );
-  const isMissing = call.kind === 'tool' && !Object.hasOwn(tools, call.name) && !isImplemented(flow, call.name);
+  const isMissing =
+    call.kind === 'tool' && !hasFunction(options, flow, call.name, pins) && !isImplemented(flow, call.name);
   if (isMissing && (script === undefined || isReal(options, flow, call.agent))) throw noImplementation(call);
 }
 

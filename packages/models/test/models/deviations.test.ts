@@ -87,6 +87,17 @@ describe.each(PROVIDERS)('%s', (provider) => {
       expect(used.outputTokens).toBeLessThan(100);
     });
 
+    test('reasoning that is in the total only counts as output', async () => {
+      if (provider !== 'local') return;
+      const count = async (usage: object): Promise<number | undefined> =>
+        (await ask(provider, answered(provider, bodyOf(provider, { usage }), stream), stream)).used?.outputTokens;
+      const counted = { prompt_tokens: 10, completion_tokens: 5 };
+      expect(await count({ ...counted, total_tokens: 115 })).toBe(105);
+      expect(await count({ ...counted, total_tokens: 15 })).toBe(5);
+      expect(await count({ ...counted, total_tokens: 3 })).toBe(5);
+      expect(await count(counted)).toBe(5);
+    });
+
     test('no tokens for a text that arrived', async () => {
       const usage =
         provider === 'local' ? { prompt_tokens: 0, completion_tokens: 0 } : { input_tokens: 0, output_tokens: 0 };

@@ -46,6 +46,7 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
     /** The rules of the loop detector that differ from `protections.loop`. */
     breaker,
     /** Repetitions of a failed model call. A profile counts all attempts of a call; `budgets.retries` counts the repetitions. */
+    hasRetries: given.budgets?.retries !== undefined,
     retries: given.budgets?.retries ?? (presetOf(profile)?.retries ?? RETRIES_DEFAULT + 1) - 1,
     /** Rounds of the loop. */
     rounds: definitions.budgets?.steps ?? STEPS_DEFAULT,

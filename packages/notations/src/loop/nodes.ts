@@ -12,7 +12,7 @@ import type {
 import { ESCALATIONS } from '@sluice-internal/kernel/catalog';
 import type { EscalationId } from '@sluice-internal/kernel/catalog';
 import { quote } from '@sluice-internal/compile/expressions';
-import { MODEL_RETRY, errorOf, set } from '@sluice-internal/compile/lower';
+import { errorOf, modelRetry, set } from '@sluice-internal/compile/lower';
 import type { Builder, Call, Failure, Kit, Question as AskedQuestion, Step } from '@sluice-internal/compile/lower';
 import type { Loop } from './model.ts';
 import { ENDING, DECISION, type Phase } from './state.ts';
@@ -44,7 +44,7 @@ export function addModel({ kit, builder, loop }: Lowering, call: ModelCall): Nod
     {
       ...rest,
       effect: { ...effect, input, reserve: { ...effect.reserve, ...reserve } },
-      retry: { ...MODEL_RETRY, max: loop.retries },
+      retry: modelRetry(loop.retries, loop.hasRetries),
       failed: unfit === undefined ? [] : [{ when: 'error.type == "SchemaError"', to: unfit }],
     },
   );

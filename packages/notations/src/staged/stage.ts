@@ -5,15 +5,7 @@
 import type { Expr, ForkNode, NodeId, Write } from '@sluice-internal/kernel/ir';
 import { givenApprovers } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
-import {
-  MODEL_RETRY,
-  OBSERVATIONS,
-  REPLY,
-  addTurn,
-  errorOf,
-  isObjectSchema,
-  set,
-} from '@sluice-internal/compile/lower';
+import { OBSERVATIONS, REPLY, addTurn, errorOf, isObjectSchema, modelRetry, set } from '@sluice-internal/compile/lower';
 import type { AgentTurn, Step } from '@sluice-internal/compile/lower';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { addGuards, addPass, addPolicy, addRequired, addSchema, type Gate } from './gates.ts';
@@ -192,7 +184,10 @@ export function addStageTurn(l: Lowering, turn: StageTurn): NodeId {
     ...(schema === null ? {} : { schema }),
     loop: stage.protections.loop,
     visitsMax: runs.max,
-    retry: { ...MODEL_RETRY, max: triesOf(l.staged, stage, 'provider_error', 'retry') },
+    retry: modelRetry(
+      triesOf(l.staged, stage, 'provider_error', 'retry'),
+      stage.protections.onFailure.provider_error?.retries !== undefined,
+    ),
     next: l.kit.set(step, [{ slot: result, mode, value: `${REPLY}.text` }], next),
     fail,
     refused: fail,

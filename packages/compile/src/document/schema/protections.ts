@@ -66,7 +66,9 @@ const breaker = record(() => ({
   cooldown: seconds()
     .optional()
     .describe('Seconds until one call may probe whether the model works again. Default: 30.'),
-  max_trips: count().optional().describe('After this many trips in a row the breaker stays open. Default: 3.'),
+  max_trips: count()
+    .optional()
+    .describe('From this many trips in a row on, the cooldown doubles with each trip, up to an hour. Default: 3.'),
   fallback: fallback().optional().describe('While the breaker is open: another model, a fixed answer, or a person.'),
 }));
 

@@ -8,3 +8,9 @@ export const MODEL_RETRY: Retry = {
   on: ['transient', 'rate_limit', 'timeout'] satisfies readonly FailureClass[],
   budgeted: true,
 };
+
+/** Another number of retries. The retry budget never refuses those that the document declares. */
+export function modelRetry(max: number, declared: boolean): Retry {
+  const { budgeted: _, ...own } = MODEL_RETRY;
+  return declared ? { ...own, max } : { ...MODEL_RETRY, max };
+}

@@ -21,7 +21,7 @@ const REPEATS_MAX = 2;
 export function repetitionOf({ kit, tool }: Gate): Retry {
   const { effect = 'write', idempotent = false } = kit.builder.toolDef(tool) ?? {};
   if (onlyReads(effect) || !idempotent) return NO_RETRY;
-  return { max: REPEATS_MAX, baseMs: 500, capMs: 5_000, on: ['timeout'] };
+  return { max: REPEATS_MAX, baseMs: 500, capMs: 5_000, on: ['timeout'], budgeted: true };
 }
 
 /** Holds if a call may have happened: one whose time was over before it was sent did not. */
