@@ -18,7 +18,7 @@ export interface Result {
 export async function readObject(evidence: Evidence, path: string): Promise<Read<Fields>> {
   const text = await evidence.readText(path);
   if (text === null) return { ok: false, why: `\`${path}\` does not exist` };
-  const value = jsonOr(text, undefined);
+  const value = jsonOr(text.replace(/^\uFEFF/, ''), undefined);
   if (isRecord(value)) return { ok: true, value };
   return { ok: false, why: `\`${path}\` is not ${value === undefined ? 'valid JSON' : 'a JSON object'}` };
 }
@@ -84,6 +84,44 @@ export function pathsIn(list: Json | undefined): string[] {
     const path = typeof item === 'string' ? item : isRecord(item) ? item['path'] : undefined;
     return typeof path === 'string' && path.trim() !== '' ? [path.trim()] : [];
   });
+}
+
+export const BRIEF_FIELDS = ['goal', 'files_to_change', 'acceptance_criteria'] as const;
+const CRITERION_FIELDS = ['criterion', 'description', 'text', 'name', 'title', 'id', 'test_command'];
+
+/** The text of a criterion: of an object the first field that has one. */
+export function criterionOf(entry: Json): string {
+  if (typeof entry === 'string') return entry.trim();
+  return CRITERION_FIELDS.map((field) => textIn(entry, field)).find((text) => text !== '') ?? '';
+}
+
+/** What is wrong with the form of a brief, with the entry; null if nothing is. */
+export function briefFault(brief: Fields): string | null {
+  const { goal } = brief;
+  if (typeof goal !== 'string' || goal.trim() === '') return `\`goal\` must be a text, and is ${shown(goal)}`;
+  const files = listFault(brief['files_to_change']);
+  if (files !== null) return `\`files_to_change\` ${files}`;
+  const criteria = brief['acceptance_criteria'];
+  if (!Array.isArray(criteria)) return `\`acceptance_criteria\` must be a list, and is ${shown(criteria)}`;
+  const at = criteria.findIndex((entry) => criterionOf(entry) === '');
+  if (at !== -1)
+    return `\`acceptance_criteria[${at}]\` must be a text or an object with \`criterion\`, and is ${shown(criteria[at])}`;
+  return criteria.length === 0 ? '`acceptance_criteria` is empty' : null;
+}
+
+/** What is wrong with a list of files: it must name at least one, as a text or as an object with a `path`. */
+export function listFault(list: Json | undefined): string | null {
+  if (!Array.isArray(list)) return `must be a list of files, and is ${shown(list)}`;
+  if (list.length === 0) return 'is empty: it must name at least one file';
+  const at = list.findIndex((item) => pathsIn([item]).length === 0);
+  return at === -1 ? null : `has no file at entry ${at + 1}: ${shown(list[at])}. Each entry is a path`;
+}
+
+const SHOWN_MAX = 80;
+
+function shown(value: Json | undefined): string {
+  const text = value === undefined ? 'missing' : JSON.stringify(value);
+  return `\`${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}\``;
 }
 
 export function listIn(fields: Fields, field: string): readonly Json[] {

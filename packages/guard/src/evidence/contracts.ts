@@ -6,6 +6,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import {
   briefPath,
   fieldAt,
+  listFault,
   pathsIn,
   readBrief,
   readObject,
@@ -15,10 +16,19 @@ import {
   type Read,
 } from './artifacts.ts';
 import { mayWrite } from './command-writes.ts';
-import { invalid, missing, pass, type CommandRun, type Evidence, type Validator, type Verdict } from './evidence.ts';
-import { coveredBy, mentions, normalPath } from './records.ts';
+import {
+  conflicting,
+  invalid,
+  missing,
+  pass,
+  type CommandRun,
+  type Evidence,
+  type Validator,
+  type Verdict,
+} from './evidence.ts';
+import { coveredBy, mentions, normalPath, outOfDate } from './records.ts';
 import { requireRelatedTestsPass } from './validators/related-tests.ts';
-import { fakeTestFiles, staleReport, withoutAssertions } from './validators/reports.ts';
+import { fakeTestFiles, ranAsReported, staleReport, withoutAssertions } from './validators/reports.ts';
 
 const CONTRACTS: { readonly [name in PredicateName]: Validator } = {
   FilesWritten: filesWritten,
@@ -63,6 +73,8 @@ async function filesWritten(evidence: Evidence): Promise<Verdict> {
   const written = new Set(evidence.filesWritten('session'));
   const byCommand = evidence.commands('session').some(({ passed, command }) => passed && mayWrite(command));
   const left: string[] = [];
+  const problem = listFault(listed.value);
+  if (problem !== null) return missing(failed(evidence, `\`${field}\` of \`${source}\` ${problem}`));
   for (const path of pathsIn(listed.value)) {
     const isWritten = byCommand || written.has(normalPath(path));
     if (!isWritten || (await evidence.readText(path)) === null) left.push(path);
@@ -87,6 +99,8 @@ async function commandSucceeded(evidence: Evidence): Promise<Verdict> {
 
 function notCovered(evidence: Evidence, pattern: string, runs: readonly CommandRun[]): Verdict {
   const tried = runs.filter((run) => mentions(run, pattern.replaceAll('&&', '|')));
+  const old = tried.findLast(({ passed, stale }) => passed && stale !== null);
+  if (old !== undefined && old === tried.at(-1)) return conflicting(failed(evidence, outOfDate(old)), [old.id]);
   const how = tried.length === 0 ? 'has not run' : 'has not succeeded';
   const hint = tried.some(({ passed }) => passed)
     ? ' An exit code that is discarded, as by `|| true`, does not count.'
@@ -119,8 +133,9 @@ async function testReport(evidence: Evidence): Promise<Verdict> {
     return invalid(
       failed(evidence, `\`${path}\` has failures: ${failures.map(({ criterion }) => criterion).join(', ')}`),
     );
-  const stale = staleReport(evidence, path, results);
-  if (stale !== null || evidence.config['HasAssertions'] !== true) return stale ?? pass();
+  const untrue = staleReport(evidence, path, results) ?? ranAsReported(results, evidence, path);
+  if (untrue !== null) return { ...untrue, reason: failed(evidence, untrue.reason.replace(/\.$/, '')) };
+  if (evidence.config['HasAssertions'] !== true) return pass();
   const brief = await readBrief(evidence);
   return fakeTestFiles(report.value) ?? (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ?? pass();
 }

@@ -44,7 +44,10 @@ export interface CommandRun {
   /** True if the line exited with 0. */
   readonly passed: boolean;
   readonly output: string;
+  /** The file that a file tool of any agent changed later, so that the command must run again; null if there is none. */
+  readonly stale: string | null;
 }
+/** `turn`: since the agent got the word, by its own calls. Corrections and further turns do not end it. */
 export type Scope = 'turn' | 'session';
 
 /**
@@ -55,7 +58,7 @@ export type Scope = 'turn' | 'session';
 export interface Evidence {
   /** Of the whole session, in order. */
   readonly observations: readonly Observation[];
-  /** Of the current turn only. */
+  /** Of the agent, since it got the word. */
   readonly thisTurn: readonly Observation[];
   readonly turn: number;
   readonly agent: string;

@@ -73,7 +73,7 @@ export function ranNoTests(output: string): boolean {
 }
 
 /** True if the output reports a test. */
-function ranTests(output: string): boolean {
+export function ranTests(output: string): boolean {
   return SOME_RAN.test(uncoloured(output));
 }
 

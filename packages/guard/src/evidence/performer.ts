@@ -1,5 +1,5 @@
 /**
- * Performs the checks that read evidence: `validator:<Name>` over the current turn, `contract:<Name>` over the session, and
+ * Performs the checks that read evidence: `validator:<Name>` over the agent's work since it got the word, `contract:<Name>` over the session, and
  * `context:assemble`, which returns texts. A refusal has a reason and a failure type. An unknown name is a refusal.
  */
 import { listOf, present, reasonOf } from '@sluice-internal/kernel/expr';
@@ -11,7 +11,7 @@ import { listBeneath, loadFunction, readBeneath, workDirOf, writeBeneath } from 
 import { contractHolds } from './contracts.ts';
 import { failureOf, invalid } from './evidence.ts';
 import type { Evidence, EvidenceOptions, Observation, Scope, Validator, Verdict } from './evidence.ts';
-import { commandsOf, succeeded, writtenBy } from './records.ts';
+import { artifactsOf, commandsOf, succeeded, writtenBy } from './records.ts';
 import { readSources, type Wanted } from './context-sources.ts';
 import { BUILTIN_VALIDATORS } from './validators/registry.ts';
 
@@ -65,11 +65,11 @@ const ASSEMBLE = 'context:assemble';
 const FILE_MAX = 4 * 1024 * 1024;
 
 /** A second refusal without a tool call in between is `NoProgress`. A handoff is not such a call. */
-function judged(verdict: Verdict, { thisTurn, config }: Evidence, { command }: Call, check: string): Json {
+function judged(verdict: Verdict, { observations, turn, config }: Evidence, { command }: Call, check: string): Json {
   const { ok, reason, evidence = [] } = verdict;
   if (ok) return { ok, reason, evidence: [...evidence] };
   const before = Number(command.input['failures'] ?? config['failures'] ?? 0);
-  const idle = thisTurn.every(({ tool }) => tool === 'handoff');
+  const idle = observations.every((each) => each.turn !== turn || each.tool === 'handoff');
   return {
     ok: false,
     reason,
@@ -118,10 +118,13 @@ function broken(name: string, why: string): Error {
 
 /** The evidence for one check. */
 function gather({ command, signal }: Call, { workDir, run }: PinnedOptions): Evidence {
-  const { observations: all = [], turn = 0, agent = '', config = {}, message = '' } = command.input;
+  const { observations: all = [], turn = 0, agent = '', config = {}, message = '', since, voided } = command.input;
+  const own = (config ?? {}) as { readonly [field: string]: Json };
+  const from = Number(since ?? turn);
+  const isVoid = new Set(listOf(voided));
   const observations = listOf(all) as readonly Observation[];
   const thisTurn = observations.filter(
-    (each) => each.turn === turn && (agent === '' || agent === null || each.agent === agent),
+    (each) => each.turn >= from && !isVoid.has(each.id) && (agent === '' || agent === null || each.agent === agent),
   );
   const of = (scope: Scope): readonly Observation[] => (scope === 'turn' ? thisTurn : observations);
   return {
@@ -129,9 +132,9 @@ function gather({ command, signal }: Call, { workDir, run }: PinnedOptions): Evi
     thisTurn,
     turn: Number(turn),
     agent: String(agent),
-    config: (config ?? {}) as { readonly [field: string]: Json },
+    config: own,
     response: typeof message === 'string' ? message : JSON.stringify(message),
-    commands: (scope) => commandsOf(of(scope), observations),
+    commands: (scope) => commandsOf(of(scope), observations, artifactsOf(own)),
     filesWritten: (scope) => writtenBy(of(scope)),
     readText: (path) => readText(workDir, path),
     run: (line, timeoutMs) => {

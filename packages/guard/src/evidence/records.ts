@@ -1,7 +1,7 @@
 /** Reads observations: commands with their outcome, files written and deleted. */
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { alternativesOf, contains, readCommandLine, shows } from './commands.ts';
+import { alternativesOf, contains, readCommandLine, shows, squeezed, type CommandLine } from './commands.ts';
 import { writesOf } from './command-writes.ts';
 import { isAboutTests, ranNoTests } from './no-tests.ts';
 import type { CommandRun, Observation } from './evidence.ts';
@@ -22,17 +22,41 @@ function hasExitCode(tool: string): boolean {
 }
 
 /** The commands among some of the session's observations. */
-export function commandsOf(observations: readonly Observation[], session = observations): CommandRun[] {
+export function commandsOf(
+  observations: readonly Observation[],
+  session = observations,
+  artifacts: ReadonlySet<string> = new Set(),
+): CommandRun[] {
+  const changed = session.findLastIndex((each) => changedFile(each) && !isArtifact(pathOf(each), artifacts));
+  const latest = session[changed];
   return observations
     .filter(({ tool }) => tool === COMMAND)
-    .map((observation) => ({
-      id: observation.id,
-      turn: observation.turn,
-      index: session.indexOf(observation),
-      command: lineOf(observation),
-      passed: succeeded(observation),
-      output: outputOf(observation.result ?? null),
-    }));
+    .map((observation) => {
+      const index = session.indexOf(observation);
+      return {
+        id: observation.id,
+        turn: observation.turn,
+        index,
+        command: lineOf(observation),
+        passed: succeeded(observation),
+        output: outputOf(observation.result ?? null),
+        stale: latest !== undefined && changed > index ? pathOf(latest) : null,
+      };
+    });
+}
+
+const ARTIFACTS_FOLDER = '.fuseraft/artifacts/';
+
+/** The artifacts that the configuration of a check puts at places of their own. */
+export function artifactsOf(config: { readonly [field: string]: Json }): ReadonlySet<string> {
+  const sections = [config, config['Validation']].filter((each) => isRecord(each));
+  const paths = sections.flatMap((each) => [each['BriefPath'], each['TestReportPath']]);
+  return new Set(paths.flatMap((path) => (typeof path === 'string' ? [normalPath(path)] : [])));
+}
+
+/** A report or a brief is written about the work; it does not change what a command showed. */
+export function isArtifact(path: string, configured: ReadonlySet<string>): boolean {
+  return path.startsWith(ARTIFACTS_FOLDER) || configured.has(path);
 }
 
 /** True if the line exited with 0 and the pattern occurs in commands that must have succeeded. */
@@ -45,6 +69,11 @@ export function testedNothing({ output }: CommandRun, pattern: string): boolean 
   return isAboutTests(pattern) && ranNoTests(output);
 }
 
+/** Why a command that succeeded does not count any more. */
+export function outOfDate({ command, stale }: CommandRun): string {
+  return `\`${command}\` is out of date: \`${stale ?? ''}\` was changed after it ran. Run it again`;
+}
+
 /** True if the pattern occurs in any command of the line that does something. */
 export function mentions({ command }: CommandRun, pattern: string): boolean {
   return contains(readCommandLine(command).all, pattern);
@@ -52,19 +81,41 @@ export function mentions({ command }: CommandRun, pattern: string): boolean {
 
 /**
  * The runs that cover a pattern: one alternative suffices, and its parts, joined by `&&`, may have succeeded in separate
- * runs. Null if no alternative is covered.
+ * runs. The last run that matches decides, so a failure after a success does not count. Null if no alternative is covered.
  */
 export function coveredBy(pattern: string, runs: readonly CommandRun[]): readonly CommandRun[] | null {
-  const proven = runs
-    .filter(({ passed }) => passed)
-    .map((run) => ({ run, commands: readCommandLine(run.command).proven }));
-  for (const parts of alternativesOf(pattern)) {
-    const covering = parts.map((part) =>
-      proven.findLast(({ run, commands }) => commands.some((each) => shows(each, part)) && !testedNothing(run, part)),
-    );
-    if (covering.every((each) => each !== undefined)) return covering.map(({ run }) => run);
+  const read = runs.map((run) => ({ run, line: readCommandLine(run.command) }));
+  const alternatives = alternativesOf(pattern);
+  // Alternatives of one part are one question: the last run that matches any of them.
+  const single = alternatives.filter((parts) => parts.length === 1).flat();
+  const joint = alternatives.filter((parts) => parts.length > 1).map((parts) => parts.map((part) => [part]));
+  for (const needs of [...(single.length === 0 ? [] : [[single]]), ...joint]) {
+    const covering = needs.map((parts) => {
+      const last = read.findLast(({ line }) => parts.some((part) => line.all.some((each) => shows(each, part))));
+      return last !== undefined && parts.some((part) => isCovered(last.run, last.line, part)) ? last.run : undefined;
+    });
+    if (covering.every((each) => each !== undefined)) return covering;
   }
   return null;
+}
+
+function isCovered(run: CommandRun, { proven }: CommandLine, part: string): boolean {
+  return run.passed && run.stale === null && proven.some((each) => shows(each, part)) && !testedNothing(run, part);
+}
+
+/**
+ * True if the command wrote files as the pattern says: a command that matches must have succeeded, or a redirection of the
+ * line, as in `cat > a.txt`.
+ */
+export function wroteBy(run: CommandRun, pattern: string): boolean {
+  const line = readCommandLine(run.command);
+  if (!run.passed) return false;
+  if (contains(line.all, pattern)) return contains(line.proven, pattern);
+  const text = squeezed(run.command);
+  return (
+    writesOf(run.command).paths.length > 0 &&
+    alternativesOf(pattern).some((parts) => parts.every((part) => text.includes(part)))
+  );
 }
 
 /** Paths in the order in which they were last written, without those deleted since. */

@@ -65,7 +65,8 @@ rows('FilesWritten', [
     true,
   ],
   ['the brief unless said', { files: brief({ files_to_change: ['a'] }), observations: [wrote('a')] }, true],
-  ['an empty list', { files: brief({ files_to_change: [] }), config: listed }, true],
+  ['an empty list', { files: brief({ files_to_change: [] }), config: listed }, '`files_to_change` of'],
+  ['a text as the list', { files: brief({ files_to_change: 'a' }), config: listed }, 'must be a list of files'],
   ['no source', { config: listed }, 'MissingEvidence'],
   ['no field', { files: brief({}), config: listed }, 'has no `files_to_change`'],
 ]);
@@ -164,7 +165,26 @@ rows('FileExists', [
 
 const report = (...results: Json[]): { [path: string]: Json } => ({ [REPORT]: { results } });
 rows('TestReport', [
-  ['no failures', { files: report({ criterion: 'a', status: 'PASS' }), config: { NoFailures: true } }, true],
+  [
+    'no failures',
+    {
+      files: report({ criterion: 'a', status: 'PASS' }),
+      observations: [ran('npm test')],
+      config: { NoFailures: true },
+    },
+    true,
+  ],
+  ['no command that ran', { files: report({ criterion: 'a', status: 'PASS' }) }, 'no command ever ran'],
+  [
+    'only a command that failed',
+    { files: report({ criterion: 'a', status: 'PASS' }), observations: [ran('npm test', 1)] },
+    'no command has succeeded',
+  ],
+  [
+    'a command that the report names and nobody ran',
+    { files: report({ criterion: 'a', status: 'PASS', command: 'go test' }), observations: [ran('npm test')] },
+    'was never run: `go test`',
+  ],
   [
     'a failure',
     {
@@ -175,7 +195,11 @@ rows('TestReport', [
   ],
   [
     'a failure that is allowed',
-    { files: report({ criterion: 'b', status: 'FAIL' }), config: { NoFailures: false } },
+    {
+      files: report({ criterion: 'b', status: 'FAIL' }),
+      observations: [ran('npm test', 1)],
+      config: { NoFailures: false },
+    },
     true,
   ],
   ['no report', {}, 'MissingEvidence'],
@@ -184,6 +208,7 @@ rows('TestReport', [
     'tests that assert',
     {
       files: { ...report({ status: 'PASS' }), ...brief({ files_to_change: ['a.test.js'] }), 'a.test.js': 'assert(1)' },
+      observations: [ran('npm test')],
       config: { NoFailures: true, HasAssertions: true },
     },
     true,
@@ -200,6 +225,7 @@ rows('TestReport', [
     'tests that need not',
     {
       files: { ...report({ status: 'PASS' }), ...brief({ files_to_change: ['a.test.js'] }), 'a.test.js': '1' },
+      observations: [ran('npm test')],
       config: { NoFailures: true },
     },
     true,
@@ -301,7 +327,12 @@ describe('a contract as it is declared', () => {
       TestSelector: { FullSuiteCommand: 'npm test' },
     };
     expect(
-      await check('contract:Tested', { files: { 'r.json': { results: [{ status: 'PASS' }] } }, config, options }),
+      await check('contract:Tested', {
+        files: { 'r.json': { results: [{ status: 'PASS' }] } },
+        observations: [ran('npm test')],
+        config,
+        options,
+      }),
     ).toMatchObject({ ok: true });
   });
 

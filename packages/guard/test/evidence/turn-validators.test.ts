@@ -110,7 +110,7 @@ rows('RequireAllFilesWritten', [
     true,
   ],
   ['on disk, but not written by anybody', { files: { [BRIEF]: brief, 'src/a.ts': '' } }, 'MissingEvidence'],
-  ['an empty list', { files: { [BRIEF]: { ...brief, files_to_change: [] } } }, true],
+  ['an empty list', { files: { [BRIEF]: { ...brief, files_to_change: [] } } }, 'MissingEvidence'],
   ['no brief', { observations: [wrote('src/a.ts')] }, 'MissingEvidence'],
 ]);
 

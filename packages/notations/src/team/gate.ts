@@ -15,6 +15,7 @@ import {
   ANSWER,
   BAD,
   CONTRACTS,
+  ENTRY,
   FAILS,
   FAULT,
   ONE_MORE_BAD,
@@ -23,6 +24,7 @@ import {
   MESSAGE,
   TURN,
   VERDICT,
+  VOIDED,
   count,
   reject,
   remark,
@@ -54,6 +56,8 @@ export function addGate(l: Lowering, gate: Gate): NodeId {
     const input = {
       observations: OBSERVATIONS,
       turn: TURN,
+      since: ENTRY,
+      voided: VOIDED,
       agent: quote(site.witness ?? site.agent),
       message: MESSAGE,
       failures: count(FAILS, key),
@@ -104,6 +108,7 @@ function addRefusal(l: Lowering, gate: Gate): NodeId {
     [
       set(FAULT, classOf(key)),
       setField(FAILS, [key], `${count(FAILS, key)} + 1`),
+      set(VOIDED, `${VERDICT}.evidence == null ? ${VOIDED} : ${VOIDED} + ${VERDICT}.evidence`),
       reject(`text(${quote(`${what} was refused`)}, ${REFUSED_BY})`),
     ],
     decide,
@@ -155,7 +160,13 @@ function addRecovery(l: Lowering, { site, key, what }: Gate, recovery: string): 
     [tell(quote(`${recovery} has looked at what blocked ${what}. Go on, and say it again when it is done.`), agent)],
     again,
   );
-  const turn = addTeamTurn(l, { agent: recovery, hint: `${hint}.${key}.recovery`, origin, next: resume });
+  const turn = addTeamTurn(l, {
+    agent: recovery,
+    hint: `${hint}.${key}.recovery`,
+    origin,
+    entry: 'none',
+    next: resume,
+  });
   const diagnosis = `text(${quote(`RECOVERY: ${what} by ${agent} was refused `)}, ${count(FAILS, key)}, ${quote(' times in a row. ')}, ${VERDICT}.reason, " Remove what is in the way.")`;
   return l.kit.set(
     { hint: `${hint}.${key}.recover`, origin: 'recovery:activated' },

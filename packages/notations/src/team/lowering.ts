@@ -3,7 +3,7 @@ import type { MeterId, NodeId } from '@sluice-internal/kernel/ir';
 import type { Builder, Kit } from '@sluice-internal/compile/lower';
 import type { Path, Range } from '@sluice-internal/compile/source';
 import type { Share } from '@sluice-internal/compile/graph';
-import type { Check, Member, Team } from './model.ts';
+import type { Check, Member, Rule, Team } from './model.ts';
 import { OUTPUT, PARTIAL, MESSAGE } from './slots.ts';
 
 /** Agent turns of a session that sets no `MaxIterations`. */
@@ -87,4 +87,9 @@ export function success(l: Lowering): NodeId {
 /** The end of a session that used all its turns. */
 export function exhausted({ builder }: Lowering): NodeId {
   return builder.end({ state: 'completed', code: 'BUDGET_EXHAUSTED', output: OUTPUT });
+}
+
+/** A sub-graph has no rules of its own: the session matches only the message that the sub-graph returns. */
+export function openRules({ prefix, team }: Lowering): readonly Rule[] {
+  return prefix === '' ? team.termination.rules : [];
 }

@@ -24,6 +24,10 @@ export const FAILS = 'fails';
 export const RECOVERED = 'recovered';
 export const VERDICT = 'verdict';
 export const FAULT = 'fault';
+/** The turn from which the evidence of the current agent counts; null if the next turn is an entry. */
+export const ENTRY = 'entry';
+/** Ids of observations since the entry that a refusal named. They count no more. */
+export const VOIDED = 'voided';
 export const IDLE = 'idle';
 export const BROKEN = 'broken';
 export const STATE = 'state';
@@ -57,9 +61,22 @@ export function begin(): readonly Write[] {
   ];
 }
 
-/** The writes after a turn that took a route: all counters start again. */
-export function clean(): readonly Write[] {
-  return [set(BAD, '0'), set(FAILS, '{}'), set(IDLE, '0'), set(BROKEN, '0')];
+/**
+ * The writes after a turn that took a route: all counters start again. A route from a place to itself is no entry, so the
+ * evidence stays.
+ */
+export function clean(entry = true): readonly Write[] {
+  return [set(BAD, '0'), set(FAILS, '{}'), set(IDLE, '0'), set(BROKEN, '0'), ...(entry ? [leave()] : [])];
+}
+
+/** The next turn is an entry. */
+export function leave(): Write {
+  return set(ENTRY, 'null');
+}
+
+/** The writes at the start of a turn that is an entry if a route led to it. */
+export function enter(turn: Expr): readonly Write[] {
+  return [set(VOIDED, `${ENTRY} == null ? [] : ${VOIDED}`), set(ENTRY, `${ENTRY} == null ? ${turn} : ${ENTRY}`)];
 }
 
 /** A message of the engine in the shared history. */

@@ -10,7 +10,7 @@ import type { Path } from '@sluice-internal/compile/source';
 import type { Site } from './bad-turn.ts';
 import { checkKey, checkPattern, distinctChecks, readChecks } from './checks.ts';
 import { addGate } from './gate.ts';
-import { part, success, type Gated, type Lowering } from './lowering.ts';
+import { openRules, part, success, type Gated, type Lowering } from './lowering.ts';
 import { checkCondition, conditionOf, wordsOf } from './conditions.ts';
 import type { Reading, Rule, Team, Termination } from './model.ts';
 import type { RawTermination } from './schema/sections.ts';
@@ -214,9 +214,4 @@ function matches(l: Lowering, { pattern, condition, agents }: Rule, speakers: re
   const found = condition === undefined ? byText : `(${condition.holds})`;
   if (agents === null || speakers.every((agent) => agents.includes(agent))) return found;
   return `${TURNS}[size(${TURNS}) - 1] in ${literal([...agents])} && ${found}`;
-}
-
-/** A sub-graph has no rules of its own: the session matches only the message that the sub-graph returns. */
-export function openRules({ prefix, team }: Lowering): readonly Rule[] {
-  return prefix === '' ? team.termination.rules : [];
 }

@@ -9,12 +9,13 @@ import type { AgentTurn } from '@sluice-internal/compile/lower';
 import { literal, object, quote } from '@sluice-internal/compile/expressions';
 import { HANDOFF } from './agents.ts';
 import { assemble, reminder } from './context.ts';
-import { member, part, type Lowering, type Place } from './lowering.ts';
+import { member, openRules, part, type Lowering, type Place } from './lowering.ts';
 import type { Member, Team } from './model.ts';
 import {
   CONTEXT,
   CONTRACTS,
   DIRECTIVE,
+  ENTRY,
   HISTORY,
   OUTPUT,
   REJECTED,
@@ -23,6 +24,8 @@ import {
   STATE,
   TURN,
   TURNS,
+  VOIDED,
+  enter,
   fenced,
 } from './slots.ts';
 
@@ -37,11 +40,18 @@ export interface TeamTurn
   readonly shared?: boolean;
   /** True, the default, if the turn counts towards `MaxIterations`. */
   readonly counts?: boolean;
+  /**
+   * Where the evidence of the agent begins: at each turn, the default; at the turn that a `route` led to; `none` for a turn in
+   * the middle of another agent's work.
+   */
+  readonly entry?: 'each' | 'route' | 'none';
   readonly visitsMax?: number;
   /** Messages of the form that the strategy asks for. */
   readonly samples?: readonly Json[];
   /** True if the message is read as a JSON object. Different objects in one reply then get a repair turn. */
   readonly readsObject?: boolean;
+  /** The keywords of the strategy at this place. A handoff with another one is answered inside the turn. */
+  readonly words?: readonly string[];
 }
 
 /** Messages that end with one of the words. */
@@ -54,7 +64,7 @@ export function addTurnOf(
   l: Lowering,
   agent: string,
   next: NodeId,
-  more: Pick<TeamTurn, 'opening' | 'readsObject' | 'samples'> = {},
+  more: Pick<TeamTurn, 'opening' | 'readsObject' | 'samples' | 'entry' | 'words'> = {},
 ): NodeId {
   const at = l.at('Agents', l.team.names.indexOf(agent), 'Name');
   const begin = l.builder.idOf(agent);
@@ -64,7 +74,7 @@ export function addTurnOf(
 /** Afterwards `message` holds the message and `signal` the keyword of its handoff call, or null. */
 export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   const who = member(l, turn.agent);
-  const { hint, origin, enters, begin, at, opening = [], counts = true } = turn;
+  const { hint, origin, enters, begin, at, opening = [], counts = true, entry = 'each' } = turn;
   const prepare = (ask: NodeId): NodeId => assemble(l, who.sources, part(turn, 'context'), ask, who.name);
   // A session that ends here returns the message before.
   const over = l.builder.failedEnd(OUTPUT);
@@ -76,10 +86,10 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
     begin,
     at,
     charges: [...(counts && l.meter !== null ? [l.meter] : []), ...(turn.charges ?? [])],
-    opening: [...numbered(who.name, counts), ...opening],
+    opening: [...numbered(who.name, counts, entry), ...opening],
     input: turn.input ?? sharedInput(l, who),
     tools: who.tools,
-    closing: who.mayHandOff ? HANDOFF : undefined,
+    ...closingOf(l, turn, who),
     callsMax: who.callsMax,
     // The author granted the plugins: a call needs a person only if a policy or the tool asks for one.
     gate: 'granted',
@@ -94,9 +104,19 @@ export function addTeamTurn(l: Lowering, turn: TeamTurn): NodeId {
   });
 }
 
+function closingOf(
+  l: Lowering,
+  { words = [] }: TeamTurn,
+  { mayHandOff }: Member,
+): Pick<AgentTurn, 'closing' | 'closes'> {
+  return mayHandOff ? { closing: HANDOFF, closes: handsOff(l, words) } : {};
+}
+
 /** A turn that does not count gets a number between its neighbours'. */
-function numbered(agent: string, counts: boolean): readonly Write[] {
-  return counts ? [set(TURN, `size(${TURNS}) + 1`), append(TURNS, quote(agent))] : [set(TURN, `size(${TURNS}) + 0.5`)];
+function numbered(agent: string, counts: boolean, entry: NonNullable<TeamTurn['entry']>): readonly Write[] {
+  const number = `size(${TURNS}) + ${counts ? '1' : '0.5'}`;
+  const entered = { each: [set(VOIDED, '[]'), set(ENTRY, number)], route: enter(number), none: [] }[entry];
+  return [...entered, set(TURN, number), ...(counts ? [append(TURNS, quote(agent))] : [])];
 }
 
 function sharedInput(l: Lowering, who: Member): Input {
@@ -125,8 +145,9 @@ function handoverTo(agent: string): Expr {
 /** Stores the message. A turn that ended without text, as by a handoff call, gets its last text or its keyword. */
 function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
   const { shared = true, next } = turn;
+  const { when } = handsOff(l, turn.words ?? []);
   const handed: Expr = who.mayHandOff
-    ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
+    ? `cel.bind(h, ${REPLY}.toolCalls.filter(c, c.name == ${quote(HANDOFF)} && ${when('c')}), size(h) == 0 ? null : trim(text(h[0].args.route_keyword)))`
     : 'null';
   const isHandedOn = shared && [...l.team.members.values()].some(({ isFresh }) => isFresh);
   const store = (kind: string, content: Expr, withSteps: boolean): NodeId => {
@@ -158,6 +179,23 @@ function addCommit(l: Lowering, turn: TeamTurn, who: Member): NodeId {
     ],
     store('mute', lastText, true),
   );
+}
+
+/** A handoff needs a keyword, and one that a route or a termination of the session reads, if there are keywords. */
+function handsOff(l: Lowering, words: readonly string[]): NonNullable<AgentTurn['closes']> {
+  const patterns = openRules(l).flatMap(({ pattern, condition }) => (condition === undefined ? [pattern] : []));
+  const known = [
+    `lower(trim(k)) in ${literal(words.map((word) => word.trim().toLowerCase()))}`,
+    ...patterns.map((pattern) => `re(k, ${quote(pattern)})`),
+  ].join(' || ');
+  const isKnown = words.length === 0 ? '' : ` && (${known})`;
+  const choice = words.length === 0 ? '' : ` There are ${words.map((word) => `\`${word}\``).join(', ')}.`;
+  return {
+    when: (call) => `cel.bind(k, ${call}.args.route_keyword, type(k) == string && trim(k) != ""${isKnown})`,
+    reason: quote(
+      `the handoff was not made: \`route_keyword\` must be one of your keywords, as a text.${choice} Call it again.`,
+    ),
+  };
 }
 
 /** The handoff as the next agent sees it: the message, and the fields of the handoff call. */

@@ -48,8 +48,7 @@ export function addCalls(kit: Kit, turn: CallingTurn, ask: NodeId, endless: Node
     { unit: 'visits', max: roundsMax * turn.visitsMax, over: endless, label: `tool rounds of ${origin}` },
     { of: turn.begin, max: turn.roundsEach ?? roundsMax },
   );
-  const closed = `${REPLY}.toolCalls.exists(c, c.name == ${quote(closing ?? '')})`;
-  const after = closing === undefined ? ask : kit.when({ hint: `${hint}.after`, origin }, closed, next, ask);
+  const after = closing === undefined ? ask : kit.when({ hint: `${hint}.after`, origin }, closedBy(turn), next, ask);
   return kit.fork(
     { hint: `${hint}.calls`, origin, charges: [rounds] },
     {
@@ -65,6 +64,11 @@ export function addCalls(kit: Kit, turn: CallingTurn, ask: NodeId, endless: Node
       fail: kit.branchError({ hint: `${hint}.blame`, origin }, CALLS, turn.refused ?? kit.failedEnd()),
     },
   );
+}
+
+/** True if the reply has a call that ends the turn. */
+function closedBy({ closing = '', closes }: AgentTurn): Expr {
+  return `${REPLY}.toolCalls.exists(c, c.name == ${quote(closing)}${closes === undefined ? '' : ` && ${closes.when('c')}`})`;
 }
 
 /** The resources of the tools. A call that runs a file waits for the call before it that writes the file. */
@@ -107,10 +111,21 @@ function addDispatch(kit: Kit, turn: CallingTurn): NodeId {
     };
   });
   if (turn.callsMax !== undefined && turn.callsMax > 0) cases.unshift(addCallLimit(kit, turn, turn.callsMax, done));
-  if (closing !== undefined)
-    cases.unshift({ when: `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`, to: done });
+  if (closing !== undefined && turn.closes !== undefined) cases.unshift(addUnclosed(kit, turn, turn.closes, done));
+  if (closing !== undefined) {
+    const later = `${CALL}_index >= size(upTo(${REPLY}.toolCalls, "name", ${quote(closing)}))`;
+    cases.unshift({ when: turn.closes === undefined ? later : `${later} && ${closedBy(turn)}`, to: done });
+  }
   const unknown = addUnknown(kit, turn, boundary, done);
   return kit.pick({ id: kit.builder.fresh(`${hint}.registry`), origin }, cases, unknown);
+}
+
+/** A call that should end the turn and cannot, as one without its argument, is answered. */
+function addUnclosed(kit: Kit, turn: AgentTurn, closes: NonNullable<AgentTurn['closes']>, done: NodeId): Case {
+  const { hint, closing = '' } = turn;
+  const refusal = { step: 'arguments', tag: 'ERROR', reason: closes.reason };
+  const to = addRefusal(kit, turn, `${hint}.unclosed`, refusal, done);
+  return { when: `${CALL}.name == ${quote(closing)} && !(${closes.when(CALL)})`, to };
 }
 
 /**

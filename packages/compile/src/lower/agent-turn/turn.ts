@@ -58,6 +58,8 @@ export interface AgentTurn {
   readonly tools: readonly string[];
   /** A tool whose call ends the turn at once; later calls of the same reply are not made. */
   readonly closing?: string;
+  /** The calls of `closing` that end the turn. The agent reads the reason of any other, and goes on. */
+  readonly closes?: { readonly when: (call: Expr) => Expr; readonly reason: Expr };
   /** Rounds of tool calls. A turn that needs more has failed. */
   readonly roundsMax?: number;
   /** Rules of the loop detector, if they are not the document's; null if it is off. */

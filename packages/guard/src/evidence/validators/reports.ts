@@ -1,10 +1,10 @@
 /** Validators of the test report, the review and the acceptance criteria. Each is compared with the commands that ran. */
-import { RE2JS } from 're2js';
 import { ARTIFACTS } from '@sluice-internal/kernel/catalog';
 import { isRecord, objectsIn, parsedJson } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import {
   briefPath,
+  criterionOf,
   isFilled,
   listIn,
   pathsIn,
@@ -20,10 +20,11 @@ import {
 import { isIdle, readCommandLine, squeezed, type SimpleCommand } from '../commands.ts';
 import { conflicting, invalid, missing, pass } from '../evidence.ts';
 import type { CommandRun, Evidence, Validator, Verdict } from '../evidence.ts';
+import { assertionsIn, isTestFile } from '../assertions.ts';
+import { isAboutTests, ranTests } from '../no-tests.ts';
 import { mayWrite, writesOf } from '../command-writes.ts';
-import { changedFile, lineOf, normalPath, pathsChangedBy } from '../records.ts';
+import { artifactsOf, changedFile, isArtifact, lineOf, normalPath, pathsChangedBy } from '../records.ts';
 
-const ASSERTIONS = ['tester::assert', 'if .+ throw', '\\bassert\\b', '\\bexpect\\b'];
 const TOOL_CALL =
   /^\s*(functions\.)?(shell_run|write_file|read_file|patch_file|delete_file|list_directory|handoff|session_context_\w+|code_run|http\.\w+)\s*(\(|\{)/i;
 export const testReportValid: Validator = async (evidence) => {
@@ -42,7 +43,7 @@ export const testReportValid: Validator = async (evidence) => {
       : null) ??
     (await withoutAssertions(evidence, brief.ok ? brief.value : {})) ??
     staleReport(evidence, path, results) ??
-    recorded(results, evidence)
+    recorded(results, evidence, path)
   );
 };
 
@@ -54,7 +55,7 @@ export function staleReport(evidence: Evidence, path: string, results: readonly 
   const makes = ({ passed, command }: CommandRun): boolean =>
     passed && (mayWrite(command) || results.some((result) => isRun(result.command, command)));
   const made = written === -1 ? (evidence.commands('session').findLast(makes)?.index ?? -1) : written;
-  const changed = lastChange(evidence);
+  const changed = lastChange(evidence, path);
   if (changed === null || changed.index <= made) return null;
   return conflicting(`The test report is stale: ${changed.what} after it. Run the tests again and write a new report.`);
 }
@@ -63,11 +64,14 @@ export function staleReport(evidence: Evidence, path: string, results: readonly 
  * The last change of a file that is not an artifact, by a file tool or by a command that names its output file. `what`
  * describes it, as in "`a.ts` was changed".
  */
-function lastChange(evidence: Evidence): { readonly index: number; readonly what: string } | null {
+function lastChange(evidence: Evidence, report: string): { readonly index: number; readonly what: string } | null {
   const known = new Set(evidence.filesWritten('session'));
+  const artifacts = new Set([...artifactsOf(evidence.config), normalPath(report)]);
   for (const [index, observation] of [...evidence.observations.entries()].toReversed()) {
     const isCommand = !changedFile(observation);
-    const path = pathsChangedBy(observation).find((each) => isSource(each, known, isCommand));
+    const path = pathsChangedBy(observation).find(
+      (each) => !isArtifact(each, artifacts) && isSource(each, known, isCommand),
+    );
     if (path !== undefined) return { index, what: `\`${path}\` was changed` };
     const [change] = isCommand ? writesOf(lineOf(observation)).changes : [];
     if (change !== undefined) return { index, what: `\`${change}\` changed files` };
@@ -77,23 +81,36 @@ function lastChange(evidence: Evidence): { readonly index: number; readonly what
 
 /** False for artifacts and, if a command wrote the file, for folders, logs and other output that no file tool wrote. */
 function isSource(path: string, known: ReadonlySet<string>, byCommand: boolean): boolean {
-  if (path.startsWith('.fuseraft/')) return false;
   if (!byCommand || known.has(path)) return true;
+  if (path.startsWith('.fuseraft/')) return false;
   return /\.\w+$/.test(path) && !/^(?:dev|tmp|var)\/|\.(?:log|out|txt|xml|html|tap|tmp|json|csv|lcov)$/i.test(path);
 }
 
 /** Blocks if a test file of the brief has no assertion. */
 export async function withoutAssertions(evidence: Evidence, brief: Fields): Promise<Verdict | null> {
-  const patterns = (settingList(evidence, 'TestAssertionPatterns') ?? ASSERTIONS).map((pattern) =>
-    RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE),
-  );
+  const own = settingList(evidence, 'TestAssertionPatterns');
   for (const path of pathsIn(brief['files_to_change']).filter(isTestFile)) {
     const text = await evidence.readText(path);
     if (text === null) return missing(`The test file \`${path}\` does not exist.`);
-    if (!patterns.some((pattern) => pattern.matcher(text).find()))
-      return conflicting(`The test file \`${path}\` asserts nothing, so it proves nothing.`);
+    const { found, unknown, wanted } = assertionsIn(path, text, own);
+    // In a language without patterns, the output of a command that ran its tests decides.
+    if (found || (unknown && text.trim() !== '' && reportsTestsOf(path, evidence))) continue;
+    return conflicting(
+      `The test file \`${path}\` asserts nothing, so it proves nothing. Looked for assertions ${wanted}. Other ones are named by the key \`Validation.TestAssertionPatterns\`.`,
+    );
   }
   return null;
+}
+
+/** True if a command that succeeded reports tests that ran, and names the file. */
+function reportsTestsOf(path: string, evidence: Evidence): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  return evidence
+    .commands('session')
+    .some(
+      ({ passed, output, command }) =>
+        passed && ranTests(output) && `${command}\n${output}`.toLowerCase().includes(name),
+    );
 }
 
 export function fakeTestFiles(report: Fields): Verdict | null {
@@ -178,13 +195,6 @@ function plain(text: string): string {
     .trim();
 }
 
-const CRITERION_FIELDS = ['criterion', 'description', 'text', 'name', 'title', 'id', 'test_command'];
-
-function criterionOf(entry: Json): string {
-  if (typeof entry === 'string') return entry;
-  return CRITERION_FIELDS.map((field) => textIn(entry, field)).find((text) => text !== '') ?? '';
-}
-
 function ranThisTurn(evidence: Evidence): Verdict {
   const runs = evidence.commands('turn');
   return runs.length > 0
@@ -237,19 +247,19 @@ function structural(results: readonly Result[]): Verdict | null {
 }
 
 /** Every command of the report must have run like that, after the last change, and have succeeded. */
-function recorded(results: readonly Result[], evidence: Evidence): Verdict {
+function recorded(results: readonly Result[], evidence: Evidence, path: string): Verdict {
   const runs = evidence.commands('session');
   if (runs.length === 0) return conflicting('The test report names commands, but no command ever ran.');
-  const changed = lastChange(evidence);
+  const changed = lastChange(evidence, path);
   const shown: string[] = [];
   for (const { criterion, command } of results) {
     if (readCommandLine(command).proven.length === 0)
       return conflicting(
         `The command of \`${criterion}\` proves nothing: it only prints, or its exit code is discarded: \`${command}\`.`,
       );
-    const last = runs.findLast((run) => isRun(command, run.command));
+    const last = runs.findLast((run) => isRun(command, run.command)) ?? runs.findLast((run) => reports(run, command));
     if (last === undefined) return conflicting(`The command of \`${criterion}\` was never run: \`${command}\`.`);
-    if (!last.passed || !isProven(command, last.command))
+    if (!last.passed || !(isProven(command, last.command) || reports(last, command)))
       return conflicting(`The command of \`${criterion}\` was run and failed: \`${command}\`.`, [last.id]);
     if (changed !== null && last.index < changed.index)
       return conflicting(
@@ -260,6 +270,47 @@ function recorded(results: readonly Result[], evidence: Evidence): Verdict {
   }
   return pass([...new Set(shown)]);
 }
+
+/**
+ * The refusal of a report whose commands did not run with the status that it gives. A report that names no command needs one
+ * that succeeded.
+ */
+export function ranAsReported(results: readonly Result[], evidence: Evidence, path: string): Verdict | null {
+  const runs = evidence.commands('session');
+  const named = results.filter(({ command }) => command !== '');
+  const failing = named.filter(({ status }) => status !== 'PASS');
+  const unrun = failing.find(({ command }) => !runs.some((run) => isRun(command, run.command)));
+  if (unrun !== undefined)
+    return conflicting(`the command of \`${unrun.criterion}\` was never run: \`${unrun.command}\`.`);
+  const passing = named.filter((each) => !failing.includes(each));
+  if (passing.length > 0) {
+    const verdict = recorded(passing, evidence, path);
+    return verdict.ok ? null : verdict;
+  }
+  if (runs.length === 0) return conflicting('the test report gives results, but no command ever ran.');
+  const shown = runs.some((run) => run.passed && run.stale === null && readCommandLine(run.command).proven.length > 0);
+  return shown || !results.some(({ status }) => status === 'PASS')
+    ? null
+    : conflicting('the test report says PASS, but no command has succeeded since the last change.');
+}
+
+/**
+ * True if the run's output reports the tests that the command selects: `npm test -- a.test.ts`, where `npm test` ran all of
+ * them and its output names `a.test.ts` on a line that passed.
+ */
+function reports(run: CommandRun, command: string): boolean {
+  const [wanted, ...others] = readCommandLine(command).proven;
+  if (wanted === undefined || others.length > 0 || !isAboutTests(command) || !ranTests(run.output)) return false;
+  return readCommandLine(run.command).proven.some(({ words }) => {
+    const plain = (list: readonly string[]): readonly string[] => list.filter((word) => !word.startsWith('-'));
+    const base = plain(words);
+    const [own, left] = [plain(wanted.words), plain(wanted.words).filter((word) => !base.includes(word))];
+    if (base.length === 0 || left.length === 0 || !base.every((word) => own.includes(word))) return false;
+    return left.every((word) => run.output.split('\n').some((line) => line.includes(word) && PASSED_LINE.test(line)));
+  });
+}
+
+const PASSED_LINE = /\bpass(?:ed|es)?\b|\bok\b|[✓✔√]/i;
 
 /** True if the reported line ran: as a whole, or with all its commands inside a longer line. */
 function isRun(reported: string, ran: string): boolean {
@@ -275,10 +326,6 @@ function includesAll(commands: readonly SimpleCommand[], reported: string): bool
   const texts = new Set(commands.map(({ text }) => squeezed(text)));
   const wanted = readCommandLine(reported).proven;
   return wanted.length > 0 && wanted.every(({ text }) => texts.has(squeezed(text)));
-}
-
-function isTestFile(path: string): boolean {
-  return /(^|[/._-])(tests?|specs?|__tests__)([/._-]|$)/i.test(path) || /Tests?\.\w+$/.test(path);
 }
 
 /** The review in a reply: the whole reply, or an object in it, also inside a fence. */

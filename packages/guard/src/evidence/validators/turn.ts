@@ -1,7 +1,18 @@
-/** Validators of the current turn: files written, commands passed, a summary left. */
-import { isFilled, pathsIn, readBrief, setting } from '../artifacts.ts';
-import { conflicting, invalid, missing, pass, type Evidence, type Observation, type Validator } from '../evidence.ts';
-import { isWrite, mentions, normalPath, pathOf, proves, succeeded, testedNothing } from '../records.ts';
+/** Validators of an agent's work since it got the word: files written, commands passed, a summary left. */
+import { BRIEF_FIELDS, briefFault, isFilled, listFault, pathsIn, readBrief, setting } from '../artifacts.ts';
+import { conflicting, invalid, missing, pass } from '../evidence.ts';
+import type { CommandRun, Evidence, Observation, Validator, Verdict } from '../evidence.ts';
+import {
+  coveredBy,
+  isWrite,
+  mentions,
+  normalPath,
+  outOfDate,
+  pathOf,
+  succeeded,
+  testedNothing,
+  wroteBy,
+} from '../records.ts';
 
 /** The number of turns that `BlockOnConsecutiveFail` compares. */
 const TURNS = 3;
@@ -12,10 +23,11 @@ export const requireBrief: Validator = async (evidence) => {
     return missing(
       `The brief is not there yet: ${brief.why}. Write it with \`goal\`, \`files_to_change\` and \`acceptance_criteria\`.`,
     );
-  const empty = ['goal', 'files_to_change', 'acceptance_criteria'].filter((field) => !isFilled(brief.value[field]));
-  return empty.length === 0
-    ? pass()
-    : missing(`The brief is incomplete: ${list(empty)} ${empty.length === 1 ? 'is' : 'are'} missing or empty.`);
+  const empty = BRIEF_FIELDS.filter((field) => !isFilled(brief.value[field]));
+  if (empty.length > 0)
+    return missing(`The brief is incomplete: ${list(empty)} ${empty.length === 1 ? 'is' : 'are'} missing or empty.`);
+  const fault = briefFault(brief.value);
+  return fault === null ? pass() : invalid(`The brief cannot be used: ${fault}.`);
 };
 
 /** A written file must still be on disk. */
@@ -26,11 +38,8 @@ export const requireWriteFile: Validator = async (evidence) => {
   for (const write of done)
     if (write.tool === 'git_commit' || (await evidence.readText(pathOf(write))) !== null) kept.push(write);
   if (kept.length > 0) return pass(ids(kept));
-  const pattern = setting(evidence, 'ShellFallbackPattern').toLowerCase();
-  const parts = pattern.split('|').filter((part) => part.trim() !== '');
-  const shell = evidence
-    .commands('turn')
-    .filter(({ command, passed }) => passed && parts.some((part) => command.toLowerCase().includes(part.trim())));
+  const pattern = setting(evidence, 'ShellFallbackPattern');
+  const shell = evidence.commands('turn').filter((run) => wroteBy(run, pattern));
   if (shell.length > 0) return pass(ids(shell));
   if (done.length > 0)
     return conflicting(
@@ -52,6 +61,8 @@ export const requireAllFilesWritten: Validator = async (evidence) => {
   const brief = await readBrief(evidence);
   if (!brief.ok) return missing(`The files to write are not known: ${brief.why}.`);
   const paths = pathsIn(brief.value['files_to_change']);
+  const fault = listFault(brief.value['files_to_change']);
+  if (fault !== null) return missing(`The files to write are not known: \`files_to_change\` ${fault}.`);
   const written = new Set(evidence.filesWritten('session'));
   const left: string[] = [];
   for (const path of paths)
@@ -65,22 +76,33 @@ export const requireAllFilesWritten: Validator = async (evidence) => {
 export const requireShellPass: Validator = (evidence) => {
   const pattern = setting(evidence, 'RequiredCommandPattern');
   const all = evidence.commands('turn');
-  if (pattern === '')
-    return shellVerdict(
-      all,
-      all.filter(({ passed }) => passed),
-      '',
-    );
+  if (pattern === '') {
+    const passed = all.filter((run) => run.passed);
+    const old = passed.at(-1);
+    const fresh = passed.filter(({ stale }) => stale === null);
+    return fresh.length === 0 && old !== undefined ? stale(old) : shellVerdict(all, fresh, '');
+  }
   const parts = pattern
     .split('|')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  const passed = all.filter((run) => proves(run, pattern));
+  const passed = coveredBy(pattern, all) ?? [];
   const tried = all.filter((run) => mentions(run, pattern));
+  const last = tried.at(-1);
+  if (passed.length === 0 && last?.passed === true && last.stale !== null) return stale(last);
+  if (passed.length === 0 && last?.passed === false && tried.some((run) => run.passed))
+    return invalid(
+      `The last command that contains ${list(parts, 'or')} failed: \`${last.command}\`. Fix the failure and run it again.`,
+      ids(tried),
+    );
   const hidden = tried.some((run) => testedNothing(run, pattern)) ? NO_TEST : DISCARDED;
   const hint = tried.every((run) => run.passed) ? hidden : '';
   return shellVerdict(tried, passed, ` that contains ${list(parts, 'or')}`, hint);
 };
+
+function stale(run: CommandRun): Verdict {
+  return conflicting(`${outOfDate(run)}, then hand over.`, [run.id]);
+}
 
 const NO_TEST = ' A command that ran no test does not count.';
 const DISCARDED = ' An exit code that is discarded, as by `|| true` or `; true`, does not count.';

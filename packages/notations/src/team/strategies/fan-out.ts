@@ -9,9 +9,9 @@ import { list, name, record } from '@sluice-internal/compile/document';
 import { quote } from '@sluice-internal/compile/expressions';
 import type { Range } from '@sluice-internal/compile/source';
 import { badTurns } from '../bad-turn.ts';
-import { exhausted, part, success, type Lowering, type Place } from '../lowering.ts';
+import { exhausted, openRules, part, success, type Lowering, type Place } from '../lowering.ts';
 import { BRANCHES, ENDED, OUTPUT, REJECTED, MESSAGE, TURNS, tell } from '../slots.ts';
-import { addTermination, openRules } from '../termination.ts';
+import { addTermination } from '../termination.ts';
 import { addTeamTurn } from '../turn.ts';
 import { spelt } from '../spelling.ts';
 
@@ -192,6 +192,7 @@ function addJudge(l: Lowering, strategy: keyof typeof ASKED, attempt: Attempt): 
     input: { prompt },
     shared: false,
     counts: false,
+    entry: 'none',
     next: judged,
     fail,
   });

@@ -17,7 +17,7 @@ import { addGate } from '../gate.ts';
 import { gateOf, member, part, success, type Lowering } from '../lowering.ts';
 import type { Check, Reading, Team } from '../model.ts';
 import { routeFields, sourceAgents } from '../schema/gates.ts';
-import { MATCHED, clean } from '../slots.ts';
+import { MATCHED, clean, leave } from '../slots.ts';
 import { APPROVED, addTermination, demandTermination } from '../termination.ts';
 import { addTurnOf, messagesWith } from '../turn.ts';
 import { distinct, firstOf, mayTake, same, speakersFrom, warnOfShadows, warnOfSilent } from './routing.ts';
@@ -145,7 +145,7 @@ function addSpeaker(l: Lowering, routes: readonly Route[], agent: string, fallba
     addForeign(l, site, choice),
   );
   const match = l.kit.set(part(site, 'match'), [set(MATCHED, matchedPhrases(words, false))], routed);
-  addTurnOf(l, agent, match, { samples: messagesWith(own) });
+  addTurnOf(l, agent, match, { entry: 'route', words, samples: messagesWith(own) });
 }
 
 function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number): NodeId {
@@ -161,7 +161,7 @@ function addRoute(l: Lowering, site: Site, { raw, checks }: Route, index: number
       ? { about: raw.Agent, message: `${site.agent} says \`${raw.Keyword}\`: ${follows}.` }
       : null,
     recovery: raw.RecoveryAgent ?? null,
-    pass: l.kit.set(part(site, `fire:${raw.Keyword}`), clean(), onward),
+    pass: l.kit.set(part(site, `fire:${raw.Keyword}`), clean(raw.Agent !== site.agent), onward),
   });
 }
 
@@ -191,6 +191,7 @@ function addSilence(l: Lowering, site: Site, routes: readonly Route[], fallback:
     what: 'no keyword',
     ...silenceOf(member(l, site.agent), generic, choice),
     to: fallback,
+    writes: fallback === site.agent ? [] : [leave()],
     next: l.builder.idOf(fallback),
   });
 }

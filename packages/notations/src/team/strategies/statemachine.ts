@@ -310,6 +310,8 @@ function addState(l: Lowering, machine: Machine, name: string, audit: Auditor): 
     enters: name,
     begin,
     at: l.at(...machine.path(name)),
+    entry: 'route',
+    words: isTerminal(state) ? [] : openIn(state).flatMap(({ Signal }) => Signal ?? []),
     samples: messagesWith(openIn(state).flatMap(({ Signal }) => Signal ?? [])),
     next,
   });
@@ -385,7 +387,7 @@ function addTransition(
         );
   const charges = meter === undefined ? undefined : [meter];
   const fire = (writes: readonly Write[], next: NodeId): NodeId =>
-    l.kit.set({ ...part(site, `fire:${raw.To}`), charges }, [...clean(), ...writes], next);
+    l.kit.set({ ...part(site, `fire:${raw.To}`), charges }, [...clean(raw.To !== name), ...writes], next);
   if (raw.Parallel) {
     const branches = (raw.Targets ?? []).map((target) => ({
       name: target,
@@ -455,7 +457,7 @@ function auditor(l: Lowering, states: readonly (readonly [name: string, begin: N
   );
   const isFound = `size(leading(${MESSAGE}, [${quote(FindingsKeyword)}])) > 0`;
   const judged = l.kit.when(part(place, 'judged'), isFound, finding, back);
-  const audit = addTeamTurn(l, { ...place, agent: AgentName, next: judged });
+  const audit = addTeamTurn(l, { ...place, agent: AgentName, entry: 'none', next: judged });
   const due = `size(${TURNS}) > 0 && size(${TURNS}) % ${EveryNTurns} == 0 && ${TURNS}[size(${TURNS}) - 1] != ${quote(AgentName)}`;
   const arrivals = new Map(
     states.map(([name, to]) => [

@@ -74,12 +74,15 @@ function addSpeaker(l: Lowering, routes: readonly RawRoute[], agent: string): vo
   const own = routes.filter((each) => mayTake(each, agent));
   const cases = own.map((each) => {
     const onward = addTermination(l, site, l.builder.idOf(each.Agent));
-    return { when: conditionOf(each.Condition), to: l.kit.set(part(site, `fire:${each.Agent}`), clean(), onward) };
+    return {
+      when: conditionOf(each.Condition),
+      to: l.kit.set(part(site, `fire:${each.Agent}`), clean(each.Agent !== site.agent), onward),
+    };
   });
   const otherwise = addTermination(l, site, addCorrection(l, site, own));
   const routed = l.kit.pick(part(site, 'route'), cases, otherwise);
   const samples = own.map(({ Condition }) => replyFor(Condition));
-  addTurnOf(l, agent, routed, { readsObject: own.length > 0, samples });
+  addTurnOf(l, agent, routed, { entry: 'route', readsObject: own.length > 0, samples });
 }
 
 function addCorrection(l: Lowering, site: Site, own: readonly RawRoute[]): NodeId {

@@ -18,6 +18,7 @@ import {
   TURN,
   TURNS,
   clean,
+  enter,
   tell,
 } from '../../slots.ts';
 import { APPROVED, addTermination } from '../../termination.ts';
@@ -72,9 +73,10 @@ function addNode(l: Lowering, graph: Graph, node: GraphNode, done: NodeId): void
 function addWork(l: Lowering, node: GraphNode, site: Site, begin: NodeId, next: NodeId): NodeId {
   const at = l.at(...node.path, 'Id');
   if (node.inner !== null) return addInner(l, node, node.inner, begin, next);
-  const samples = messagesWith(distinct(node.edges.flatMap(({ raw }) => raw.Keyword ?? [])));
+  const words = distinct(node.edges.flatMap(({ raw }) => raw.Keyword ?? []));
+  const samples = messagesWith(words);
   const { agent, hint, origin } = site;
-  return addTeamTurn(l, { agent, hint, origin, enters: node.id, begin, at, samples, next });
+  return addTeamTurn(l, { agent, hint, origin, enters: node.id, begin, at, entry: 'route', words, samples, next });
 }
 
 /** A terminal node runs once; its validators must let the session end. */
@@ -135,7 +137,7 @@ function addEdge(l: Lowering, graph: Graph, node: GraphNode, taken: Edge, site: 
   const edge = isGroup ? joint(taken, groupOf(graph, node, taken.raw.Keyword)) : taken;
   const { raw, back } = edge;
   const onward = isGroup ? addGroup(l, graph, node, edge, idOf(l, merge)) : idOf(l, raw.To);
-  const fired = [...clean(), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
+  const fired = [...clean(raw.To !== node.id), ...(back ? [set(PHASE, `${PHASE} + 1`)] : [])];
   const ended = addTermination(l, site, onward, passedOn(edge));
   const fire = l.kit.set(part(site, `${back ? 'back' : 'fire'}:${raw.To}`), fired, ended);
   return addEdgeGate(l, site, edge, fire);
@@ -248,7 +250,7 @@ function addInner(l: Lowering, node: GraphNode, inner: Inner, begin: NodeId, nex
   const runs = l.kit.visits(`runs:${origin}`, l.turnsMax, exhausted(l), `runs of ${origin}`);
   return l.kit.set(
     { id: begin, origin, charges: [runs], at: l.at(...node.path, 'Id') },
-    [set(SIGNAL, 'null'), set(TALK, '[]')],
+    [set(SIGNAL, 'null'), set(TALK, '[]'), ...enter(`size(${TURNS}) + 1`)],
     fork,
   );
 }
