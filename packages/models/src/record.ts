@@ -87,6 +87,7 @@ export function usageOf(reply: Reply, { price }: Target, sent: string): Amounts 
 /** Some servers leave reasoning out of `completion_tokens`, and count it in the total only. */
 function besidePrompt(raw: unknown): number {
   const { total_tokens: total, prompt_tokens: prompt } = isRecord(raw) ? raw : {};
+  if (typeof total !== 'number' || typeof prompt !== 'number') return 0;
   return (wholeNumber(total) ?? 0) - (wholeNumber(prompt) ?? Infinity);
 }
 
