@@ -277,6 +277,7 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
       paced,
       timed: charge,
       question: optional(question),
+      ends: optional(instant),
       undo: optional(undo),
     })
     .map((event) => ({ ...event, thread: event.key.slice(0, event.key.indexOf('#')) })),

@@ -13,7 +13,7 @@ export { CompileError, RunFailedError, RunWaitsError } from './host/errors.ts';
 export { agent } from './define/agent.ts';
 export type { Agent, AgentOptions, Reply } from './define/agent.ts';
 export { code, tool } from './define/tool.ts';
-export type { Effect, Tool } from './define/tool.ts';
+export type { Effect, Tool, ToolTimes } from './define/tool.ts';
 export { cel, text } from './define/expression.ts';
 export type { Expression, Ref } from './define/expression.ts';
 export { jsonSchema } from './define/schema.ts';

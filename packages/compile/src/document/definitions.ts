@@ -297,7 +297,7 @@ function toolDef(permission: string, declared: Partial<Tool>, known: ServerTools
     output: tool.output === undefined ? true : clean(tool.output),
     effect: effectOfTool(permission, declared),
     implementation: implementationOf(tool, { server, locked, builtin }),
-    timeoutMs: milliseconds(tool.timeout ?? server?.timeout),
+    ...timesOf(declared.timeout, builtin === undefined ? server?.timeout : builtin.timeoutMs / 1000),
     permission: tool.permission ?? permission,
     idempotent: tool.idempotent ?? onlyReads(tool.effect),
     compensate: tool.compensate ?? null,
@@ -317,8 +317,8 @@ export function effectOfTool(name: string, declared: Partial<Tool>): ToolDef['ef
 /** A declaration under the name of a built-in tool changes the fields that it names. The rest stays as built in. */
 function overBuiltin(builtin: ToolDef | undefined, declared: Partial<Tool>): Partial<Tool> {
   if (builtin === undefined) return declared;
-  const { description, input, effect, idempotent, timeoutMs, category, resource, trust } = builtin;
-  const asDeclared = { description, input, effect, idempotent, timeout: timeoutMs / 1000, category, resource, trust };
+  const { description, input, effect, idempotent, category, resource, trust } = builtin;
+  const asDeclared = { description, input, effect, idempotent, category, resource, trust };
   return { ...(present(asDeclared) as Partial<Tool>), ...present(declared) };
 }
 
@@ -327,6 +327,17 @@ function mcpOf({ mcp = '' }: Partial<Tool>, { servers, mcpLock }: ServerTools) {
   const [name = '', ...rest] = mcp.split('/');
   const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
   return { server, locked: lockedTool(mcpLock, name, rest.join('/')) };
+}
+
+type Times = Pick<ToolDef, 'timeoutMs' | 'queueMs' | 'wholeMs' | 'heartbeatMs'>;
+
+function timesOf(given: Tool['timeout'], otherwise: number | undefined): Times {
+  const { attempt, queue, whole, heartbeat } = typeof given === 'object' ? given : { attempt: given };
+  const ms = (seconds: number | undefined) => (seconds === undefined ? undefined : Math.ceil(seconds * 1000));
+  return {
+    timeoutMs: milliseconds(attempt ?? otherwise),
+    ...present({ queueMs: ms(queue), wholeMs: ms(whole), heartbeatMs: ms(heartbeat) }),
+  };
 }
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {

@@ -9,7 +9,7 @@ import { didYouMean, nearest } from '../source/nearest.ts';
 import { childOf, itemsOf, textOf, type Located, type LocatedMap, type Path } from '../source/located.ts';
 import { declareIds, matches, namesOf, serverPrefix, type Names, type SectionNames } from './names.ts';
 import type { Sections } from './schema/schema.ts';
-import type { McpServers } from './schema/tools.ts';
+import type { McpServers, Tool } from './schema/tools.ts';
 import type { Shaped } from './shape/shape.ts';
 
 export function checkSections(sections: Shaped<Sections>, doc: Located, names: SectionNames, report: Report): void {
@@ -180,8 +180,24 @@ function checkTools(sections: Shaped<Sections>, known: KnownTools, report: Repor
     for (const [at, tool] of agent.tools.entries())
       check(tool, `agent \`${agent.id ?? agent.name ?? ''}\``, ['agents', index, 'tools', at]);
   }
-  for (const [name, tool] of Object.entries(sections.value.tools))
+  for (const [name, tool] of Object.entries(sections.value.tools)) {
+    if (isSilent(name, tool))
+      report.error(
+        'not-enforced',
+        sections.at('tools', name, 'timeout', 'heartbeat'),
+        `the built-in tool \`${name}\` gives no sign of life`,
+        {
+          help: 'Only a module or a function of the program calls `context.heartbeat()`.',
+        },
+      );
     check(tool.compensate, `tool \`${name}\``, ['tools', name, 'compensate']);
+  }
+}
+
+/** A declared heartbeat that nothing can give. Other implementations are refused where they are read. */
+function isSilent(name: string, { timeout, module }: Tool): boolean {
+  if (typeof timeout !== 'object' || timeout.heartbeat === undefined) return false;
+  return module === undefined && BUILTIN_TOOL_NAMES.has(name);
 }
 
 function checkServers(sections: Shaped<Sections>, servers: Names, report: Report): void {

@@ -38,6 +38,11 @@ export function policyPerformer(): Performer {
   };
 }
 
+function noPlace(message: string, queueMs: number): PerformError {
+  const why = `${message}, and has no place within ${queueMs / 1000} s`;
+  return new PerformError({ class: 'timeout', type: 'QueueTimeoutError', message: why });
+}
+
 /** The command is one of these checks. */
 export function isPolicyCheck({ kind, name }: Call['command']): boolean {
   return kind === 'check' && name.startsWith('policy:');
@@ -49,9 +54,11 @@ export function isPolicyCheck({ kind, name }: Call['command']): boolean {
  */
 function rateLimiter(): (call: Call) => Json {
   const taken = new Map<string, { readonly at: number; readonly key: string }[]>();
+  /** Since when a call waits that was refused before. */
+  const waiting = new Map<string, { readonly since: number; readonly forgetAt: number }>();
   return ({ command, flow, clock }) => {
     const tool = String(command.input['tool']);
-    const rate = Object.hasOwn(flow.tools, tool) ? flow.tools[tool]?.rate : undefined;
+    const { rate, queueMs = Infinity } = Object.hasOwn(flow.tools, tool) ? (flow.tools[tool] ?? {}) : {};
     if (rate === undefined) return { ok: true };
     const { calls, perMs } = rate;
     const now = clock.now();
@@ -64,8 +71,13 @@ function rateLimiter(): (call: Call) => Json {
       if (recent.length >= calls && oldest !== undefined) {
         const message = `\`${tool}\` may be called ${calls} times in ${perMs / 1000} s`;
         const retryAfterMs = oldest.at + perMs - now + 1;
+        for (const [each, { forgetAt }] of waiting) if (forgetAt <= now) waiting.delete(each);
+        const { since } = waiting.get(key) ?? { since: now };
+        if (now + retryAfterMs - since > queueMs) throw noPlace(message, queueMs);
+        waiting.set(key, { since, forgetAt: now + retryAfterMs + perMs });
         throw new PerformError({ class: 'rate_limit', type: 'RateLimitError', message, retryAfterMs });
       }
+      waiting.delete(key);
       recent.push({ at: now, key });
     }
     taken.set(who, recent);

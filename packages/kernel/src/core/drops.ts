@@ -60,6 +60,7 @@ function failure(error: Omit<Failure, 'class'>): Settled {
 export function resume(program: Program, state: RunState, at: Instant): readonly EventBody[] | Refusal {
   const calls: { readonly key: string; readonly deadline: Instant | null }[] = [];
   const lost: EventBody[] = [];
+  const idleMs = Math.max(0, at - state.now);
   let open = 0;
   for (const pending of state.pending.values()) {
     if (!isCall(pending) || pending.observed !== null || pending.dropped !== undefined) continue;
@@ -68,10 +69,19 @@ export function resume(program: Program, state: RunState, at: Instant): readonly
     if (pending.notBefore > at) continue;
     if ((pending.resumed ?? 0) >= recallsOf(program, pending))
       lost.push(resultEvent(pending, lostResult(program, pending)));
-    else calls.push({ key: pending.key, deadline: fullTime(program, state, pending, at) });
+    else
+      calls.push({
+        key: pending.key,
+        deadline: sooner(fullTime(program, state, pending, at), endFrom(pending, idleMs)),
+      });
   }
   if (open === 0) return { refused: 'nothing-due', message: 'no call was in flight' };
-  return [{ type: 'run.resumed', idleMs: Math.max(0, at - state.now), calls }, ...lost];
+  return [{ type: 'run.resumed', idleMs, calls }, ...lost];
+}
+
+/** The end of all attempts of the call, without the time in which nobody worked. */
+function endFrom({ ends }: Pending, idleMs: number): Instant | null {
+  return ends === undefined ? null : ends + idleMs;
 }
 
 /** How often the call may be made again after crashes. */

@@ -283,14 +283,19 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   if (event.watched !== undefined) pending.watched = event.watched;
   if (event.turns !== undefined) pending.turns = event.turns;
   if (event.charge !== undefined) pending.visits = event.charge;
-  if (event.until !== undefined) pending.until = event.until;
-  if (event.signal !== undefined) pending.signal = event.signal;
+  keepEnds(pending, event);
   const afterMs = event.question?.approvers?.escalation?.afterMs;
   if (afterMs !== undefined) {
     pending.escalateAt = event.at + afterMs;
     wakeBy(state, pending.escalateAt);
   }
   expect(state, pending);
+}
+
+function keepEnds(pending: Pending, { until, signal, ends }: EventOf<'effect.requested'>): void {
+  if (until !== undefined) pending.until = until;
+  if (signal !== undefined) pending.signal = signal;
+  if (ends !== undefined) pending.ends = ends;
 }
 
 /** A call that finds out about another one belongs to the undo of its thread. */
@@ -520,6 +525,7 @@ function foundOut(state: RunState, thread: Thread, pending: Pending, settles: st
 
 /** The time in which nobody worked counts for the run and its caller only. */
 function resumed(state: RunState, { idleMs, calls }: EventOf<'run.resumed'>): void {
+  for (const pending of state.pending.values()) if (pending.ends !== undefined) pending.ends += idleMs;
   for (const { key, deadline } of calls) {
     const pending = pendingOf(state, key);
     pending.resumed = (pending.resumed ?? 0) + 1;

@@ -32,7 +32,7 @@ import { stuckBefore } from './turns.ts';
 import { inWords, normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
 import type { Program, Visit } from './program.ts';
-import { deadlineFrom, sooner, timingOf } from './timing.ts';
+import { deadlineFrom, sooner, timesOf, timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
 
 export function request(visit: Visit<DoNode>): readonly EventBody[] {
@@ -50,7 +50,7 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   if (stuck !== null) return [stuck];
   const timing = timingOf(visit, declared);
   if ('type' in timing) return [timing];
-  const untimely = untimelyCall(state, node, timing);
+  const untimely = untimelyCall(visit, timing);
   if (untimely !== null) return failUnrequested(visit, untimely);
   const wait = waitOf(state, node, prepared.input);
   if ('class' in wait) return failUnrequested(visit, wait);
@@ -79,12 +79,14 @@ interface Granted {
   readonly undo: Undo | undefined;
 }
 
-function requested({ state, thread, node }: Visit<DoNode>, granted: Granted): EventBody {
+function requested({ program, state, thread, node }: Visit<DoNode>, granted: Granted): EventBody {
   const { declared, prints, timing, wait, holds, undo } = granted;
   const { fingerprint, compared, words } = prints;
   const { visits, repeats, turns } = declared;
   const { notBefore, paced, timed } = timing;
   const key = `${thread.id}#${thread.acts}`;
+  const { wholeMs } = timesOf(program, node);
+  const ends = wholeMs === undefined ? undefined : state.now + wholeMs;
   const timeout = deadlineFrom(state, notBefore ?? state.now, node.timeoutMs, node.effect.kind === 'ask');
   return {
     type: 'effect.requested',
@@ -94,7 +96,7 @@ function requested({ state, thread, node }: Visit<DoNode>, granted: Granted): Ev
     kind: node.effect.kind,
     name: nameOf(node),
     input: fingerprint,
-    deadline: sooner(sooner(timeout, timing.until), wait.until ?? null),
+    deadline: sooner(sooner(timeout, timing.until), wait.until ?? ends ?? null),
     holds,
     charge: visits,
     watched: repeats,
@@ -107,6 +109,7 @@ function requested({ state, thread, node }: Visit<DoNode>, granted: Granted): Ev
     question: questionOf(state.run, node, key, fingerprint),
     until: wait.until,
     signal: wait.signal,
+    ends,
     undo,
   };
 }
@@ -168,7 +171,9 @@ function failUnrequested(visit: Visit<DoNode>, error: ErrorRecord): readonly Eve
 }
 
 /** The error of a call that would have to wait too long, or that has too little time left. */
-function untimelyCall(state: RunState, node: DoNode, { notBefore }: Timing): ErrorRecord | null {
+function untimelyCall({ program, state, node }: Visit<DoNode>, { notBefore }: Timing): ErrorRecord | null {
+  const { queueMs = Infinity } = timesOf(program, node);
+  if (notBefore !== undefined && notBefore - state.now > queueMs) return queued(node, queueMs);
   if (notBefore !== undefined && notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return tooEarly(node);
   return isNearlyOver(state, node) ? tooLate(node) : null;
 }
@@ -184,6 +189,11 @@ function isNearlyOver(state: RunState, { effect }: DoNode): boolean {
 function tooLate(node: DoNode): ErrorRecord {
   const message = `\`${nameOf(node)}\` was not called: the time of the run is nearly over`;
   return errorRecord(node, { class: 'timeout', type: 'DeadlineError', message }, 1);
+}
+
+function queued(node: DoNode, queueMs: number): ErrorRecord {
+  const message = `\`${nameOf(node)}\` was not called: its rate limit has no place within ${queueMs / 1000} s`;
+  return errorRecord(node, { class: 'timeout', type: 'QueueTimeoutError', message, sent: 'no' }, 1);
 }
 
 function tooEarly(node: DoNode): ErrorRecord {

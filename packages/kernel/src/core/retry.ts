@@ -17,7 +17,8 @@ import { startOf } from './outstanding.ts';
 import { evaluateInput } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { draw } from './random.ts';
-import { deadlineFrom, sooner, timingOf } from './timing.ts';
+import { deadlineFrom, sooner, timesOf, timingOf } from './timing.ts';
+import type { Timing } from './timing.ts';
 
 /** The event of the next attempt. Null if no attempt is left, or the reason why the next one cannot be made. */
 export function retry(
@@ -31,10 +32,11 @@ export function retry(
   if (next === null) return null;
   const { target, policy } = next;
   const notBefore = target === undefined ? delayed(state, policy, pending, failure.retryAfterMs ?? 0) : state.now;
-  if (notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return NO_TIME;
   const declared = declaredOf(visit.program, node);
   const timing = timingOf(visit, declared);
   if ('type' in timing) return NO_TIME;
+  const start = startAt(visit, pending, notBefore, timing);
+  if (typeof start === 'string') return start;
   const repair = policy === REPAIR ? repairOf(pending, error) : pending.repair;
   const partial = policy === CONTINUATION ? failure.partial : pending.partial;
   const worst = worstOf(visit, startOf({ repair, partial }), target ?? pending.target);
@@ -42,7 +44,6 @@ export function retry(
   const amounts = { ...worst, retries: 1, ...(isSameCall ? callAmounts('model', 0) : {}) };
   const holds = reserve(visit, declared, amounts);
   if (holds !== undefined && 'type' in holds) return shortfall(meterAt(visit.program, holds.meter), holds);
-  const start = Math.max(notBefore, timing.notBefore ?? notBefore);
   return {
     type: 'effect.judged',
     key: pending.key,
@@ -51,7 +52,7 @@ export function retry(
     target,
     ...markOf(policy),
     notBefore: start,
-    deadline: sooner(sooner(deadlineFrom(state, start, node.timeoutMs), timing.until), timerOf(pending, start)),
+    deadline: sooner(sooner(deadlineFrom(state, start, node.timeoutMs), timing.until), endOf(pending, start)),
     holds,
     paced: timing.paced,
   };
@@ -59,9 +60,23 @@ export function retry(
 
 const NO_TIME = 'no time is left';
 
-/** If the result of a timer is rejected, its instant has passed, so the next attempt ends at once. */
-function timerOf({ until }: Pending, start: Instant): Instant | null {
-  return until === undefined ? null : Math.max(until, start);
+/** When the next attempt begins, or the reason why that is too late for the run, the call or its queue. */
+function startAt(
+  { program, state, node }: Visit<DoNode>,
+  { ends }: Pending,
+  wanted: Instant,
+  timing: Timing,
+): Instant | string {
+  if (wanted >= (deadlineFrom(state, wanted, null) ?? Infinity)) return NO_TIME;
+  const start = Math.max(wanted, timing.notBefore ?? wanted);
+  const { queueMs = Infinity, wholeMs = 0 } = timesOf(program, node);
+  if (ends !== undefined && start >= ends) return `the ${wholeMs / 1000} s of the whole call are over`;
+  return start - wanted > queueMs ? `its rate limit has no place within ${queueMs / 1000} s` : start;
+}
+
+/** The end of all attempts. If the result of a timer is rejected, its instant has passed, so the next attempt ends at once. */
+function endOf({ until, ends }: Pending, start: Instant): Instant | null {
+  return until === undefined ? (ends ?? null) : Math.max(until, start);
 }
 
 function worstOf(

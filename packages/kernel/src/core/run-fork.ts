@@ -16,6 +16,7 @@ export function shiftTimes(state: RunState, ms: number): void {
   for (const pending of state.pending.values()) {
     pending.notBefore = later(pending.notBefore);
     if (pending.escalateAt !== undefined) pending.escalateAt += ms;
+    if (pending.ends !== undefined) pending.ends += ms;
     // A timer that ends at a date keeps its date.
     if (pending.until === undefined || pending.deadline !== pending.until) pending.deadline = maybe(pending.deadline);
   }

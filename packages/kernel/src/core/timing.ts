@@ -3,12 +3,12 @@
  * run is its deadline. A part of a run with its own time limit uses it while at least one of its calls is open. A call above
  * a rate limit waits. All of this follows from the times of events, so a crash does not change it.
  */
-import type { DoNode, Meter, MeterId } from '../ir/nodes.ts';
+import type { DoNode, Meter, MeterId, ToolDef } from '../ir/nodes.ts';
 import { isOver } from './due.ts';
 import { declaredOf } from './declared.ts';
 import { limitOf, meterAt, tripped } from './meters.ts';
 import type { Charges, Tripped } from './meters.ts';
-import type { Visit } from './program.ts';
+import type { Program, Visit } from './program.ts';
 import type { Instant, Pace, RunState, ThreadId } from '../ir/events.ts';
 
 export interface Timing {
@@ -87,6 +87,11 @@ export function stopClocks(state: RunState, timed: readonly MeterId[] | undefine
     const spent = active === 1 ? used + state.now - since : used;
     state.clocks = { ...state.clocks, [id]: { active: active - 1, since, used: spent } };
   }
+}
+
+/** The times of a call beside its timeout: only tools declare them. */
+export function timesOf({ flow }: Program, { effect }: DoNode): Pick<ToolDef, 'queueMs' | 'wholeMs'> {
+  return effect.kind === 'tool' && Object.hasOwn(flow.tools, effect.tool) ? (flow.tools[effect.tool] ?? {}) : {};
 }
 
 const NEVER = { active: 0, since: 0, used: 0 };

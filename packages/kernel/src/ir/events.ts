@@ -122,6 +122,8 @@ interface EventFields {
       /** Of a wait: the instant at which it is over, or the name of the signal that ends it. */
       until?: Instant;
       signal?: string;
+      /** The end of all its attempts. */
+      ends?: Instant;
       undo?: Undo;
       /** This call finds out if that one happened, before it is undone. With the same key, it is that call again. */
       settles?: EffectKey;
@@ -349,6 +351,8 @@ export interface Pending {
   target?: string;
   notBefore: Instant;
   deadline: Instant | null;
+  /** The end of all its attempts. */
+  ends?: Instant;
   holds: readonly Hold[];
   /** The time meters that measure it. */
   timed?: readonly MeterId[];

@@ -310,7 +310,14 @@ export interface ToolDef {
   readonly output: Json;
   readonly effect: EffectClass;
   readonly implementation: Json;
+  /** One attempt in one process. */
   readonly timeoutMs: number;
+  /** The longest wait before an attempt, for a place under its rate limit. */
+  readonly queueMs?: number;
+  /** All attempts of one call, with the waits between them. */
+  readonly wholeMs?: number;
+  /** An attempt that is silent for longer is lost. */
+  readonly heartbeatMs?: number;
   readonly permission: string;
   readonly idempotent: boolean;
   readonly compensate: string | null;

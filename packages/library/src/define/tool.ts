@@ -35,10 +35,26 @@ export type AnyTool = Tool;
  */
 export type Effect = EffectClass;
 
+/**
+ * The times of a call, in seconds.
+ * @example
+ * const times: ToolTimes = { attempt: 600, whole: 3600, heartbeat: 20 };
+ */
+export interface ToolTimes {
+  /** One attempt in one process. Default 30. */
+  readonly attempt?: number | undefined;
+  /** The wait of an attempt for its rate limit. */
+  readonly queue?: number | undefined;
+  /** All attempts, with the waits between them. */
+  readonly whole?: number | undefined;
+  /** The longest silence of an attempt: it calls `context.heartbeat()` more often. */
+  readonly heartbeat?: number | undefined;
+}
+
 interface ToolSettings {
   readonly description?: string | undefined;
-  /** Seconds that a call may take. Default 30. */
-  readonly timeout?: number | undefined;
+  /** Seconds that one attempt of a call may take, or the times by name. Default 30. */
+  readonly timeout?: number | ToolTimes | undefined;
   /** Ask a person before every call. */
   readonly approval?: boolean | undefined;
   /** The people who may approve a call. Every call then needs approval. */

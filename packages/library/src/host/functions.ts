@@ -6,14 +6,15 @@ import { fail, pure, toolResult } from '@sluice-internal/engine/ports';
 import type { Call, Performer } from '@sluice-internal/engine/ports';
 import { promptOf, refusedResult } from '@sluice-internal/platform';
 import type { Attach, AttachmentSource, Message } from '@sluice-internal/platform';
-import type { ToolContext, ToolFunction } from '@sluice-internal/tools/calls';
+import { withHeartbeat } from '@sluice-internal/tools/calls';
+import type { Beat, ToolContext, ToolFunction } from '@sluice-internal/tools/calls';
 
 /**
  * The request to a model function.
  * @example
  * const model: ModelFunction = ({ agent: { id }, messages }: ModelRequest) => `${id} read ${messages.length} messages`;
  */
-export interface ModelRequest extends Omit<ToolContext, 'attach' | 'result'> {
+export interface ModelRequest extends Omit<ToolContext, 'attach' | 'heartbeat' | 'result'> {
   readonly agent: AgentDef;
   readonly messages: readonly Message[];
   /** Streams text to the listeners of the run. Undefined if the run has no listener. The returned reply is always recorded. */
@@ -79,10 +80,8 @@ export function functionPerformer(functions: Functions): Performer {
       const { name } = command;
       const tool = Object.hasOwn(tools, name) ? tools[name] : await flowTools?.get(call);
       if (tool === undefined) throw missing(`the tool \`${name}\` has no implementation`);
-      const given = await tool(
-        (command.input['args'] ?? {}) as { [field: string]: Json },
-        new FunctionContext(call, attach),
-      );
+      const args = (command.input['args'] ?? {}) as { [field: string]: Json };
+      const given = await withHeartbeat(call, async (beat) => tool(args, new FunctionContext(call, attach, beat)));
       try {
         return { ok: true, value: toolResult(name, given ?? null, resultMax) };
       } catch (error) {
@@ -93,7 +92,7 @@ export function functionPerformer(functions: Functions): Performer {
 }
 
 /** Uses getters because most functions do not read the signal or the key, and creating them takes time. */
-class Context implements Omit<ToolContext, 'attach' | 'result'> {
+class Context implements Omit<ToolContext, 'attach' | 'heartbeat' | 'result'> {
   readonly #call: Call;
   constructor(call: Call) {
     this.#call = call;
@@ -121,10 +120,18 @@ class Context implements Omit<ToolContext, 'attach' | 'result'> {
 class FunctionContext extends Context implements ToolContext {
   readonly attach: Attach;
   readonly result: Json;
-  constructor(call: Call, attach: NonNullable<Functions['attach']>) {
+  readonly #beat: Beat;
+  constructor(call: Call, attach: NonNullable<Functions['attach']>, beat: Beat) {
     super(call);
+    this.#beat = beat;
     this.attach = (source) => attach(call, source);
     this.result = call.command.input['result'] ?? null;
+  }
+  override get signal(): AbortSignal {
+    return this.#beat.signal;
+  }
+  get heartbeat(): () => void {
+    return this.#beat.beat;
   }
 }
 

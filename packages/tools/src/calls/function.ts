@@ -17,6 +17,8 @@ export interface ToolContext {
   readonly attempt: number;
   /** The time at which the engine stops waiting, in milliseconds since 1970; null if there is no limit. */
   readonly deadline: number | null;
+  /** Tells that the call is still at work, if its tool declares `timeout: { heartbeat }`. After a longer silence the attempt is lost. */
+  readonly heartbeat: () => void;
   /** In a compensation: the result of the call that it undoes. Otherwise null. */
   readonly result: Json;
   /** Adds an image or a file to the run. The returned reference, in the result, shows it to models. */

@@ -26,3 +26,5 @@ export type {
   ToolWork,
 } from './tool.ts';
 export type { ToolContext, ToolFunction } from './function.ts';
+export { withHeartbeat } from './heartbeat.ts';
+export type { Beat } from './heartbeat.ts';

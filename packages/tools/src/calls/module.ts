@@ -4,6 +4,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import type { Pins } from '@sluice-internal/kernel/ir';
 import { loadFunction } from '@sluice-internal/platform';
 import { fail } from '@sluice-internal/engine/ports';
+import { withHeartbeat } from './heartbeat.ts';
 import type { ToolContext } from './function.ts';
 import type { Args, ToolKind, ToolOptions } from './tool.ts';
 
@@ -29,12 +30,17 @@ export function moduleTools({ documentDir = '.' }: ToolOptions): ToolKind {
     declared:
       (reference) =>
       ({ args, result, workDir, timeoutMs, signal: wanted, call, attach }) =>
-        withTimeout(timeoutMs, wanted, async (signal) => {
+        withTimeout(timeoutMs, wanted, async (awaited) => {
           const work = await loadModuleTool(String(reference), call.pins?.documentDir ?? documentDir, call.pins);
           const { idempotencyKey } = call;
           const { run, node, attempt, deadline } = call.command;
-          const context = { signal, idempotencyKey, run, node, attempt, deadline, workDir, result, attach };
-          return ((await work(args, context)) ?? null) as Json;
+          const own = { idempotencyKey, run, node, attempt, deadline, workDir, result, attach };
+          const done = await withHeartbeat(
+            call,
+            async ({ beat: heartbeat, signal }) => work(args, { ...own, heartbeat, signal }),
+            awaited,
+          );
+          return (done ?? null) as Json;
         }),
   };
 }

@@ -27,8 +27,19 @@ const toolName = name().regex(/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/, {
   error: expects('a name such as `module.action`'),
 });
 
-const timeout = () =>
-  number({ above: 0, max: 86_400 }).optional().describe('Seconds that one call may take. Default: 30.');
+const seconds = () => number({ above: 0, max: 86_400 });
+const timeout = () => seconds().optional().describe('Seconds that one call may take. Default: 30.');
+const timeouts = z.union([
+  seconds(),
+  record(() => ({
+    attempt: seconds().optional().describe('Seconds of one attempt in one process. Default: 30.'),
+    queue: seconds().optional().describe('Seconds that an attempt may wait for its rate limit. Default: no limit.'),
+    whole: seconds().optional().describe('Seconds of a call with all its attempts. Default: no limit.'),
+    heartbeat: seconds()
+      .optional()
+      .describe('Seconds after which an attempt of a function that calls no `context.heartbeat()` is lost.'),
+  })),
+]);
 const ADDRESS = { error: expects('an address such as `https://api.example.com/items`') };
 
 const http = record(() => ({
@@ -97,6 +108,53 @@ const code = z.union([
   })),
 ]);
 
+const SILENT = ['http', 'shell', 'mcp', 'code'] as const;
+
+type Times = Exclude<z.output<typeof timeouts>, number>;
+
+/** Times that cannot be enforced, or that no call can use. */
+function badTimes({
+  timeout: given,
+  ...tool
+}: {
+  readonly timeout?: number | Times | undefined;
+  readonly rate_limit?: unknown;
+  readonly [key: string]: unknown;
+}): readonly { readonly path: keyof Times; readonly message: string }[] {
+  if (given === undefined || typeof given === 'number') return [];
+  const { attempt, queue, whole, heartbeat } = given;
+  const silent = SILENT.find((key) => tool[key] !== undefined);
+  const rules: readonly (readonly [boolean, keyof Times, string, string])[] = [
+    [
+      heartbeat !== undefined && silent !== undefined,
+      'heartbeat',
+      `a tool with \`${silent}\` gives no sign of life`,
+      'Only a module or a function of the program calls `context.heartbeat()`.',
+    ],
+    [
+      heartbeat !== undefined && heartbeat >= (attempt ?? 30),
+      'heartbeat',
+      'the heartbeat is not shorter than the attempt, so it never ends one',
+      'Give `attempt` more seconds, or `heartbeat` fewer.',
+    ],
+    [
+      queue !== undefined && tool.rate_limit === undefined,
+      'queue',
+      'nothing makes this tool wait, so it has no queue',
+      'Add a `rate_limit`, or leave out `queue`.',
+    ],
+    [
+      whole !== undefined && whole < (attempt ?? 30),
+      'whole',
+      'the whole call has less time than one attempt',
+      'Give `whole` at least the seconds of `attempt`.',
+    ],
+  ];
+  return rules.flatMap(([holds, path, message, help]) =>
+    holds ? [{ path, message: fault('not-enforced', message, help) }] : [],
+  );
+}
+
 export const tools = map(
   record(() => ({
     description: text().optional().describe('The text that a model reads about the tool.'),
@@ -117,7 +175,9 @@ export const tools = map(
       .describe('The tool is one of an MCP server, such as `files/read`.'),
     code: code.optional().describe('The tool is JavaScript that runs in a sandbox.'),
     compensate: name().optional().describe('The tool that undoes a call of this one.'),
-    timeout: timeout(),
+    timeout: timeouts
+      .optional()
+      .describe('Seconds that one attempt of a call may take, or the times by name. Default: 30.'),
     approval: bool().optional().describe('Ask a person before every call.'),
     approvers: approvers.optional().describe('The people who may approve a call. Every call then needs approval.'),
     rate_limit: record({
@@ -154,6 +214,8 @@ export const tools = map(
         'An expression over `result` that must hold before the result is used, or the tool that looks up whether a call happened that did not answer.',
       ),
   })).superRefine((tool, context) => {
+    for (const { path, message } of badTimes(tool))
+      context.addIssue({ code: 'custom', message, path: ['timeout', path], params: { on: 'key' } });
     const given = IMPLEMENTATIONS.filter((key) => tool[key] !== undefined);
     if (given.length < 2) return;
     const message = fault(
