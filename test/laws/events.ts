@@ -353,6 +353,14 @@ const bodies: { readonly [type in EventType]: fc.Arbitrary<Extract<EventBody, { 
   'undo.requested': fc.record({ type: is('undo.requested'), thread, key, undoes: key, tool: text, deadline: instant }),
   'rollback.started': fc.record({ type: is('rollback.started'), thread, node: text, undoes: fc.array(key) }),
   'run.halted': fc.record({ type: is('run.halted'), state, code, by: text, why: text }),
+  'limit.met': fc.record({
+    type: is('limit.met'),
+    limit: fc.constantFrom('events' as const, 'bytes' as const),
+    used: fc.nat(),
+    max: fc.nat(),
+    ends: optional(fc.constant(true as const)),
+  }),
+  'run.broken': fc.record({ type: is('run.broken'), error }),
   'clock.read': fc.record({ type: is('clock.read') }),
   'run.ended': fc.record({ type: is('run.ended'), ...ending }),
 };

@@ -4,6 +4,7 @@ import type * as Google from '@ai-sdk/google';
 import type * as OpenAi from '@ai-sdk/openai';
 import type * as Compatible from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import { fail } from '@sluice-internal/engine/ports';
 import { importOptional, limitSize } from '@sluice-internal/platform';
 import type { Bytes } from '@sluice-internal/platform';
@@ -15,7 +16,7 @@ import type { Fetch } from './model-object.ts';
 import { PACKAGES, connectPackage } from './packages.ts';
 import type { Target } from './target.ts';
 
-export const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
+export const RESPONSE_BYTES_MAX = LIMITS.response;
 
 export interface ConnectOptions {
   readonly fetch?: Fetch | undefined;

@@ -120,6 +120,8 @@ export const CLOSED_BECAUSE: { readonly [reason in NodeEventFields['question.clo
 interface RunEventFields {
   'run.started': { flow: string; input: Json };
   'run.cancelled': { by: string; reason: string };
+  /** The run has most of what a run may have. `ends`: it has all of it, and stops. */
+  'run.limited': { limit: 'events' | 'bytes'; used: number; max: number; ends: boolean };
   'budget.granted': { by: string; dimension: string; amount: number };
   'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
 }

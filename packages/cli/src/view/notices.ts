@@ -94,6 +94,7 @@ const WORDS: Words = {
       ? { kind: 'undone', text: tool }
       : { kind: 'trouble', text: `not undone: ${tool}: ${error.type}: ${error.message}` },
   'run.cancelled': ({ by, reason }) => ({ kind: 'trouble', text: `cancelled by ${by}: ${reason}` }),
+  'run.limited': (event) => ({ kind: 'trouble', text: limitText(event) }),
 };
 
 /** The text of a refusing gate. Other checks have other lines. */
@@ -161,12 +162,17 @@ const DETAILS: Details = {
   'undo.started': ({ tool, args }) => `${tool} ${argsText(args)}`,
   'undo.finished': ({ tool, error }) => `${tool}${error === null ? '' : `  ${error.type}: ${error.message}`}`,
   'run.cancelled': ({ by, reason }) => `by ${by}: ${reason}`,
+  'run.limited': (event) => limitText(event),
   'run.ended': ({ code, output }) => `${code}  ${argsText(output)}`,
 };
 
 /** The rest of an event's line in `sluice trace`, after its type and node. */
 export function detailOf(event: StoryEvent): string {
   return (DETAILS[event.type] as (event: StoryEvent) => string)(event);
+}
+
+function limitText({ limit, used, max, ends }: Of<'run.limited'>): string {
+  return `${used} of ${max} ${limit}: ${ends ? 'the run stops' : 'the run stops when it has all of them'}`;
 }
 
 function waitText(signal: string | null, until: number | null): string {

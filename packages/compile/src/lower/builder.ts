@@ -18,6 +18,7 @@ import type {
   ToolDef,
   View,
 } from '@sluice-internal/kernel/ir';
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import { present } from '@sluice-internal/kernel/expr';
 import { decisionOf } from '@sluice-internal/kernel/catalog';
 import { approvalTimeoutMs, boundaryOf, grantsOf } from '../document/boundary.ts';
@@ -54,6 +55,14 @@ export interface BuilderOptions {
   readonly complete?: (id: NodeId, node: Node) => Node;
 }
 
+/** The graph of the document has more nodes than a run may have. Ends the compilation. */
+export class TooManyNodes extends Error {}
+
+function demandRoom(nodes: ReadonlyMap<NodeId, Node>, id: NodeId): void {
+  if (nodes.has(id)) throw new Error(`invariant: node \`${id}\` is added twice`);
+  if (nodes.size >= LIMITS.graphNodes) throw new TooManyNodes();
+}
+
 export function createBuilder(notation: string, definitions: Definitions, options: BuilderOptions = {}): Builder {
   const nodes = new Map<NodeId, Node>();
   const places = new Map<NodeId, Range>();
@@ -82,7 +91,7 @@ export function createBuilder(notation: string, definitions: Definitions, option
     idOf: (authored) => (authored.startsWith('~') ? `~${authored}` : authored),
     fresh,
     add(id, node, at) {
-      if (nodes.has(id)) throw new Error(`invariant: node \`${id}\` is added twice`);
+      demandRoom(nodes, id);
       // The place in the order is taken before `complete` can add nodes of its own.
       nodes.set(id, node);
       nodes.set(id, open.charged(finished(id, node)));

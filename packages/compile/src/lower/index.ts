@@ -11,7 +11,7 @@ export { addAttempts } from './attempt.ts';
 export type { Attempts } from './attempt.ts';
 export { CLOCK, EFFECT_DIMENSIONS, STEPS } from './budget-meters.ts';
 export type { Builder, Lowered } from './builder-types.ts';
-export { createBuilder } from './builder.ts';
+export { TooManyNodes, createBuilder } from './builder.ts';
 export { callFields, rowOfTool } from './escalation-packet.ts';
 export { ONE_REPAIR, REPAIR_THEN_PASS, isObjectSchema, replyMode } from './fit.ts';
 export { NO_RETRY, append, classified, createKit, errorOf, set, setField } from './kit.ts';

@@ -12,6 +12,8 @@ export const DIAGNOSTIC_CODES = [
   'unknown-alias',
   'too-many-aliases',
   'too-deep',
+  'too-many-values',
+  'too-many-nodes',
   'too-large',
 
   // Shapes

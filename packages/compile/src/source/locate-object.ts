@@ -2,8 +2,9 @@
  * An object of a program as located data. There is no text, so every range has the path instead. Undefined properties count as
  * absent. Values that are not JSON, and getters that throw, are reported.
  */
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import type { Report } from './diagnostics.ts';
-import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, poisonAt, refuseHalfPair } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, poisonAt, refuseHalfPair, refuseMany } from './located.ts';
 import type { Entry, Located } from './located.ts';
 import type { Range } from './range.ts';
 
@@ -11,10 +12,11 @@ interface State {
   readonly report: Report;
   readonly open: Set<object>;
   stopped: boolean;
+  values: number;
 }
 
 export function locateObject(value: unknown, report: Report): Located | null {
-  const state: State = { report, open: new Set(), stopped: false };
+  const state: State = { report, open: new Set(), stopped: false, values: 0 };
   try {
     const located = convert(value, '', state, 1);
     return state.stopped || isPoisonValue(located) ? null : located;
@@ -37,6 +39,11 @@ function convert(value: unknown, path: string, state: State, depth: number): Loc
     state.report.error('too-deep', range, `this object is nested more than ${DEPTH_MAX} levels deep`, {
       help: 'Flatten it.',
     });
+    return poisonAt(range);
+  }
+  if (++state.values > LIMITS.documentValues) {
+    state.stopped = true;
+    refuseMany(range, state.report);
     return poisonAt(range);
   }
   if (typeof value === 'string' && !value.isWellFormed()) return refuseHalfPair(range, state.report);

@@ -3,11 +3,12 @@
  * with one of their own. Every value in it is JSON, at most `DEPTH_MAX` deep.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import type { Report } from './diagnostics.ts';
 import { nearest } from './nearest.ts';
 import type { Range } from './range.ts';
 
-export const DEPTH_MAX = 100;
+export const DEPTH_MAX = LIMITS.documentDepth;
 
 /** The help for a text that has no canonical form, and so no hash. */
 export const HALF_PAIR_HELP = 'Look for an escape from `\\ud800` to `\\udfff` without its other half.';
@@ -111,4 +112,11 @@ export function headRange(located: Located): Range {
   if (located.kind !== 'map') return located.range;
   const first = located.entries.values().next();
   return first.done ? located.range : first.value.keyRange;
+}
+
+/** More values than a compiler reads in the time that somebody waits. */
+export function refuseMany(range: Range, report: Report): void {
+  report.error('too-many-values', range, `this document has more than ${LIMITS.documentValues} values`, {
+    help: 'Keep data out of the document: pass it as input, or let a tool fetch it.',
+  });
 }

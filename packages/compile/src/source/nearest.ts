@@ -1,12 +1,16 @@
 /** The name that a word in a document was probably meant to be. */
 import { misspelt } from '@sluice-internal/kernel/expr';
 
+const COMPARED_MAX = 5000;
+
 /**
  * A name with a similar spelling. Otherwise the shortest name that begins or ends with the word, or has it as one of its words.
  * Otherwise the longest name that the word begins or ends with.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const names = [...candidates];
+  // Each wrong name is compared with each: of very many, none is proposed.
+  if (names.length > COMPARED_MAX) return undefined;
   const similar = misspelt(word, names);
   return (
     // Two names of one letter have nothing in common.

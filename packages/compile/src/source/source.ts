@@ -3,6 +3,7 @@
  * program, so one validation serves both. No text makes these functions throw.
  */
 import { isScalar, parseDocument, visit, type Document } from 'yaml';
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import { createReport, type Diagnostic, type Report } from './diagnostics.ts';
 import { locateObject } from './locate-object.ts';
 import type { Located } from './located.ts';
@@ -10,7 +11,7 @@ import { START, createSource, positionOf } from './range.ts';
 import { explainSyntax } from './syntax-words.ts';
 import { locateYaml } from './yaml-tree.ts';
 
-export const TEXT_MAX = 8 * 1024 * 1024;
+const TEXT_MAX = LIMITS.documentText;
 
 export interface Parsed {
   /** The data that later steps use, even if there were errors; null if the text could not be read at all. */

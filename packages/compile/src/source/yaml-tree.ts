@@ -3,12 +3,14 @@
  * stands) up to a cap, `<<` merges, and values that JSON cannot hold are reported. A cap that trips ends the conversion.
  */
 import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import type { Report } from './diagnostics.ts';
-import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, poisonAt, refuseHalfPair } from './located.ts';
+import { DEPTH_MAX, RESERVED_KEY, isPoisonValue, poisonAt, refuseHalfPair, refuseMany } from './located.ts';
 import type { Entry, Located } from './located.ts';
 import type { Range } from './range.ts';
 
-const ALIASED_MAX = 20_000;
+const ALIASED_MAX = LIMITS.documentAliased;
+const VALUES_MAX = LIMITS.documentValues;
 
 interface State {
   readonly report: Report;
@@ -16,12 +18,21 @@ interface State {
   /** Anchored nodes that are being expanded: meeting one again means that it contains itself. */
   readonly open: Set<Node>;
   aliased: number;
+  values: number;
   insideAlias: number;
   stopped: boolean;
 }
 
 export function locateYaml(document: Document.Parsed, report: Report): Located | null {
-  const state: State = { report, anchors: new Map(), open: new Set(), aliased: 0, insideAlias: 0, stopped: false };
+  const state: State = {
+    report,
+    anchors: new Map(),
+    open: new Set(),
+    aliased: 0,
+    values: 0,
+    insideAlias: 0,
+    stopped: false,
+  };
   const located = convert(document.contents, state, 1, { start: 0, end: 0 });
   return state.stopped || isPoisonValue(located) ? null : located;
 }
@@ -39,6 +50,7 @@ function convert(node: unknown, state: State, depth: number, near: Range): Locat
       ),
     );
   }
+  if (++state.values > VALUES_MAX) return stop(state, () => refuseMany(rangeOf(node, near), state.report));
   if (state.insideAlias > 0 && ++state.aliased > ALIASED_MAX) {
     return stop(state, () =>
       state.report.error(

@@ -127,6 +127,7 @@ export const HOSTILE: { readonly [example: string]: Hostile | readonly Hostile[]
     { says: { triage_bot: ['?', REFUND] } },
     { says: { triage_bot: REFUND }, cancelDuring: 'payments.refund' },
   ],
+  'long.flow.yaml': { input: { pages: 4 }, tool: () => LATE },
   'quotas.flow.yaml': { says: { clerk: (before) => (before === 0 ? HALF : replied('On its way.')) } },
   'damage.flow.yaml': { says: { assessor: ['?', '{"part": "door", "severity": "light"}'] } },
   'recover.flow.yaml': [

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { childOf, entryOf, itemsOf, plain } from '../../src/source/located.ts';
 import { positionOf } from '../../src/source/range.ts';
-import { parseSource, TEXT_MAX } from '../../src/source/source.ts';
+import { parseSource } from '../../src/source/source.ts';
+import { LIMITS } from '@sluice-internal/kernel/ir';
 
 const codes = (text: string) =>
   parseSource(text, 'a.yaml').diagnostics.map((each) => `${each.code} ${each.line}:${each.column}`);
@@ -126,6 +127,6 @@ describe('parseSource', () => {
   });
 
   test('refuses a text that is too large without reading it', () => {
-    expect(codes('x'.repeat(TEXT_MAX + 1))).toEqual(['too-large 1:1']);
+    expect(codes('x'.repeat(LIMITS.documentText + 1))).toEqual(['too-large 1:1']);
   });
 });

@@ -3,6 +3,7 @@
  * journal; every other event must come out the same.
  */
 import { sortedText } from '@sluice-internal/kernel/expr';
+import { TURN_EVENTS } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { admit, decide, evolve, expire } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
@@ -90,7 +91,7 @@ class Walk {
 
   go(): void {
     const [first] = this.#events;
-    if (first?.type !== 'run.forked' && first?.type !== 'run.resumed') this.#expire(true);
+    if (!UNTIMED.has(first?.type)) this.#expire(true);
     for (let fact = this.#nextFact(); fact !== null && this.difference === null; fact = this.#nextFact()) {
       const admitted = admit(this.#program, this.state, fact, this.#at);
       if (!('refused' in admitted)) this.#expect(admitted);
@@ -117,7 +118,7 @@ class Walk {
   }
 
   #decide(): void {
-    while (this.difference === null && this.state !== null) {
+    while (this.difference === null && this.state !== null && this.#index < TURN_EVENTS) {
       const moved = decide(this.#program, this.state);
       if (moved.length === 0) return;
       this.#expect(moved);
@@ -197,6 +198,8 @@ class Walk {
   #operated(event: Event): Fact | null {
     if (event.type === 'budget.granted') return this.#granted(event.by);
     if (event.type === 'run.forked') return forkOf(event);
+    if (event.type === 'limit.met') return limitOf(event);
+    if (event.type === 'run.broken') return brokenBy(event);
     return event.type === 'run.repinned' ? { type: 'repin', by: event.by, modules: event.modules } : null;
   }
 
@@ -245,6 +248,7 @@ class Walk {
   }
 }
 
+const UNTIMED: ReadonlySet<Event['type'] | undefined> = new Set(['run.forked', 'run.resumed', 'run.broken']);
 const RESUME: Fact = { type: 'resume' };
 
 function noteIn(event: Event | undefined): Fact | null {
@@ -255,6 +259,14 @@ function noteIn(event: Event | undefined): Fact | null {
 function forkOf({ by, edits, agents, moved }: Extract<Event, { type: 'run.forked' }>): Fact {
   const changed = agents === undefined ? {} : { agents };
   return { type: 'fork', by, edits, ...changed, ...(moved === true ? { moved } : {}) };
+}
+
+function limitOf({ limit, used, max, ends }: Extract<Event, { type: 'limit.met' }>): Fact {
+  return { type: 'limit', limit, used, max, ends: ends === true };
+}
+
+function brokenBy({ error: { message } }: Extract<Event, { type: 'run.broken' }>): Fact {
+  return { type: 'break', why: message.slice(message.indexOf(': ') + 2) };
 }
 
 /** No call has a result that is not judged yet, and no drop waits for the host. */

@@ -52,6 +52,8 @@ const FACTS: ReadonlySet<EventBody['type']> = new Set([
   'effect.settled',
   'run.started',
   'run.halted',
+  'run.broken',
+  'limit.met',
   'run.repinned',
   'run.forked',
   'budget.granted',

@@ -14,6 +14,8 @@ export interface Shelf {
   readonly unpack: (stored: Json) => Json;
   /** The blobs added since the last call. */
   readonly takeNew: () => readonly Blob[];
+  /** The characters of all of them. */
+  readonly size: number;
 }
 
 export function createShelf(known: readonly Blob[]): Shelf {
@@ -32,8 +34,15 @@ class RunShelf implements Shelf {
   #shelved: WeakMap<object, string> | null = null;
   #fresh: Blob[] | null = null;
 
+  size = 0;
+
   constructor(known: readonly Blob[]) {
-    for (const { hash: id, body } of known) this.#bodies.set(id, body);
+    for (const { hash: id, body } of known) this.#keep(id, body);
+  }
+
+  #keep(id: string, body: string): void {
+    this.#bodies.set(id, body);
+    this.size += body.length;
   }
 
   pack = (value: Json): string => {
@@ -81,7 +90,7 @@ class RunShelf implements Shelf {
   #put(text: string): string {
     const id = hash('sha256', text, 'base64url');
     if (!this.#bodies.has(id)) {
-      this.#bodies.set(id, text);
+      this.#keep(id, text);
       (this.#fresh ??= []).push({ hash: id, body: text });
     }
     return `{"$blob":"${id}"}`;

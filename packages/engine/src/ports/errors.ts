@@ -72,6 +72,7 @@ export const ERROR_CODES = [
   'run-exists',
   'run-removed',
   'thread-busy',
+  'too-many-runs',
   'bad-cursor',
   'run-ended',
   'lease-lost',

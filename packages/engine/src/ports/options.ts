@@ -18,6 +18,7 @@ export const OPTIONS = {
     pickUp: 'less',
     leaseMs: 'free',
     snapshotEvery: 'free',
+    limits: 'less',
     retain: 'free',
     exportRun: 'free',
     onRemoved: 'free',

@@ -4,14 +4,14 @@
  */
 import { parseJson, reasonOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
+import { LIMITS } from '@sluice-internal/kernel/ir';
+import { SluiceError } from './errors.ts';
 import { PerformError } from './failures.ts';
 
-/** The largest result, in characters of JSON (approximately). */
-const RESULT_MAX = 4 * 1024 * 1024;
 /** Deeper values could overflow the stack of a recursive walk. */
-const DEPTH_MAX = 1000;
+const DEPTH_MAX = LIMITS.valueDepth;
 
-export function toolResult(name: string, value: unknown, max: number = RESULT_MAX): Json {
+export function toolResult(name: string, value: unknown, max: number = LIMITS.result): Json {
   try {
     const size = sizeOf(value, 0, max);
     if (size !== null) return size > max ? tooLarge(name, max) : (value as Json);
@@ -23,12 +23,18 @@ export function toolResult(name: string, value: unknown, max: number = RESULT_MA
   }
 }
 
-/** Throws, with a short reason, if the value cannot be JSON. */
-export function plainJson(value: unknown): Json {
-  if (sizeOf(value, 0, Infinity) !== null) return value as Json;
+/** Throws, with a short reason, if the value cannot be JSON; `value-too-large` above the maximum, in characters of JSON. */
+export function plainJson(value: unknown, max: number = LIMITS.input): Json {
+  const size = sizeOf(value, 0, max);
+  if (size !== null) return size > max ? refuseLarge(max) : (value as Json);
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new TypeError(`it is a ${typeof value}`);
-  return parseJson(text);
+  return text.length > max ? refuseLarge(max) : parseJson(text);
+}
+
+function refuseLarge(max: number): never {
+  const message = `the value has more than ${max} characters, the most that a run takes from a caller`;
+  throw new SluiceError('value-too-large', message, 'Pass a path or an address instead of the content.');
 }
 
 /** Dates, class instances and holes become what `JSON.stringify` makes of them, so that run and journal agree. */

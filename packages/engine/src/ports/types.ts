@@ -40,6 +40,8 @@ export interface EngineOptions {
   readonly leaseMs?: number;
   /** The least number of events between snapshots. Default 500; 0 for no snapshots. */
   readonly snapshotEvery?: number;
+  /** Lower values of three limits that hold for every run: its events, the bytes of its large values, and the runs of this process. */
+  readonly limits?: { readonly events?: number; readonly bytes?: number; readonly runs?: number };
   /** The number of runs to keep, by notation. A start removes the oldest ended runs above it. Overrides the flow's own number. */
   readonly retain?: { readonly [notation: string]: number };
   /** Writes a run to a file in this folder before retention removes it. Without it, `retain.export` removes nothing. */

@@ -220,7 +220,15 @@ const NARRATED: { readonly [Type in Event['type']]?: Narrate<Type> } = {
   'breaker.denied': protection,
   'retry.denied': protection,
   'fork.joined': joined,
-  'run.halted': (_, event) => [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }],
+  'limit.met': (_, event) => {
+    const { limit, used, max, ends = false } = event;
+    return [{ type: 'run.limited', ...base(event), limit, used, max, ends }];
+  },
+  // A limit that ends the run is told by `run.limited`.
+  'run.halted': (_, event) =>
+    event.code === 'BUDGET_EXHAUSTED'
+      ? []
+      : [{ type: 'run.cancelled', ...base(event), by: event.by, reason: event.why }],
 };
 
 function dropped(story: Story, event: Of<'effect.dropped'>): readonly StoryEvent[] {

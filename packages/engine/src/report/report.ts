@@ -191,17 +191,22 @@ function errorOf(program: Program, state: RunState, events: readonly Event[]): R
   const { code, error } = state.outcome;
   const reopened = events.findLastIndex(({ type }) => type === 'budget.granted');
   const stop = events.slice(reopened + 1).findLast(({ type }) => type === 'run.halted' || type === 'meter.tripped');
-  if (stop?.type === 'run.halted' && stop.code !== 'TIMEOUT') return undoError(program, events);
-  if (stop?.type === 'run.halted')
-    return {
-      class: 'timeout',
-      type: 'TimeoutError',
-      message: stop.why,
-      node: pathOf(program, events).at(-1) ?? program.flow.id,
-    };
+  if (stop?.type === 'run.halted') return haltError(program, stop, events);
   const limit = stop?.type === 'meter.tripped' ? limitError(program, stop, code) : null;
   if (limit !== null && limit.class !== error?.class) return limit;
   return error === null ? null : { class: error.class, type: error.type, message: error.message, node: error.node };
+}
+
+/** Of a run that was stopped from outside of its graph. */
+function haltError(
+  program: Program,
+  { code, why: message }: Extract<Event, { type: 'run.halted' }>,
+  events: readonly Event[],
+): Report['error'] {
+  const node = pathOf(program, events).at(-1) ?? program.flow.id;
+  if (code === 'TIMEOUT') return { class: 'timeout', type: 'TimeoutError', message, node };
+  if (code === 'BUDGET_EXHAUSTED') return { class: 'budget', type: 'RunLimitError', message, node };
+  return undoError(program, events);
 }
 
 /** The failure of a compensation, which is the reason that a cancelled run has failed. */

@@ -7,6 +7,7 @@
  */
 import { commandOf, isAwaited, isOpenCall, outstanding, settle, statusOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
+import { TURN_EVENTS } from '@sluice-internal/kernel/ir';
 import type {
   Command,
   CompiledFlow,
@@ -66,6 +67,8 @@ export interface Advance {
     readonly previousHead: string;
     /** When the run needs a tick; null if it needs none. */
     readonly due: Instant | null;
+    /** The turn was broken off, and goes on in the next one. */
+    readonly more: boolean;
   };
 }
 
@@ -79,7 +82,11 @@ export function advance(run: Position, facts: readonly Fact[], now: Instant, sna
   run.state = state;
   const append = events.length === 0 || state === null ? null : appendOf(run, state, events, snapshotEvery);
   const commands = state === null ? NO_COMMANDS : commandsOf(run.program, state, events);
-  return { append, commands, notes: { events, refusals, previousHead, due: dueOf(run) } };
+  return {
+    append,
+    commands,
+    notes: { events, refusals, previousHead, due: dueOf(run), more: events.length >= TURN_EVENTS },
+  };
 }
 
 const NO_COMMANDS: readonly HostCommand[] = [];

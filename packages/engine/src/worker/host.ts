@@ -15,6 +15,7 @@ import { Feed } from './feed.ts';
 import { Hints } from './hints.ts';
 import { LEASE_MS, clockOf, createLease, type Lease } from './lease.ts';
 import { isAway, patient } from './away.ts';
+import { runLimits } from './run-limits.ts';
 import type { OwnedRun } from './owned-run.ts';
 import type { EngineOptions, NoticeKind } from '../ports/types.ts';
 import { Worker } from './worker.ts';
@@ -36,12 +37,17 @@ export class Host {
   readonly toReclaim: Set<RunId> = new Set();
   /** Called after events of a run are stored. */
   onCommitted: ((owned: OwnedRun, events: readonly Event[]) => void) | null = null;
+  /** Runs that broke an invariant and are being ended. */
+  readonly ending: Map<RunId, Promise<void>> = new Map();
+  /** Ends a run whose state broke an invariant. */
+  endBroken: ((run: RunId, why: string) => Promise<void>) | null = null;
   fault: Error | null = null;
   closing = false;
   /** How often the store was away. */
   timesAway = 0;
   readonly performer: EngineOptions['performer'];
   readonly quotas: Quotas;
+  readonly limits: ReturnType<typeof runLimits>;
   /** Throws if this engine must not continue a run with this origin. */
   readonly checkOrigin: NonNullable<EngineOptions['checkOrigin']>;
   /** The public key that must have signed the checkpoints of a run. Null: any key. */
@@ -60,6 +66,7 @@ export class Host {
     checkOrigin = () => undefined,
     leaseMs = LEASE_MS,
     snapshotEvery = 500,
+    limits,
     signing,
     quotas,
     worstCase = () => ({ tokens: null, costMicros: null }),
@@ -77,12 +84,14 @@ export class Host {
     this.clock = clock === realClock ? clockOf(() => this.lease) : clock;
     this.#onFault = onFault;
     this.#onNotice = onNotice;
+    this.limits = runLimits(limits);
     this.worker = new Worker({
       journal: store.journal,
       performer,
       shared: patient(store.shared, (error) => this.untilBack(error)),
       clock: this.clock,
       snapshotEvery,
+      limits: this.limits,
       store: store.id,
       ...(signing === undefined ? {} : { signing }),
       listeners: this.feed,
@@ -105,13 +114,7 @@ export class Host {
     });
     const worker = (): WorkerId => this.worker.id;
     this.lease = createLease(store.leases, worker, leaseMs, () => this.#rejoin());
-    this.quotas = new Quotas({
-      store,
-      worker,
-      now: () => this.lease.now(),
-      worstCase,
-      given: quotas,
-    });
+    this.quotas = new Quotas({ store, worker, now: () => this.lease.now(), worstCase, given: quotas });
   }
 
   /** Rejects after a fault or a close. */
@@ -234,11 +237,20 @@ export class Host {
     if (owned.state?.outcome !== null) this.feed.end(owned.run);
   }
 
+  /** The run ends at its last stored event, under a named error. If that breaks too, this process leaves the run alone. */
   #break(run: RunId, cause: Error): void {
     const message = `run \`${run}\` was stopped, because its state is inconsistent: ${cause.message}`;
-    this.refuse(
+    const help = 'Report it with the output of `sluice trace RUN --events`.';
+    const error = new SluiceError('invariant-broken', message, help, cause);
+    const { endBroken } = this;
+    if (endBroken === null || this.ending.has(run)) return this.refuse(run, error);
+    const ended = endBroken(run, cause.message).then(
+      () => this.notice(`${message}. ${help}`),
+      () => (this.closing || this.fault !== null ? undefined : this.refuse(run, error)),
+    );
+    this.ending.set(
       run,
-      new SluiceError('invariant-broken', message, 'Report it with the output of `sluice trace RUN --events`.', cause),
+      ended.finally(() => this.ending.delete(run)),
     );
   }
 

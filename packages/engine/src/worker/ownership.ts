@@ -56,6 +56,7 @@ export class Ownership {
     this.#timer = setInterval(poll, POLL_MS);
     this.#timer.unref();
     host.hints.onMail = poll;
+    host.endBroken = (run, why) => this.#endBroken(run, why);
   }
 
   /** Claims a run and continues it. Null when another live process owns it. */
@@ -73,6 +74,7 @@ export class Ownership {
   async acquire(run: RunId, { checks = true }: { readonly checks?: boolean } = {}): Promise<OwnedRun | null> {
     const { worker, store, broken } = this.#host;
     for (let tries = 1; ; tries += 1) {
+      await this.#host.ending.get(run);
       const here = worker.runs.get(run);
       if (here !== undefined && !isSuspended(here)) return here;
       if (broken.has(run)) throw broken.get(run) as Error;
@@ -108,6 +110,18 @@ export class Ownership {
     const { store, worker } = this.#host;
     const entry = await store.index.find(run).catch(() => null);
     return entry !== null && entry.owner !== worker.id;
+  }
+
+  /** Ends a run of this process as it is stored: the state in memory is wrong. Nothing of it is performed again. */
+  async #endBroken(run: RunId, why: string): Promise<void> {
+    const { worker, store } = this.#host;
+    const { owned, verified } = await this.#restoreVerified(run);
+    if (verified.rest !== null) await verifyRest(store.journal, verified);
+    owned.begun = true;
+    owned.toResume = false;
+    worker.drop(run);
+    worker.adopt(owned);
+    await this.#host.send(owned, { type: 'break', why });
   }
 
   /** Takes a loaded run into memory, unless memory already has a copy with more events, or one that works. */

@@ -31,6 +31,7 @@ export class Starter {
     const { run = newRunId() } = options;
     await this.#host.ensureOpen();
     checkRunId(run);
+    this.#refuseAbove(run);
     const origin = ownOrigin(this.#host.store, options.origin);
     if (options.run !== undefined) await this.#refuseForeign(run, origin);
     // The id may be that of a run whose rows were deleted from outside.
@@ -48,6 +49,17 @@ export class Starter {
       if (isReserved) await quotas.undo(run, origin);
       throw error;
     }
+  }
+
+  /** Nothing is stored of a run that this process has no place for. */
+  #refuseAbove(run: RunId): void {
+    const { worker, limits } = this.#host;
+    if (worker.runs.size < limits.runs || worker.runs.has(run)) return;
+    throw new SluiceError(
+      'too-many-runs',
+      `this process works on ${worker.runs.size} runs, the most that it may`,
+      'Start the run later, or in another process.',
+    );
   }
 
   async #startReserved(flow: CompiledFlow, run: RunId, input: Json, options: StartOptions): Promise<RunId> {
@@ -204,6 +216,7 @@ function checkedInput(input: unknown): Json {
   try {
     return plainJson(input);
   } catch (error) {
+    if (error instanceof SluiceError) throw error;
     const why = (error as Error).message.split('\n')[0];
     throw new SluiceError('bad-start', `the input is not JSON: ${why}`, 'Give plain data.');
   }

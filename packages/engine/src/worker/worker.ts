@@ -12,6 +12,8 @@ import type { Append, Clock, Journal, Performer } from '../ports/ports.ts';
 import { Guard } from '../limits/guard.ts';
 import type { TextListeners } from './calls.ts';
 import { Dispatcher } from './dispatch.ts';
+import { limitsMet, runLimits } from './run-limits.ts';
+import type { RunLimits } from './run-limits.ts';
 import { runNow } from './owned-run.ts';
 import type { Message, OwnedRun } from './owned-run.ts';
 import { advance, outstandingCommands } from './advance.ts';
@@ -25,6 +27,7 @@ export interface WorkerOptions {
   readonly shared: Swapped;
   readonly clock: Clock;
   readonly snapshotEvery: number;
+  readonly limits?: RunLimits;
   /** The id of the store. */
   readonly store?: string;
   readonly signing?: EngineOptions['signing'];
@@ -67,6 +70,7 @@ export class Worker {
   readonly loads: Set<{ readonly run: RunId; isOutdated: boolean }> = new Set();
   readonly #options: WorkerOptions;
   readonly #dispatcher: Dispatcher;
+  readonly #limits: RunLimits;
   /** Runs that other workers have taken over. */
   readonly #left = new WeakSet<OwnedRun>();
   #queue: OwnedRun[] = [];
@@ -76,6 +80,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#limits = options.limits ?? runLimits();
     this.#dispatcher = new Dispatcher({
       performer: options.performer,
       guard: new Guard(options.performer, options.shared),
@@ -304,10 +309,13 @@ export class Worker {
     try {
       const resumes = owned.toResume;
       owned.toResume = false;
-      const first: readonly Fact[] = resumes ? [{ type: 'resume' }] : [];
+      const first: readonly Fact[] = [
+        ...(resumes ? [{ type: 'resume' } as const] : []),
+        ...limitsMet(owned, this.#limits),
+      ];
       const facts = [...first, ...received.map(({ fact }) => fact)];
       const turn = advance(owned, facts, runNow(owned, this.#options.clock), this.#options.snapshotEvery);
-      return { owned, received, ...(resumes ? withoutFirst(turn) : turn) };
+      return { owned, received, ...withoutFirst(turn, first.length) };
     } catch (error) {
       for (const message of received) message.failed?.(error as Error);
       this.drop(owned.run);
@@ -337,14 +345,17 @@ export class Worker {
     else if (owned.passing !== true && events.some(({ type }) => type !== 'answer.refused')) this.begin(owned);
     if (events.length > 0) this.#options.onTurn(owned, events, previousHead);
     acknowledge(turn);
+    if (notes.more || limitsMet(owned, this.#limits).length > 0) this.send(owned, { fact: { type: 'tick' } });
     this.#dispatcher.arm(owned, state, notes.due, this.runs.get(owned.run) === owned);
     if (state.outcome !== null || statusOf(state) === 'suspended') this.#options.onIdle(owned);
   }
 }
 
-/** The refusals by the place of their message: the first fact came from the engine itself. */
-function withoutFirst({ notes, ...turn }: Advance): Advance {
-  const refusals = new Map([...notes.refusals].map(([index, refusal]) => [index - 1, refusal]));
+/** The refusals by the place of their message: the first facts came from the engine itself. */
+function withoutFirst(given: Advance, count: number): Advance {
+  if (count === 0) return given;
+  const { notes, ...turn } = given;
+  const refusals = new Map([...notes.refusals].map(([index, refusal]) => [index - count, refusal]));
   return { ...turn, notes: { ...notes, refusals } };
 }
 

@@ -5,6 +5,7 @@
 import type { Json } from '../expr/json.ts';
 import { samePerson } from '../ir/identity.ts';
 import type { Choice, DoNode } from '../ir/nodes.ts';
+import { hasEffects } from '../ir/effect-classes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
 import type { AnswerObjection } from './approvers.ts';
@@ -58,9 +59,35 @@ function admitOpen(
       return stop(state, { by: fact.by, why: `moved to ${fact.to}`, movedTo: fact.to });
     case 'tick':
       return { refused: 'nothing-due', message: 'nothing is due yet' };
+    case 'limit':
+      return metLimit(state, fact);
+    case 'break':
+      return broken(program, state, fact.why);
     case 'cancel':
       return stop(state, { by: fact.by, why: fact.why });
   }
+}
+
+function metLimit(state: RunState, { limit, used, max, ends }: Extract<Fact, { type: 'limit' }>): readonly EventBody[] {
+  if (!ends) return [{ type: 'limit.met', limit, used, max }];
+  const met: EventBody = { type: 'limit.met', limit, used, max, ends };
+  if (isStopping(state)) return [met];
+  const why = `the run has ${used} ${limit}, and a run may have ${max}`;
+  return [met, ...halt(state, { state: 'failed', code: 'BUDGET_EXHAUSTED', by: 'limits', why })];
+}
+
+/** Nothing is decided on a state that is wrong, so nothing is undone: a person looks at what is left. */
+function broken({ flow }: Program, { pending, threads }: RunState, why: string): readonly EventBody[] {
+  const isLeft = [...threads.values()].some(({ undo }) => undo.length > 0);
+  const isOpen = [...pending.values()].some(({ kind, name }) => kind === 'tool' && hasEffects(flow, name));
+  const code = isLeft || isOpen ? 'REVIEW_REQUIRED' : 'UNAVAILABLE_DEP';
+  const { label } = flow.nodes[threads.get('0')?.at ?? flow.entry] ?? {};
+  const message = `the state of the run is inconsistent: ${why}`;
+  const error = { class: 'fatal', type: 'InvariantError', message, node: label?.name ?? flow.id, code } as const;
+  return [
+    { type: 'run.broken', error },
+    { type: 'run.ended', state: 'failed', code, output: { value: null } },
+  ];
 }
 
 function forked({ now }: RunState, fact: Extract<Fact, { type: 'fork' }>, at: Instant): EventBody {

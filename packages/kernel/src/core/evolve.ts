@@ -125,6 +125,10 @@ const FOLDS: Folds = {
     if (moved !== true) disownEffects(state);
   },
   'run.halted': halted,
+  'limit.met': (state, { limit, ends }) => {
+    state.met = { ...state.met, [limit]: ends === true ? 'all' : 'near' };
+  },
+  'run.broken': broken,
   'run.ended': (state, event) => {
     charge(state, event.charge);
     state.outcome = outcomeOf(state, { ...event, thread: '0' });
@@ -226,6 +230,17 @@ function halted(state: RunState, event: EventOf<'run.halted'>): void {
     on: null,
   };
   state.queue = new Set(state.threads.keys());
+}
+
+function broken(state: RunState, { error }: EventOf<'run.broken'>): void {
+  const root = threadOf(state, '0');
+  state.threads = new Map([['0', root]]);
+  state.pending.clear();
+  state.queue.clear();
+  delete state.stopped;
+  root.undo = [];
+  root.doing = READY;
+  root.slots = { ...root.slots, error: { ...error } };
 }
 
 /** Queues each fork whose deadline has passed, although none of its branches moved. */

@@ -18,6 +18,7 @@ import type {
   Undo,
 } from '../ir/events.ts';
 import { hasEffects } from '../ir/effect-classes.ts';
+import { LIMITS } from '../ir/limits.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
 import { outOfTime } from './admit.ts';
@@ -170,12 +171,12 @@ function failUnrequested(visit: Visit<DoNode>, error: ErrorRecord): readonly Eve
   return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge }];
 }
 
-/** The error of a call that would have to wait too long, or that has too little time left. */
+/** The error of a call that would have to wait too long, that has too little time left, or that is one question too many. */
 function untimelyCall({ program, state, node }: Visit<DoNode>, { notBefore }: Timing): ErrorRecord | null {
   const { queueMs = Infinity } = timesOf(program, node);
   if (notBefore !== undefined && notBefore - state.now > queueMs) return queued(node, queueMs);
   if (notBefore !== undefined && notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return tooEarly(node);
-  return isNearlyOver(state, node) ? tooLate(node) : null;
+  return isNearlyOver(state, node) ? tooLate(node) : tooManyQuestions(state, node);
 }
 
 /** True in the last two percent of the run's time, at most the last second: a call would not end in time. */
@@ -199,6 +200,14 @@ function queued(node: DoNode, queueMs: number): ErrorRecord {
 function tooEarly(node: DoNode): ErrorRecord {
   const message = `the rate limit of \`${nameOf(node)}\` is used up, and the run has no time to wait`;
   return errorRecord(node, { class: 'rate_limit', type: 'RateLimitError', message }, 1);
+}
+
+function tooManyQuestions({ pending }: RunState, node: DoNode): ErrorRecord | null {
+  if (node.effect.kind !== 'ask' || pending.size < LIMITS.openQuestions) return null;
+  const open = [...pending.values()].filter(({ question, observed }) => question !== null && observed === null);
+  if (open.length < LIMITS.openQuestions) return null;
+  const message = `\`${nameOf(node)}\` was not asked: the run has ${open.length} open questions, the most that a run may have`;
+  return errorRecord(node, { class: 'policy', type: 'TooManyQuestionsError', message }, 1);
 }
 
 interface Wait {

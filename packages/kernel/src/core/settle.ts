@@ -3,6 +3,7 @@ import { admit, expire } from './admit.ts';
 import { decide } from './decide.ts';
 import { evolve } from './evolve.ts';
 import type { Program } from './program.ts';
+import { TURN_EVENTS } from '../ir/limits.ts';
 import type { EffectKey, Event, EventBody, Fact, Instant, Refusal, RunState } from '../ir/events.ts';
 
 export interface Turn {
@@ -20,9 +21,9 @@ export function settle(program: Program, before: RunState | null, facts: readonl
   let state = before;
   for (let index = 0; index < facts.length; index++) {
     const fact = facts[index] as Fact;
-    // The time before a fork does not count for it, so nothing is due before the fork starts.
+    // The time before a fork does not count for it, so nothing is due before the fork starts. A broken run decides nothing.
     // A process that takes a run over gives its open calls their full time first.
-    if (state !== null && fact.type !== 'fork' && fact.type !== 'resume') {
+    if (state !== null && !UNTIMED.has(fact.type)) {
       const due = expire(program, state, now);
       if (due.length > 0) {
         state = advance(program, take(program, state, due, now, events), now, events);
@@ -39,12 +40,16 @@ export function settle(program: Program, before: RunState | null, facts: readonl
   return { state, events, refusals: refusals ?? NONE };
 }
 
+const UNTIMED: ReadonlySet<Fact['type']> = new Set(['fork', 'resume', 'break']);
 const NONE: ReadonlyMap<number, Refusal> = new Map();
 
 function advance(program: Program, before: RunState, now: Instant, events: Event[]): RunState {
   let state = before;
-  for (let moved = decide(program, state); moved.length > 0; moved = decide(program, state))
+  while (events.length < TURN_EVENTS) {
+    const moved = decide(program, state);
+    if (moved.length === 0) break;
     state = take(program, state, moved, now, events);
+  }
   return state;
 }
 

@@ -17,6 +17,7 @@ import type {
   Origin,
   ProtectionNote,
   RunId,
+  RunLimit,
   Sent,
   Settled,
   SlotEdit,
@@ -33,6 +34,7 @@ export type {
   ErrorRecord,
   Settled,
   SlotEdit,
+  RunLimit,
   Sent,
   Fact,
   Answer,
@@ -247,6 +249,10 @@ interface EventFields {
    * continues this one; then nothing is undone here.
    */
   'run.halted': { state: EndState; code: TerminalCode; by: string; why: string; movedTo?: RunId };
+  /** The run has most of what a run may have. `ends`: it has all of it, so it stops. */
+  'limit.met': { limit: RunLimit; used: number; max: number; ends?: true };
+  /** The state of the run broke an invariant. The run ends without another decision, and undoes nothing. */
+  'run.broken': { error: ErrorRecord };
   'clock.read': unknown;
   'run.ended': Ending;
 }
@@ -415,6 +421,8 @@ export interface RunState {
   /** A lower bound of the next expiry. */
   wake: Instant | null;
   undoFailed: boolean;
+  /** The limits that the run was told about. */
+  met?: { readonly [limit in RunLimit]?: 'near' | 'all' };
   /** A fixed answer took the place of a reply, so the run is a partial success at best. */
   stoodIn?: true;
   /** The threads that a budget stopped, by id: where the run goes on if more is granted. */

@@ -155,6 +155,9 @@ export interface Pins {
 /** What the host knows about a call: it left the engine, it did not, or an earlier process may have sent it. */
 export type Sent = 'yes' | 'no' | 'unknown';
 
+/** What a run has a maximum of, whatever its document says. */
+export type RunLimit = 'events' | 'bytes';
+
 export type Fact = TypesOf<{
   start: { run: RunId; flow: string; input: Json; seed: number; origin: Origin };
   settle: { key: EffectKey; attempt: number; result: Settled; notes?: readonly ProtectionNote[] };
@@ -174,6 +177,10 @@ export type Fact = TypesOf<{
   /** Another run continues this one under another version of the flow. */
   move: { by: string; to: RunId };
   cancel: { by: string; why: string };
+  /** The run has most of what a run may have, or all of it, and then it ends. */
+  limit: { limit: RunLimit; used: number; max: number; ends: boolean };
+  /** The state of the run broke an invariant, and the run ends. */
+  break: { why: string };
   /** An operator adds to budgets of a run that ended because one was used up. Amounts are in the units of documents. */
   grant: { by: string; grants: readonly { readonly dimension: string; readonly amount: number }[] };
 }>;

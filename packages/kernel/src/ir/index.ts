@@ -29,7 +29,18 @@ export { EFFECT_CLASSES, RISKY, hasEffects, onlyReads } from './effect-classes.t
 export type { EffectClass } from './effect-classes.ts';
 export { DEFAULT_MODEL, costOf, highestFactor, hourPrice, limitsInput, priceIn } from './estimate.ts';
 export type { Price } from './estimate.ts';
-export type { Event, EventBody, Outcome, Pending, Recorded, RunState, Slots, Thread, WriteRecord } from './events.ts';
+export type {
+  Event,
+  EventBody,
+  Outcome,
+  RunLimit,
+  Pending,
+  Recorded,
+  RunState,
+  Slots,
+  Thread,
+  WriteRecord,
+} from './events.ts';
 export type {
   AgentEdits,
   Answer,
@@ -51,6 +62,7 @@ export type {
   ThreadId,
   TypesOf,
 } from './facts.ts';
+export { LIMITS, NEAR, TURN_EVENTS } from './limits.ts';
 export { budgetMeter, clockOf, countsVisits, isCounted, isVelocity, overTarget, shortfall } from './meters.ts';
 export { REASONING_EFFORTS } from './nodes.ts';
 export type {

@@ -157,7 +157,7 @@ class Request extends Context implements ModelRequest {
 }
 
 function valueOf(agent: string, { text, toolCalls = [] }: ModelReply): Json {
-  if (toolCalls.length === 0) return { text };
+  if (toolCalls.length === 0) return toolResult(agent, { text });
   const calls = toolCalls.map(({ name, args = {} }, index) => ({ id: `c${index}`, name, args }));
   return toolResult(agent, { text, toolCalls: calls });
 }

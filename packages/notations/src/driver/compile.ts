@@ -2,7 +2,9 @@
  * Compiles a text or an object to a verified, hashed, frozen flow, or returns every diagnostic. Never throws for the content
  * of a document.
  */
+import { LIMITS } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, FlowBody, Retention } from '@sluice-internal/kernel/ir';
+import { TooManyNodes } from '@sluice-internal/compile/lower';
 import {
   checkNarrower,
   definitionsOf,
@@ -71,7 +73,7 @@ export function compile(source: string | object, options: CompileOptions): Compi
   const document = adapted === null ? null : readDocument(adapted, NOTATIONS, report);
   const notation = NOTATIONS.find(({ name }) => name === document?.notation);
   if (document === null || notation === undefined) return { ok: false, notation: null, diagnostics: report.list() };
-  const compiled = compileDocument(document, notation, report, options);
+  const compiled = compileWithin(document, notation, report, options);
   const { servers = document.sections.value.mcp } = compiled;
   return { ...compiled, notation: notation.name, diagnostics: report.list(), servers };
 }
@@ -96,6 +98,18 @@ function checkRetain({ sections }: ReadDocument, report: Report): void {
   report.error('missing-field', sections.key('retain'), '`retain` needs `runs` or `days`', {
     help: 'Write `retain: { days: 30 }`.',
   });
+}
+
+function compileWithin(document: ReadDocument, notation: Notation, report: Report, options: CompileOptions): Compiled {
+  try {
+    return compileDocument(document, notation, report, options);
+  } catch (error) {
+    if (!(error instanceof TooManyNodes)) throw error;
+    report.error('too-many-nodes', document.at, `the graph of this document has more than ${LIMITS.graphNodes} nodes`, {
+      help: 'Split the work into several documents, or use a loop or a `map` instead of repeated parts.',
+    });
+    return { ok: false };
+  }
 }
 
 function compileDocument(
