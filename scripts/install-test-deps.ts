@@ -10,12 +10,13 @@ import type { Ran } from './tool.ts';
 /** A command that a test calls, and the Debian package that brings it. */
 interface Need {
   readonly command: string;
-  readonly debian: string;
+  readonly debian: readonly string[];
 }
 const NEEDS: readonly Need[] = [
-  { command: 'unshare', debian: 'util-linux' },
-  { command: 'script', debian: 'bsdutils' },
-  { command: 'bwrap', debian: 'bubblewrap' },
+  { command: 'unshare', debian: ['util-linux'] },
+  { command: 'script', debian: ['bsdutils'] },
+  { command: 'bwrap', debian: ['bubblewrap'] },
+  { command: 'cc', debian: ['gcc', 'libc6-dev'] },
 ];
 
 /** Both wait for the network, so they run at once. */
@@ -34,7 +35,7 @@ async function installNode22(): Promise<Ran> {
 async function installPrograms(): Promise<Ran> {
   const missing = NEEDS.filter(({ command }) => !run('sh', ['-c', `command -v ${command}`]).ok);
   if (missing.length === 0) return { ok: true, output: '' };
-  const packages = missing.map(({ debian }) => debian);
+  const packages = missing.flatMap(({ debian }) => debian);
   const apt = isRoot() ? ['apt-get'] : ['sudo', '-n', 'apt-get'];
   const [command = '', ...first] = apt;
   for (const args of [

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { PARTS } from './parts.ts';
 
 /** These have a test of their own with more rounds: test/crash. */
-const ELSEWHERE = new Set(['kills', 'stops', 'disk']);
+const ELSEWHERE = new Set(['kills', 'stops', 'disk', 'faults']);
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_000);
 

@@ -14,6 +14,7 @@ const OUT = join(root, 'dist/programs');
 const STAMP = join(OUT, 'sources.json');
 
 const PROGRAMS = [
+  'test/crash/refund-worker.ts',
   'test/crash/beating-worker.ts',
   'test/crash/clocked-worker.ts',
   'test/crash/disk-scene.ts',
