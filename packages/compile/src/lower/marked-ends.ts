@@ -4,7 +4,7 @@
  */
 import type { EndNode, Expr, Node, NodeId, View, Write } from '@sluice-internal/kernel/ir';
 import { reachedFrom, type Draft } from './reached.ts';
-import { quote } from '../expressions/cel-text.ts';
+import { quote } from '@sluice-internal/kernel/expr';
 import { OBSERVATIONS } from './agent-turn/turn.ts';
 
 /** The verdicts on the answers of agents, in order: `{ agent, n, kind, text, message }`. Branches count on from the fork. */

@@ -4,7 +4,7 @@
  */
 import { declaredOf, nameOf, questionOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import type { DoNode, Event, EventBody, Node, Origin, PickNode, Pins } from '@sluice-internal/kernel/ir';
+import type { AskEffect, DoNode, Event, EventBody, Node, Origin, PickNode, Pins } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { optionalFieldsOf, quote, threadIn } from './codec-events.ts';
 import type { PackValue, UnpackValue } from './codec-events.ts';
@@ -124,7 +124,7 @@ function decodeRequested(program: Program, [, key, id, input, left, more]: Field
 }
 
 function decodeAsked(program: Program, [, key, id, input, left, run, more]: Fields, at: number): EventBody {
-  const question = questionOf(run, nodeOf(program, id, 'do'), key, input);
+  const question = questionOf(run, nodeOf(program, id, 'do').effect as AskEffect, key, input);
   return decodeRequested(program, ['d', key, id, input, left, { ...(more as object), question } as never, more], at);
 }
 
@@ -209,7 +209,8 @@ function runOfQuestion(node: DoNode, { question, key, input }: EventOf<'effect.r
   // The fields of approvers may come back in another order.
   if (question === undefined || question.approvers !== undefined) return null;
   const run = question.id.slice(2, question.id.indexOf('.'));
-  return JSON.stringify(questionOf(run, node, key, input)) === JSON.stringify(question) ? run : null;
+  if (node.effect.kind !== 'ask') return null;
+  return JSON.stringify(questionOf(run, node.effect, key, input)) === JSON.stringify(question) ? run : null;
 }
 
 function forked(program: Program, event: Event & EventOf<'thread.forked'>): string | null {

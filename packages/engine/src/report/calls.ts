@@ -74,6 +74,7 @@ export class CallLog {
       this.calls.set(event.key, begun);
       return begun;
     }
+    if (event.type === 'call.judged') return this.#judged(event);
     const call = 'key' in event ? this.calls.get(event.key) : undefined;
     if (call === undefined) return undefined;
     if (event.type === 'effect.settled') call.attempts.push(attemptOf(event));
@@ -84,6 +85,12 @@ export class CallLog {
       const error = event.verdict === 'failed' ? event.error : null;
       call.verdict = { seq: event.seq, accepted: event.verdict === 'accepted', error };
     }
+    return call;
+  }
+
+  #judged({ of, seq }: Of<'call.judged'>): RunCall | undefined {
+    const call = of === undefined ? undefined : this.calls.get(of);
+    if (call !== undefined) call.verdict = { seq, accepted: call.attempts.at(-1)?.ok === true, error: null };
     return call;
   }
 }

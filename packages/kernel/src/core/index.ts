@@ -1,6 +1,7 @@
 /** What other packages use of `kernel/core`. */
 export { admit, earliest, expire } from './admit.ts';
 export { allowedPeople, isUser } from './approvers.ts';
+export { askOf } from './controls.ts';
 export { decide } from './decide.ts';
 export { declaredOf } from './declared.ts';
 export { digest } from './digest.ts';
@@ -10,7 +11,7 @@ export { commandOf, inputOf, isAwaited, isOpenCall, isPaused, outstanding, statu
 export { createProgram, evaluateInput, nodeAt } from './program.ts';
 export type { Program, Pure } from './program.ts';
 export { normalised, printOf } from './repeats.ts';
-export { questionOf } from './request.ts';
+export { questionOf } from './question.ts';
 export { editSlots } from './run-fork.ts';
 export { settle } from './settle.ts';
 export { hasPath, readPath } from './slots.ts';

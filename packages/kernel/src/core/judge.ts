@@ -2,6 +2,7 @@
 import type { Json } from '../expr/json.ts';
 import type { EffectKey, ErrorRecord, EventBody, Failure, Instant, RunState, Thread } from '../ir/events.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
+import { judgeControls } from './controls.ts';
 import { declaredOf } from './declared.ts';
 import { errorRecord, expressionError, addsEffects, nameOf, route } from './failure.ts';
 import { nodeAt, recordWrites } from './program.ts';
@@ -18,6 +19,8 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const node = nodeAt(program, pending.node) as DoNode;
   const { observed } = pending;
   const visit = { program, state, thread, node };
+  if (pending.control !== undefined && node.controls !== undefined)
+    return judgeControls(visit, node.controls, pending);
   const failure = observed.ok ? refusal(visit, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;

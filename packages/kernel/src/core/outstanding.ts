@@ -3,6 +3,7 @@
  * a crash the runtime loads the journal, folds its events and performs the open calls, as always (L8).
  */
 import { earliest } from './admit.ts';
+import { controlInput } from './controls.ts';
 import type { DoNode } from '../ir/nodes.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -57,6 +58,7 @@ export function inputOf(program: Program, state: RunState, pending: Pending): Co
     const entry = thread.undo.find((each) => each.key === pending.undoes);
     return { args: entry?.args ?? null, result: entry?.result ?? null };
   }
+  if (pending.control !== undefined) return controlInput(program, state, pending);
   const node = nodeAt(program, pending.node) as DoNode;
   const input = evaluateInput(program, node.effect.input, thread.slots);
   const isAfresh = pending.repair === undefined && pending.partial === undefined;

@@ -4,6 +4,7 @@
  */
 import type { Dimension } from './dimensions.ts';
 import type { EndState, TerminalCode } from './codes.ts';
+import type { Judged } from './controls.ts';
 import type { EffectKind, GatherMode, MeterId, NodeId, Write } from './nodes.ts';
 import type { Json } from '../expr/json.ts';
 import type { Pace, RecentCall, Repeated, Stuck } from './commands.ts';
@@ -121,7 +122,23 @@ interface EventFields {
       until?: Instant;
       signal?: string;
       undo?: Undo;
+      /** Set if the controls of the call request it: the position of the first that does. */
+      control?: number;
+      /** Of a control: the walk had begun before. */
+      again?: true;
     };
+  /**
+   * Controls have judged a call. Either the walk goes on, or the call is not made: the agent reads the refusal, or it is a failure.
+   */
+  'call.judged': Place &
+    Charged & {
+      /** The check or the question that gave the verdict. */
+      of?: EffectKey;
+      controls: readonly Judged[];
+      /** Arguments that a control or a person changed, and the answer. */
+      writes?: readonly WriteRecord[];
+      again?: true;
+    } & ({ walk: Walk } | { to: NodeId; refusal: Refused } | { to: NodeId; error: ErrorRecord } | { to?: undefined });
   'effect.settled': { key: EffectKey; attempt: number; result: Settled };
   'effect.judged': { key: EffectKey } & (
     | { verdict: 'accepted' }
@@ -157,6 +174,8 @@ interface EventFields {
     velocity?: { readonly spent: number; readonly max: number; readonly perMs: number };
     /** Of a `repeats` meter. */
     repeated?: Repeated;
+    /** The question whose approval is not used: the call no longer fits. */
+    unused?: string;
   };
   /** Agents repeat themselves without a new fact. The run goes on. */
   'deadlock.suspected': Place & { meter: MeterId; stuck: Stuck };
@@ -232,6 +251,39 @@ export interface UndoEntry extends Undo {
   result: Json;
 }
 
+/** A refusal as the agent's flow reads it, in the slot `refusal`. */
+export interface Refused {
+  readonly control: string;
+  readonly step: string;
+  readonly tag: string;
+  readonly reason: string;
+}
+
+/** How far the controls of a call have been walked. */
+export interface Walk {
+  /** The next control. After the last one the call is requested. */
+  readonly at: number;
+  /** A person is asked now: by the control itself, or about its refusal. */
+  readonly asks?: 'itself' | 'refusal';
+  /**
+   * The reason of the refusal that a person is asked about, and all that the check returned. `instead`: the place of the consequence
+   * that replaced that of the control.
+   */
+  readonly refused?: { readonly reason: string; readonly verdict: Json; readonly instead?: number };
+  /** The first check of the call: a check that is performed again knows that it is the same call. */
+  readonly call?: EffectKey;
+  /** A check wants to be performed at this time. */
+  readonly until?: Instant;
+  readonly waits?: number;
+  readonly doubt?: string;
+  /** The number of times that a person changed the arguments. */
+  readonly edits?: number;
+  /** The question whose answer let the call pass. */
+  readonly approved?: string;
+  /** Only volatile controls judge: a person has just answered. */
+  readonly again?: true;
+}
+
 export type Slots = { readonly [name: string]: Json };
 export interface ForkState {
   readonly key: EffectKey;
@@ -267,6 +319,8 @@ export interface Thread {
   slots: Slots;
   doing: Doing;
   undo: UndoEntry[];
+  /** Set while the controls of the call at this node are walked. */
+  walk?: Walk;
 }
 export interface Pending {
   readonly key: EffectKey;
@@ -297,6 +351,8 @@ export interface Pending {
   timed?: readonly MeterId[];
   watched?: readonly MeterId[];
   turns?: readonly MeterId[];
+  /** Set if the controls of the node request it. */
+  control?: number;
   readonly question: Question | null;
   /** Of a question: the answers so far that count towards its quorum. */
   votes?: readonly Vote[];

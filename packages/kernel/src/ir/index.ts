@@ -13,6 +13,19 @@ export {
 } from './codes.ts';
 export type { EndState, FailureClass, RunStatus, TerminalCode } from './codes.ts';
 export type { Command } from './commands.ts';
+export { CONTROLS_CHECK, asksOf, failuresOf, withAsks } from './controls.ts';
+export type {
+  AskControl,
+  Asking,
+  CheckControl,
+  Control,
+  Controls,
+  ExprControl,
+  Instead,
+  Judged,
+  MeterControl,
+  RefusalError,
+} from './controls.ts';
 export {
   BUDGET_DIMENSIONS,
   BUDGET_ROWS,

@@ -8,6 +8,7 @@ import type { EffectClass } from './effect-classes.ts';
 import type { Decision, SharedProtections, Tier } from './protections.ts';
 import type { PiiPolicy } from './pii.ts';
 import type { Approvers, AskPurpose, NotifyHook, PeopleDef, ReviewQueueLimits } from './people.ts';
+import type { Controls } from './controls.ts';
 import type { View } from './view.ts';
 import type { Json } from '../expr/json.ts';
 
@@ -154,6 +155,8 @@ export interface PickNode extends NodeBase {
 export interface DoNode extends NodeBase {
   readonly op: 'do';
   readonly effect: Effect;
+  /** The checks that the call passes before it is made. Only of a tool call. */
+  readonly controls?: Controls;
   /**
    * The compensation of this effect. Its arguments are fixed before the effect is requested. Without `input` they are the
    * arguments of the effect itself.

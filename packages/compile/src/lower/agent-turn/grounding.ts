@@ -5,7 +5,7 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Case, Consequence, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
-import { literal, quote } from '../../expressions/cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import { append, set, setField, type Kit } from '../kit.ts';
 import { recordUnchecked, recordVerdict } from '../marked-ends.ts';
 import { OBSERVATIONS, REPLY, TALK, type AgentTurn } from './turn.ts';

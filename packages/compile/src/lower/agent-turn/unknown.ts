@@ -5,7 +5,7 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Case, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
-import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
+import { isIdentifier, object, quote } from '@sluice-internal/kernel/expr';
 import { NO_RETRY, set, type Call } from '../kit.ts';
 import type { Builder } from '../builder-types.ts';
 import { name as nameOf, type Gate } from './gate.ts';
@@ -29,21 +29,24 @@ export function isRisky(def: ToolDef | undefined): boolean {
 }
 
 /** The case for a call without an answer; none for tools that only read. */
-export function addUnknownOutcome(gate: Gate): readonly Case[] {
+export function addUnknownOutcome(gate: Gate, shared: Map<string, NodeId>): readonly Case[] {
   const { kit, tool } = gate;
   const def = kit.builder.toolDef(tool);
   if (onlyReads(def?.effect ?? 'write')) return [];
-  const unknown = addUnknownMessage(gate);
+  const unknown = shared.get('unknown') ?? addUnknownMessage(gate);
+  shared.set('unknown', unknown);
   const lookup = kit.builder.definitions.toolLookups[tool];
   return [{ when: 'error.class == "timeout"', to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
 }
 
 /** The agent gets the message that the outcome is not known. */
 function addUnknownMessage(gate: Gate): NodeId {
-  const { kit, turn, tool, done } = gate;
-  const words = `[UNKNOWN] ${tool} did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.`;
-  const writes = outcomeOf(turn.agent, quote(words), { ok: 'false', error: 'error.message', unknown: 'true' });
-  return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
+  const { kit, turn, done } = gate;
+  const words =
+    ' did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
+  const content = `text("[UNKNOWN] ", ${CALL}.name, ${quote(words)})`;
+  const writes = outcomeOf(turn.agent, content, { ok: 'false', error: 'error.message', unknown: 'true' });
+  return kit.set({ hint: `${turn.hint}.unknown-outcome`, origin: turn.origin }, [...writes, set('error', 'null')], done);
 }
 
 /** The call of the `verify` tool. It gets the arguments of the unclear call that its schema has. */

@@ -38,13 +38,20 @@ export function addRiskyCall(lowering: Lowering, step: Step, given: Repeatable):
   if (retry !== undefined || isVisitedAgain) {
     const most = (retry?.max_attempts ?? 2) * lowering.visitsMax(prepared.node.id);
     const meter = kit.visits(`again:${again}`, most, failing, `repetitions of ${lowering.name(prepared.node.id)}`);
-    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...call, failed });
+    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...unasked(call), failed });
   }
   if (!isVisitedAgain) return kit.call(step, { ...call, failed });
   const first = kit.call(lowering.part(prepared, 'call'), { ...call, failed });
   const before = `${SLOT.unknown} != null && ${SLOT.unknown}.exists(each, each.tool == ${quote(tool)} && each.args == ${argsOf(given)})`;
   const guard = addQuestion(lowering, given, again, failing);
   return kit.pick(step, [{ when: before, to: guard }], first);
+}
+
+/** A person has just decided that the call is made again, so its controls ask nothing. */
+function unasked({ controls, ...call }: Call): Call {
+  if (controls === undefined) return call;
+  const walk = controls.walk.filter(({ how, with: given }) => how !== 'ask' && !('asks' in given));
+  return walk.length === 0 ? call : { ...call, controls: { ...controls, walk } };
 }
 
 /** A node around this one may be tried again as a whole. */

@@ -1,6 +1,6 @@
 /** Data as CEL source text. Each function returns one complete operand, which is safe inside a larger expression. */
-import type { Expr } from '@sluice-internal/kernel/ir';
-import type { Json } from '@sluice-internal/kernel/expr';
+import type { Expr } from './evaluate.ts';
+import type { Json } from './json.ts';
 
 /**
  * A CEL string literal. Only characters that would end or change the literal are escaped. Lone surrogates have no escape and
