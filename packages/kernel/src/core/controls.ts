@@ -65,7 +65,7 @@ export function judgeControls(visit: Visit<DoNode>, controls: Controls, pending:
   if (observed === null) return [];
   const round = new Round(visit, controls, pending);
   if (pending.kind === 'ask') return round.answered(observed.ok ? observed.value : null);
-  return observed.ok ? round.events(verdictsIn(observed.value)) : round.broken(observed.error.message);
+  return observed.ok ? round.events(observed.value) : round.broken(observed.error.message);
 }
 
 /** The question of an open call, of its node or of a walk. */
@@ -102,11 +102,13 @@ export function waitsForSiblings(state: RunState, thread: Thread, { controls }: 
 }
 
 type Verdict = { readonly [field: string]: Json };
-type Verdicts = { readonly [control: string]: Verdict };
 
-function verdictsIn(value: Json): Verdicts {
-  const verdicts = isRecord(value) ? (value['verdicts'] ?? null) : null;
-  return isRecord(verdicts) ? (verdicts as Verdicts) : {};
+/** The verdict of a control. A check may give one verdict for all of them. */
+function verdictOf(value: Json, control: string): Verdict {
+  if (!isRecord(value)) return MISSING;
+  const { verdicts = null } = value;
+  const own = isRecord(verdicts) ? (verdicts[control] ?? null) : value;
+  return isRecord(own) && typeof own['ok'] === 'boolean' ? own : MISSING;
 }
 
 /** One stretch of a walk, from a control to the next question or to the end. It becomes one event. */
@@ -127,15 +129,15 @@ class Round {
     this.#pending = pending;
   }
 
-  /** `verdicts` are those of the checks that were performed; without them, checks are requested. */
-  events(verdicts?: Verdicts): readonly EventBody[] {
+  /** `verdicts` is the result of the checks; without it, checks are requested. */
+  events(verdicts?: Json): readonly EventBody[] {
     this.#takeArgs();
     const { walk: list } = this.#controls;
     for (let at = this.#walk.at; at < list.length; at++) {
       const control = list[at] as Control;
       if (this.#walk.again === true && control.volatile !== true) continue;
-      if (control.how === 'check' && verdicts === undefined) return this.#perform(control, at);
-      const stopped = this.#judge(control, at, verdicts ?? {});
+      if (control.how === 'check' && verdicts === undefined) return this.#perform(at);
+      const stopped = this.#judge(control, at, verdicts ?? null);
       if (stopped !== null) return stopped;
     }
     const { approved } = this.#walk;
@@ -173,14 +175,14 @@ class Round {
   }
 
   /** Null if the walk goes on. */
-  #judge(control: Control, at: number, verdicts: Verdicts): readonly EventBody[] | null {
+  #judge(control: Control, at: number, verdicts: Json): readonly EventBody[] | null {
     switch (control.how) {
       case 'expr':
         return this.#judgeExpr(control, at);
       case 'meter':
         return this.#judgeMeter(control);
       case 'check':
-        return this.#judgeCheck(control, at, verdicts[control.control] ?? MISSING);
+        return this.#judgeCheck(control, at, verdictOf(verdicts, control.control));
       case 'ask':
         return this.#judgeAsk(control, at);
     }
@@ -283,7 +285,7 @@ class Round {
 
   #goOn(walk: Walk): EventBody {
     if (walk.at >= this.#controls.walk.length) return this.#event({ walk });
-    const call = this.#walk.call ?? this.#pending?.key;
+    const call = this.#walk.call ?? (this.#pending?.kind === 'check' ? this.#pending.key : undefined);
     return this.#event({ walk: call === undefined ? walk : { ...walk, call } });
   }
 
@@ -343,21 +345,19 @@ class Round {
   }
 
   /** Requests all checks from here on as one call. */
-  #perform(control: CheckControl, at: number): readonly EventBody[] {
+  #perform(at: number): readonly EventBody[] {
     const { program, state, node } = this.#visit;
-    try {
+    return evaluated(this.#visit, () => {
       const input = digest(checkInput(this.#visit, at), program.pure.hash);
       const worst = checksFrom(this.#controls, this.#walk, at).reduce<Amounts>(plus, {});
       const holds = reserve(this.#visit, declaredOf(program, node), worst);
-      if (holds !== undefined && 'type' in holds) return [holds];
+      if (holds !== undefined && 'type' in holds) return holds;
       const { until } = this.#walk;
       const notBefore = until !== undefined && until > state.now ? until : undefined;
       const deadline = deadlineFrom(state, notBefore ?? state.now, null);
       const request = { kind: 'check', name: CONTROLS_CHECK, input, deadline, holds, notBefore } as const;
-      return [{ ...requestOf(this.#visit, at), ...request }];
-    } catch (cause) {
-      return this.#refuse(control, at, { reason: expressionError(node, cause).message });
-    }
+      return { ...requestOf(this.#visit, at), ...request };
+    });
   }
 }
 
@@ -385,19 +385,26 @@ function requestOf({ thread }: Visit<DoNode>, control: number) {
 }
 
 function ask(visit: Visit<DoNode>, walk: Walk, { ask: effect, timeoutMs }: Asking): readonly EventBody[] {
-  const { program, state, thread, node } = visit;
-  try {
+  const { program, state, thread } = visit;
+  return evaluated(visit, () => {
     const shown = evaluateInput(program, effect.input, slotsOf(thread.slots, walk));
     const input = digest(shown, program.pure.hash);
     const request = requestOf(visit, walk.at);
     const question = questionOf(state.run, effect, request.key, input);
     const deadline = deadlineFrom(state, state.now, timeoutMs, true);
-    return [{ ...request, kind: 'ask', name: effect.about, input, deadline, question }];
+    return { ...request, kind: 'ask', name: effect.about, input, deadline, question };
+  });
+}
+
+/** A check or a question whose input cannot be evaluated is a failure of the call. */
+function evaluated(visit: Visit<DoNode>, request: () => EventBody): readonly EventBody[] {
+  const { program, thread, node } = visit;
+  try {
+    return [request()];
   } catch (cause) {
     const error = expressionError(node, cause);
-    const to = node.controls?.stopped ?? route(visit, node, error);
     const { visits: charge } = declaredOf(program, node);
-    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to, charge }];
+    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: route(visit, node, error), charge }];
   }
 }
 

@@ -57,9 +57,8 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   return [requested(visit, granted)];
 }
 
-/** The failure of a call whose arguments do not fit the schema of its tool; null if they fit. No control judges such a call. */
+/** The failure of a call whose input cannot be evaluated, or does not fit the schema of its tool. No control judges such a call. */
 export function unfitCall(visit: Visit<DoNode>): readonly EventBody[] | null {
-  if (visit.node.takes === undefined) return null;
   const prepared = prepare(visit);
   return 'class' in prepared ? failUnrequested(visit, prepared) : null;
 }
