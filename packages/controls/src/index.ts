@@ -24,11 +24,9 @@ const CONTROLS: readonly ControlFile[] = [
   approvalControl,
 ];
 
-/** The controls of a call. Budgets are only tested before a question: the request itself reserves them. */
+/** The controls that a call has to pass. */
 export function controlsOf(call: ProposedCall, boundary: Boundary): readonly Control[] {
-  const controls = CONTROLS.flatMap((each) => each.lower(call, boundary) ?? []);
-  const mayAsk = controls.some(({ how }) => how === 'ask');
-  return mayAsk ? controls : controls.filter(({ how }) => how !== 'meter');
+  return CONTROLS.flatMap((each) => each.lower(call, boundary) ?? []);
 }
 
 /** Judges a call by the control of this name; undefined if there is no such check. */

@@ -156,7 +156,7 @@ class Round {
     const asking = askingOf(this.#controls, this.#walk);
     const { choice = '', edit = null } = isRecord(answer) ? answer : {};
     const way = asking?.ways[String(choice)];
-    if (asking?.into !== undefined) this.#write([asking.into], ['it']);
+    if (asking?.into !== undefined) this.#write([asking.into], ['it'], answer);
     if (way === 'tell' && asking?.told !== undefined) {
       const { reason, ...words } = asking.told;
       return this.#tell(control, { ...words, reason: this.#text(reason, { answer, ...refused }) });
@@ -165,7 +165,7 @@ class Round {
     const approved = this.#pending?.question?.id ?? '';
     if (way === 'edit' && isRecord(edit) && control.how === 'ask' && edits < control.with.edits) {
       this.#judged.push([control.control, 'pass']);
-      this.#write(this.#controls.args ?? [], ['it', 'edit']);
+      this.#write(this.#controls.args ?? [], ['it', 'edit'], edit);
       return [this.#goOn({ at: 0, approved, edits: edits + 1 })];
     }
     if (way !== 'pass') return this.#refuse(control, at, { reason: '' });
@@ -306,19 +306,16 @@ class Round {
 
   /** The arguments that a check has changed. */
   #takeArgs(): void {
-    const { args } = this.#controls;
     const { kind, observed } = this.#pending ?? {};
-    if (args === undefined || kind !== 'check' || observed?.ok !== true || !isRecord(observed.value)) return;
-    const { args: changed } = observed.value;
-    if (changed === undefined) return;
-    this.#write(args, ['it', 'args']);
-    const [slot, ...path] = args;
-    this.#slots = { ...this.#slots, [slot]: withField(this.#slots[slot] ?? null, path, changed) };
+    if (kind !== 'check' || observed?.ok !== true || !isRecord(observed.value)) return;
+    const { args } = observed.value;
+    if (args !== undefined) this.#write(this.#controls.args ?? [], ['it', 'args'], args);
   }
 
-  #write([slot, ...path]: readonly string[], ref: readonly string[]): void {
+  #write([slot, ...path]: readonly string[], ref: readonly string[], value: Json): void {
     if (slot === undefined) return;
     this.#writes.push({ slot, ...(path.length === 0 ? {} : { path }), mode: 'set', from: { ref } });
+    this.#slots = { ...this.#slots, [slot]: withField(this.#slots[slot] ?? null, path, value) };
   }
 
   #evaluate(source: string, names: Slots = {}): Json {
