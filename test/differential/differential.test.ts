@@ -22,7 +22,7 @@ const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const numRuns = Number(process.env['SLUICE_RUNS'] ?? 300);
 
 test(
-  `L2, L3, L4, L5, L6: the engine agrees with the reference interpreter, seed ${seed}`,
+  `L2, L3, L4, L5, L6, L13: the engine agrees with the reference interpreter, seed ${seed}`,
   { timeout: 30_000 + numRuns * 100 },
   async () => {
     console.log(`differential: seed ${seed}, ${numRuns} flows`);

@@ -93,10 +93,11 @@ export function waitsForSiblings(state: RunState, thread: Thread, { controls }: 
   const prefix = thread.id.slice(0, thread.id.lastIndexOf('.') + 1);
   for (let index = 0; index < thread.index; index++) {
     const before = state.threads.get(`${prefix}${index}`);
-    if (before?.doing.is !== 'waiting') continue;
-    const pending = state.pending.get(before.doing.on);
-    const isChecked = pending?.kind === 'check' && pending.control !== undefined && pending.observed === null;
-    if (isChecked && pending.notBefore <= state.now) return true;
+    if (before?.doing.is === 'ready') return true;
+    const pending = before?.doing.is === 'waiting' ? state.pending.get(before.doing.on) : undefined;
+    if (pending?.kind !== 'check' || pending.control === undefined) continue;
+    // A check that waits for a rate limit holds back no other call.
+    if (pending.observed !== null || pending.notBefore <= state.now) return true;
   }
   return false;
 }
