@@ -20,14 +20,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
     ...['kernel', 'controls', 'compile/source', 'compile/expressions'],
     ...['compile/document', 'compile/graph'],
   ],
-  'compile/prove': [
-    'kernel',
-    'compile/source',
-    'compile/expressions',
-    'compile/document',
-    'compile/graph',
-    'compile/lower',
-  ],
+  'compile/prove': ['kernel', 'compile/source', 'compile/document', 'compile/graph', 'compile/lower'],
   'compile/picture': ['compile/graph'],
   'compile/rules': [
     'kernel',

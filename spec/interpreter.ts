@@ -1,21 +1,17 @@
 /**
  * What a flow means, told as directly as possible: one recursive walk, no events, no journal, no time. The engine must
  * agree with it on random flows (test/differential). It shares types, names, codes, prices and the evaluator of
- * expressions with the engine, and no rule. The whole definition is this file and `values.ts`.
+ * expressions with the engine, and no rule. The whole definition is this file,
+ * `controls.ts` and `values.ts`.
  *
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
  */
-import { CONTROLS_CHECK, costOf, isMeasured, measuredAmount, priceIn } from '@sluice-internal/kernel/ir';
+import { costOf, isMeasured, measuredAmount, priceIn } from '@sluice-internal/kernel/ir';
 import type {
   Amounts,
-  AskControl,
-  Asking,
-  CheckControl,
   Command,
   CompiledFlow,
-  Control,
-  Controls,
   Dimension,
   DoNode,
   EndNode,
@@ -26,15 +22,14 @@ import type {
   Node,
   NodeId,
   Outcome,
-  RefusalError,
   Settled,
   Slots,
 } from '@sluice-internal/kernel/ir';
 import { nameOf } from '@sluice-internal/kernel/core';
-import { reasonOf } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import canonicalize from 'canonicalize';
 import { addsEffects } from '../packages/kernel/src/core/failure.ts';
+import { Checks, failed } from './controls.ts';
 import type { Done } from './values.ts';
 import {
   callerOf,
@@ -151,7 +146,7 @@ class Walk {
   #undo(thread: string, acts: number, undo: readonly Undone[]): void {
     for (const { node, name, ...input } of undo.toReversed()) {
       const key = `${thread}#u${acts++}`;
-      const given = this.ask({ thread, key, attempt: 1, kind: 'tool', name, node, input });
+      const given = this.#ask({ thread, key, attempt: 1, kind: 'tool', name, node, input });
       if (given?.ok !== true && given?.error.ran !== true) this.undoFailed = true;
     }
   }
@@ -171,7 +166,8 @@ class Walk {
     const name = nameOf(node);
     const { controls } = node;
     if (controls !== undefined) {
-      const refused = this.#unfit(thread, node) ?? new Checks(this, thread, at, node, controls).walk();
+      const around = { ask: (asked: Asked) => this.#ask(asked), test: () => this.#test(thread, at, node) };
+      const refused = this.#unfit(thread, node) ?? new Checks(around, thread, at, node, controls).walk();
       if (refused !== null) return refused;
     }
     const input = fields(effect.input, thread.slots);
@@ -198,7 +194,7 @@ class Walk {
     const asked = { thread: thread.id, key: `${thread.id}#${thread.acts++}`, kind: effect.kind, name, node: at, input };
     let target: string | undefined;
     for (let attempt = 1; ; attempt++) {
-      const given = this.ask({ ...asked, attempt }) ?? silence(node);
+      const given = this.#ask({ ...asked, attempt }) ?? silence(node);
       const late = !given.ok && given.error.class === 'timeout';
       const isUnmeasured = late || (!given.ok && given.error.unmeasured === true);
       Object.assign(call, { ok: given.ok, result: JSON.stringify(given.ok ? given.value : given.error.message) });
@@ -235,13 +231,13 @@ class Walk {
   }
 
   /** Where a call goes that does not fit. It has not been here. */
-  test(thread: Thread, at: NodeId, node: DoNode): NodeId | null {
+  #test(thread: Thread, at: NodeId, node: DoNode): NodeId | null {
     const over = this.#over(thread, at, node.effect.reserve);
     if (over !== undefined) this.#spend(node, { visits: -1, steps: -1 });
     return over ?? null;
   }
 
-  ask(asked: Asked): Settled | null {
+  #ask(asked: Asked): Settled | null {
     this.asked.push(asked);
     return this.#world.answer(asked);
   }
@@ -342,193 +338,6 @@ class Walk {
   }
 }
 
-/**
- * The controls of a call, one after the other. What the world says about them is all that it says: the words and consequences
- * of a refusal are data.
- */
-class Checks {
-  readonly #walk: Walk;
-  readonly #thread: Thread;
-  readonly #at: NodeId;
-  readonly #node: DoNode;
-  readonly #controls: Controls;
-  /** What the world said about all checks from here on. */
-  #said: Settled | null = null;
-  #first: string | null = null;
-  #doubt: string | null = null;
-  #approved = false;
-  #again = false;
-  #edits = 0;
-  #waits = 0;
-
-  constructor(walk: Walk, thread: Thread, at: NodeId, node: DoNode, controls: Controls) {
-    [this.#walk, this.#thread, this.#at, this.#node, this.#controls] = [walk, thread, at, node, controls];
-  }
-
-  /** Null if the call is made. */
-  walk(from = 0): NodeId | null {
-    const { walk } = this.#controls;
-    for (let index = from; index < walk.length; index++) {
-      const control = walk[index] as Control;
-      if (this.#again && control.volatile !== true) continue;
-      const done = this.#judge(control, index);
-      if (done !== undefined) return done;
-    }
-    return null;
-  }
-
-  /** Undefined: on to the next one. */
-  #judge(control: Control, index: number): NodeId | null | undefined {
-    if (control.how === 'meter') return this.#walk.test(this.#thread, this.#at, this.#node) ?? undefined;
-    if (control.how === 'ask') return this.#question(control);
-    if (control.how === 'check') return this.#check(control, index);
-    let unknown: string | null = null;
-    for (const { when, reason, error } of control.with.cases) {
-      const { value, why = 'a condition is neither true nor false' } = this.#value(when);
-      if (value === true) return this.#refuse(control, { reason: this.#text(reason) }, true, error);
-      if (value !== false) unknown ??= why;
-    }
-    return unknown === null ? undefined : this.#refuse(control, { reason: unknown });
-  }
-
-  #check(control: CheckControl, index: number): NodeId | null | undefined {
-    const { asks, waits = 0 } = control.with;
-    const answer = this.#said ?? this.#perform(index);
-    this.#said = answer;
-    const value = answer.ok ? (answer.value as Slots) : {};
-    // One verdict may be for all of them.
-    const verdicts = (value['verdicts'] ?? null) as Slots | null;
-    const verdict = ((verdicts === null ? value : verdicts[control.control]) ?? {}) as Slots;
-    if (!answer.ok) return this.#refuse(control, { reason: answer.error.message });
-    if (verdict['ok'] === true) return undefined;
-    if (typeof verdict['until'] === 'number') {
-      if (this.#waits >= waits) return this.#refuse(control, verdict);
-      this.#waits += 1;
-      this.#said = null;
-      return this.walk(index);
-    }
-    if (typeof verdict['stop'] === 'string')
-      return this.#fail(String(verdict['reason']), { ...control.with.error, type: verdict['stop'] });
-    if (asks !== true) return this.#refuse(control, verdict);
-    this.#doubt = String(verdict['reason']);
-    return undefined;
-  }
-
-  #perform(index: number): Settled {
-    const { walk, args: place } = this.#controls;
-    const { effect } = this.#node;
-    const controls = walk.slice(index).flatMap((each): Json[] => {
-      if (each.how !== 'check' || (this.#again && each.volatile !== true)) return [];
-      const { check, input, asks } = each.with;
-      return [{ control: each.control, check, input: fields(input, this.#slots()), ...(asks === true ? { asks } : {}) }];
-    });
-    const { args = null } = fields(effect.input, this.#thread.slots);
-    const call: Slots = this.#first === null ? {} : { call: this.#first };
-    const input = { args, controls, tool: effect.kind === 'tool' ? effect.tool : '', ...call };
-    const key = this.#key();
-    this.#first ??= key;
-    const said = this.#ask(key, 'check', CONTROLS_CHECK, input) ?? silence(this.#node);
-    const changed = said.ok ? (said.value as Slots)['args'] : undefined;
-    if (place !== undefined && changed !== undefined) this.#put(place, changed);
-    return said;
-  }
-
-  #question(control: AskControl): NodeId | null | undefined {
-    if (this.#approved) return undefined;
-    const { when = 'true', ways, edits, into, told } = control.with;
-    const wants = this.#value(this.#doubt === null ? when : 'true');
-    if (wants.why !== undefined) return this.#refuse(control, { reason: wants.why });
-    if (wants.value !== true) return undefined;
-    const answer = this.#person(control.with);
-    const way = ways[String(answer['choice'])];
-    if (into !== undefined) this.#put([into], answer);
-    if (way === 'tell' && told !== undefined)
-      return this.#tell(control, { ...told, reason: this.#text(told.reason, { answer }) });
-    const edit = answer['edit'];
-    const isEdit = way === 'edit' && edit !== undefined && this.#edits < edits;
-    if (!isEdit && way !== 'pass') return this.#refuse(control, { reason: '' });
-    [this.#approved, this.#said, this.#doubt, this.#waits] = [true, null, null, 0];
-    if (isEdit && this.#controls.args !== undefined) this.#put(this.#controls.args, edit as Json);
-    this.#edits += isEdit ? 1 : 0;
-    if (isEdit) return this.walk();
-    // Only what may have changed in the meantime is judged once more.
-    this.#again = true;
-    return this.walk();
-  }
-
-  #refuse(control: Control, verdict: Slots, isOwn = false, error?: RefusalError): NodeId {
-    const given = String(verdict['reason'] ?? '');
-    const { step = control.control, tag, reason: words, instead = [], question, error: usual } = control.with;
-    const names = { reason: given, verdict };
-    const reason = words === undefined || isOwn ? given : this.#text(words, names);
-    const found = instead.find(({ when }) => this.#value(when, names).value === true);
-    const onRefuse = error === undefined ? (found?.onRefuse ?? control.onRefuse) : 'fail';
-    const asking = found === undefined ? question : found.question;
-    const failure = error ?? found?.error ?? usual;
-    if (onRefuse === 'tell') return this.#tell(control, { step, tag, reason });
-    if (onRefuse === 'fail' || asking === undefined) return this.#fail(reason, failure);
-    const answer = this.#person(asking, { reason, verdict });
-    if (asking.into !== undefined) this.#put([asking.into], answer);
-    const { told } = asking;
-    return asking.ways[String(answer['choice'])] === 'tell' && told !== undefined
-      ? this.#tell(control, { ...told, reason: this.#text(told.reason, { answer, reason, verdict }) })
-      : this.#fail(reason, asking.error ?? usual);
-  }
-
-  #tell(control: Control, words: { readonly step: string; readonly tag: string; readonly reason: string }): NodeId {
-    const { refused } = this.#controls;
-    if (refused === undefined) return this.#fail(words.reason, control.with.error);
-    this.#put(['refusal'], { control: control.control, ...words });
-    return refused;
-  }
-
-  #fail(message: string, { class: kind, type, code }: RefusalError): NodeId {
-    const error = { ...problem(this.#node, { class: kind, type, message }), code };
-    const { stopped } = this.#controls;
-    return failed(this.#thread, stopped === undefined ? this.#node : { failed: [], fail: stopped }, error);
-  }
-
-  #person(asking: Asking, names: Slots = {}): Slots {
-    const { ask } = asking;
-    const given = this.#ask(this.#key(), 'ask', ask.about, fields(ask.input, this.#slots(names)));
-    return (given?.ok === true ? given.value : { choice: ask.onExpiry, by: 'clock', expired: true }) as Slots;
-  }
-
-  #ask(key: string, kind: 'ask' | 'check', name: string, input: Slots): Settled | null {
-    return this.#walk.ask({ thread: this.#thread.id, key, attempt: 1, kind, name, node: this.#at, input });
-  }
-
-  #key(): string {
-    return `${this.#thread.id}#${this.#thread.acts++}`;
-  }
-
-  #put([slot, ...path]: readonly string[], value: Json): void {
-    if (slot === undefined) return;
-    const it = { slot, mode: 'set', value: 'it', ...(path.length === 0 ? {} : { path }) } as const;
-    this.#thread.slots = written(this.#thread.slots, [it], value);
-  }
-
-  /** Questions and checks are told what is so far known. The time is not for them. */
-  #slots(names: Slots = {}): Slots {
-    const walk = { reason: null, verdict: null, doubt: this.#doubt, approved: this.#approved, ...names };
-    return { ...this.#thread.slots, walk };
-  }
-
-  #text(source: string, names: Slots = {}): string {
-    const { value, why } = this.#value(source, names);
-    return why ?? (typeof value === 'string' ? value : JSON.stringify(value));
-  }
-
-  /** The value of an expression, or why it has none. */
-  #value(source: string, names: Slots = {}): { readonly value: Json; readonly why?: string } {
-    try {
-      return { value: evaluate(source, this.#slots(names)) };
-    } catch (cause) {
-      return { value: null, why: reasonOf(cause) };
-    }
-  }
-}
-
 function undoArgs({ undo }: DoNode, input: Slots, slots: Slots): Json {
   return undo?.input === undefined ? (input['args'] ?? {}) : fields(undo.input, { ...slots, input });
 }
@@ -558,11 +367,6 @@ function silence(node: DoNode): Settled {
   if (effect.kind !== 'ask')
     return { ok: false, error: { ...LATE, message: `\`${nameOf(node)}\` did not answer in time` } };
   return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
-}
-
-function failed(thread: Thread, ways: Pick<DoNode, 'failed' | 'fail'>, error: ErrorRecord): NodeId {
-  thread.slots = { ...thread.slots, error: { ...error } };
-  return ways.failed.find(({ when }) => holds(when, thread.slots))?.to ?? ways.fail;
 }
 
 function verdict({ need, eager }: ForkNode, outcomes: readonly (Ended | null)[]): 'met' | 'short' | null {

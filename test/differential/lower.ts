@@ -5,16 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { WaitEffect } from '../../packages/kernel/src/ir/nodes.ts';
-import type {
-  Asking,
-  CompiledFlow,
-  Control,
-  Controls,
-  Input,
-  Meter,
-  Node,
-  NodeId,
-} from '@sluice-internal/kernel/ir';
+import type { Asking, CompiledFlow, Control, Controls, Input, Meter, Node, NodeId } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { METERS } from './plan.ts';
 import type { Block, CallPlan, ControlPlan, ForkPlan, Plan, Stmt } from './plan.ts';

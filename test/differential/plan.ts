@@ -162,7 +162,10 @@ const accept: fc.Arbitrary<string | null> = fc.option(
 );
 const controlPlan: fc.Arbitrary<ControlPlan> = fc.record({
   how: fc.constantFrom('expr', 'check', 'check', 'ask', 'ask', 'meter'),
-  when: fc.oneof({ weight: 1, arbitrary: guard }, { weight: 2, arbitrary: fc.constantFrom('true', 'false', 'walk.approved') }),
+  when: fc.oneof(
+    { weight: 1, arbitrary: guard },
+    { weight: 2, arbitrary: fc.constantFrom('true', 'false', 'walk.approved') },
+  ),
   onRefuse: fc.constantFrom('tell', 'ask', 'fail'),
   instead: fc.option(guard, { freq: 3 }),
   asks: fc.boolean(),

@@ -118,7 +118,11 @@ describe('a refusal', () => {
   ])('L13: after %s %j the call is not made', (verdict, said, outcome) => {
     const core = paying([check('first'), check('policy'), check('later')]);
     says(core, '0#0', { first: OK, policy: said, later: OK });
-    expect(judged(core).flat().map(([control, name]) => `${control} ${name}`)).toEqual(['first pass', `policy ${verdict}`]);
+    expect(
+      judged(core)
+        .flat()
+        .map(([control, name]) => `${control} ${name}`),
+    ).toEqual(['first pass', `policy ${verdict}`]);
     expect(requests(core)).toEqual(['check controls']);
     expect(core.state?.outcome).toMatchObject(outcome);
   });
@@ -238,7 +242,9 @@ describe('calls of one reply', () => {
     return new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 3) } }));
   };
   const made = ({ events }: Core): readonly string[] =>
-    events.flatMap((event: Event) => (event.type === 'effect.requested' && event.kind === 'tool' ? [event.thread] : []));
+    events.flatMap((event: Event) =>
+      event.type === 'effect.requested' && event.kind === 'tool' ? [event.thread] : [],
+    );
 
   test('L13, L4: reserve in the order of the reply, whichever check ends first', () => {
     const core = reply([check('policy')]);

@@ -87,7 +87,8 @@ export function callFields(call: ShownCall): Input {
       amount: firstOf(args, AMOUNTS),
       payee: firstOf(args, PAYEES),
       budget: literal(budgets),
-      agreed: call.observations !== null ? `${call.observations}.filter(o, o.approved == "approve").map(o, o.tool)` : '[]',
+      agreed:
+        call.observations !== null ? `${call.observations}.filter(o, o.approved == "approve").map(o, o.tool)` : '[]',
     };
   if (row === 'external_communication')
     return { ...common, recipients: firstOf(args, RECIPIENTS), draft: firstOf(args, DRAFTS) };

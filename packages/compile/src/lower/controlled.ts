@@ -72,11 +72,7 @@ const AUTHORED = {
   failClosed: [],
 } as const;
 
-function commonOf(
-  builder: Builder,
-  tool: string,
-  askedBy: string,
-): Omit<ProposedCall, 'args' | 'agent' | 'traced'> {
+function commonOf(builder: Builder, tool: string, askedBy: string): Omit<ProposedCall, 'args' | 'agent' | 'traced'> {
   const { definitions } = builder;
   const { budgets, toolCosts, toolApprovals, tools } = definitions;
   return {

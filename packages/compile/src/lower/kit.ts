@@ -31,7 +31,6 @@ import { object, path, quote } from '@sluice-internal/kernel/expr';
 import type { Range } from '../source/range.ts';
 import type { Builder } from './builder-types.ts';
 
-
 /** The name and the owner of a node. Undefined fields and empty lists are left out of the node. */
 export interface Step {
   /** Fixes the id of the node. Without it the id is made from `hint`, or from `origin`. */
@@ -66,7 +65,9 @@ interface Outcome {
 }
 
 export interface Call
-  extends Outcome, Partial<Pick<DoNode, 'controls' | 'undo' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
+  extends
+    Outcome,
+    Partial<Pick<DoNode, 'controls' | 'undo' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
 }

@@ -45,9 +45,7 @@ function askedOf(
 
 function needsOf(program: Program, state: RunState, pending: Pending): Waiting['needs'] {
   const { choices = [] } = askOf(program, state, pending) ?? {};
-  return Object.fromEntries(
-    choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])),
-  );
+  return Object.fromEntries(choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])));
 }
 
 function expiryOf({ onExpiry }: Question, deadline: number | null): Pick<Waiting, 'expiresAt' | 'onExpiry'> {

@@ -229,7 +229,11 @@ function start(text: string, max: number): string {
 }
 
 /** The cost of a tool call is declared, not measured. Every call that was made costs it, even if it failed. */
-function withPrice({ program, state }: OwnedRun, call: Pick<Command, 'key' | 'kind' | 'node'>, result: Settled): Settled {
+function withPrice(
+  { program, state }: OwnedRun,
+  call: Pick<Command, 'key' | 'kind' | 'node'>,
+  result: Settled,
+): Settled {
   const node = program.flow.nodes[call.node];
   if (node?.op !== 'do' || node.effect.kind !== 'tool' || call.kind !== 'tool') return result;
   const isUndo = (state?.pending.get(call.key)?.undoes ?? null) !== null;

@@ -5,7 +5,14 @@
 import { hash } from 'node:crypto';
 import { canonical, isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { BUDGET_ROWS, CONTROLS_CHECK, DIMENSION_ROWS, clockOf, isCounted, shownAmount } from '@sluice-internal/kernel/ir';
+import {
+  BUDGET_ROWS,
+  CONTROLS_CHECK,
+  DIMENSION_ROWS,
+  clockOf,
+  isCounted,
+  shownAmount,
+} from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event } from '@sluice-internal/kernel/ir';
 import type { Report } from '@sluice-internal/engine/ports';
 import { fieldsOf, outcomeOf, type CallRecord, type RunRecord } from './record.ts';

@@ -129,7 +129,12 @@ function notMade(fold: Fold, state: RunState, event: Of<'call.judged'>): void {
   stopped(fold, event, error, call);
 }
 
-function stopped(fold: Fold, event: Of<'slots.written' | 'call.judged'>, error: Json | undefined, call: Json | undefined): void {
+function stopped(
+  fold: Fold,
+  event: Of<'slots.written' | 'call.judged'>,
+  error: Json | undefined,
+  call: Json | undefined,
+): void {
   if (!isRecord(error) || error['class'] !== 'policy' || !isRecord(call) || typeof call['name'] !== 'string') return;
   if (fold.calls.some(({ kind, thread }) => kind === 'tool' && thread === event.thread)) return;
   const { name: tool, args = null } = call;

@@ -87,7 +87,9 @@ function controlsTogether(libraries: Libraries<Call>): (call: Call) => Json {
 function judged(check: string, call: Call, libraries: Libraries<Call>): { readonly [field: string]: Json } {
   try {
     const verdict = performControl(check, call, libraries);
-    return isRecord(verdict ?? null) ? (verdict as { [field: string]: Json }) : { ok: false, reason: `there is no control \`${check}\`` };
+    return isRecord(verdict ?? null)
+      ? (verdict as { [field: string]: Json })
+      : { ok: false, reason: `there is no control \`${check}\`` };
   } catch (error) {
     return { ok: false, reason: failureOf(error).message };
   }

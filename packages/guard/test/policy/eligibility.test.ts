@@ -232,7 +232,13 @@ describe('budget and rate', () => {
     const deferred = events.findIndex(
       (event) => event.type === 'call.judged' && event.controls.some(([, verdict]) => verdict === 'wait'),
     );
-    expect(events[deferred]).toMatchObject({ controls: [['arguments', 'pass'], ['budget', 'pass'], ['rate', 'wait', expect.any(String)]] });
+    expect(events[deferred]).toMatchObject({
+      controls: [
+        ['arguments', 'pass'],
+        ['budget', 'pass'],
+        ['rate', 'wait', expect.any(String)],
+      ],
+    });
     const again = events[deferred + 1] as unknown as { notBefore: number; at: number };
     expect(again.notBefore - again.at).toBeGreaterThan(59_000);
   });

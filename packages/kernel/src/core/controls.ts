@@ -402,7 +402,9 @@ function evaluated(visit: Visit<DoNode>, request: () => EventBody): readonly Eve
   } catch (cause) {
     const error = expressionError(node, cause);
     const { visits: charge } = declaredOf(program, node);
-    return [{ type: 'expression.failed', thread: thread.id, node: thread.at, error, to: route(visit, node, error), charge }];
+    return [
+      { type: 'expression.failed', thread: thread.id, node: thread.at, error, to: route(visit, node, error), charge },
+    ];
   }
 }
 
@@ -423,7 +425,8 @@ function slotsOf(slots: Slots, walk: Walk, names: Slots = {}): Slots {
 }
 
 function checksFrom({ walk: list }: Controls, { again }: Walk, from: number): readonly CheckControl[] {
-  const isPerformed = (each: Control): each is CheckControl => each.how === 'check' && (again !== true || each.volatile === true);
+  const isPerformed = (each: Control): each is CheckControl =>
+    each.how === 'check' && (again !== true || each.volatile === true);
   return list.slice(from).filter(isPerformed);
 }
 
@@ -432,12 +435,14 @@ function checkInput({ program, thread, node }: Visit<DoNode>, from: number): { r
   const { walk = START } = thread;
   const { args = null } = evaluateInput(program, node.effect.input, thread.slots);
   const slots = slotsOf(thread.slots, walk);
-  const controls = checksFrom(node.controls as Controls, walk, from).map(({ control, with: { check, input, asks } }) => ({
-    control,
-    check,
-    input: evaluateInput(program, input, slots),
-    ...(asks === true ? { asks } : {}),
-  }));
+  const controls = checksFrom(node.controls as Controls, walk, from).map(
+    ({ control, with: { check, input, asks } }) => ({
+      control,
+      check,
+      input: evaluateInput(program, input, slots),
+      ...(asks === true ? { asks } : {}),
+    }),
+  );
   const tool = node.effect.kind === 'tool' ? node.effect.tool : '';
   return { args, controls, tool, ...(walk.call === undefined ? {} : { call: walk.call }) };
 }

@@ -280,8 +280,7 @@ function callJudged(state: RunState, event: EventOf<'call.judged'>): void {
   if (event.of !== undefined) state.pending.delete(event.of);
   charge(state, event.charge);
   const it = pending?.observed?.ok === true ? pending.observed.value : null;
-  if (event.writes !== undefined)
-    thread.slots = applyWrites(thread.slots, event.writes, it, state.threads.size === 1);
+  if (event.writes !== undefined) thread.slots = applyWrites(thread.slots, event.writes, it, state.threads.size === 1);
   if ('walk' in event) {
     thread.walk = event.walk;
     thread.doing = READY;

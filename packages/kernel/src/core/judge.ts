@@ -19,8 +19,7 @@ export function judge(program: Program, state: RunState, thread: Thread, key: Ef
   const node = nodeAt(program, pending.node) as DoNode;
   const { observed } = pending;
   const visit = { program, state, thread, node };
-  if (pending.control !== undefined && node.controls !== undefined)
-    return judgeControls(visit, node.controls, pending);
+  if (pending.control !== undefined && node.controls !== undefined) return judgeControls(visit, node.controls, pending);
   const failure = observed.ok ? refusal(visit, observed.value) : observed.error;
   if (observed.ok && failure === null) return accept(visit, key, observed.value);
   const unsent = !observed.ok && observed.error.unsent !== undefined ? 1 : 0;

@@ -5,15 +5,7 @@
 import type { Json } from '../expr/json.ts';
 import { instantOf } from '../expr/time.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type {
-  ErrorRecord,
-  EventBody,
-  Hold,
-  Instant,
-  RunState,
-  Slots,
-  Undo,
-} from '../ir/events.ts';
+import type { ErrorRecord, EventBody, Hold, Instant, RunState, Slots, Undo } from '../ir/events.ts';
 import { hasEffects } from '../ir/effect-classes.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';

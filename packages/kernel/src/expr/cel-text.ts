@@ -34,11 +34,11 @@ export function path(slot: string, ...fields: readonly string[]): Expr {
 
 /** True if the name can be written in an expression as it is. */
 export function isIdentifier(name: string): boolean {
-  return IDENTIFIER.test(name) && !KEYWORD.test(name);
+  return IDENTIFIER.test(name) && !RESERVED.test(name);
 }
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const KEYWORD =
+const RESERVED =
   /^(?:true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$/;
 
 /** Whole numbers beyond what an int literal holds exactly are written as doubles. */

@@ -46,7 +46,11 @@ function addUnknownMessage(gate: Gate): NodeId {
     ' did not answer in time. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
   const content = `text("[UNKNOWN] ", ${CALL}.name, ${quote(words)})`;
   const writes = outcomeOf(turn.agent, content, { ok: 'false', error: 'error.message', unknown: 'true' });
-  return kit.set({ hint: `${turn.hint}.unknown-outcome`, origin: turn.origin }, [...writes, set('error', 'null')], done);
+  return kit.set(
+    { hint: `${turn.hint}.unknown-outcome`, origin: turn.origin },
+    [...writes, set('error', 'null')],
+    done,
+  );
 }
 
 /** The call of the `verify` tool. It gets the arguments of the unclear call that its schema has. */

@@ -47,7 +47,8 @@ function branchesOf(node: Node): unknown {
 function pendingMisfits(before: Program, after: Program, state: RunState, pending: Pending): readonly string[] {
   const { effect, controls } = after.flow.nodes[pending.node] as DoNode;
   const ask = pending.kind === 'ask' ? askOf(after, state, pending) : null;
-  const isThere = pending.control === undefined ? effect.kind === pending.kind : sameControls(before, controls, pending);
+  const isThere =
+    pending.control === undefined ? effect.kind === pending.kind : sameControls(before, controls, pending);
   if (!isThere || (pending.kind === 'ask' && ask === null))
     return [`it waits for ${waitsFor(pending)}, and the new version does not`];
   const gone = metersOf(pending).filter((meter) => !Object.hasOwn(after.flow.meters, meter));
