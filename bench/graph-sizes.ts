@@ -1,0 +1,81 @@
+/**
+ * Prints how large the graphs of all examples are, and what one tool call of an agent costs: events, commits and bytes of the
+ * journal. `npx node bench/graph-sizes.ts`
+ */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CompiledFlow } from '@sluice-internal/kernel/ir';
+import { compile, createEngine, openMemory } from '@sluice-internal/library';
+
+const examples = fileURLToPath(new URL('../examples/', import.meta.url));
+
+function sizes(): void {
+  let [nodes, bytes] = [0, 0];
+  for (const name of readdirSync(examples).toSorted()) {
+    if (!/\.(flow|workflow|team|staged|loop)\.yaml$/.test(name)) continue;
+    const { flow } = compile(readFileSync(join(examples, name), 'utf8'));
+    if (flow === undefined) continue;
+    const graph = flow as CompiledFlow;
+    const size = { nodes: Object.keys(graph.nodes).length, bytes: JSON.stringify(graph).length };
+    nodes += size.nodes;
+    bytes += size.bytes;
+    console.log(`${name.padEnd(44)} ${String(size.nodes).padStart(5)} nodes ${String(size.bytes).padStart(8)} bytes`);
+  }
+  console.log(`${'all'.padEnd(44)} ${String(nodes).padStart(5)} nodes ${String(bytes).padStart(8)} bytes`);
+}
+
+const TOOLS = {
+  look: { effect: 'read', input: { type: 'object', properties: { q: { type: 'string' } } } },
+  save: { effect: 'write', input: { type: 'object', properties: { q: { type: 'string' } } } },
+  note: { effect: 'write', input: { type: 'object', properties: { q: { type: 'string' } } } },
+};
+
+function agentOf(tools: readonly string[]): object {
+  return {
+    tools: Object.fromEntries(Object.entries(TOOLS).filter(([name]) => tools.includes(name))),
+    ...(tools.length === 0 ? {} : { boundary: { tools: { allow: tools } } }),
+    agents: [{ id: 'bot', instructions: 'Work.', tools }],
+    flow: { id: 'f', entry: 'work', nodes: [{ id: 'work', type: 'agent', agent: 'bot' }] },
+  };
+}
+
+interface Cost {
+  readonly events: number;
+  readonly commits: number;
+  readonly bytes: number;
+}
+
+/** A run with so many calls of a tool, one reply each. */
+async function costOf(tool: 'look' | 'save', calls: number): Promise<Cost> {
+  const store = openMemory();
+  const reply = { text: '', tools: [{ name: tool, args: { q: 'please' } }] };
+  const script = {
+    agents: { bot: [...Array.from({ length: calls }, () => reply), 'done'] },
+    tools: { [tool]: Array.from({ length: calls }, (_, index) => ({ result: `row ${index}` })) },
+  };
+  const engine = createEngine({ journal: store, script: script as never });
+  const { flow } = compile(agentOf([tool]) as never);
+  const run = await engine.start(flow as CompiledFlow, { input: 'please', seed: 1 });
+  await engine.settled(run);
+  const appends = (await store.journal.load(run, { snapshot: false }))?.appends ?? [];
+  await engine.close();
+  return {
+    events: appends.reduce((sum, { count }) => sum + count, 0),
+    commits: appends.length,
+    bytes: appends.reduce((sum, { body }) => sum + body.length, 0),
+  };
+}
+
+sizes();
+for (const tools of [[], ['save'], ['save', 'note'], ['save', 'note', 'look']]) {
+  const { flow } = compile(agentOf(tools) as never);
+  console.log(`an agent with ${tools.length} tools: ${Object.keys((flow as CompiledFlow).nodes).length} nodes`);
+}
+for (const tool of ['look', 'save'] as const) {
+  const [few, many] = [await costOf(tool, 2), await costOf(tool, 12)];
+  const each = (of: keyof Cost): number => (many[of] - few[of]) / 10;
+  console.log(
+    `a round with one call of \`${tool}\`: ${each('events')} events, ${each('commits')} commits, ${each('bytes')} bytes`,
+  );
+}
