@@ -16,8 +16,7 @@ function sizes(): void {
     if (!/\.(flow|workflow|team|staged|loop)\.yaml$/.test(name)) continue;
     const { flow } = compile(readFileSync(join(examples, name), 'utf8'));
     if (flow === undefined) continue;
-    const graph = flow as CompiledFlow;
-    const size = { nodes: Object.keys(graph.nodes).length, bytes: JSON.stringify(graph).length };
+    const size = { nodes: Object.keys(flow.nodes).length, bytes: JSON.stringify(flow).length };
     nodes += size.nodes;
     bytes += size.bytes;
     console.log(`${name.padEnd(44)} ${String(size.nodes).padStart(5)} nodes ${String(size.bytes).padStart(8)} bytes`);
@@ -55,7 +54,7 @@ async function costOf(tool: 'look' | 'save', calls: number): Promise<Cost> {
     tools: { [tool]: Array.from({ length: calls }, (_, index) => ({ result: `row ${index}` })) },
   };
   const engine = createEngine({ journal: store, script: script as never });
-  const { flow } = compile(agentOf([tool]) as never);
+  const { flow } = compile(agentOf([tool]));
   const run = await engine.start(flow as CompiledFlow, { input: 'please', seed: 1 });
   await engine.settled(run);
   const appends = (await store.journal.load(run, { snapshot: false }))?.appends ?? [];
@@ -69,7 +68,7 @@ async function costOf(tool: 'look' | 'save', calls: number): Promise<Cost> {
 
 sizes();
 for (const tools of [[], ['save'], ['save', 'note'], ['save', 'note', 'look']]) {
-  const { flow } = compile(agentOf(tools) as never);
+  const { flow } = compile(agentOf(tools));
   console.log(`an agent with ${tools.length} tools: ${Object.keys((flow as CompiledFlow).nodes).length} nodes`);
 }
 for (const tool of ['look', 'save'] as const) {

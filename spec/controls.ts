@@ -18,7 +18,7 @@ import type {
   Settled,
   Slots,
 } from '@sluice-internal/kernel/ir';
-import type { Asked } from './interpreter.ts';
+import type { Asked } from './values.ts';
 import { evaluate, fields, holds, problem, written } from './values.ts';
 
 /** What a walk needs of the one that makes it. */
@@ -147,7 +147,7 @@ export class Checks {
     const isEdit = way === 'edit' && edit !== undefined && this.#edits < edits;
     if (!isEdit && way !== 'pass') return this.#refuse(control, { reason: '' });
     [this.#approved, this.#said, this.#doubt, this.#waits] = [true, null, null, 0];
-    if (isEdit && this.#controls.args !== undefined) this.#put(this.#controls.args, edit as Json);
+    if (isEdit && this.#controls.args !== undefined) this.#put(this.#controls.args, edit);
     this.#edits += isEdit ? 1 : 0;
     if (isEdit) return this.walk();
     // Only what may have changed in the meantime is judged once more.

@@ -10,7 +10,6 @@
 import { costOf, isMeasured, measuredAmount, priceIn } from '@sluice-internal/kernel/ir';
 import type {
   Amounts,
-  Command,
   CompiledFlow,
   Dimension,
   DoNode,
@@ -30,7 +29,7 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import canonicalize from 'canonicalize';
 import { addsEffects } from '../packages/kernel/src/core/failure.ts';
 import { Checks, failed } from './controls.ts';
-import type { Done } from './values.ts';
+import type { Asked, Done } from './values.ts';
 import {
   callerOf,
   evaluate,
@@ -52,8 +51,6 @@ export function interpret(flow: CompiledFlow, input: Json, world: World): Meanin
   return { ...ended, ...review, ...walk };
 }
 
-/** One attempt of one effect. Retries keep the key. */
-export type Asked = Pick<Command, 'key' | 'attempt' | 'kind' | 'name' | 'node' | 'input'> & { readonly thread: string };
 export interface World {
   /** A pure function of what is asked; null when no answer ever comes. */
   answer(asked: Asked): Settled | null;

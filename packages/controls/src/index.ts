@@ -39,6 +39,6 @@ export { consequenceOf } from './consequence.ts';
 export type { Trouble } from './consequence.ts';
 export type { Libraries, ProposedCall } from './control.ts';
 export { GUARD_NAMES } from './fail-closed.ts';
-export { callFields, escalationField, refusalFields, rowOfTool } from './packet.ts';
-export { isHarmless, tracedBy } from './reach.ts';
+export { escalationField, refusalFields, rowOfTool } from './packet.ts';
+export { tracedBy } from './reach.ts';
 export type { Traced } from './reach.ts';

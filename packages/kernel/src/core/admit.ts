@@ -7,10 +7,10 @@ import type { Choice } from '../ir/nodes.ts';
 import { clockOf, stopsAtDeadline } from '../ir/meters.ts';
 import { allowedPeople, countedOnly, recorded, refusalOf, together } from './approvers.ts';
 import type { AnswerObjection } from './approvers.ts';
-import { askOf } from './controls.ts';
 import { authorOf } from './failure.ts';
 import { nodeAt } from './program.ts';
 import type { Program } from './program.ts';
+import { askOf } from './walk.ts';
 import type {
   Answer,
   EventBody,

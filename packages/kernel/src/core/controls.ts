@@ -8,17 +8,7 @@ import { isRecord } from '../expr/json.ts';
 import type { Json } from '../expr/json.ts';
 import type { Amounts, Dimension } from '../ir/dimensions.ts';
 import { CONTROLS_CHECK } from '../ir/controls.ts';
-import type {
-  AskControl,
-  Asking,
-  CheckControl,
-  Control,
-  Controls,
-  ExprControl,
-  Judged,
-  RefusalError,
-  RefusingCase,
-} from '../ir/controls.ts';
+import type { Judged } from '../ir/controls.ts';
 import type {
   EffectKey,
   ErrorRecord,
@@ -32,18 +22,28 @@ import type {
   WriteRecord,
 } from '../ir/events.ts';
 import { shortfall, stopsAtDeadline } from '../ir/meters.ts';
-import type { AskEffect, DoNode } from '../ir/nodes.ts';
+import type {
+  AskControl,
+  Asking,
+  CheckControl,
+  Control,
+  Controls,
+  DoNode,
+  ExprControl,
+  RefusalError,
+  RefusingCase,
+  Way,
+} from '../ir/nodes.ts';
 import { isOver, isPast, outOfTime } from './admit.ts';
 import { declaredOf } from './declared.ts';
 import { digest } from './digest.ts';
 import { authorOf, expressionError, route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
-import { evaluateInput, nodeAt } from './program.ts';
-import type { Program, Visit } from './program.ts';
+import { evaluateInput } from './program.ts';
+import type { Visit } from './program.ts';
 import { questionOf } from './question.ts';
 import { deadlineFrom } from './timing.ts';
-
-const START: Walk = { at: 0 };
+import { START, askingOf, checkInput, checksFrom, slotsOf } from './walk.ts';
 
 /** The controls that the thread still has to pass; null if its call can be requested. */
 export function controlsAhead({ walk = START }: Thread, { controls }: DoNode): Controls | null {
@@ -66,25 +66,6 @@ export function judgeControls(visit: Visit<DoNode>, controls: Controls, pending:
   const round = new Round(visit, controls, pending);
   if (pending.kind === 'ask') return round.answered(observed.ok ? observed.value : null);
   return observed.ok ? round.events(observed.value) : round.broken(observed.error.message);
-}
-
-/** The question of an open call, of its node or of a walk. */
-export function askOf(program: Program, state: RunState, pending: Pending): AskEffect | null {
-  const { effect, controls } = nodeAt(program, pending.node) as DoNode;
-  if (pending.control === undefined) return effect.kind === 'ask' ? effect : null;
-  const { walk } = state.threads.get(pending.thread) ?? {};
-  return controls === undefined || walk === undefined ? null : (askingOf(controls, walk)?.ask ?? null);
-}
-
-/** The input of an open check or question of a walk. */
-export function controlInput(program: Program, state: RunState, pending: Pending): { readonly [field: string]: Json } {
-  const thread = state.threads.get(pending.thread) as Thread;
-  const { walk = START } = thread;
-  const effect = askOf(program, state, pending);
-  if (effect !== null && pending.kind === 'ask')
-    return evaluateInput(program, effect.input, slotsOf(thread.slots, walk));
-  const node = nodeAt(program, pending.node) as DoNode;
-  return checkInput({ program, state, thread, node }, pending.control ?? 0);
 }
 
 /** True while a call before this one, in the same reply, is being checked: calls reserve in the order of the reply. */
@@ -152,7 +133,7 @@ class Round {
   }
 
   answered(answer: Json): readonly EventBody[] {
-    const { at, asks, refused, edits = 0 } = this.#walk;
+    const { at, asks, refused } = this.#walk;
     const control = this.#controls.walk[at] as Control;
     const asking = askingOf(this.#controls, this.#walk);
     const { choice = '', edit = null } = isRecord(answer) ? answer : {};
@@ -163,6 +144,12 @@ class Round {
       return this.#tell(control, { ...words, reason: this.#text(reason, { answer, ...refused }) });
     }
     if (asks === 'refusal') return this.#fail(control, refused?.reason ?? '', asking?.error ?? control.with.error);
+    return this.#decided(control, way, edit);
+  }
+
+  /** A person lets the call pass, changes its arguments or rejects it. */
+  #decided(control: Control, way: Way | undefined, edit: Json): readonly EventBody[] {
+    const { at, edits = 0 } = this.#walk;
     const approved = this.#pending?.question?.id ?? '';
     if (way === 'edit' && isRecord(edit) && control.how === 'ask' && edits < control.with.edits) {
       this.#judged.push([control.control, 'pass']);
@@ -406,43 +393,4 @@ function evaluated(visit: Visit<DoNode>, request: () => EventBody): readonly Eve
       { type: 'expression.failed', thread: thread.id, node: thread.at, error, to: route(visit, node, error), charge },
     ];
   }
-}
-
-/** The question of a walk: that of a control, or the one about its refusal. */
-function askingOf({ walk: list }: Controls, { at, asks, refused }: Walk): Asking | null {
-  const control = list[at];
-  if (control === undefined) return null;
-  if (asks === 'itself') return control.how === 'ask' ? control.with : null;
-  const { question, instead = [] } = control.with;
-  return (refused?.instead === undefined ? question : instead[refused.instead]?.question) ?? null;
-}
-
-/** Questions and checks do not see the time: their input must be the same while they are open. */
-function slotsOf(slots: Slots, walk: Walk, names: Slots = {}): Slots {
-  const { refused, doubt = null, approved } = walk;
-  const { reason = null, verdict = null } = refused ?? {};
-  return { ...slots, walk: { reason, verdict, doubt, approved: approved !== undefined, ...names } };
-}
-
-function checksFrom({ walk: list }: Controls, { again }: Walk, from: number): readonly CheckControl[] {
-  const isPerformed = (each: Control): each is CheckControl =>
-    each.how === 'check' && (again !== true || each.volatile === true);
-  return list.slice(from).filter(isPerformed);
-}
-
-/** The call, and the checks that judge it. */
-function checkInput({ program, thread, node }: Visit<DoNode>, from: number): { readonly [field: string]: Json } {
-  const { walk = START } = thread;
-  const { args = null } = evaluateInput(program, node.effect.input, thread.slots);
-  const slots = slotsOf(thread.slots, walk);
-  const controls = checksFrom(node.controls as Controls, walk, from).map(
-    ({ control, with: { check, input, asks } }) => ({
-      control,
-      check,
-      input: evaluateInput(program, input, slots),
-      ...(asks === true ? { asks } : {}),
-    }),
-  );
-  const tool = node.effect.kind === 'tool' ? node.effect.tool : '';
-  return { args, controls, tool, ...(walk.call === undefined ? {} : { call: walk.call }) };
 }

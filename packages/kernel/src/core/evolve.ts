@@ -230,7 +230,6 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
   const thread = threadOf(state, event.thread);
   charge(state, event.charge);
   thread.acts += 1;
-  if (event.control === undefined) delete thread.walk;
   thread.doing = { is: 'waiting', on: event.key };
   dequeue(state, thread);
   if (event.undo !== undefined)
@@ -259,7 +258,8 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
     observed: null,
     accepted: false,
   };
-  if (event.control !== undefined) pending.control = event.control;
+  if (event.control === undefined) delete thread.walk;
+  else pending.control = event.control;
   if (event.timed !== undefined) pending.timed = event.timed;
   if (event.watched !== undefined) pending.watched = event.watched;
   if (event.turns !== undefined) pending.turns = event.turns;

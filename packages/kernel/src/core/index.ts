@@ -1,7 +1,6 @@
 /** What other packages use of `kernel/core`. */
 export { admit, earliest, expire } from './admit.ts';
 export { allowedPeople, isUser } from './approvers.ts';
-export { askOf } from './controls.ts';
 export { decide } from './decide.ts';
 export { declaredOf } from './declared.ts';
 export { digest } from './digest.ts';
@@ -16,3 +15,4 @@ export { editSlots } from './run-fork.ts';
 export { settle } from './settle.ts';
 export { hasPath, readPath } from './slots.ts';
 export { isBelow } from './state.ts';
+export { askOf } from './walk.ts';

@@ -3,7 +3,6 @@
  * a crash the runtime loads the journal, folds its events and performs the open calls, as always (L8).
  */
 import { earliest } from './admit.ts';
-import { controlInput } from './controls.ts';
 import type { DoNode } from '../ir/nodes.ts';
 import { evaluateInput, nodeAt } from './program.ts';
 import type { Program } from './program.ts';
@@ -11,6 +10,7 @@ import type { Command, Instant, Outbox, Pending, RunState } from '../ir/events.t
 import type { RunStatus } from '../ir/codes.ts';
 import { threadOf } from './state.ts';
 import { enclosingDeadline, sooner } from './timing.ts';
+import { controlInput } from './walk.ts';
 
 export function outstanding(program: Program, state: RunState): Outbox {
   const commands: Command[] = [];
