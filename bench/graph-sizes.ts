@@ -45,13 +45,14 @@ interface Cost {
   readonly bytes: number;
 }
 
-/** A run with so many calls of a tool, one reply each. */
-async function costOf(tool: 'look' | 'save', calls: number): Promise<Cost> {
+/** A run with so many replies of one tool, each with so many calls. */
+async function costOf(tool: 'look' | 'save', replies: number, calls = 1): Promise<Cost> {
   const store = openMemory();
-  const reply = { text: '', tools: [{ name: tool, args: { q: 'please' } }] };
+  const tools = ['please', 'input', 'message'].slice(0, calls).map((q) => ({ name: tool, args: { q } }));
+  const reply = { text: '', tools };
   const script = {
-    agents: { bot: [...Array.from({ length: calls }, () => reply), 'done'] },
-    tools: { [tool]: Array.from({ length: calls }, (_, index) => ({ result: `row ${index}` })) },
+    agents: { bot: [...Array.from({ length: replies }, () => reply), 'done'] },
+    tools: { [tool]: Array.from({ length: replies * calls }, (_, index) => ({ result: `row ${index}` })) },
   };
   const engine = createEngine({ journal: store, script: script as never });
   const { flow } = compile(agentOf([tool]));
@@ -71,10 +72,14 @@ for (const tools of [[], ['save'], ['save', 'note'], ['save', 'note', 'look']]) 
   const { flow } = compile(agentOf(tools));
   console.log(`an agent with ${tools.length} tools: ${Object.keys((flow as CompiledFlow).nodes).length} nodes`);
 }
-for (const tool of ['look', 'save'] as const) {
-  const [few, many] = [await costOf(tool, 2), await costOf(tool, 12)];
-  const each = (of: keyof Cost): number => (many[of] - few[of]) / 10;
+for (const [tool, calls] of [
+  ['look', 1],
+  ['save', 1],
+  ['look', 3],
+] as const) {
+  const [few, many] = [await costOf(tool, 2, calls), await costOf(tool, 12, calls)];
+  const each = (of: keyof Cost): number => Math.round((many[of] - few[of]) / 10);
   console.log(
-    `a round with one call of \`${tool}\`: ${each('events')} events, ${each('commits')} commits, ${each('bytes')} bytes`,
+    `a reply with ${calls} calls of \`${tool}\`: ${each('events')} events, ${each('commits')} commits, ${each('bytes')} bytes`,
   );
 }
