@@ -177,7 +177,7 @@ export class Checks {
   #tell(control: Control, words: { readonly step: string; readonly tag: string; readonly reason: string }): NodeId {
     const { refused } = this.#controls;
     if (refused === undefined) return this.#fail(words.reason, control.with.error);
-    this.#put(['refusal'], { control: control.control, ...words });
+    this.#put(['_refusal'], { control: control.control, ...words });
     return refused;
   }
 
@@ -210,7 +210,7 @@ export class Checks {
   /** Questions and checks are told what is so far known. The time is not for them. */
   #slots(names: Slots = {}): Slots {
     const walk = { reason: null, verdict: null, doubt: this.#doubt, approved: this.#approved, ...names };
-    return { ...this.#thread.slots, walk };
+    return { ...this.#thread.slots, _walk: walk };
   }
 
   #text(source: string, names: Slots = {}): string {

@@ -284,13 +284,13 @@ function asking(about: string, way: 'pass' | 'tell'): Asking {
       onExpiry: 'no',
       code: 'CONFIRM_REQUIRED',
       askedBy: 'flow',
-      input: { message: 'text("sure? ", walk.doubt, walk.reason)', verdict: 'walk.verdict' },
+      input: { message: 'text("sure? ", _walk.doubt, _walk.reason)', verdict: '_walk.verdict' },
       reserve: {},
     },
     timeoutMs: 1000,
     into: 'c',
     ways: { yes: way },
-    told: { step: 'answer', tag: 'ANSWER', reason: 'text(walk.answer.choice, walk.reason)' },
+    told: { step: 'answer', tag: 'ANSWER', reason: 'text(_walk.answer.choice, _walk.reason)' },
     error: { ...REFUSED, type: 'StoppedError' },
   };
 }
@@ -302,7 +302,7 @@ function controlsOf(plans: readonly ControlPlan[], refused: NodeId): Controls {
     const words = {
       tag: 'NO',
       error: REFUSED,
-      reason: 'text("because ", walk.reason)',
+      reason: 'text("because ", _walk.reason)',
       ...(onRefuse === 'ask' ? { question: asking(`why ${control}`, 'tell') } : {}),
       ...(instead === null ? {} : { instead: [{ when: instead, onRefuse: 'fail' as const }] }),
     };

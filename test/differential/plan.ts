@@ -164,7 +164,7 @@ const controlPlan: fc.Arbitrary<ControlPlan> = fc.record({
   how: fc.constantFrom('expr', 'check', 'check', 'ask', 'ask', 'meter'),
   when: fc.oneof(
     { weight: 1, arbitrary: guard },
-    { weight: 2, arbitrary: fc.constantFrom('true', 'false', 'walk.approved') },
+    { weight: 2, arbitrary: fc.constantFrom('true', 'false', '_walk.approved') },
   ),
   onRefuse: fc.constantFrom('tell', 'ask', 'fail'),
   instead: fc.option(guard, { freq: 3 }),

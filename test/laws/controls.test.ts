@@ -30,7 +30,7 @@ const question = (about: string): Asking => ({
     onExpiry: 'reject',
     code: 'CONFIRM_REQUIRED',
     askedBy: 'bot',
-    input: { message: 'text("may I? ", walk.doubt, walk.reason)', args: 'call' },
+    input: { message: 'text("may I? ", _walk.doubt, _walk.reason)', args: 'call' },
     reserve: {},
   },
   timeoutMs: null,
@@ -50,7 +50,7 @@ function paying(walk: readonly Control[], more: Partial<Controls> = {}, node: Pa
   const controls: Controls = { walk, args: ['call'], refused: 'told', ...more };
   const { effect: _, ...rest } = node;
   const pay = tool('pay', 'end', { controls, effect: { input: { args: 'call' } }, ...rest });
-  const nodes = { call: set('call', '{"to": "ann"}', 'pay'), pay, told: end('refusal'), end: end('call') };
+  const nodes = { call: set('call', '{"to": "ann"}', 'pay'), pay, told: end('_refusal'), end: end('call') };
   return new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 1) } }));
 }
 
@@ -149,7 +149,7 @@ describe('a refusal', () => {
   });
 
   test('another consequence applies where its condition holds', () => {
-    const instead = [{ when: 'walk.reason == "no"', onRefuse: 'fail' as const }];
+    const instead = [{ when: '_walk.reason == "no"', onRefuse: 'fail' as const }];
     const core = paying([check('policy', { instead })]);
     says(core, '0#0', { policy: { ok: false, reason: 'no' } });
     expect(core.state?.outcome).toMatchObject({ state: 'failed', code: 'PERMISSION_DENIED' });
@@ -238,7 +238,7 @@ describe('calls of one reply', () => {
     const controls: Controls = { walk, args: ['call'], refused: 'told', inOrder: true };
     const pay = tool('pay', 'done', { controls, charges: ['calls'], effect: { input: { args: 'call' } } });
     const all = forkOver({ each: '["a", "b", "c"]', as: 'call', head: 'pay' }, 'end');
-    const nodes = { all, pay, done: end('call'), told: end('refusal'), end: end('all.map(b, b.output)') };
+    const nodes = { all, pay, done: end('call'), told: end('_refusal'), end: end('all.map(b, b.output)') };
     return new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 3) } }));
   };
   const made = ({ events }: Core): readonly string[] =>
@@ -266,7 +266,7 @@ describe('calls of one reply', () => {
     const controls: Controls = { walk: [budget, approval('call == "a"')], args: ['call'], refused: 'told' };
     const pay = tool('pay', 'done', { controls, charges: ['calls'], effect: { input: { args: 'call' } } });
     const all = forkOver({ each: '["a", "b"]', as: 'call', head: 'pay' }, 'end');
-    const nodes = { all, pay, done: end('call'), told: end('refusal'), end: end() };
+    const nodes = { all, pay, done: end('call'), told: end('_refusal'), end: end() };
     const core = new Core(flowOf(nodes, { meters: { calls: meter('toolCalls', 1) } }));
     const question = [...(core.state?.pending.values() ?? [])].find((each) => each.question !== null)?.question?.id;
     const answer = { choice: 'approve', by: 'ann' };

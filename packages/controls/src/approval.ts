@@ -33,7 +33,7 @@ function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary):
   const when = boundary.tools.approve.includes(tool) ? 'true' : isHarmless(def) ? 'false' : again;
   if (!agent.people) return unapprovable(tool, when);
   const onRefuse = consequenceOf(boundary, 'rejected', def?.effect ?? 'write');
-  const doubt = 'walk.doubt == null ? "" : text(" Careful: ", walk.doubt, ".")';
+  const doubt = '_walk.doubt == null ? "" : text(" Careful: ", _walk.doubt, ".")';
   const repeated = `${again} ? " The same call did not answer before, and it may have happened." : ""`;
   return {
     control: 'approval',
@@ -58,7 +58,7 @@ function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary):
       timeoutMs: call.approvalTimeoutMs,
       into: ANSWER,
       ways: { approve: 'pass', edit: 'edit', respond: 'tell' },
-      told: { step: 'answer', tag: 'ANSWER', reason: 'text(walk.answer.text)' },
+      told: { step: 'answer', tag: 'ANSWER', reason: 'text(_walk.answer.text)' },
       edits: EDITS_MAX,
       ...WORDS,
       reason: quote(`the call of ${tool} was not approved`),
@@ -71,7 +71,7 @@ function byAgent(call: ProposedCall, agent: ProposingAgent, boundary: Boundary):
 function byAuthor(call: ProposedCall): AskControl {
   const { tool, needsApproval, approvalTimeoutMs } = call;
   const question = quote(`Call ${tool}?`);
-  const doubted = `walk.doubt == null ? ${question} : text(${quote(`Call ${tool}? Careful: `)}, walk.doubt, ".")`;
+  const doubted = `_walk.doubt == null ? ${question} : text(${quote(`Call ${tool}? Careful: `)}, _walk.doubt, ".")`;
   return {
     control: 'approval',
     how: 'ask',
@@ -112,7 +112,7 @@ function unapprovable(tool: string, when: Expr): Control {
     control: 'approval',
     how: 'expr',
     onRefuse: 'fail',
-    with: { cases: [{ when: `walk.doubt != null || ${when}`, reason }], ...WORDS, error: UNAPPROVABLE },
+    with: { cases: [{ when: `_walk.doubt != null || ${when}`, reason }], ...WORDS, error: UNAPPROVABLE },
   };
 }
 

@@ -25,9 +25,9 @@ export const argumentsControl: ControlFile = {
     // If the agent gets the refusal, no person is asked about it.
     const asks = boundary.decisions.includes('clarify') && consequence !== 'tell';
     const error = { ...ARGUMENTS, code: 'MISSING_INFO' } as const;
-    const message = `text(${quote(`${tool} needs: `)}, join(walk.verdict.missing, ", "))`;
+    const message = `text(${quote(`${tool} needs: `)}, join(_walk.verdict.missing, ", "))`;
     const missing: Instead = {
-      when: `${often} && size(walk.verdict.missing) > 0`,
+      when: `${often} && size(_walk.verdict.missing) > 0`,
       onRefuse: 'ask',
       error,
       ...questionAbout(call, 'missing', { ...WORDS, error, message }),
@@ -41,7 +41,7 @@ export const argumentsControl: ControlFile = {
         check: 'arguments',
         input: { raw: agent.raw },
         ...WORDS,
-        reason: `text(${quote(`the arguments of ${tool} are not valid: `)}, walk.reason)`,
+        reason: `text(${quote(`the arguments of ${tool} are not valid: `)}, _walk.reason)`,
         ...(mayRepair ? {} : usual),
         instead: [...(asks ? [missing] : []), { when: often, onRefuse: consequence, ...usual }],
       },

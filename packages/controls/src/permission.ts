@@ -33,7 +33,7 @@ export const policyControl: ControlFile = {
     }
     const { onRefuse, ...words } = refusalOf(call, boundary, agent.observations);
     const input = { agent: quote(agent.name), ...(agent.stage === undefined ? {} : { stage: quote(agent.stage) }) };
-    const reason = `text(${quote(`${tool} is not permitted: `)}, walk.reason)`;
+    const reason = `text(${quote(`${tool} is not permitted: `)}, _walk.reason)`;
     return { ...check, onRefuse, with: { check: 'policy', input, ...words, reason } };
   },
   perform: (call, { authorize }) => authorize(call),

@@ -34,7 +34,7 @@ function traced(call: ProposedCall, boundary: Boundary, control: Traced): Contro
   const reason =
     agent === null
       ? quote(`the arguments of \`${tool}\` have no trusted source`)
-      : `text(${quote(`the arguments of ${tool} have no trusted source: `)}, walk.reason)`;
+      : `text(${quote(`the arguments of ${tool} have no trusted source: `)}, _walk.reason)`;
   return {
     control,
     how: 'check',

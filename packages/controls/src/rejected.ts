@@ -16,7 +16,7 @@ export const rejectedControl: ControlFile = {
       how: 'expr',
       onRefuse: 'tell',
       with: {
-        cases: [{ when: `!walk.approved && ${before}`, reason }],
+        cases: [{ when: `!_walk.approved && ${before}`, reason }],
         step: 'approval',
         tag: 'DENIED',
         error: PERMISSION,

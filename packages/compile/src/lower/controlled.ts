@@ -96,8 +96,8 @@ function conditionOf(source: Expr, names: { readonly [name: string]: Expr }): Ex
 
 /** The agent reads why its call was refused, and the turn goes on. */
 export function addRefused(kit: Kit, { agent, hint, origin }: AgentTurn, next: NodeId): NodeId {
-  const outcome = { ok: 'false', error: 'refusal.reason', refused: 'refusal.step' };
-  const content = 'text("[", refusal.tag, "] ", refusal.reason)';
+  const outcome = { ok: 'false', error: '_refusal.reason', refused: '_refusal.step' };
+  const content = 'text("[", _refusal.tag, "] ", _refusal.reason)';
   const writes = [...outcomeOf(agent, content, outcome), set('error', 'null')];
   return kit.set({ hint: `${hint}.refused`, origin }, writes, next);
 }

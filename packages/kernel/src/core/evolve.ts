@@ -285,7 +285,7 @@ function callJudged(state: RunState, event: EventOf<'call.judged'>): void {
     thread.walk = event.walk;
     thread.doing = READY;
   } else if ('refusal' in event) {
-    thread.slots = { ...thread.slots, refusal: { ...event.refusal } };
+    thread.slots = { ...thread.slots, _refusal: { ...event.refusal } };
     moveTo(thread, event.to);
   } else if ('error' in event) failedOver(thread, event.error, event.to);
   else thread.doing = READY;

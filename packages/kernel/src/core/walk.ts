@@ -39,7 +39,7 @@ export function askingOf({ walk: list }: Controls, { at, asks, refused }: Walk):
 export function slotsOf(slots: Slots, walk: Walk, names: Slots = {}): Slots {
   const { refused, doubt = null, approved } = walk;
   const { reason = null, verdict = null } = refused ?? {};
-  return { ...slots, walk: { reason, verdict, doubt, approved: approved !== undefined, ...names } };
+  return { ...slots, _walk: { reason, verdict, doubt, approved: approved !== undefined, ...names } };
 }
 
 export function checksFrom({ walk: list }: Controls, { again }: Walk, from: number): readonly CheckControl[] {

@@ -251,7 +251,7 @@ export interface UndoEntry extends Undo {
   result: Json;
 }
 
-/** A refusal as the agent's flow reads it, in the slot `refusal`. */
+/** A refusal as the agent's flow reads it, in the slot `_refusal`. */
 export interface Refused {
   readonly control: string;
   readonly step: string;

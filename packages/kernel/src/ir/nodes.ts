@@ -122,7 +122,7 @@ interface Label {
  * Controls: the checks that a tool call passes before it is made. The core walks them in order. It knows the four kinds (`how`)
  * and no control by name.
  *
- * Expressions see the slots of the thread and `walk`: `reason` (of the refusal), `verdict` (all that the check returned), `doubt`
+ * Expressions see the slots of the thread and `_walk`: `reason` (of the refusal), `verdict` (all that the check returned), `doubt`
  * (why a check wants a person to decide), `approved` (a person has let the call pass), `answer` (of a person), and `now`, the
  * recorded time as ISO text. Questions and inputs of checks do not see `now`.
  */
@@ -130,7 +130,7 @@ export interface Controls {
   readonly walk: readonly Control[];
   /** The slot, and the fields below it, that hold the arguments, if a control or a person may change them. */
   readonly args?: readonly [slot: string, ...path: string[]];
-  /** The node after a refusal that the agent is told. The slot `refusal` has `step`, `tag` and `reason`. */
+  /** The node after a refusal that the agent is told. The slot `_refusal` has `step`, `tag` and `reason`. */
   readonly refused?: NodeId;
   /** The node after a refusal that fails the call. Default: the routes of a failure of the call. */
   readonly stopped?: NodeId;
