@@ -1,6 +1,6 @@
 /**
  * Prints how large the graphs of all examples are, and what one tool call of an agent costs: events, commits and bytes of the
- * journal. `npx node bench/graph-sizes.ts`
+ * journal. `npm run bench:graphs`
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
