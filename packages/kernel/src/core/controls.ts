@@ -99,7 +99,8 @@ export function stoppedBefore({ program, state, thread, node }: Visit<DoNode>): 
   const judged = controls.walk.flatMap(({ how, control }): Judged[] =>
     how === 'meter' ? [[control, 'stop', error.message]] : [],
   );
-  return [{ type: 'call.judged', thread: thread.id, node: thread.at, controls: judged, error, to }];
+  const again = thread.walk === undefined ? undefined : (true as const);
+  return [{ type: 'call.judged', thread: thread.id, node: thread.at, controls: judged, again, error, to }];
 }
 
 type Verdict = { readonly [field: string]: Json };
