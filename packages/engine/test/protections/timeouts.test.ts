@@ -70,10 +70,10 @@ test('a call whose rate limit has no place in time is not made', async () => {
   const clock = createVirtualClock(0);
   let calls = 0;
   const perform: Performer['perform'] = async ({ command: { kind } }) =>
-    kind === 'check' ? { ok: true, value: { ok: true } } : { ok: true, value: ++calls };
+    kind === 'check' ? { ok: true, value: { verdicts: { rate: { ok: true } } } } : { ok: true, value: ++calls };
   const engine = createRuntime({ store: openMemory(), clock, performer: { perform } });
   const refused = await engine.settled(await engine.start(flowOf(two({ queue: 59 }))));
-  expect(refused).toMatchObject({ code: 'TIMEOUT', error: { type: 'QueueTimeoutError', class: 'timeout' } });
+  expect(refused).toMatchObject({ code: 'UNAVAILABLE_DEP', error: { type: 'RateLimitError', class: 'rate_limit' } });
   expect([calls, clock.now()]).toEqual([1, 0]);
   expect(await engine.settled(await engine.start(flowOf(two({ queue: 60 }))))).toMatchObject({ code: 'SUCCESS' });
   expect([calls, clock.now()]).toEqual([3, 60_000]);
@@ -88,7 +88,7 @@ test('the limit that runs share has a queue too', async () => {
   const once = (timeout: object) => flowOf(callOf({ ...LIMIT, timeout }));
   expect(await engine.settled(await engine.start(once({ queue: 59 })))).toMatchObject({ code: 'SUCCESS' });
   const refused = await engine.settled(await engine.start(once({ queue: 59 })));
-  expect(refused).toMatchObject({ code: 'TIMEOUT', error: { type: 'QueueTimeoutError' } });
+  expect(refused).toMatchObject({ code: 'UNAVAILABLE_DEP', error: { type: 'RateLimitError' } });
   expect([calls, clock.now()]).toEqual([1, 0]);
   expect(await engine.settled(await engine.start(once({ queue: 61 })))).toMatchObject({ code: 'SUCCESS' });
   await engine.close();

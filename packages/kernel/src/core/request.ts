@@ -5,20 +5,8 @@
 import type { Json } from '../expr/json.ts';
 import { instantOf } from '../expr/time.ts';
 import { worstCase } from '../ir/estimate.ts';
-import type {
-  EffectKey,
-  ErrorRecord,
-  EventBody,
-  Hold,
-  Instant,
-  Question,
-  RunId,
-  RunState,
-  Slots,
-  Undo,
-} from '../ir/events.ts';
+import type { ErrorRecord, EventBody, Hold, Instant, RunState, Slots, Undo } from '../ir/events.ts';
 import { hasEffects } from '../ir/effect-classes.ts';
-import { LIMITS } from '../ir/limits.ts';
 import { stopsAtDeadline } from '../ir/meters.ts';
 import type { DoNode, Input } from '../ir/nodes.ts';
 import { outOfTime } from './admit.ts';
@@ -32,6 +20,7 @@ import { meterAt, reserve } from './meters.ts';
 import { stuckBefore } from './turns.ts';
 import { inWords, normalised, tripOnRepeat } from './repeats.ts';
 import { evaluateInput } from './program.ts';
+import { questionOf, tooManyQuestions } from './question.ts';
 import type { Program, Visit } from './program.ts';
 import { deadlineFrom, sooner, timesOf, timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
@@ -60,6 +49,12 @@ export function request(visit: Visit<DoNode>): readonly EventBody[] {
   if (holds !== undefined && 'type' in holds) return awaitsDrops(state) ? [] : [holds];
   const granted = { declared, prints, timing, wait, holds, undo: prepared.undo };
   return [requested(visit, granted)];
+}
+
+/** The failure of a call whose input cannot be evaluated, or does not fit the schema of its tool. No control judges such a call. */
+export function unfitCall(visit: Visit<DoNode>): readonly EventBody[] | null {
+  const prepared = prepare(visit);
+  return 'class' in prepared ? failUnrequested(visit, prepared) : null;
 }
 
 interface Prints {
@@ -107,7 +102,7 @@ function requested({ program, state, thread, node }: Visit<DoNode>, granted: Gra
     notBefore,
     paced,
     timed,
-    question: questionOf(state.run, node, key, fingerprint),
+    question: node.effect.kind === 'ask' ? questionOf(state.run, node.effect, key, fingerprint) : undefined,
     until: wait.until,
     signal: wait.signal,
     ends,
@@ -176,7 +171,9 @@ function untimelyCall({ program, state, node }: Visit<DoNode>, { notBefore }: Ti
   const { queueMs = Infinity } = timesOf(program, node);
   if (notBefore !== undefined && notBefore - state.now > queueMs) return queued(node, queueMs);
   if (notBefore !== undefined && notBefore >= (deadlineFrom(state, notBefore, null) ?? Infinity)) return tooEarly(node);
-  return isNearlyOver(state, node) ? tooLate(node) : tooManyQuestions(state, node);
+  return isNearlyOver(state, node)
+    ? tooLate(node)
+    : tooManyQuestions(state, node, node.effect.kind === 'ask' ? nameOf(node) : null);
 }
 
 /** True in the last two percent of the run's time, at most the last second: a call would not end in time. */
@@ -194,20 +191,12 @@ function tooLate(node: DoNode): ErrorRecord {
 
 function queued(node: DoNode, queueMs: number): ErrorRecord {
   const message = `\`${nameOf(node)}\` was not called: its rate limit has no place within ${queueMs / 1000} s`;
-  return errorRecord(node, { class: 'timeout', type: 'QueueTimeoutError', message, sent: 'no' }, 1);
+  return errorRecord(node, { class: 'rate_limit', type: 'RateLimitError', message }, 1);
 }
 
 function tooEarly(node: DoNode): ErrorRecord {
   const message = `the rate limit of \`${nameOf(node)}\` is used up, and the run has no time to wait`;
   return errorRecord(node, { class: 'rate_limit', type: 'RateLimitError', message }, 1);
-}
-
-function tooManyQuestions({ pending }: RunState, node: DoNode): ErrorRecord | null {
-  if (node.effect.kind !== 'ask' || pending.size < LIMITS.openQuestions) return null;
-  const open = [...pending.values()].filter(({ question, observed }) => question !== null && observed === null);
-  if (open.length < LIMITS.openQuestions) return null;
-  const message = `\`${nameOf(node)}\` was not asked: the run has ${open.length} open questions, the most that a run may have`;
-  return errorRecord(node, { class: 'policy', type: 'TooManyQuestionsError', message }, 1);
 }
 
 interface Wait {
@@ -230,22 +219,3 @@ function waitOf({ now }: RunState, node: DoNode, input: Prepared['input']): Wait
 
 const NO_WAIT: Wait = {};
 const AN_INSTANT = 'an instant with its time zone, such as 2026-12-01T09:00:00Z';
-
-/** The question of a node, which follows from the graph; `payload` is the fingerprint of its input. */
-export function questionOf(run: RunId, { effect }: DoNode, key: EffectKey, payload: string): Question | undefined {
-  if (effect.kind !== 'ask') return undefined;
-  const { about, choices, onExpiry, code, askedBy, purpose, approvers } = effect;
-  const id = `a_${run}.${key.replace(/[#:]/g, '.')}`;
-  const names = choices.map(({ name }) => name);
-  return {
-    id,
-    about,
-    choices: names,
-    onExpiry,
-    code,
-    askedBy,
-    payload,
-    ...(purpose === undefined ? {} : { purpose }),
-    ...(approvers === undefined ? {} : { approvers }),
-  };
-}

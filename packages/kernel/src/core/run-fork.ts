@@ -2,7 +2,7 @@
  * The fold of `run.forked`. A forked run starts with the events and the state of its parent. From then on it is independent:
  * the time since the parent's event does not count, and it never undoes effects of its parent.
  */
-import type { Instant, RunState, SlotEdit } from '../ir/events.ts';
+import type { Instant, RunState, SlotEdit, Thread } from '../ir/events.ts';
 import { applyWrites } from './slots.ts';
 
 /** Moves every instant of the state, so that the time since the parent's event does not count. */
@@ -20,6 +20,7 @@ export function shiftTimes(state: RunState, ms: number): void {
     // A timer that ends at a date keeps its date.
     if (pending.until === undefined || pending.deadline !== pending.until) pending.deadline = maybe(pending.deadline);
   }
+  for (const thread of state.threads.values()) shiftWalk(thread, ms);
   for (const { doing } of state.threads.values()) {
     if (doing.is !== 'forked') continue;
     doing.fork.deadline = maybe(doing.fork.deadline);
@@ -30,6 +31,11 @@ export function shiftTimes(state: RunState, ms: number): void {
     state.clocks = mapped(state.clocks, (clock) => ({ ...clock, since: clock.since + ms }));
   if (state.rolling !== undefined)
     state.rolling = mapped(state.rolling, (amounts) => amounts.map((each) => ({ ...each, at: each.at + ms })));
+}
+
+export function shiftWalk(thread: Thread, ms: number): void {
+  const { walk } = thread;
+  if (walk?.since !== undefined) thread.walk = { ...walk, since: walk.since + ms };
 }
 
 /** Every thread sees the new values. */

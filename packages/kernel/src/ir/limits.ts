@@ -11,7 +11,7 @@ export const LIMITS = {
   /** Values of a document, with lists and maps. */
   documentValues: 250_000,
   /** Nodes of a compiled graph. */
-  graphNodes: 100_000,
+  graphNodes: 50_000,
   /** Characters of the input of a run, in JSON. */
   input: 64 * MIB,
   /** Characters of the result of a tool, or of a reply that a function of the program returns, in JSON. */
