@@ -22,7 +22,7 @@ test('a document with very many values is refused before it is read', () => {
     values: { x: '1' },
   }));
   expect(codesOf({ flow: { id: 'f', entry: 'n0', nodes } })).toEqual(['too-many-values']);
-  const text = `a: [${'x, '.repeat(LIMITS.documentValues)}]`;
+  const text = `a: [${'x, '.repeat(2 * LIMITS.documentValues + 1)}]`;
   expect(codesOf(text)).toEqual(['too-many-values']);
 });
 
@@ -33,7 +33,13 @@ test('a graph with very many nodes is refused', { timeout: 60_000 }, () => {
     agent: 'bot',
     routes: [{ to: index === 2_499 ? 'end' : `n${index + 1}` }],
   }));
-  const agents = [{ id: 'bot', instructions: 'Work.', tools: ['read_file', 'write_file', 'list_files', 'search_files', 'move_file', 'delete_file'] }];
+  const agents = [
+    {
+      id: 'bot',
+      instructions: 'Work.',
+      tools: ['read_file', 'write_file', 'patch_file', 'delete_file', 'shell_run', 'code_run'],
+    },
+  ];
   const { ok, diagnostics } = compile({ agents, flow: { id: 'f', entry: 'n0', nodes } });
   expect(ok).toBe(false);
   expect(diagnostics).toMatchObject([{ code: 'too-many-nodes', message: expect.stringContaining('50000 nodes') }]);

@@ -48,8 +48,28 @@ export function parseSource(input: string, file: string, kind: Kind = DOCUMENT):
     return parsed(null, report);
   }
   const report = createReport(createSource(text, file));
-  return parsed(readYaml(text, report, kind), report);
+  // The parser needs much time and memory for each value, so what has surely too many is not given to it.
+  if (separatorsIn(text) <= SEPARATORS_MAX) return parsed(readYaml(text, report, kind), report);
+  report.error('too-many-values', START, `${kind.what} has more than ${SEPARATORS_MAX} commas and lines`, {
+    help: 'Keep data out of the document: pass it as input, or let a tool fetch it.',
+  });
+  return parsed(null, report);
 }
+
+/** Texts have commas and lines too. */
+const SEPARATORS_MAX = 2 * LIMITS.documentValues;
+
+function separatorsIn(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === LINE) count += 1;
+  }
+  return count;
+}
+
+const COMMA = 44;
+const LINE = 10;
 
 /** Locates an object that a program made: no lines, but its path in every message. */
 export function locate(value: unknown, file = '<object>'): Parsed {

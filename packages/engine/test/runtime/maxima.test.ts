@@ -173,9 +173,58 @@ test('a reply of a model function', async () => {
     agents: [{ id: 'bot', instructions: 'Answer.' }],
     flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
   });
-  const engine = createEngine({ journal: openMemory(), model: () => 'x'.repeat(LIMITS.result + 1) });
+  const engine = createEngine({ journal: openMemory(), model: () => 'x'.repeat(LIMITS.response + 1) });
   expect(await engine.settled(await engine.start(flow))).toMatchObject({ error: { type: 'TooLargeError' } });
   await engine.close();
+});
+
+describe('the tool calls of a reply', () => {
+  const flow = () =>
+    flowOf({
+      agents: [{ id: 'bot', instructions: 'Answer.', tools: ['my.tool'] }],
+      tools: { 'my.tool': { effect: 'read' } },
+      flow: { id: 'f', entry: 'a', nodes: [{ id: 'a', type: 'agent', agent: 'bot' }] },
+    });
+  const reply = (calls: number) => ({
+    text: '',
+    toolCalls: Array.from({ length: calls }, (_, index) => ({ name: 'my.tool', args: { index } })),
+  });
+
+  test('100,000 calls are refused before any of them is made; the second time the run fails', async () => {
+    const store = openMemory();
+    let made = 0;
+    const asked: string[] = [];
+    const engine = createEngine({
+      journal: store,
+      model: ({ messages }) => {
+        asked.push(messages.map(({ content }) => content).join('\n'));
+        return reply(asked.length === 1 ? 100_000 : LIMITS.replyCalls + 1);
+      },
+      tools: { 'my.tool': () => ++made },
+    });
+    const report = await engine.settled(await engine.start(flow()));
+    expect(report).toMatchObject({ code: 'VALIDATION_FAIL', error: { type: 'TooManyCallsError', class: 'semantic' } });
+    expect(report.error?.message).toContain('the reply has 129 tool calls, and a reply may have 128');
+    expect([made, asked.length]).toEqual([0, 2]);
+    expect(asked[1]).toContain('This reply does not fit: the reply has 100000 tool calls');
+    expect(asked[1]?.length).toBeLessThan(1000);
+    expect(await replay(store.journal, report.run)).toMatchObject({ agrees: true });
+    await engine.close();
+  });
+
+  test('a reply that was repaired is used, and 128 calls are made', async () => {
+    let made = 0;
+    const replies = [reply(LIMITS.replyCalls + 1), reply(LIMITS.replyCalls), 'Done.'];
+    const engine = createEngine({
+      journal: openMemory(),
+      model: () => replies.shift() ?? 'Done.',
+      tools: { 'my.tool': () => ++made },
+    });
+    const report = await engine.settled(await engine.start(flow()));
+    expect(report).toMatchObject({ code: 'SUCCESS' });
+    expect(made).toBe(LIMITS.replyCalls);
+    await engine.close();
+  });
 });
 
 describe('a broken invariant', () => {

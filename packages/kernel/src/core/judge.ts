@@ -11,6 +11,7 @@ import type {
   Settled,
   Thread,
 } from '../ir/events.ts';
+import { LIMITS } from '../ir/limits.ts';
 import type { DoNode, MeterId } from '../ir/nodes.ts';
 import { judgeControls } from './controls.ts';
 import { declaredOf } from './declared.ts';
@@ -19,7 +20,7 @@ import { nodeAt, recordWrites } from './program.ts';
 import type { Program, Visit } from './program.ts';
 import { adviceOn, repeatedFailure } from './repeats.ts';
 import { ambiguity, oneObject, readingsOf } from '../expr/reply.ts';
-import { declaredAttempt, retry } from './retry.ts';
+import { TOO_MANY_CALLS, callsIn, declaredAttempt, retry } from './retry.ts';
 import { readPath } from './slots.ts';
 import { timingOf } from './timing.ts';
 
@@ -104,6 +105,8 @@ function refusal(visit: Visit<DoNode>, value: Json): Failure | null {
 /** The reason to refuse an answer; null if it is accepted. */
 function objection({ program, thread, node }: Visit<DoNode>, value: Json): Failure | null {
   const { accept: guard, label } = node;
+  const excess = tooManyCalls(node, value);
+  if (excess !== null) return excess;
   try {
     const isExempt = node.unless !== undefined && program.evaluate(node.unless, thread.slots, value) === true;
     const problem = isExempt ? null : unfit(program, node, value);
@@ -115,6 +118,14 @@ function objection({ program, thread, node }: Visit<DoNode>, value: Json): Failu
   // Inside an agent's turn the label names the turn, so the message names the call.
   const name = label.authored === undefined ? label.name : nameOf(node);
   return { class: 'semantic', type: 'RejectedError', message: `the result of \`${name}\` was not accepted` };
+}
+
+/** None of the calls of such a reply is made. */
+function tooManyCalls({ effect }: DoNode, value: Json): Failure | null {
+  const calls = effect.kind === 'model' ? callsIn(value) : 0;
+  if (calls <= LIMITS.replyCalls) return null;
+  const message = `the reply has ${calls} tool calls, and a reply may have ${LIMITS.replyCalls}`;
+  return { class: 'semantic', type: TOO_MANY_CALLS, message };
 }
 
 /**

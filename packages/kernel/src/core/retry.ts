@@ -3,6 +3,7 @@
  * each fallback target. A request that did not reach the provider is repeated even without a declared retry. A reply that
  * does not fit is first sent back to the model. Every attempt needs time and budget.
  */
+import type { Json } from '../expr/json.ts';
 import { callAmounts } from '../ir/dimensions.ts';
 import type { Amounts } from '../ir/dimensions.ts';
 import { worstCase } from '../ir/estimate.ts';
@@ -11,6 +12,7 @@ import type { Command, ErrorRecord, EventBody, Failure, Instant, Pending, RunSta
 import type { DoNode, Retry } from '../ir/nodes.ts';
 import { declaredOf } from './declared.ts';
 import { recallsOf } from './drops.ts';
+import { readPath } from './slots.ts';
 import { route } from './failure.ts';
 import { meterAt, reserve } from './meters.ts';
 import { startOf } from './outstanding.ts';
@@ -135,13 +137,26 @@ function isContinued(
   return continued < (continuations ?? flow.agents[effect.agent]?.continuations ?? 0);
 }
 
-/** The reply that the next attempt repairs, and the reason. */
-export function repairOf({ observed }: Pending, { message }: ErrorRecord): NonNullable<Pending['repair']> {
-  return { reply: observed?.ok === true ? observed.value : null, problem: message };
+export const TOO_MANY_CALLS = 'TooManyCallsError';
+
+export function callsIn(reply: Json): number {
+  const calls = readPath(reply, ['toolCalls']);
+  return Array.isArray(calls) ? calls.length : 0;
 }
 
+/** The reply that the next attempt repairs, and the reason. Calls that were too many are not shown to the model again. */
+export function repairOf({ observed }: Pending, { type, message }: ErrorRecord): NonNullable<Pending['repair']> {
+  const reply = observed?.ok === true ? observed.value : null;
+  if (type !== TOO_MANY_CALLS) return { reply, problem: message };
+  const text = readPath(reply, ['text']);
+  return { reply: { text: text === '' ? `(${callsIn(reply)} tool calls)` : text }, problem: message };
+}
+
+/** A reply with too many calls is sent back once, whatever form it should have. */
 function isRepaired({ fit }: DoNode, { observed, repaired = 0 }: Pending, { type }: ErrorRecord): boolean {
-  return fit !== undefined && observed?.ok === true && type === 'SchemaError' && repaired < fit.repairs;
+  if (observed?.ok !== true) return false;
+  if (type === TOO_MANY_CALLS) return repaired < 1;
+  return fit !== undefined && type === 'SchemaError' && repaired < fit.repairs;
 }
 
 function isRetried(visit: Visit<DoNode>, error: ErrorRecord): boolean {

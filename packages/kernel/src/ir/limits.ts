@@ -14,9 +14,11 @@ export const LIMITS = {
   graphNodes: 50_000,
   /** Characters of the input of a run, in JSON. */
   input: 64 * MIB,
-  /** Characters of the result of a tool, or of a reply that a function of the program returns, in JSON. */
+  /** Characters of the result of a tool, in JSON. */
   result: 4 * MIB,
-  /** Bytes of the response of a provider. */
+  /** Tool calls of one reply. */
+  replyCalls: 128,
+  /** Bytes of the response of a provider, or characters of a reply of a function, in JSON. */
   response: 32 * MIB,
   /** Levels of a value. */
   valueDepth: 1000,

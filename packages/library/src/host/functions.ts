@@ -1,6 +1,6 @@
 /** Performs model calls and tool calls with functions of the caller: one for all models, and one for each tool. */
 import type { Json } from '@sluice-internal/kernel/expr';
-import { costOf, limitsInput, priceIn } from '@sluice-internal/kernel/ir';
+import { LIMITS, costOf, limitsInput, priceIn } from '@sluice-internal/kernel/ir';
 import type { AgentDef, AttachmentRef, Settled } from '@sluice-internal/kernel/ir';
 import { fail, pure, toolResult } from '@sluice-internal/engine/ports';
 import type { Call, Performer } from '@sluice-internal/engine/ports';
@@ -157,9 +157,9 @@ class Request extends Context implements ModelRequest {
 }
 
 function valueOf(agent: string, { text, toolCalls = [] }: ModelReply): Json {
-  if (toolCalls.length === 0) return toolResult(agent, { text });
+  if (toolCalls.length === 0) return toolResult(agent, { text }, LIMITS.response);
   const calls = toolCalls.map(({ name, args = {} }, index) => ({ id: `c${index}`, name, args }));
-  return toolResult(agent, { text, toolCalls: calls });
+  return toolResult(agent, { text, toolCalls: calls }, LIMITS.response);
 }
 
 /** Amounts that the function does not report are estimated if a budget limits them, so that no call counts as free. */
