@@ -129,6 +129,7 @@ const HANDLERS = {
   'quotas remove': async () => (await import('./commands/quotas.ts')).removeQuotaCommand,
   'audit verify': async () => (await import('./commands/audit.ts')).auditVerifyCommand,
   'audit acts': async () => (await import('./commands/audit-files.ts')).auditActsCommand,
+  'audit restore': async () => (await import('./commands/audit-files.ts')).auditRestoreCommand,
   'audit export': async () => (await import('./commands/audit-files.ts')).auditExportCommand,
   'audit heads': async () => (await import('./commands/audit-files.ts')).auditHeadsCommand,
   trace: async () => (await import('./commands/trace.ts')).traceCommand,

@@ -1,4 +1,4 @@
-/** `sluice audit export`, `audit heads`, the checks of both files, and `audit acts`. */
+/** `sluice audit export`, `audit restore`, `audit heads`, the checks of both files, and `audit acts`. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import {
   auditRunFile,
@@ -7,6 +7,7 @@ import {
   headsOf,
   readHeadsFile,
   readRunFile,
+  restoreRunFile,
 } from '@sluice-internal/engine/audit';
 import type { RunFile } from '@sluice-internal/engine/audit';
 import { SluiceError } from '@sluice-internal/engine/ports';
@@ -23,6 +24,15 @@ export async function auditExportCommand(cli: Cli, given: string, { out }: Optio
   write(out, file);
   const events = file.appends.reduce((sum, { count }) => sum + count, 0);
   cli.show({ run: file.run, file: out, events }, () => `run ${file.run} with ${plural(events, 'event')} is in ${out}`);
+}
+
+export async function auditRestoreCommand(cli: Cli, path: string, { key }: Options<'audit restore'>): Promise<void> {
+  demandOperator(cli, 'a tenant cannot restore runs');
+  const file = runFileAt(path);
+  if (file === null)
+    throw new SluiceError('file-not-found', `there is no file \`${path}\``, 'Name a file of `audit export`.');
+  await withStore(cli, (store) => restoreRunFile(store, file, key ?? null));
+  cli.show({ run: file.run, file: path }, () => `run ${file.run} is restored from ${path}`);
 }
 
 export async function auditHeadsCommand(cli: Cli, { out, webhook }: Options<'audit heads'>): Promise<void> {

@@ -230,6 +230,11 @@ export const COMMANDS = {
     ...RUN,
     '--out <file>': { about: 'the file to write', required: true },
   },
+  'audit restore': {
+    about: 'store a run again that the database has lost',
+    '<file>': 'a file of `audit export`',
+    '--key <public>': 'the public key that must have signed it: ed25519:…',
+  },
   'audit heads': {
     about: 'write the last hash of every run, to find a database that was rolled back',
     '--out <file>': 'the file to write',

@@ -79,8 +79,22 @@ function optional(value: unknown): string {
 
 /** The optional fields of a request; null if it has none. */
 export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.requested' }>): object | null {
-  const { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal, ends, control, again } =
-    event;
+  const {
+    holds,
+    watched,
+    turns,
+    print,
+    words,
+    notBefore,
+    paced,
+    timed,
+    question,
+    until,
+    signal,
+    ends,
+    control,
+    again,
+  } = event;
   // `??` over all of them: most requests have none, and this runs with every step.
   const some =
     holds ??
@@ -97,7 +111,22 @@ export function optionalFieldsOf(event: Extract<EventBody, { type: 'effect.reque
     ends ??
     control;
   if (some === undefined) return null;
-  return { holds, watched, turns, print, words, notBefore, paced, timed, question, until, signal, ends, control, again };
+  return {
+    holds,
+    watched,
+    turns,
+    print,
+    words,
+    notBefore,
+    paced,
+    timed,
+    question,
+    until,
+    signal,
+    ends,
+    control,
+    again,
+  };
 }
 
 /** The tag determines the types of the fields. Only `encodeEvent` writes them. */

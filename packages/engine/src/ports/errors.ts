@@ -84,6 +84,7 @@ export const ERROR_CODES = [
   'resume-undone',
   'bad-fork',
   'bad-migration',
+  'bad-restore',
   'unknown-slot',
   'wrong-tenant',
   'access-denied',
