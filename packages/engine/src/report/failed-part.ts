@@ -73,7 +73,7 @@ const PARTS: { readonly [Kind in Trouble['is']]: (told: Told, trouble: Is<Kind>)
 
 /** Failures that say by their type what they are about, whichever call was the last one. */
 const ABOUT: ReadonlyMap<string, About> = new Map<string, About>([
-  ...['BudgetError', 'RoundsError', 'SpawnError', 'HopsError', 'ItemsError', 'VelocityError', 'StageTimeoutError'].map(
+  ...['BudgetError', 'RoundsError', 'SpawnError', 'HopsError', 'ItemsError', 'VelocityError'].map(
     (type) => [type, 'limit'] as const,
   ),
   ...['PermissionError', 'UntrustedArgumentsError', 'UnsafeOutputError', 'GuardError', 'NotGranted'].map(
