@@ -10,6 +10,7 @@ import { loadScript, oneLine, plural, readSince, usage } from '@sluice-internal/
 import type { Cli } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
 import { findRun, withStore } from '../session/store.ts';
+import { partLine } from '../view/report-text.ts';
 
 export async function diagnoseCommand(
   cli: Cli,
@@ -85,12 +86,7 @@ function summaryOf(all: readonly Diagnosis[]): readonly string[] {
 
 function pageOf({ run, flow, state, code, findings, failure }: Diagnosis): string {
   const head = `${run}  ${oneLine(flow)}  ${state}${code === null ? '' : `  ${code}`}`;
-  const blame =
-    failure === null
-      ? []
-      : [
-          `  failed: ${failure.about} ${oneLine(failure.name)} at ${oneLine(failure.node)}, event ${failure.seq}: ${oneLine(failure.why, 300)}`,
-        ];
+  const failed = failure === null ? [] : [`  failed: ${partLine(failure)}`];
   const none = findings.length === 0 ? ['  no findings'] : [];
   const pages = findings.map((each) =>
     [
@@ -101,5 +97,5 @@ function pageOf({ run, flow, state, code, findings, failure }: Diagnosis): strin
       `    remedy       ${oneLine(each.remedy, 400)}`,
     ].join('\n'),
   );
-  return [head, ...blame, ...none, ...pages].join('\n');
+  return [head, ...failed, ...none, ...pages].join('\n');
 }
