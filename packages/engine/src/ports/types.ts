@@ -315,8 +315,6 @@ export interface Usage extends Readonly<Record<Measure, number>> {
   readonly wallClockSeconds: number;
   /** Questions that a person answered. */
   readonly reviews: number;
-  /** Model cost plus calls and reviews at the rates of the flow, in dollars. */
-  readonly scalarCostUsd: number;
 }
 
 /**
