@@ -29,6 +29,7 @@ export type Trouble = Any &
     | { readonly is: 'limit'; readonly trip: Of<'meter.tripped'> }
     | { readonly is: 'join'; readonly waited: readonly RunCall[] }
     | { readonly is: 'written'; readonly node: string; readonly last: RunCall | null }
+    | { readonly is: 'control'; readonly control: string; readonly asked: RunCall | null }
     | { readonly is: 'halt'; readonly halt: Of<'run.halted'> }
     | { readonly is: 'end'; readonly end: Of<'run.ended'>; readonly last: RunCall | null }
   );
@@ -67,6 +68,7 @@ const PARTS: { readonly [Kind in Trouble['is']]: (told: Told, trouble: Is<Kind>)
   limit: ofLimit,
   join: ofJoin,
   written: ofWritten,
+  control: ofControl,
   halt: ofHalt,
   end: ofEnd,
 };
@@ -236,6 +238,18 @@ function ofWritten(told: Told, { error, node: id, last, seq }: Is<'written'>): P
   if (agent === null) return { about: 'document', name: node, node, why };
   const reply = calls.findLast(({ kind, name }) => kind === 'model' && name === agent);
   return { about: 'reply', name: agent, node, seq: reply?.verdict?.seq ?? seq, why };
+}
+
+/** A control refused a call, and the refusal is a failure. */
+function ofControl(told: Told, { error, control, asked }: Is<'control'>): Part {
+  const { agent } = told;
+  const why = error.message;
+  if (asked !== null) return ofPerson(asked, why);
+  const about = ABOUT.get(error.type) ?? (isPolicy(error) ? 'policy' : null);
+  if (about === 'limit' || error.class === 'budget' || error.class === 'rate_limit')
+    return { about: 'limit', name: labelIn(told, why) ?? control, why };
+  if (about === 'policy' || about === 'person') return { about: 'policy', name: control, why };
+  return agent === null ? { about: 'document', name: error.node, why } : { about: 'reply', name: agent, why };
 }
 
 function ofAbout(

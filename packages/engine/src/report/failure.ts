@@ -63,6 +63,8 @@ export class FailureTracer {
         return this.#tripped(event);
       case 'slots.written':
         return this.#written(event);
+      case 'call.judged':
+        return this.#controlled(event);
       case 'thread.forked':
         return void this.#forks.set(event.thread, `${event.key.replace('#', ':')}.`);
       case 'fork.joined':
@@ -144,6 +146,15 @@ export class FailureTracer {
     else if (before !== undefined && (before.error.type === error.type || endOf(last) < before.seq))
       this.#open.set(thread, { ...before, error });
     else this.#open.set(thread, { is: 'written', seq, thread, error, node, last });
+  }
+
+  /** The controls of a call ended it with an error. */
+  #controlled(event: Of<'call.judged'>): void {
+    if (!('error' in event)) return;
+    const { thread, seq, error, controls, of } = event;
+    const [control = ''] = controls.findLast(([, verdict]) => verdict !== 'pass') ?? [];
+    const asked = of === undefined ? undefined : this.#log.calls.get(of);
+    this.#open.set(thread, { is: 'control', seq, thread, error, control, asked: asked?.kind === 'ask' ? asked : null });
   }
 
   #tripped(event: Of<'meter.tripped'>): void {

@@ -1,6 +1,7 @@
 /** A run as the detectors of pathologies see it: calls, replies, refusals, limits, plans and memory, from its journal. */
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
+import { CONTROLS_CHECK } from '@sluice-internal/kernel/ir';
 import type { Meter, Node, ToolDef } from '@sluice-internal/kernel/ir';
 import { nameAt } from '@sluice-internal/engine/report';
 import {
@@ -94,7 +95,7 @@ export function trajectoryOf(record: RunRecord): Trajectory {
     saturated: saturatedIn(record),
     grounding: calls.filter(({ name }) => name === 'policy:grounding').map(judgedValues),
     badArguments: calls
-      .filter((call) => call.name === 'policy:arguments' && fieldsOf(call)['ok'] === false)
+      .filter((call) => call.name === CONTROLS_CHECK && argumentsVerdict(call)['ok'] === false)
       .map(({ seq, node, agent, input }) => ({ seq, node, agent, tool: String(input['tool']) })),
   };
 }
@@ -170,4 +171,11 @@ function memoryWrite(call: CallRecord) {
   if (kind !== 'check' || name !== 'memory.write') return [];
   const { ok, reason } = fieldsOf(call);
   return [{ seq, node, agent, stored: ok === true, supported: isSupportedWrite(call), reason: String(reason ?? '') }];
+}
+
+/** The verdict about the arguments of a proposed call. */
+function argumentsVerdict(call: CallRecord): { readonly [field: string]: Json } {
+  const { verdicts } = fieldsOf(call);
+  const { arguments: verdict } = isRecord(verdicts ?? null) ? (verdicts as { [control: string]: Json }) : {};
+  return isRecord(verdict ?? null) ? (verdict as { [field: string]: Json }) : {};
 }

@@ -2,7 +2,7 @@
  * Drives the pure core through one generated future. Time is a number, so no step waits. A crash throws the state away and
  * folds it again from the events, as after a restart; calls that were under way are then made again.
  */
-import { evolve, outstanding, settle } from '@sluice-internal/kernel/core';
+import { askOf, evolve, outstanding, settle } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Command, Event, Fact, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
@@ -123,10 +123,8 @@ class Life {
           });
         continue;
       }
-      const node = this.#program.flow.nodes[id];
-      if (node?.op !== 'do') continue;
       // The engine itself asks about a call that may have happened.
-      const given = this.#future.answer(question, node.effect.kind === 'ask' ? node.effect.choices : []);
+      const given = this.#future.answer(question, askOf(this.#program, state, pending)?.choices ?? []);
       if (given === null) continue;
       const { by, ...answer } = given.answer;
       const { flow } = this.#program;
