@@ -3,7 +3,7 @@
  * is read from the journal, so it is true word for word.
  */
 import { BUDGET_ROWS, isCounted, shownAmount } from '@sluice-internal/kernel/ir';
-import { conditionAt, nameAt, storyOf } from '@sluice-internal/engine/report';
+import { conditionAt, storyOf } from '@sluice-internal/engine/report';
 import { CLOSED_BECAUSE } from '@sluice-internal/wire';
 import type { StoryEvent } from '@sluice-internal/wire';
 import { agentRunTrace } from './art.ts';
@@ -118,7 +118,6 @@ function conditionIn({ report, read }: RunRecord): string {
   if (failure !== null) return FAILED[failure.about](failure);
   if (verdict.ok === true && verdict.by in BY) return `${BY[verdict.by] ?? ''} was met`;
   const { flow } = read.program;
-  const end = read.events.findLast(({ type }) => type === 'run.ended');
   const judged = read.events.findLast(({ type }) => type === 'effect.judged')?.seq ?? 0;
   const routes = read.events.filter((event) => event.type === 'route.picked' && event.seq > judged);
   const written = routes.flatMap((event) =>
@@ -126,9 +125,7 @@ function conditionIn({ report, read }: RunRecord): string {
   );
   const condition = written.at(-1);
   if (condition !== undefined) return `the condition \`${condition}\` was met`;
-  const id = end?.type === 'run.ended' ? end.node : undefined;
-  const name = id === undefined ? '~' : nameAt(flow, id);
-  return `the condition "${name.startsWith('~') ? report.path.at(-1) : name} is the end of the path" was met`;
+  return `the condition "the path ends at ${report.path.at(-1) ?? flow.id}" was met`;
 }
 
 const BY: { readonly [by: string]: string } = {

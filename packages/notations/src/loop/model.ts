@@ -26,7 +26,7 @@ const REFLECTIONS_DEFAULT = 2;
 const RETRIES_DEFAULT = 2;
 
 export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) {
-  const profile = given.boundary?.profile ?? null;
+  const profile = profileOf(given);
   const definitions = { ...withBudgets(given, profile), ...present({ approvalTimeout: raw.escalation?.timeout }) };
   const breaker: Partial<Breaker> = raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop);
   return {
@@ -42,7 +42,7 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
     /** Null: nothing is remembered. */
-    memory: memoryOf(raw.memory, profile ?? undefined) ?? given.memory[roles.executor] ?? null,
+    memory: memoryOf(raw.memory, given.boundary?.profile) ?? given.memory[roles.executor] ?? null,
     /** The rules of the loop detector that differ from `protections.loop`. */
     breaker,
     /** Repetitions of a failed model call. A profile counts all attempts of a call; `budgets.retries` counts the repetitions. */
@@ -53,6 +53,10 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
     /** The shared sections, with the budgets of the profile. The loop itself reads and writes the memory of its agent. */
     definitions: { ...definitions, memory: {} },
   };
+}
+
+function profileOf({ boundary }: Definitions): LoopProfile | null {
+  return boundary?.profile ?? null;
 }
 
 /** There is at least one criterion, and every criterion is an expression. */
