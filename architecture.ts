@@ -94,7 +94,7 @@ export const MAY_IMPORT: { readonly [folder: string]: readonly string[] } = {
     ...['kernel', 'compile', 'notations', 'engine', 'models', 'pii', 'tools', 'library', 'testing'],
     ...['evals/journal', 'evals/metrics'],
   ],
-  'evals/diagnose': ['kernel', 'engine', 'guard', 'library', 'evals/journal', 'evals/suite'],
+  'evals/diagnose': ['kernel', 'engine', 'library', 'evals/journal', 'evals/suite'],
   'evals/render': ['library', 'evals/metrics', 'evals/rehearse', 'evals/suite'],
 
   'cli/table': ['kernel', 'engine', 'library'],

@@ -1,8 +1,8 @@
 /** Writes the pages about metrics and pathologies from their tables, so that page and code cannot differ. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PATHOLOGIES } from '../packages/evals/src/diagnose/diagnose.ts';
-import type { Pathology } from '../packages/evals/src/diagnose/detector.ts';
+import { PATHOLOGIES } from '../packages/evals/src/diagnose/pathologies.ts';
+import type { Pathology } from '../packages/evals/src/diagnose/pathology.ts';
 import { shownTarget } from '../packages/evals/src/render/metrics.ts';
 import { METRICS } from '@sluice-internal/evals/metrics';
 import { root } from './tool.ts';
@@ -13,7 +13,7 @@ export function evaluationPages(): ReadonlyMap<string, string> {
   return new Map([...pages, ['docs/pathologies/README.md', indexPage()], ['docs/guide/metrics.md', metricsPage()]]);
 }
 
-function pathologyPage({ id, title, symptom, cause, rule, containment, prevention, mast }: Pathology): string {
+function pathologyPage({ id, title, symptom, cause, rule, containment, prevention, mast, detect }: Pathology): string {
   return `# ${title}
 
 \`${id}\`${mast === null ? '' : `, MAST ${mast}`}
@@ -22,27 +22,32 @@ function pathologyPage({ id, title, symptom, cause, rule, containment, preventio
 
 **Cause.** ${cause}
 
-**Rule of the detector.** ${rule}
+**${detect === undefined ? 'What to look at' : 'Rule of the detector'}.** ${rule}
 
 **Containment.** ${containment}
 
 **Prevention.** ${prevention}
 
-\`npx sluice diagnose RUN\` reports it with the events that show it and a remedy: see [Diagnosis](../guide/diagnosis.md).
+${
+  detect === undefined
+    ? 'No event defines it, so `npx sluice diagnose` does not report it'
+    : '`npx sluice diagnose RUN` reports it with the events that show it and a remedy'
+}: see [Diagnosis](../guide/diagnosis.md).
 `;
 }
 
 function indexPage(): string {
   const rows = PATHOLOGIES.map(
-    ({ id, title, symptom, mast }) => `| [${title}](${id}.md) | ${symptom} | ${mast ?? '-'} |`,
+    ({ id, title, symptom, mast, detect }) =>
+      `| [${title}](${id}.md) | ${symptom} | ${detect === undefined ? 'no' : 'yes'} | ${mast ?? '-'} |`,
   );
   return `# Pathologies
 
-\`npx sluice diagnose RUN\` looks for these 23 failure modes in the journal of a run. The last column has the number of the failure in the published
-taxonomy MAST.
+These are 23 failure modes of agents. \`npx sluice diagnose RUN\` looks in the journal of a run for those that events define (\`yes\`). The page of each
+other one says what to look at. The last column has the number of the failure in the published taxonomy MAST.
 
-| pathology | symptom | MAST |
-|---|---|---|
+| pathology | symptom | found | MAST |
+|---|---|---|---|
 ${rows.join('\n')}
 `;
 }

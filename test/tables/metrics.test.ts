@@ -132,7 +132,8 @@ describe('metrics', () => {
       'costPerSuccess',
       expect.closeTo(((16 + 7) * 300) / 7 / 1_000_000, 9),
     ],
-    ['writes from accepted observations §metrics/observation-grounding-rate', 'observationGroundingRate', 1],
+    // One reply states a value that is nowhere.
+    ['writes from accepted observations §metrics/observation-grounding-rate', 'observationGroundingRate', 14 / 15],
     ['supported memories §metrics/memory-write-quality', 'memoryWriteQuality', 1],
     ['answers that did not approve §metrics/human-override-rate', 'humanOverrideRate', 1 / 2],
     ['runs that needed words of the user §metrics/user-correction-rate', 'userCorrectionRate', 1 / 12],

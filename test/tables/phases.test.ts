@@ -31,7 +31,7 @@ describe('what each phase leaves', () => {
   });
 
   test('agent, tools and profile are settled before any of them is used §phases/scope-resolution', async () => {
-    const driven = await run({ profile: 'research' }, ['done']);
+    const driven = await run({}, ['done'], { boundary: 'research' });
     expect(slots(driven)['scope']).toEqual({ agent: 'bot', tools: ['find'], profile: 'research' });
     const [scoped] = acts(driven, 'scope_resolution');
     const [asked] = acts(driven, 'action_selection');
@@ -70,7 +70,7 @@ describe('what each phase leaves', () => {
   });
 
   test('the limits are on record before anything is spent §phases/budget-assign', async () => {
-    const driven = await run({ profile: 'sre' }, ['done'], { budgets: { tool_calls: 4 } });
+    const driven = await run({}, ['done'], { boundary: 'sre', budgets: { tool_calls: 4 } });
     expect(slots(driven)['budget']).toMatchObject({ steps: 10, tool_calls: 4, input_tokens: 100_000 });
     expect(acts(driven, 'budget_assign')[0]?.seq).toBeLessThan(acts(driven, 'action_selection')[0]?.seq ?? 0);
   });

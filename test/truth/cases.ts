@@ -89,7 +89,7 @@ const shared = read('desks.yaml') as {
 const pending = (read('pending.yaml') ?? {}) as { readonly [id: string]: string | number };
 
 /** Every case of a file, in each of its notations. */
-function casesOf<Expected extends object>(file: string): readonly Case<Expected>[] {
+export function casesOf<Expected extends object>(file: string): readonly Case<Expected>[] {
   const { desks = {}, cases = [] } = read(file) as File<Expected>;
   return cases.flatMap((written) => {
     const { desk, in: named, with: more = {}, with_in: moreIn = {}, ...rest } = written;

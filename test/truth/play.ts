@@ -19,6 +19,8 @@ import type {
 } from '@sluice-internal/library';
 import { createVirtualClock } from '@sluice-internal/engine/ports';
 import type { Clock } from '@sluice-internal/engine/ports';
+import { readRun } from '@sluice-internal/engine/journal';
+import type { ReadRun } from '@sluice-internal/engine/journal';
 import type { Case, Deed, Given } from './cases.ts';
 
 /** A call that reached the world. */
@@ -39,6 +41,8 @@ export interface Played {
   readonly world: readonly Reached[];
   /** Questions that were open when an answer was given, and those that are open now. */
   readonly asked: readonly Waiting[];
+  /** The run as it is stored. */
+  readonly read: ReadRun;
 }
 
 const PATIENCE_MS = 30_000;
@@ -84,7 +88,7 @@ export async function play(each: Case<object>): Promise<Played> {
     const report = await engine.get(run);
     const events: ChainedEvent[] = [];
     for await (const event of engine.events(run, { live: false })) events.push(event);
-    return { report, events, world, asked };
+    return { report, events, world, asked, read: await life.read(run) };
   } finally {
     await life.end();
   }
@@ -134,6 +138,10 @@ class Life {
     });
     this.#engines.push(engine);
     return engine;
+  }
+
+  read(run: string): Promise<ReadRun> {
+    return readRun(this.#store.journal, run);
   }
 
   async settled(engine: Engine): Promise<Report | 'crashed'> {

@@ -3,7 +3,15 @@
  * sequence number. The journal's own events stay available for audits.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { EffectKey, EndState, Measure, TerminalCode, ThreadId, TypesOf } from '@sluice-internal/kernel/ir';
+import type {
+  EffectKey,
+  EndState,
+  FailedPart,
+  Measure,
+  TerminalCode,
+  ThreadId,
+  TypesOf,
+} from '@sluice-internal/kernel/ir';
 
 export interface Base {
   /** Sequence number of the journal event that this one was computed from. */
@@ -125,7 +133,14 @@ interface RunEventFields {
   /** The run has most of what a run may have. `ends`: it has all of it, and stops. */
   'run.limited': { limit: 'events' | 'bytes'; used: number; max: number; ends: boolean };
   'budget.granted': { by: string; dimension: string; amount: number };
-  'run.ended': { state: EndState; code: TerminalCode; output: Json; error: EventError | null };
+  /** `failure` is null for SUCCESS. */
+  'run.ended': {
+    state: EndState;
+    code: TerminalCode;
+    output: Json;
+    error: EventError | null;
+    failure: FailedPart | null;
+  };
 }
 
 /** The fields of each event that is not told in a story. Streamed text is not stored, so a reader that resumes does not get it again. */

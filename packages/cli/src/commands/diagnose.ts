@@ -1,19 +1,16 @@
-/** `sluice diagnose`: the 23 pathologies in one run, or in all runs of a time span. */
+/** `sluice diagnose`: the part that failed and the pathologies in one run, or in all runs of a time span. */
 import { allOf } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { readRun } from '@sluice-internal/engine/journal';
 import { diagnose, judgeFailure } from '@sluice-internal/evals/diagnose';
-import type { Diagnosis, JudgeOptions, Judged, Peers } from '@sluice-internal/evals/diagnose';
-import { isGood } from '@sluice-internal/kernel/ir';
+import type { Diagnosis, JudgeOptions, Judged } from '@sluice-internal/evals/diagnose';
 import { recordOf } from '@sluice-internal/evals/journal';
 import type { RunRecord } from '@sluice-internal/evals/journal';
 import { loadScript, oneLine, plural, readSince, usage } from '@sluice-internal/library/documents';
 import type { Cli } from '@sluice-internal/library/documents';
 import type { Options } from '../table/command-table.ts';
 import { findRun, withStore } from '../session/store.ts';
-
-/** Runs of the same flow that are read for the usual amounts. */
-const PEERS_MAX = 200;
+import { partLine } from '../view/report-text.ts';
 
 export async function diagnoseCommand(
   cli: Cli,
@@ -26,10 +23,10 @@ export async function diagnoseCommand(
   const judge = judgeOf(cli, given, options);
   return withStore(cli, async (store) => {
     if (given !== undefined) {
-      const run = await findRun(cli, store, given);
-      const [diagnosis] = (await diagnoseRuns(store, ({ run: each }) => each === run)) as [Diagnosis];
+      const record = await load(store, await findRun(cli, store, given));
+      const diagnosis = diagnose(record);
       const asks = judge !== null && diagnosis.failure !== null;
-      const judged = asks ? await judgeFailure(await load(store, run), judge) : null;
+      const judged = asks ? await judgeFailure(record, judge) : null;
       return cli.show(judge === null ? diagnosis : { ...diagnosis, judged }, () =>
         [pageOf(diagnosis), ...(judged === null ? [] : [judgedLine(judged)])].join('\n'),
       );
@@ -62,27 +59,13 @@ function judgedLine({ agent, seq, why, by }: Judged): string {
   return `  judged by ${by}: ${agent ?? 'the flow'} at event ${seq}: ${oneLine(why, 300)}`;
 }
 
-/** The chosen runs, each compared with the others of its flow. */
 async function diagnoseRuns(
   store: Store,
   isChosen: (entry: { readonly run: string; readonly startedAt: number }) => boolean,
 ): Promise<readonly Diagnosis[]> {
-  const entries = await allOf((page) => store.index.list(page));
-  const chosen = entries.filter(isChosen);
-  const flows = new Set(chosen.map(({ flow }) => flow));
-  const peers = new Map<string, Peers['successes']>();
-  for (const flow of flows) {
-    const good = entries.filter((entry) => entry.flow === flow && isGood(entry.code)).slice(0, PEERS_MAX);
-    const successes: RunRecord['report']['usage'][] = [];
-    for (const { run } of good) successes.push((await load(store, run)).report.usage);
-    peers.set(flow, successes);
-  }
-  const openQuestions = entries.filter(({ status }) => status === 'suspended').length;
   const diagnoses: Diagnosis[] = [];
-  for (const { run, flow } of chosen)
-    diagnoses.push(
-      diagnose(await load(store, run), { successes: peers.get(flow) ?? [], openQuestions, now: Date.now() }),
-    );
+  for (const entry of await allOf((page) => store.index.list(page)))
+    if (isChosen(entry)) diagnoses.push(diagnose(await load(store, entry.run)));
   return diagnoses;
 }
 
@@ -103,12 +86,7 @@ function summaryOf(all: readonly Diagnosis[]): readonly string[] {
 
 function pageOf({ run, flow, state, code, findings, failure }: Diagnosis): string {
   const head = `${run}  ${oneLine(flow)}  ${state}${code === null ? '' : `  ${code}`}`;
-  const blame =
-    failure === null
-      ? []
-      : [
-          `  decided by ${failure.agent ?? failure.node ?? 'the flow'} at event ${failure.seq}: ${oneLine(failure.why, 300)}`,
-        ];
+  const failed = failure === null ? [] : [`  failed: ${partLine(failure)}`];
   const none = findings.length === 0 ? ['  no findings'] : [];
   const pages = findings.map((each) =>
     [
@@ -119,5 +97,5 @@ function pageOf({ run, flow, state, code, findings, failure }: Diagnosis): strin
       `    remedy       ${oneLine(each.remedy, 400)}`,
     ].join('\n'),
   );
-  return [head, ...blame, ...none, ...pages].join('\n');
+  return [head, ...failed, ...none, ...pages].join('\n');
 }

@@ -33,10 +33,10 @@ tools:
     description: Searches the library.
     effect: read
     input: { type: object, properties: { query: { type: string } }, required: [query] }
+boundary: research
 loop:
   id: research
   agent: scholar
-  profile: research
   criteria:
     - { when: 're(text(answer), "[0-9]{4}")', reason: The year is missing. }
   grounding: { cite: required }

@@ -36,6 +36,11 @@ export function failureLine({ error }: Report): string | null {
   return `${error.type}${where}: ${oneLine(error.message, 500)}`;
 }
 
+/** The part that failed. */
+export function partLine({ about, name, node, seq, why }: NonNullable<Report['failure']>): string {
+  return `${about} ${oneLine(name)} at \`${oneLine(node)}\`, event ${seq}: ${oneLine(why, 300)}`;
+}
+
 export function usageText(usage: Usage): string {
   const always = BUDGET_ROWS.filter(({ charged, call }) => charged === 'visit' || call !== undefined);
   const parts = always.map(({ measure, one, many }) => plural(usage[measure], one, many));
@@ -126,6 +131,7 @@ function storyRows(report: Report): Row[] {
     ),
     ...waitRows(report),
     ...(failure === null ? [] : [['error', failure] as const]),
+    ...(report.failure === null ? [] : [['failed', partLine(report.failure)] as const]),
     ...(report.escalation === undefined ? [] : [['goes to', rowLine(report.escalation)] as const]),
     ...(report.results ?? []).map(
       ({ name, agent, output, durationMs }) =>

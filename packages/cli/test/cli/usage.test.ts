@@ -74,7 +74,7 @@ test('a cancelled run without a reason says so, and is explained by the cancella
   expect(cancelled.stderr).toContain('the question is closed: the run was stopped\n');
   expect(cancelled.stderr).toContain('trouble  cancelled by kim: no reason given\n');
   const { stdout } = await sluice(['explain', 'r'], { cwd });
-  expect(stdout).toContain('terminated with USER_CANCEL because kim cancelled it (no reason given).');
+  expect(stdout).toContain('terminated with USER_CANCEL because kim cancelled the run: no reason given.');
 });
 
 test.each([

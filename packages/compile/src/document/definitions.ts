@@ -83,14 +83,13 @@ export interface DefinitionOptions extends ModelOptions {
 
 export function definitionsOf(sections: Sections, options: DefinitionOptions = {}): Definitions {
   const { models = {}, tools, mcp } = sections;
-  const budgets = tighter(sections.budgets, sections.boundary?.budget);
+  const { budgets } = sections;
   const protections = protectionsOf(sections.protections, options.protections);
   const seconds = budgets?.wall_clock_seconds;
   const table = modelTable(models, options);
   const agents = Object.create(null) as { [id: string]: AgentDef };
   for (const agent of sections.agents ?? []) {
-    const inner = [options.innerBudgets, sections.boundary?.budget, agent.budget, agent.boundary?.budget];
-    const limits = tighter(sections.budgets, replyShare(inner.reduce(tighter, undefined)));
+    const limits = tighter(budgets, replyShare(tighter(options.innerBudgets, agent.budget)));
     const def = agentDef(agent, { sections, table, limits }, options.mcpLock);
     agents[def.id] ??= def;
   }
@@ -117,7 +116,7 @@ export function definitionsOf(sections: Sections, options: DefinitionOptions = {
     budgets,
     boundary: sections.boundary,
     agentBoundaries: perAgent(sections, ({ boundary }) => boundary),
-    agentBudgets: perAgent(sections, ({ budget, boundary }) => tighter(budget, boundary?.budget)),
+    agentBudgets: perAgent(sections, ({ budget }) => budget),
     memory: perAgent(sections, (agent) => memoryOfAgent(agent, sections.boundary)),
     policies: options.policies ?? {},
     versionOf: (content) =>

@@ -33,7 +33,6 @@ interface Looser {
   readonly difference: string;
   /** The place of the document's value, from its boundary. */
   readonly outer?: Path;
-  readonly isBudget?: boolean;
 }
 
 type Tools = { readonly [name: string]: Granted };
@@ -62,23 +61,22 @@ export function checkNarrower(compared: Compared): void {
 }
 
 function reportLooser(found: Looser, agent: string, index: number, { sections, outer, own, report }: Compared): void {
-  const { path, difference, outer: place, isBudget = false } = found;
+  const { path, difference, outer: place } = found;
   const field = path.filter((key) => typeof key === 'string').join('.');
   const isWritten = own === outer && place !== undefined && sections.located('boundary', ...place) !== undefined;
   const related = isWritten
     ? [{ message: 'the boundary of the document is here', at: sections.at('boundary', ...place) }]
     : [];
-  report[isBudget || own !== outer ? 'warning' : 'error'](
+  report[own !== outer ? 'warning' : 'error'](
     'looser-boundary',
     sections.at('agents', index, 'boundary', ...path),
     `\`${field}\` of agent \`${agent}\` ${difference}`,
-    { help: isBudget ? BUDGET_HELP : HELP, ...(isWritten ? { related } : {}) },
+    { help: HELP, ...(isWritten ? { related } : {}) },
   );
 }
 
 const HELP =
   'The boundary of an agent can only narrow that of the document. Leave it out here, or change the document.';
-const BUDGET_HELP = 'The run stops at the limit of the document. Lower this one, or raise the other.';
 
 function toolsOf(agent: string, definitions: Definitions): Tools {
   const { agents } = definitions;
@@ -92,7 +90,6 @@ function looser(own: Boundary, outer: Boundary, tools: Tools): readonly Looser[]
     ...looserEscalation(own, outer),
     ...looserLists(own, outer),
     ...looserTools(own, outer, tools),
-    ...looserBudget(own, outer),
   ];
 }
 
@@ -195,11 +192,4 @@ function denialOf(name: string, tool: Granted, outer: Boundary): string | undefi
 
 function withheldBy(name: string, tool: Granted, outer: Boundary): string | undefined {
   return isWithheld(name, tool, outer) ? `does not list \`${name}\`` : undefined;
-}
-
-function looserBudget({ budget = {} }: Boundary, outer: Boundary): readonly Looser[] {
-  return Object.entries(present(budget)).flatMap(([field, own]) => {
-    const other = outer.budget?.[field as keyof typeof budget];
-    return other === undefined || own <= other ? [] : [{ ...differs(['budget', field], own, other), isBudget: true }];
-  });
 }

@@ -9,6 +9,7 @@ import type {
   EffectClass,
   EffectKey,
   Event,
+  FailedPart,
   Instant,
   Measure,
   Origin,
@@ -316,8 +317,6 @@ export interface Usage extends Readonly<Record<Measure, number>> {
   readonly wallClockSeconds: number;
   /** Questions that a person answered. */
   readonly reviews: number;
-  /** Model cost plus calls and reviews at the rates of the flow, in dollars. */
-  readonly scalarCostUsd: number;
 }
 
 /**
@@ -358,6 +357,8 @@ export interface Report {
     /** Of a failed join: the branches that failed. An item of a map is named by its number. */
     readonly branches?: readonly BranchError[];
   } | null;
+  /** The part that failed, of a run that ended with another code than SUCCESS. Null for any other run. */
+  readonly failure: FailedPart | null;
   /** Of a run that ended, but not with SUCCESS: the nodes, branches and items that were lost, in order. */
   readonly losses?: readonly Loss[];
   /** For a failed run: the role that takes over, and the severity. */

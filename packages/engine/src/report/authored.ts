@@ -44,7 +44,7 @@ export function conditionText(
 }
 
 /** Null if the author wrote no condition there. */
-function conditionAt(flow: CompiledFlow, id: string, index: number): string | null {
+export function conditionAt(flow: CompiledFlow, id: string, index: number): string | null {
   const written = /^!?(?:guard|strict)\((.*)\)$/s.exec(whenAt(flow, id, index) ?? '')?.[1];
   if (written === undefined) return null;
   const shown = written

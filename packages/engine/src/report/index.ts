@@ -1,5 +1,5 @@
 /** What other packages use of `engine/report`. */
-export { authoredIn, nameAt } from './authored.ts';
+export { authoredIn, conditionAt, nameAt } from './authored.ts';
 export type { Authored } from './authored.ts';
 export { InputLog, callsIn } from './calls.ts';
 export type { Attempt, RunCall } from './calls.ts';

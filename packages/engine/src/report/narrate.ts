@@ -9,6 +9,7 @@ import { enteredBy } from './entered.ts';
 import { conditionText, isRepeated, nameAt, shownPath } from './authored.ts';
 import { InputLog, type RunCall } from './calls.ts';
 import { checkEvent, peopleEvents } from './effect-events.ts';
+import { FailureTracer } from './failure.ts';
 import { failsNode, joinText, noteText } from './trouble-text.ts';
 import type { Base, ControlResult, EventError, InNode, StoryEvent } from '@sluice-internal/wire';
 import { skippedBy } from './skipped.ts';
@@ -33,6 +34,7 @@ interface Story {
   readonly forks: Map<ThreadId, NodeId>;
   /** The last step of each branch, and which of its routes it took. */
   readonly routes: Map<ThreadId, { readonly from: string; index: number }>;
+  readonly failures: FailureTracer;
   /** The last verdicts about a call, by branch. */
   readonly judged: Map<ThreadId, readonly ControlResult[]>;
 }
@@ -54,10 +56,12 @@ export function createNarrator(program: Program, log = storyLog(program)): Narra
     mentioned: new Set(),
     forks: new Map(),
     routes: new Map(),
+    failures: new FailureTracer(program, log),
     judged: new Map(),
   };
   return (event) => {
     log.take(event);
+    story.failures.take(event);
     if (event.type === 'thread.forked') story.forks.set(event.thread, event.node);
     if (event.type === 'fork.joined') forgetBranches(story, event.thread);
     const entered = enter(story, event);
@@ -439,6 +443,7 @@ function ended(story: Story, event: Of<'run.ended'>): StoryEvent {
     code: event.code,
     output: outcome?.output ?? null,
     error: error === null ? null : errorOf(error),
+    failure: story.failures.failure(),
   };
 }
 

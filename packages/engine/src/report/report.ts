@@ -13,6 +13,7 @@ import { nameAt } from './authored.ts';
 import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from '../ports/decisions.ts';
 import { pathOf } from './entered.ts';
+import { failureOf } from './failure.ts';
 import { lossesOf } from './losses.ts';
 import type { Losses } from './losses.ts';
 import { receiptsOf } from './receipts.ts';
@@ -55,12 +56,13 @@ function lacksOf(
   program: Program,
   state: RunState,
   events: readonly Event[],
-): Pick<Report, 'error' | 'losses' | 'escalation'> {
+): Pick<Report, 'error' | 'failure' | 'losses' | 'escalation'> {
   const { outcome } = state;
   const lost = outcome === null || outcome.code === 'SUCCESS' ? null : lossesOf(program, events);
   const takenOver = outcome?.state === 'failed' ? takenOverBy(program.flow, outcome) : null;
   return {
     error: withBranches(errorOf(program, state, events), lost),
+    failure: lost === null ? null : failureOf(program, events),
     ...(lost === null ? {} : { losses: lost.losses }),
     ...(takenOver === null ? {} : { escalation: takenOver }),
   };

@@ -22,12 +22,10 @@ export function usageOf(flow: CompiledFlow, state: RunState, events: readonly Ev
     shownAmount(row.name, used(row, state, amounts, largest)),
   ]);
   const usage = Object.fromEntries(measures) as { readonly [measure in Measure]: number };
-  const { toolCall = 0, externalCall = 0, review = 0 } = flow.view?.rates ?? {};
   return {
     ...usage,
     wallClockSeconds: (state.now - state.startedAt - (state.waitedMs ?? 0)) / 1000,
     reviews,
-    scalarCostUsd: usage.costUsd + usage.toolCalls * toolCall + usage.externalCalls * externalCall + reviews * review,
   };
 }
 

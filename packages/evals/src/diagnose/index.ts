@@ -1,5 +1,4 @@
 /** What other packages use of `evals/diagnose`. */
-export type { Peers } from './detector.ts';
 export { diagnose } from './diagnose.ts';
 export type { Diagnosis } from './diagnose.ts';
 export { judgeFailure } from './judge.ts';

@@ -68,17 +68,19 @@ function versionOf(alias: string | null, models: CompiledFlow['models']): string
   return isRecord(row) && typeof row['model'] === 'string' ? `${String(row['provider'])}/${row['model']}` : alias;
 }
 
-/** A value that the flow computed has no observation. */
+/** Only the accepted result of a tool verifies a value. What a model replied or the flow computed has no observation. */
 function checkpointsOf(flow: CompiledFlow, events: readonly Event[]) {
   const accepted = new Map<string, number>();
   return events.flatMap((event) => {
     if (event.type === 'effect.judged' && event.verdict === 'accepted')
       accepted.set(event.key.slice(0, event.key.lastIndexOf('#')), event.seq);
     if (event.type !== 'slots.written' || event.writes.length === 0) return [];
-    const { seq, thread, node, writes } = event;
-    const verified = flow.nodes[node]?.op === 'do' ? (accepted.get(thread) ?? null) : null;
+    const { seq, thread, node: id, writes } = event;
+    const node = flow.nodes[id];
+    const isTool = node?.op === 'do' && node.effect.kind === 'tool';
+    const verified = isTool ? (accepted.get(thread) ?? null) : null;
     const slots = [...new Set(writes.map(({ slot }) => slot))];
-    return [{ seq, branch: thread, node: flow.nodes[node]?.label.name ?? node, slots, verified_by: verified }];
+    return [{ seq, branch: thread, node: node?.label.name ?? id, slots, verified_by: verified }];
   });
 }
 

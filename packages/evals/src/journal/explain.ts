@@ -1,6 +1,9 @@
-/** A run in one sentence, as the specification asks: allowed, path, tools, budget, state, and the reason of its end. */
+/**
+ * A run in one sentence, as the specification asks: allowed, path, tools, budget, state, and the condition that ended it. Every part
+ * is read from the journal, so it is true word for word.
+ */
 import { BUDGET_ROWS, isCounted, shownAmount } from '@sluice-internal/kernel/ir';
-import { storyOf } from '@sluice-internal/engine/report';
+import { conditionAt, storyOf } from '@sluice-internal/engine/report';
 import { CLOSED_BECAUSE } from '@sluice-internal/wire';
 import type { StoryEvent } from '@sluice-internal/wire';
 import { agentRunTrace } from './art.ts';
@@ -26,10 +29,7 @@ function partsOf(record: RunRecord) {
     path: report.path,
     tools,
     spent: spentIn(record),
-    state: {
-      updates: trace.state_checkpoints.length,
-      verified: trace.state_checkpoints.filter(({ verified_by: by }) => by !== null).length,
-    },
+    state: stateIn(trace.state_checkpoints),
     end: endOf(record),
   };
 }
@@ -40,15 +40,28 @@ function sentenceOf({ allowed, path, tools, spent, state, end }: ReturnType<type
   const called = Object.entries(tools).map(([tool, { calls, refused }]) =>
     [tool, calls === 1 || calls === 0 ? '' : ` ×${calls}`, refused === 0 ? '' : ` (${refused} refused)`].join(''),
   );
+  const updated = Object.entries(state.slots).map(([slot, count]) => (count === 1 ? slot : `${slot} ×${count}`));
   return [
     `The agent was allowed to ${may}${within}`,
-    `chose the path ${path.length === 0 ? '(none)' : path.slice(0, PATH_MAX).join(' > ')}${path.length > PATH_MAX ? ` > … (${path.length} entries)` : ''}`,
-    `called ${called.length === 0 ? 'no tools' : listed(called)}`,
+    `chose path ${path.length === 0 ? '(none)' : path.slice(0, PATH_MAX).join(' > ')}${path.length > PATH_MAX ? ` > … (${path.length} entries)` : ''}`,
+    `called ${called.length === 0 ? 'no tools' : `tools ${listed(called)}`}`,
     `spent ${listed(spent)}`,
-    `updated its state ${state.updates} times, ${state.verified} of them from verified observations`,
+    `updated ${updated.length === 0 ? 'no state' : `state ${listed(updated)}`} from verified observations`,
     `and ${end}${/[.?!]$/.test(end) ? '' : '.'}`,
   ].join(', ');
 }
+
+/** The slots that hold results of tools, and how often each was written from one. The engine's own slots have no names in documents. */
+function stateIn(checkpoints: ReturnType<typeof agentRunTrace>['state_checkpoints']) {
+  const slots: { [slot: string]: number } = {};
+  const verified = checkpoints.filter(({ verified_by: by }) => by !== null);
+  for (const checkpoint of verified)
+    for (const slot of checkpoint.slots)
+      if (!slot.startsWith('_') && !OWN.has(slot)) slots[slot] = (slots[slot] ?? 0) + 1;
+  return { updates: checkpoints.length, verified: verified.length, slots };
+}
+/** The messages of the turn. */
+const OWN: ReadonlySet<string> = new Set(['talk', 'marks', 'call']);
 
 const PATH_MAX = 12;
 const NAMES_MAX = 8;
@@ -87,7 +100,7 @@ function spentIn({ report: { usage } }: RunRecord): readonly string[] {
 }
 
 function endOf(record: RunRecord): string {
-  const { report, read } = record;
+  const { report } = record;
   if (report.state === 'suspended') {
     const [first] = report.waiting;
     if (first !== undefined) return `waits for a person (${first.code}): ${first.message}`;
@@ -95,21 +108,43 @@ function endOf(record: RunRecord): string {
     return signals.length === 0 ? 'waits for a time' : `waits for the signal ${listed(signals)}`;
   }
   if (report.code === null) return 'has not ended yet';
-  const end = read.events.findLast(({ type }) => type === 'run.ended');
-  const last = end?.type === 'run.ended' ? end.node : undefined;
-  const node = last === undefined ? undefined : read.program.flow.nodes[last]?.label.name;
-  const at = node === undefined ? '' : ` at ${node}`;
-  const why =
-    report.error === null
-      ? (report.reason ?? cancelIn(record) ?? `the terminal condition${at} was met`)
-      : `${report.error.type}: ${report.error.message}`;
-  return `terminated with ${report.code} because ${why}`;
+  return `terminated with ${report.code} because ${conditionIn(record)}`;
 }
 
-function cancelIn({ read }: RunRecord): string | undefined {
-  const halted = read.events.find((event) => event.type === 'run.halted');
-  return halted?.type === 'run.halted' ? `${halted.by} cancelled it (${halted.why})` : undefined;
+/** The condition T, by its name. */
+function conditionIn({ report, read }: RunRecord): string {
+  const { failure, verdict, reason } = report;
+  if (reason !== undefined) return reason;
+  if (failure !== null) return FAILED[failure.about](failure);
+  if (verdict.ok === true && verdict.by in BY) return `${BY[verdict.by] ?? ''} was met`;
+  const { flow } = read.program;
+  const judged = read.events.findLast(({ type }) => type === 'effect.judged')?.seq ?? 0;
+  const routes = read.events.filter((event) => event.type === 'route.picked' && event.seq > judged);
+  const written = routes.flatMap((event) =>
+    event.type === 'route.picked' ? (conditionAt(flow, event.node, event.index) ?? []) : [],
+  );
+  const condition = written.at(-1);
+  if (condition !== undefined) return `the condition \`${condition}\` was met`;
+  return `the condition "the path ends at ${report.path.at(-1) ?? flow.id}" was met`;
 }
+
+const BY: { readonly [by: string]: string } = {
+  criteria: 'the condition "every criterion holds"',
+  verifier: 'the condition "the verifier agrees"',
+  person: 'the condition "a person approves"',
+  gates: 'the condition "the gates pass"',
+};
+type Failed = NonNullable<RunRecord['report']['failure']>;
+const FAILED: { readonly [about in Failed['about']]: (failure: Failed) => string } = {
+  tool: ({ name, why }) => `the tool ${name} failed: ${why}`,
+  model: ({ name, why }) => `the model ${name} failed: ${why}`,
+  reply: ({ name, why }) => `the reply of ${name} was not accepted: ${why}`,
+  limit: ({ name, why }) => `the limit ${name} was reached: ${why}`,
+  policy: ({ name, why }) => `the policy ${name} refused it: ${why}`,
+  person: ({ why }) => why,
+  document: ({ node, why }) => `the document leads there at ${node}: ${why}`,
+  machine: ({ name, why }) => `the machine failed (${name}): ${why}`,
+};
 
 type Texts = {
   readonly [type in StoryEvent['type']]?: (event: Extract<StoryEvent, { readonly type: type }>) => string;

@@ -138,8 +138,15 @@ function stopped(
   if (!isRecord(error) || error['class'] !== 'policy' || !isRecord(call) || typeof call['name'] !== 'string') return;
   if (fold.calls.some(({ kind, thread }) => kind === 'tool' && thread === event.thread)) return;
   const { name: tool, args = null } = call;
-  addRefused(fold, event, { tool, args, check: 'permission', reason: String(error['message'] ?? '') });
+  const check = CHECKS[String(error['type'])] ?? 'permission';
+  addRefused(fold, event, { tool, args, check, reason: String(error['message'] ?? '') });
 }
+
+const CHECKS: { readonly [type: string]: string } = {
+  ApprovalRejectedError: 'approval',
+  ApprovalRequiredError: 'approval',
+  UntrustedArgumentsError: 'provenance',
+};
 
 function addRefused(
   { refused, agents }: Fold,

@@ -136,10 +136,11 @@ const ROWS = [
     title: 'Loop Depth Limit',
     kind: 'most',
     unit: 'levels',
-    formula: 'the deepest chain of subtasks in any version of any plan',
+    formula: 'the deepest chain of subtasks in any version of any plan; null without a plan',
     detects: 'Runaway decomposition and swarm proliferation.',
     target: { atMost: 2 },
-    sample: ({ plans }) => ({ part: Math.max(0, ...plans.map(({ steps }) => depthOf(steps))), whole: 1 }),
+    sample: ({ plans }) =>
+      plans.length === 0 ? null : { part: Math.max(...plans.map(({ steps }) => depthOf(steps))), whole: 1 },
   },
   {
     id: 'toolCallCount',
@@ -193,10 +194,11 @@ const ROWS = [
     id: 'budgetAdherence',
     title: 'Budget Adherence',
     kind: 'share',
-    formula: 'runs in which no dimension exceeds its limit, with the amounts that people granted / runs',
+    formula:
+      'runs in which no dimension exceeds its limit, with the amounts that people granted / runs with a limit in any dimension',
     detects: 'Budget overruns and ineffective enforcement.',
     target: { atLeast: 1 },
-    sample: (run) => one(isWithinBudgets(run)),
+    sample: (run) => (hasBudgets(run) ? one(isWithinBudgets(run)) : null),
   },
   {
     id: 'costPerSuccess',
@@ -213,20 +215,22 @@ const ROWS = [
     title: 'Observation Grounding Rate',
     kind: 'share',
     formula:
-      'state updates from the result of a tool that was accepted just before / state updates from results of tools',
+      'state updates from an accepted result of a tool, and replies whose values and citations are in the observations / state updates from results of tools, and replies whose values and citations were checked',
     detects: 'Hallucinated observations and assumed tool success.',
     target: { atLeast: 1 },
-    sample: ({ read }) => {
+    sample: ({ read, calls }) => {
       const verdicts = new Map<string, boolean>();
-      return counted(
-        read.events.flatMap((event) => {
+      const replies = calls.filter(isValueCheck).map((call) => fieldsOf(call)['ok'] === true);
+      return counted([
+        ...replies,
+        ...read.events.flatMap((event) => {
           if (event.type === 'effect.judged')
             verdicts.set(event.key.slice(0, event.key.lastIndexOf('#')), event.verdict === 'accepted');
           const node = event.type === 'slots.written' ? read.program.flow.nodes[event.node] : undefined;
           if (event.type !== 'slots.written' || node?.op !== 'do' || node.effect.kind !== 'tool') return [];
           return [verdicts.get(event.thread) === true];
         }),
-      );
+      ]);
     },
   },
   {
@@ -328,8 +332,16 @@ interface Step {
   readonly parent?: unknown;
 }
 
+function isValueCheck({ name, verdict }: CallRecord): boolean {
+  return name === 'policy:grounding' && verdict !== null;
+}
+
 function isTool({ kind }: CallRecord): boolean {
   return kind === 'tool';
+}
+
+function hasBudgets({ read }: Measured): boolean {
+  return Object.values(read.program.flow.meters).some(({ unit, max }) => max !== null && isCounted(unit));
 }
 
 /** The amounts that were used, against the limits and the grants. Agents have meters of their own. */

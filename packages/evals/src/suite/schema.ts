@@ -122,7 +122,7 @@ export function readSuite(source: string, file: string): ReadSuite {
 }
 
 const SUITE = { what: 'this suite', start: 'Write `flow:` with the path of a document, and `cases:`.' };
-const MEASURES = [...DIMENSION_ROWS.map(({ measure }) => measure), 'wallClockSeconds', 'reviews', 'scalarCostUsd'];
+const MEASURES = [...DIMENSION_ROWS.map(({ measure }) => measure), 'wallClockSeconds', 'reviews'];
 
 function checkConditions({ value, located }: Shaped<Suite>, report: Report): void {
   for (const [index, { expect }] of (value.cases ?? []).entries()) {

@@ -1,4 +1,5 @@
 /** Runs a suite: all cases in all modes and variants, the metrics over all runs, the thresholds and the comparison. */
+import type { Report } from '@sluice-internal/engine/ports';
 import type { Store } from '@sluice-internal/engine/ports';
 import { compareFigures, type Comparison } from '../metrics/compare.ts';
 import {
@@ -30,7 +31,7 @@ export interface SuiteResult {
   readonly suite: string;
   readonly passed: number;
   readonly failed: number;
-  readonly cases: readonly Omit<CaseResult, 'measured' | 'injected' | 'hit'>[];
+  readonly cases: readonly (Omit<CaseResult, 'measured' | 'injected' | 'hit'> & Pick<Report, 'failure'>)[];
   readonly metrics: MetricValues;
   readonly figures: readonly Figure[];
   readonly samples: readonly RunSample[];
@@ -153,7 +154,11 @@ function summary(
     suite: name,
     passed: results.length - failed,
     failed,
-    cases: results.map(({ measured: _measured, injected: _injected, hit: _hit, ...report }) => report),
+    cases: results.map(({ measured, injected: _injected, hit: _hit, ...result }) => ({
+      ...result,
+      // The part that failed in the run of the case.
+      failure: measured?.report.failure ?? null,
+    })),
     metrics: valuesOf(figures),
     figures,
     samples,

@@ -1,20 +1,10 @@
 /** Documents and scripts from which the planted runs are made. */
-import type { Script } from '@sluice-internal/library/host';
-import { createMemoryStore } from '@sluice-internal/store-sqlite';
-import type { MemoryStore } from '@sluice-internal/engine/ports';
-import type { Peers } from '../../src/diagnose/detector.ts';
-import { compileLoop, drive } from '../../../notations/test/loop/drive.ts';
 
 export interface Given {
   readonly document: object;
   readonly script: object;
   readonly input?: string;
-  readonly memory?: MemoryStore;
-  readonly peers?: Partial<Peers>;
 }
-
-/** A run that has the pathology, and a run that nearly has it. */
-export type Planted = readonly [planted: () => Promise<Given> | Given, near: () => Promise<Given> | Given];
 
 export const call = (name: string, args: object = { n: 1 }, usage?: object) => ({
   text: '',
@@ -41,72 +31,29 @@ export const agentFlow = (tools: object = {}, agent: object = {}, more: object =
 });
 export const steps = (count: number, result: (n: number) => unknown) =>
   Array.from({ length: count }, (_, n) => result(n + 1));
-export const workflow = (all: readonly object[]) => ({ workflow: { name: 'w', steps: all } });
-export const again = (until: string) => [
-  { name: 'work', agent_name: 'author', mode: { Loop: { until, max_iterations: 4 } } },
-];
-export const reviewed = [
-  { name: 'draft', agent_name: 'author' },
-  { name: 'review', agent_name: 'critic' },
-  { name: 'redraft', agent_name: 'author' },
-];
-export const reviewScript = (second: string) => ({
-  agents: { author: ['A text that is long enough to compare.', second], critic: ['Could be better.'] },
-});
-export const planning = {
-  agents: [{ id: 'boss' }, { id: 'bot', tools: ['find'] }],
-  tools: { find: { effect: 'read' } },
-  loop: { planner: 'boss', executor: 'bot' },
+export const staged = {
+  agents: [{ id: 'boss' }, { id: 'bot' }],
+  staged: { id: 'desk', plan: { agent: 'boss' }, workers: { agent: 'bot' } },
 };
-export const plan = (...goals: readonly string[]) =>
-  JSON.stringify({ steps: goals.map((goal, n) => ({ id: `s${n}`, do: goal })) });
-export const parallel = (timeout: object) => ({
-  agents: [{ id: 'bot' }],
+export const tasks = (...briefs: readonly string[]) =>
+  JSON.stringify({ tasks: briefs.map((brief, n) => ({ id: `t${n}`, brief })) });
+/** Two agents hand a case to each other. */
+export const stuck = {
+  agents: [{ id: 'clerk' }, { id: 'expert' }],
+  protections: { deadlock: { on_trip: 'end' } },
   flow: {
-    id: 'f',
-    entry: 'both',
+    id: 'desk',
+    max_iterations: 50,
+    entry: 'clerk',
     nodes: [
-      { id: 'both', type: 'parallel', branches: [{ to: 'quick' }, { to: 'slow' }], join: { type: 'all', ...timeout } },
-      { id: 'quick', type: 'agent', agent: 'bot' },
-      { id: 'slow', type: 'agent', agent: 'bot' },
-    ],
-  },
-});
-export const asking = {
-  flow: {
-    id: 'f',
-    entry: 'gate',
-    nodes: [
+      { id: 'clerk', type: 'agent', agent: 'clerk', routes: [{ to: 'expert' }] },
       {
-        id: 'gate',
-        type: 'approval',
-        message: 'Go on?',
-        choices: ['approve', 'reject'],
-        timeout: 60,
-        on_timeout: 'reject',
+        id: 'expert',
+        type: 'agent',
+        agent: 'expert',
+        routes: [{ when: "expert.output.contains('DONE')", to: 'end' }, { to: 'clerk' }],
       },
     ],
   },
 };
-export const mapping = {
-  agents: [{ id: 'bot' }],
-  flow: {
-    id: 'f',
-    entry: 'each',
-    nodes: [
-      { id: 'each', type: 'map', over: '{{event.payload.items}}', as: 'item', do: 'one' },
-      { id: 'one', type: 'agent', agent: 'bot', input: { task: '{{item}}' } },
-    ],
-  },
-};
 export const trusted = (...allow: readonly string[]) => ({ boundary: { tools: { allow }, untrusted: 'off' } });
-
-export async function remembered(): Promise<MemoryStore> {
-  const memory = createMemoryStore();
-  const script = bot([call('find'), 'the code is X-4711'], { find: [{ result: 'the code is X-4711' }] });
-  await drive(compileLoop(loop({ loop: { agent: 'bot', memory: { quarantine: 'off' } } })), script as Script, {
-    memory,
-    input: 'the code?',
-  });
-  return memory;
-}

@@ -41,13 +41,13 @@ function keysIn(fragment: string): readonly string[] {
 }
 
 test.each(Object.keys(CASES))('%s', async (id) => {
-  const { run, remedyIn } = await plantedRun(id);
+  const { tools, remedyIn } = await plantedRun(id);
   for (const notation of Object.keys(KEYS)) {
     const remedy = remedyIn(notation);
     expect(remedy).not.toBe('');
     const known = (key: string): boolean =>
       WORDS[notation]?.has(key) === true ||
-      Object.keys(run.tools).includes(key) ||
+      tools.includes(key) ||
       (remedy.includes('`loop:`') && WORDS['loop']?.has(key) === true);
     const named = [...remedy.matchAll(/`([^`]+)`/g)].flatMap(([, fragment = '']) => keysIn(fragment));
     expect({ notation, remedy, unknown: named.filter((key) => !known(key)) }).toEqual({

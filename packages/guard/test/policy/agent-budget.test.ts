@@ -44,7 +44,7 @@ describe('steps', () => {
 
   test('the boundary of an agent may say so as well, and the tighter one holds', async () => {
     const document = flow({ steps: 5 });
-    const agents = [{ ...document.agents[0], boundary: { budget: { steps: 1 } } }, document.agents[1]];
+    const agents = [{ ...document.agents[0], budget: { steps: 1 } }, document.agents[1]];
     const { report } = await play({ ...document, agents }, { agents: { bot: ['x'], other: ['y'] } });
     expect([report.code, report.path]).toEqual(['BUDGET_EXHAUSTED', ['a', 'b']]);
   });

@@ -29,13 +29,19 @@ describe('the six dimensions', () => {
     expect(rows({ decisions: ['repair'] })?.deny).toHaveLength(4);
     expect(rows({ decisions: ['tools'] })?.approve).toHaveLength(4);
   });
-  test('budgets: those of the boundary count beside those of the document §boundary/resource-budgets', async () => {
+  test('budgets: those of the document stop the next call §boundary/resource-budgets', async () => {
     const calls = { bot: [{ text: '', tools: [{ name: 'wiki.read', args: {} }] }] };
-    const { report } = await play(document({ budget: { tool_calls: 2 } }, {}, { budgets: { tool_calls: 9 } }), {
+    const { report } = await play(document({}, {}, { budgets: { tool_calls: 2 } }), {
       agents: calls,
       tools: { 'wiki.read': [{ result: 1 }] },
     });
     expect([report.code, report.usage.toolCalls]).toEqual(['BUDGET_EXHAUSTED', 2]);
+  });
+  test('budgets: a boundary has none, and says where they stand', () => {
+    const { diagnostics } = compile(document({ budget: { tool_calls: 2 } }));
+    expect(diagnostics).toContainEqual(
+      expect.objectContaining({ code: 'unknown-key', help: expect.stringContaining('`budgets`') as string }),
+    );
   });
   test("escalation: what each refusal leads to is the boundary's", () => {
     expect(compile(document({ escalation: { rejected: 'fail' } })).flow?.boundaries?.['bot']?.escalation).toEqual({
@@ -169,12 +175,6 @@ describe('the boundary of an agent cannot loosen that of the document', () => {
     expect(found(outer, inner)).toEqual([`error: ${at}: ${message}`]);
   });
 
-  test('a budget above that of the document is a warning: both hold', () => {
-    expect(found({ budget: { tool_calls: 2, cost_usd: 1 } }, { budget: { tool_calls: 3, cost_usd: 1 } })).toEqual([
-      'warning: budget.tool_calls: `budget.tool_calls` of agent `bot` is `3`, looser than `2` of the document',
-    ]);
-  });
-
   test.each([
     [{ approval_timeout: 60 }, { approval_timeout: 60 }],
     [
@@ -222,14 +222,15 @@ workflow: { name: w, steps: [{ name: s, agent_id: bot }] }`);
     expect(compile(source).diagnostics.map(({ code }) => code)).toContain('looser-boundary');
   });
 
-  test('the profile of a loop is that of the document; its `escalation.timeout` is only a default', () => {
-    const loop = (boundary: object, more: object) =>
+  test('the profile of the document holds in a loop; its `escalation.timeout` is only a default', () => {
+    const loop = (own: object, more: object, boundary: object = {}) =>
       compile({
         tools: TOOLS,
-        agents: [{ id: 'bot', tools: ['mail.send'], boundary }],
+        agents: [{ id: 'bot', tools: ['mail.send'], boundary: own }],
+        boundary,
         loop: { agent: 'bot', ...more },
       });
-    expect(loop({ escalation: { rejected: 'ask' } }, { profile: 'sre' }).diagnostics).toContainEqual(
+    expect(loop({ escalation: { rejected: 'ask' } }, {}, { profile: 'sre' }).diagnostics).toContainEqual(
       expect.objectContaining({ code: 'looser-boundary', severity: 'error' }),
     );
     const { flow } = loop({ approval_timeout: 900 }, { escalation: { timeout: 60 } });

@@ -27,7 +27,8 @@ export function documentOf({ profile, tools, budgets }: Task): object {
   return {
     tools,
     agents: [{ id: 'bot', instructions: 'Do what you are asked.', tools: Object.keys(tools) }],
-    loop: { agent: 'bot', profile },
+    boundary: { profile },
+    loop: { agent: 'bot' },
     ...(budgets === undefined ? {} : { budgets }),
   };
 }

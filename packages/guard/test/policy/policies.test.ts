@@ -12,7 +12,7 @@ const text = (policy: string) => `tools:
     permission: payments
     input: { type: object, properties: { to: { type: string }, amount: { type: number }, note: { type: string } }, required: [to, amount] }
 agents: [{ id: clerk, tools: [pay.send] }]
-boundary: { tools: { allow: [pay.send] }, escalation: { denied: tell }, budget: { tool_calls: 10 } }
+boundary: { tools: { allow: [pay.send] }, escalation: { denied: tell } }
 policies:
   all: 'permit(principal, action, resource);'
   mine: |
@@ -21,6 +21,7 @@ flow:
   id: demo
   entry: work
   nodes: [{ id: work, type: agent, agent: clerk }]
+budgets: { tool_calls: 10 }
 `;
 const said = (policy: string) =>
   compile(text(policy)).diagnostics.map(({ severity, code, line, column, message, help }) => ({

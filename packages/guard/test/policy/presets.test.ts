@@ -43,7 +43,8 @@ function documentOf(profile: string, names: readonly string[], more: object = {}
   return {
     tools: Object.fromEntries(used.map((name) => [name, TOOLS[name] ?? {}])),
     agents: [{ id: 'bot', tools: used }],
-    loop: { agent: 'bot', profile },
+    boundary: { profile },
+    loop: { agent: 'bot' },
     ...more,
   };
 }

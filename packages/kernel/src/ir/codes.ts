@@ -108,3 +108,20 @@ export function isGood(code: string | null | undefined): boolean {
 export type DecidedBy = 'criteria' | 'verifier' | 'gates' | 'graph' | 'person' | 'none';
 /** The author decides by the ends and routes of the document. */
 export const BY_AUTHOR: DecidedBy = 'graph';
+
+/**
+ * The part that failed in a run that did not end with SUCCESS.
+ * @example
+ * const shown = ({ about, name, why }: FailedPart) => `${about} ${name}: ${why}`;
+ */
+export interface FailedPart {
+  readonly about: 'tool' | 'model' | 'reply' | 'limit' | 'policy' | 'person' | 'document' | 'machine';
+  /** The tool, model, agent, limit, rule, person or node. */
+  readonly name: string;
+  readonly node: string;
+  /** The agent that worked then. It is not blamed. */
+  readonly agent: string | null;
+  /** The first event that decided. */
+  readonly seq: number;
+  readonly why: string;
+}

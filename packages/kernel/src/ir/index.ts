@@ -12,7 +12,7 @@ export {
   BY_AUTHOR,
   isGood,
 } from './codes.ts';
-export type { DecidedBy, EndState, FailureClass, RunStatus, TerminalCode } from './codes.ts';
+export type { DecidedBy, EndState, FailedPart, FailureClass, RunStatus, TerminalCode } from './codes.ts';
 export type { Command } from './commands.ts';
 export { CONTROLS_CHECK, asksOf, failuresOf, withAsks } from './controls.ts';
 export type { Judged } from './controls.ts';

@@ -4,8 +4,6 @@ export interface View {
   readonly stepResults?: boolean;
   /** The kind of state that a slot holds, in notations that separate them. */
   readonly stores?: { readonly [slot: string]: 'scratchpad' | 'task' | 'observations' };
-  /** US dollars that a report adds per call or answered question without a price of its own. */
-  readonly rates?: { readonly toolCall?: number; readonly externalCall?: number; readonly review?: number };
   /** The slots of the main line with the refused answer, the marked statements and the reason of a partial success. */
   readonly judgement?: {
     readonly rejected?: string;

@@ -66,7 +66,6 @@ export function lowerLoop(loop: Loop, at: Range): Lowered {
     id: loop.id,
     entry,
     view: {
-      rates: loop.rates,
       stores: STORES,
       judgement: { rejected: REJECTED, violations: VIOLATIONS, reason: REASON, verdict: VERDICT },
     },

@@ -26,7 +26,7 @@ const REFLECTIONS_DEFAULT = 2;
 const RETRIES_DEFAULT = 2;
 
 export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) {
-  const profile = raw.profile ?? null;
+  const profile = profileOf(given);
   const definitions = { ...withBudgets(given, profile), ...present({ approvalTimeout: raw.escalation?.timeout }) };
   const breaker: Partial<Breaker> = raw.breaker === undefined ? {} : breakerOf(raw.breaker, given.protections.loop);
   return {
@@ -42,7 +42,7 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
     ...limitsOf(raw, definitions, roles.executor),
     grounding: groundingOf(raw, definitions, roles.executor),
     /** Null: nothing is remembered. */
-    memory: memoryOf(raw.memory, raw.profile) ?? given.memory[roles.executor] ?? null,
+    memory: memoryOf(raw.memory, given.boundary?.profile) ?? given.memory[roles.executor] ?? null,
     /** The rules of the loop detector that differ from `protections.loop`. */
     breaker,
     /** Repetitions of a failed model call. A profile counts all attempts of a call; `budgets.retries` counts the repetitions. */
@@ -53,6 +53,10 @@ export function resolveDefaults(raw: RawLoop, roles: Roles, given: Definitions) 
     /** The shared sections, with the budgets of the profile. The loop itself reads and writes the memory of its agent. */
     definitions: { ...definitions, memory: {} },
   };
+}
+
+function profileOf({ boundary }: Definitions): LoopProfile | null {
+  return boundary?.profile ?? null;
 }
 
 /** There is at least one criterion, and every criterion is an expression. */
@@ -86,7 +90,6 @@ function expressionsOf(raw: RawLoop, { tools }: Definitions) {
 function limitsOf(raw: RawLoop, definitions: Definitions, executor: string) {
   const { max_steps: stepsMax, ...plan } = raw.plan ?? {};
   const { timeout, ...escalation } = raw.escalation ?? {};
-  const { tool_call: toolCall, external_call: externalCall, review } = raw.rates ?? {};
   return {
     plan: withDefaults({ stepsMax: 12, repairs: 2, approve: false }, { ...plan, stepsMax }),
     compression: withDefaults({ at: 0.8, window: contextTokens(definitions, executor) }, raw.compression),
@@ -94,7 +97,6 @@ function limitsOf(raw: RawLoop, definitions: Definitions, executor: string) {
       ...withDefaults({ people: true, safer: null, expansions: 0 }, escalation),
       timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
     },
-    rates: withDefaults({ toolCall: 0, externalCall: 0, review: 0 }, { toolCall, externalCall, review }),
   };
 }
 
@@ -166,8 +168,6 @@ function withBudgets(given: Definitions, profile: LoopProfile | null): Definitio
   const seconds = budgets.wall_clock_seconds;
   return {
     ...given,
-    // The loop's profile is the boundary's too, unless the boundary names another.
-    boundary: profile === null ? given.boundary : { profile, ...given.boundary },
     budgets,
     agents: Object.fromEntries(agents),
     deadlineMs: seconds === undefined ? null : Math.ceil(seconds * 1000),
@@ -186,8 +186,8 @@ function withDefaults<Defaults extends object, Given extends { readonly [field i
   return Object.fromEntries(entries) as { readonly [field in keyof Defaults]: Defaults[field] };
 }
 
-/** The budgets of the profiles that have some. `support` and `procurement` are boundaries only. */
-export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre']: Budgets } = {
+/** The budgets of the profiles. The specification prints three of them. */
+export const BUDGET_PRESETS: { readonly [profile in LoopProfile]: Budgets } = {
   research: {
     steps: 15,
     tool_calls: 30,
@@ -216,6 +216,34 @@ export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre
     memory_writes: 5,
     side_effects: 2,
   },
+  support: {
+    steps: 15,
+    tool_calls: 20,
+    external_calls: 5,
+    input_tokens: 200_000,
+    output_tokens: 30_000,
+    wall_clock_seconds: 300,
+    cost_usd: 2,
+    retries: 3,
+    reflections: 2,
+    context_tokens: 100_000,
+    memory_writes: 2,
+    side_effects: 5,
+  },
+  procurement: {
+    steps: 30,
+    tool_calls: 40,
+    external_calls: 10,
+    input_tokens: 400_000,
+    output_tokens: 60_000,
+    wall_clock_seconds: 600,
+    cost_usd: 5,
+    retries: 3,
+    reflections: 2,
+    context_tokens: 200_000,
+    memory_writes: 2,
+    side_effects: 5,
+  },
   sre: {
     steps: 10,
     tool_calls: 15,
@@ -233,5 +261,5 @@ export const BUDGET_PRESETS: { readonly [profile in 'research' | 'coding' | 'sre
 };
 
 function presetOf(profile: LoopProfile | null): Budgets | null {
-  return profile === null || profile === 'support' || profile === 'procurement' ? null : BUDGET_PRESETS[profile];
+  return profile === null ? null : BUDGET_PRESETS[profile];
 }

@@ -174,7 +174,7 @@ function checkCriteria({ body, report }: Section): void {
 }
 
 /** Warns of a budget without side effects: a tool that acts can never be called, unless a person can grant more. */
-function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | 'report'>): void {
+function checkSideEffects(loop: Loop, { body, document, report }: Section): void {
   const { definitions, executor, escalation } = loop;
   if (definitions.budgets?.side_effects !== 0 || (escalation.people && escalation.expansions > 0)) return;
   const acts = (definitions.agents[executor]?.tools ?? []).find((name) => {
@@ -182,7 +182,8 @@ function checkSideEffects(loop: Loop, { body, report }: Pick<Section, 'body' | '
     return def !== undefined && !staysInside(def);
   });
   if (acts === undefined) return;
-  const at = body.value.profile === undefined ? body.at() : body.at('profile');
+  const { sections } = document;
+  const at = sections.value.boundary?.profile === undefined ? body.at() : sections.at('boundary');
   report.warning('budget-too-small', at, `\`${acts}\` can never be called: the budget allows no side effects`, {
     help: 'Set `budgets.side_effects` to at least 1, or `escalation.expansions`, so that a person can grant more.',
   });

@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import {
   ANSWER_NAMES,
-  PROFILES,
   agentName,
   bool,
   int,
@@ -23,8 +22,6 @@ const reason = () =>
 /** The names that conditions on a goal read. */
 export const GOAL_NAMES = ['goal', 'input'];
 const when = (names: readonly string[]) => name().describe(`An expression over ${quoted(names)}.`);
-
-const rate = (what: string) => number({ min: 0 }).optional().describe(`US dollars per ${what}. Default: 0.`);
 
 /** The ends of a criterion that stays false. */
 const CRITERION_CODES = ['VALIDATION_FAIL', 'SOURCE_CONFLICT'] as const;
@@ -74,12 +71,6 @@ const breaker = record(() => ({
   window: int({ min: 2, max: 64 }).optional().describe('How many of the latest calls are compared. Default: 5.'),
 }));
 
-const rates = record(() => ({
-  tool_call: rate('tool call'),
-  external_call: rate('networked or paid call'),
-  review: rate('review by a person'),
-}));
-
 const intent = record(() => ({
   id: name().describe('The name of the meaning.'),
   when: when(GOAL_NAMES),
@@ -117,7 +108,6 @@ export const loopSchema = record(() => ({
   )
     .optional()
     .describe('Conditions for success: expressions over the evidence, or texts that the verifier judges.'),
-  profile: oneOf(PROFILES).optional().describe('Defaults for `boundary` and `budgets`.'),
   requires: list(name()).optional().describe('Fields that the input must have.'),
   intents: list(intent, { min: 2 })
     .optional()
@@ -137,7 +127,6 @@ export const loopSchema = record(() => ({
     .optional()
     .describe('A call is not made if it would be the third identical one among the last five.'),
   memory: memory(),
-  rates: rates.optional().describe('Prices that `scalarCostUsd` of the report adds.'),
 })).describe('One agent with a goal, tools and limits, or a planner and an executor.');
 
 export type RawLoop = z.output<typeof loopSchema>;

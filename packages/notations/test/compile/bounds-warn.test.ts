@@ -34,7 +34,6 @@ describe('the most of an agent with tools', () => {
   test.each([
     ['of the run', { budgets: '{ tool_calls: 5 }' }, 5],
     ['of the agent', { agent: ', budget: { tool_calls: 7 }' }, 7],
-    ['of its boundary', { agent: ', boundary: { budget: { tool_calls: 6 } }' }, 6],
   ])('is bounded by a budget %s', (_, more, most) => {
     const { diagnostics, bounds } = compileText(withTools(more));
     expect(diagnostics).toEqual([]);

@@ -19,15 +19,15 @@ test('the same document, and the same hash', () => {
       id: 'demo',
       agent: 'bot',
       verifier: { agent: 'judge', confidence: 0.7 },
-      profile: 'research',
       escalation: { safer: 'judge' },
     },
-    { agents: AGENTS, tools: TOOLS },
+    { agents: AGENTS, tools: TOOLS, boundary: 'research' },
   );
   const text = `
 agents: [{ id: bot, tools: [find] }, { id: judge }]
 tools: { find: { effect: read } }
-loop: { id: demo, agent: bot, verifier: { agent: judge, confidence: 0.7 }, profile: research, escalation: { safer: judge } }
+boundary: research
+loop: { id: demo, agent: bot, verifier: { agent: judge, confidence: 0.7 }, escalation: { safer: judge } }
 `;
   const written = compile(text, options);
   expect(written.diagnostics).toEqual([]);

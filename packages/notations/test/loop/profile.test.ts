@@ -1,11 +1,12 @@
-/** `profile` of a loop: the five of the page are boundaries, three of them budgets too, and a limit beside it loosens nothing. */
+/** The profile of the boundary gives a loop its budgets, and a limit beside it loosens nothing. */
 import { describe, expect, test } from 'vitest';
 import { compileLoop, drive } from './drive.ts';
 
 const document = (profile: string, more: object = {}): object => ({
   agents: [{ id: 'bot', tools: ['svc.restart'] }],
   tools: { 'svc.restart': { effect: 'infrastructure' } },
-  loop: { agent: 'bot', profile },
+  boundary: { profile },
+  loop: { agent: 'bot' },
   ...more,
 });
 const SCRIPT = {
@@ -19,11 +20,15 @@ describe('the profile of a loop', () => {
     expect(compileLoop(document(profile)).boundaries?.['bot']).toMatchObject({ profile });
   });
 
-  test.each(['support', 'procurement'])('%s brings no budgets but those of a loop without a profile', (profile) => {
-    const { clock, meters } = compileLoop(document(profile));
-    expect(clock).toBeUndefined();
-    expect(meters['steps']).toMatchObject({ max: 50 });
-    expect(Object.keys(meters).filter((name) => name.startsWith('budget.'))).toEqual(['budget.reflections']);
+  test.each([
+    ['research', 30, 0],
+    ['coding', 50, 2],
+    ['support', 20, 5],
+    ['procurement', 40, 5],
+    ['sre', 15, 0],
+  ])('%s brings budgets', (profile, calls, effects) => {
+    const { meters } = compileLoop(document(profile));
+    expect([meters['budget.toolCalls']?.max, meters['budget.sideEffects']?.max]).toEqual([calls, effects]);
   });
 
   test('its output tokens limit a reply of a reasoning model, also beside a budget in dollars', () => {
@@ -38,15 +43,12 @@ describe('the profile of a loop', () => {
     expect(limit({ max_output_tokens: 20_000 }, { cost_usd: 0.5 })).toBe(20_000);
   });
 
-  test('a boundary of the document that names none keeps it: a rejection still ends an incident run', async () => {
-    const flow = compileLoop(document('sre', { budgets: { side_effects: 1 }, boundary: { approval_timeout: 60 } }));
+  test('a rejection still ends an incident run', async () => {
+    const flow = compileLoop(
+      document('sre', { budgets: { side_effects: 1 }, boundary: { profile: 'sre', approval_timeout: 60 } }),
+    );
     const { report, difference } = await drive(flow, SCRIPT);
     expect(report).toMatchObject({ state: 'failed', usage: { toolCalls: 0 } });
     expect(difference).toBeNull();
-  });
-
-  test('a boundary that names another one has its way', () => {
-    const flow = compileLoop(document('sre', { boundary: 'coding' }));
-    expect(flow.boundaries?.['bot']).toMatchObject({ profile: 'coding' });
   });
 });

@@ -6,7 +6,8 @@ async function after(failures: number, profile: string | null, retries?: number)
   const flow = compileLoop({
     agents: [{ id: 'bot' }],
     ...(retries === undefined ? {} : { budgets: { retries } }),
-    loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }], ...(profile === null ? {} : { profile }) },
+    ...(profile === null ? {} : { boundary: { profile } }),
+    loop: { agent: 'bot', criteria: [{ when: 'true', reason: 'never' }] },
   });
   const down = { error: 'transient', message: '503' } as const;
   const { report } = await drive(flow, { agents: { bot: [...Array.from({ length: failures }, () => down), 'fine'] } });

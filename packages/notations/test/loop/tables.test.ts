@@ -68,7 +68,8 @@ test('a profile becomes the limits of the flow; what the document says itself co
   const { meters, clock = '' } = compileLoop({
     ...DOCUMENT,
     budgets: { tool_calls: 4 },
-    loop: { agent: 'bot', profile: 'sre' },
+    boundary: 'sre',
+    loop: { agent: 'bot' },
   });
   expect(meters[clock]?.max).toBe(120_000);
   expect(

@@ -34,7 +34,9 @@ const names = () => list(name()).optional();
 const consequence = (refusal: string) => oneOf(['tell', 'ask', 'fail']).optional().describe(refusal);
 
 const boundaryFields = record(() => ({
-  profile: oneOf(PROFILES).optional().describe('Defaults for a kind of agent.'),
+  profile: oneOf(PROFILES)
+    .optional()
+    .describe('Defaults for a kind of agent. In a loop it also gives the budgets that the document does not set.'),
   version: name().optional().describe('The name of this version in approvals. Default: a hash of the content.'),
   observations: names().describe('Patterns of tools whose results the agent may read.'),
   state_writes: names().describe('Patterns of tools that may write data for later steps and runs.'),
@@ -58,7 +60,6 @@ const boundaryFields = record(() => ({
     .union([bool(), list(name())])
     .optional()
     .describe('True, or fields of the input: other people wrote it, so its values are untrusted arguments.'),
-  budget: budgets.optional().describe('Limits beside `budgets` of the document.'),
   escalation: record({
     unregistered: consequence('The agent does not have the tool.'),
     malformed: consequence('The arguments do not fit the schema of the tool.'),

@@ -63,11 +63,28 @@ const PLACES: { readonly [key: string]: string } = {
     'Leave it out. An agent of `structured` routes whose reply is not JSON gets a correction, and the run stops after three bad turns in a row.',
 };
 
+/** Keys that went, each with a key that stands beside it and with what to write instead. */
+const MOVED: readonly (readonly [key: string, beside: string, help: string])[] = [
+  [
+    'profile',
+    'criteria',
+    'The profile is that of the boundary: write `boundary: { profile: … }`, or `boundary.profile`.',
+  ],
+  ['budget', 'approve_effects', 'Limits stand in `budgets` of the document, or in `budget` of an agent.'],
+  [
+    'rates',
+    'criteria',
+    'Leave it out: `rates` and `scalarCostUsd` are gone. `usage` of a report has the counts, and `costUsd`.',
+  ],
+];
+
 /** Keys of an agent that authors write at the node or step that calls it. */
 const KEYS_OF_AGENTS = new Set(['instructions', 'model', 'output', 'temperature', 'tools']);
 
 /** The help for an unknown key: its place, the name that was meant, or the names that are known. */
 export function unknownKeyHelp(key: string, near: string | undefined, known: readonly string[]): string | undefined {
+  const moved = MOVED.find(([gone, beside]) => gone === key && known.includes(beside));
+  if (moved !== undefined) return moved[2];
   const place = [key, key.toLowerCase()].find((word) => Object.hasOwn(PLACES, word));
   if (place !== undefined) return PLACES[place];
   if (near !== undefined) return `Did you mean \`${near}\`?`;

@@ -1,2 +1,0 @@
-/** What other packages use of `guard/text`. */
-export { flat } from './sources.ts';
