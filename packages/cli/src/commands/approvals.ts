@@ -74,9 +74,9 @@ function leftOut({ screen }: Cli, run: RunId, error: unknown): readonly OpenQues
 }
 
 async function waitingIn(store: Store, run: RunId): Promise<readonly OpenQuestion[]> {
-  const { program, state } = await readRun(store.journal, run);
-  const world = scriptOf(state);
-  return waitingOf(program, state).map((question) => ({ question, world }));
+  const read = await readRun(store.journal, run);
+  const world = scriptOf(read.state);
+  return waitingOf(read).map((question) => ({ question, world }));
 }
 
 function block(waiting: Waiting, flags: string, width: number): string {

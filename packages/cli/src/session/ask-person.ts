@@ -41,7 +41,7 @@ export async function askPerson(
     answer: {
       choice,
       by,
-      payload: question.payloadHash,
+      payload: question.payload,
       ...(needs === undefined ? {} : needs === 'edit' ? { edit: parsed(added) } : { text: added }),
     },
   };

@@ -331,6 +331,7 @@ function mcpOf({ mcp = '' }: Partial<Tool>, { servers, mcpLock }: ServerTools) {
 
 function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
   const { trust, trusted_fields: trustedFields, confidential, category, resource, tenure, rate_limit: rate } = tool;
+  const { amount, recipients, payee } = tool;
   return {
     ...(tenure === undefined ? {} : { tenureMs: tenure === 'run' ? 0 : durationMs(tenure) }),
     ...present({
@@ -339,6 +340,9 @@ function optionalFields(tool: Partial<Tool>): Partial<ToolDef> {
       category,
       confidential: confidential === true ? confidential : undefined,
       resource,
+      amount,
+      recipients,
+      payee,
       rate: rate && { calls: rate.calls, perMs: Math.ceil(rate.per_seconds * 1000) },
     }),
   };

@@ -12,4 +12,4 @@ export { authoredNames } from './skipped.ts';
 export { usageOf } from './usage.ts';
 export { HOUR_MS, spendingOf, velocities } from './velocity.ts';
 export type { Spending, Velocity } from './velocity.ts';
-export { waitingOf } from './waiting.ts';
+export { questionsOf, waitingOf } from './waiting.ts';

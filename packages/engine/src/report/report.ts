@@ -21,9 +21,9 @@ import { waitingOf } from './waiting.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
-  const waiting = waitingOf(program, state);
-  const usage = usageOf(program.flow, state, events);
   const receipts = receiptsOf(program, events);
+  const waiting = waitingOf({ program, state, events }, receipts);
+  const usage = usageOf(program.flow, state, events);
   const lost = state.outcome === null || state.outcome.code === 'SUCCESS' ? null : lossesOf(program, events);
   const takenOver = state.outcome?.state === 'failed' ? takenOverBy(program.flow, state.outcome) : null;
   return {

@@ -108,7 +108,7 @@ describe('schema and normalisation', () => {
       agents: calls(send('{"to": "a@b.c", "count": "3", "x": null}')),
       tools: SENT,
     });
-    expect(report.waiting[0]?.payload).toMatchObject({ args: { to: 'a@b.c', count: 3, x: null } });
+    expect(report.waiting[0]?.data).toMatchObject({ args: { to: 'a@b.c', count: 3, x: null } });
   });
 
   test('malformed: told precisely, mended twice at the most, then the run fails', async () => {

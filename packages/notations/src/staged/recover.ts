@@ -29,6 +29,7 @@ import {
   ROUND,
   SUMMARIES,
   TASKS,
+  VERDICT,
 } from './slots.ts';
 import { grantsOf } from './stage-budget.ts';
 
@@ -277,6 +278,7 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
         stage: quote(stage.id),
         failure: `${FAILED}.failure`,
         problem: 'error.message',
+        ...(stage.id === 'validate' ? { verdict: VERDICT } : {}),
         result,
         plan: PLAN,
         observations: 'observations',

@@ -82,7 +82,7 @@ export async function playAirline(trajectory: Trajectory, budgets: { readonly [f
       if (waiting.code === 'MISSING_INFO')
         await engine.answer(waiting.id, { choice: 'respond', text: answers[heard++] ?? 'go on', by: 'customer' });
       else {
-        const { tool, args } = waiting.payload as { tool: string; args: Json };
+        const { tool, args } = waiting.data as { tool: string; args: Json };
         agreed = { name: tool, args };
         approved += 1;
         await engine.answer(waiting.id, { choice: 'approve', by: 'supervisor' });

@@ -63,7 +63,7 @@ test('whoever chooses an intent sees its description', async () => {
   expect(report.waiting[0]?.message).toBe(
     'What is meant: cancel (Cancel the order.) or status (Say where the order is.)?',
   );
-  expect(report.waiting[0]?.payload).toMatchObject({
+  expect(report.waiting[0]?.data).toMatchObject({
     descriptions: [{ id: 'cancel', description: 'Cancel the order.' }, {}],
   });
 });

@@ -97,6 +97,9 @@ const code = z.union([
   })),
 ]);
 
+const stated = (text: string) =>
+  name().optional().describe(`${text} An expression over \`args\`. Without a value, a person is asked about the call.`);
+
 export const tools = map(
   record(() => ({
     description: text().optional().describe('The text that a model reads about the tool.'),
@@ -119,6 +122,9 @@ export const tools = map(
     compensate: name().optional().describe('The tool that undoes a call of this one.'),
     timeout: timeout(),
     approval: bool().optional().describe('Ask a person before every call.'),
+    amount: stated('The amount of a call, for the person who is asked: `args.price * args.quantity`.'),
+    recipients: stated('Everybody whom a call reaches: `[args.to] + args.cc`.'),
+    payee: stated('Who gets the money, with the account: `args.iban`.'),
     approvers: approvers.optional().describe('The people who may approve a call. Every call then needs approval.'),
     rate_limit: record({
       calls: int({ min: 1 }).describe('The most calls.'),
