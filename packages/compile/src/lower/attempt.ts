@@ -5,7 +5,7 @@
 import { RETRY_CHECK } from '@sluice-internal/kernel/ir';
 import type { Expr, FailureKind, ForkNode, NodeId } from '@sluice-internal/kernel/ir';
 import { decisionOf } from '@sluice-internal/kernel/catalog';
-import { literal, quote } from '../expressions/cel-text.ts';
+import { literal, quote } from '@sluice-internal/kernel/expr';
 import { set, type Kit, type Step } from './kit.ts';
 
 export interface Attempts {

@@ -1,7 +1,7 @@
 /** Builds the packet of a question from the journal: the effects of a yes, the reasons, the evidence and what is left. */
 import { authorOf, nameOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
-import { canonical, isRecord } from '@sluice-internal/kernel/expr';
+import { canonical, isRecord, oneObject } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { BUDGET_ROWS, budgetMeter, onlyReads, shownAmount, statedOf, approvingChoices } from '@sluice-internal/kernel/ir';
 import type { Event, Pending, Question, RunState, Stated, ToolDef } from '@sluice-internal/kernel/ir';
@@ -11,7 +11,9 @@ import { InputLog } from './calls.ts';
 import type { RunCall } from './calls.ts';
 import { evidenceOf, observedIn, shortened, traced } from './evidence.ts';
 import type { Observed, Traced } from './evidence.ts';
+import { Origins } from './origins.ts';
 import { evaluatePartly, fieldsPartly, isWhole } from './partial.ts';
+import type { Partly } from './partial.ts';
 import { unlockedBy } from './unlocked.ts';
 import type { Unlocked } from './unlocked.ts';
 
@@ -21,6 +23,7 @@ export interface Asking {
   readonly state: RunState;
   readonly calls: readonly RunCall[];
   readonly observed: readonly Observed[];
+  readonly origins: Origins;
   readonly receipts: readonly (Receipt & { readonly at: string })[];
 }
 
@@ -35,7 +38,8 @@ export function askingIn(
   const calls = [...log.calls.values()];
   const times = new Map(events.map(({ seq, at }) => [seq, new Date(at).toISOString()]));
   const made = receipts.map((each) => ({ ...each, at: times.get(each.seq) ?? '' }));
-  return { program, state, calls, observed: observedIn(program.flow, state, calls), receipts: made };
+  const observed = observedIn(program.flow, state, calls);
+  return { program, state, calls, observed, origins: new Origins(program.flow, observed), receipts: made };
 }
 
 /** An open question, as a person is asked it. */
@@ -53,7 +57,7 @@ export function packetOf(asking: Asking, asked: Asked): Packet {
   const { state } = asking;
   const effects = effectsOf(asking, asked);
   return {
-    question: asked.text,
+    question: withValues(asked, effects),
     goal: goalOf(state.input),
     user: state.origin.user ?? null,
     effects: effects.map(({ effect }) => effect),
@@ -63,10 +67,31 @@ export function packetOf(asking: Asking, asked: Asked): Packet {
       lookedAt(asking, asked),
     ),
     repeats: effects.flatMap(({ effect }) => repeatsOf(asking, effect)),
-    left: leftOf(asking),
+    left: leftIn(asking.program, asking.state),
     expires: asked.expires,
     onExpiry: asked.question.onExpiry,
   };
+}
+
+/** The call in a question about it has its values. */
+function withValues({ text, question: { about, purpose } }: Asked, [of]: readonly Effect[]): string {
+  if (purpose !== 'tool_call' || of === undefined || of.effect.tool !== about) return text;
+  const { amount, payee, recipients, args } = of.effect;
+  const stated = [
+    ...(amount === null ? [] : [`amount ${shortText(amount)}`]),
+    ...(payee === null ? [] : [`payee ${shortText(payee)}`]),
+    ...(recipients.length === 0 ? [] : [`to ${recipients.map(shortText).join(', ')}`]),
+  ];
+  const values = stated.length > 0 || !isRecord(args) ? stated : Object.entries(args).map(([name, value]) => `${name} ${shortText(value)}`);
+  return values.length === 0 ? text : text.replace(about, () => `${about} (${values.slice(0, VALUES_MAX).join(', ')})`);
+}
+
+const VALUES_MAX = 6;
+const VALUE_MAX = 60;
+
+function shortText(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= VALUE_MAX ? text : `${text.slice(0, VALUE_MAX).toWellFormed()}…`;
 }
 
 /** A text, or the message of an input with several fields. */
@@ -99,47 +124,61 @@ function yesOf(question: Question): readonly string[] {
 }
 
 /** The call that is asked about. */
-function callOf({ program, state, observed }: Asking, { node, question, pending }: Asked, tool: string, args: Json): Effect {
-  const def = program.flow.tools[tool];
+function callOf(asking: Asking, { node, question, pending }: Asked, tool: string, args: Json): Effect {
+  const { program, state, observed, origins } = asking;
+  const { askedBy } = question;
   const own = program.flow.nodes[pending.node];
-  const isAgent = Object.hasOwn(program.flow.agents, question.askedBy);
-  const fields = isAgent || own === undefined ? null : argumentsOf(program.flow, pending, state);
+  const source = own?.op === 'do' && own.effect.kind === 'tool' ? own.effect.input['args'] : undefined;
+  const slots = state.threads.get(pending.thread)?.slots ?? {};
+  const reads = source === undefined ? {} : readsOf(source, slots);
+  // The arguments of an agent's call have no expression of their own.
+  const isAgent = Object.hasOwn(program.flow.agents, askedBy);
   const { sources, used } = traced(args, observed, (path) =>
-    isAgent ? { from: question.askedBy, trusted: false } : fromDocument(fields?.[path.split('.')[0] ?? '']),
+    isAgent ? { from: askedBy, trusted: false } : origins.of(reads[fieldOf(path)] ?? []),
   );
-  const costUsd = costOf(program, tool);
-  const effect = { node, tool, ...statesOf(def, args), sources, certain: true, times: { most: 1 }, costUsd };
-  return { effect: { ...effect, ...kindOf(def), args, ...undoneBy(def) }, used };
+  return { effect: { ...effectOf(program, { node, tool, args }), sources }, used };
 }
 
-/** The question belongs to the node of the call, or leads to it. */
-function argumentsOf(flow: Program['flow'], { node: from, thread }: Pending, state: RunState): FieldReads | null {
-  const node = flow.nodes[from];
-  const source = node?.op === 'do' ? node.effect.input['args'] : undefined;
-  return source === undefined ? null : readsOf(source, state.threads.get(thread)?.slots ?? {});
+function fieldOf(path: string): string {
+  return path.split('.')[0] ?? '';
 }
 
-type FieldReads = { readonly [field: string]: ReadonlySet<string> };
-
-function readsOf(source: string, slots: RunState['threads'] extends Map<string, infer Of> ? (Of extends { slots: infer S } ? S : never) : never): FieldReads {
+function readsOf(source: string, slots: Partly): { readonly [field: string]: ReadonlySet<string> } {
   const fields = fieldsPartly(source, slots) ?? {};
   return Object.fromEntries(Object.entries(fields).map(([field, { read }]) => [field, read]));
 }
 
-/** A value that the author wrote, or that an expression of the author made from others. */
-function fromDocument(read: ReadonlySet<string> | undefined): { readonly from: string; readonly trusted: boolean } {
-  const [slot] = [...(read ?? [])];
-  return slot === undefined ? { from: 'document', trusted: true } : { from: slot, trusted: false };
+interface Call {
+  readonly node: string;
+  readonly tool: string;
+  readonly args: Json;
+  readonly undo?: string | undefined;
+}
+
+/** A call as far as it follows from its tool and its arguments. */
+function effectOf(program: Program, { node, tool, args, undo: own }: Call): PacketEffect {
+  const def = program.flow.tools[tool];
+  const undo = own ?? def?.compensate ?? null;
+  return {
+    node,
+    tool,
+    effect: def?.effect ?? 'write',
+    args,
+    ...statesOf(def, args),
+    reversible: undo !== null,
+    undo,
+    sources: [],
+    certain: true,
+    times: { most: 1 },
+    costUsd: costOf(program, tool),
+  };
 }
 
 /** The undo of a call of which it is not known whether it happened. */
 function undoOf({ program, state }: Asking, { node, pending, data }: Asked, settles: string): Effect {
   const entry = state.threads.get(pending.thread)?.undo.find(({ key }) => key === settles);
   const tool = entry?.tool ?? String(data['rollback'] ?? '');
-  const def = program.flow.tools[tool];
-  const args = entry?.args ?? data['args'] ?? null;
-  const effect = { node, tool, ...statesOf(def, args), sources: [], certain: true, times: { most: 1 } };
-  return { effect: { ...effect, ...kindOf(def), args, ...undoneBy(def), costUsd: costOf(program, tool) }, used: [] };
+  return { effect: effectOf(program, { node, tool, args: entry?.args ?? data['args'] ?? null }), used: [] };
 }
 
 /** The calls of one node of the document: it may be several nodes of the graph, such as the first call and its repetition. */
@@ -151,40 +190,42 @@ function grouped(calls: readonly Unlocked[]): readonly (readonly Unlocked[])[] {
   });
 }
 
-function effectOfGroup({ program, observed, state }: Asking, group: readonly Unlocked[]): Effect | null {
+function effectOfGroup(asking: Asking, group: readonly Unlocked[]): Effect | null {
   const [first] = group;
-  if (first === undefined) return null;
-  const { node, agent, asks } = first;
+  if (first === undefined || onlyReads(asking.program.flow.tools[nameOf(first.node)]?.effect ?? 'write')) return null;
+  return first.agent === null ? authored(asking, group, first) : { effect: ofAgent(asking, first, first.agent), used: [] };
+}
+
+/** A call that an agent may choose to make. */
+function ofAgent({ program, state }: Asking, { node, asks, most }: Unlocked, agent: string): PacketEffect {
+  const effect = effectOf(program, { node: authorOf(node), tool: nameOf(node), args: null, undo: node.undo?.tool });
+  const left = leftIn(program, state)['toolCalls'] ?? 0;
+  return { ...effect, certain: false, agent, call: asks ? 'asks' : 'runs', times: { most: most ?? (left > 0 ? left : null) } };
+}
+
+/** A call of the author's own node; several calls if it is in a map. */
+function authored({ program, observed, origins }: Asking, group: readonly Unlocked[], { node }: Unlocked): Effect {
   const tool = nameOf(node);
-  const def = program.flow.tools[tool];
-  if (onlyReads(def?.effect ?? 'write')) return null;
   const calls = group.map(({ node: { effect }, slots }) => argumentsIn(effect.input['args'] ?? 'null', slots));
-  const [call] = calls;
-  const same = calls.every(({ args }) => args !== null && canonical(args) === canonical(call?.args));
-  const args = same ? (call?.args ?? null) : null;
-  const each = same || calls.some((one) => one.args === null) ? [] : calls.map((one) => one.args);
-  const all = each.length > 0 ? each : [args];
-  const from = calls.map(({ reads }) => reads).find((reads) => reads !== null);
-  const found = all.map((one) => traced(one, observed, (path) => fromDocument(from?.[path.split('.')[0] ?? ''])));
+  const all = distinct(calls.map(({ args }) => args));
+  const isKnown = !all.includes(null);
+  const args = all.length === 1 ? (all[0] ?? null) : null;
+  const found = calls.map((call, index) =>
+    traced(call.args, observed, (path) => origins.of(call.reads[fieldOf(path)] ?? [], group[index]?.items)),
+  );
+  const { known = {} } = isKnown ? {} : (calls[0] ?? {});
   const most = group.reduce((sum: number | null, one) => (sum === null || one.most === null ? null : sum + one.most), 0);
-  const known = agent === null && args === null && each.length === 0 ? (call?.known ?? {}) : {};
+  const effect = effectOf(program, { node: authorOf(node), tool, args, undo: node.undo?.tool });
   return {
     effect: {
-      node: authorOf(node),
-      tool,
-      ...kindOf(def),
-      args: agent === null ? args : null,
+      ...effect,
       ...(Object.keys(known).length === 0 ? {} : { known }),
-      ...(each.length === 0 ? {} : { each }),
-      ...(agent === null ? sharedStates(def, all) : statesOf(undefined, null)),
-      ...undoneBy(def, node.undo?.tool),
-      sources: agent === null ? distinct(found.flatMap(({ sources }) => sources)) : [],
-      certain: agent === null,
-      ...(agent === null ? {} : { agent, call: asks ? ('asks' as const) : ('runs' as const) }),
-      times: { most: agent === null ? most : (most ?? callsLeft(program, state)) },
-      costUsd: costOf(program, tool),
+      ...(isKnown && all.length > 1 ? { each: all } : {}),
+      ...(isKnown ? sharedStates(program.flow.tools[tool], all) : {}),
+      sources: distinct(found.flatMap(({ sources }) => sources)),
+      times: { most },
     },
-    used: agent === null ? found.flatMap(({ used }) => used) : [],
+    used: found.flatMap(({ used }) => used),
   };
 }
 
@@ -195,15 +236,15 @@ function distinct<Of>(all: readonly Of[]): readonly Of[] {
 interface Arguments {
   readonly args: Json;
   readonly known: { readonly [argument: string]: Json };
-  readonly reads: FieldReads | null;
+  readonly reads: { readonly [argument: string]: ReadonlySet<string> };
 }
 
-function argumentsIn(source: string, slots: Unlocked['slots']): Arguments {
+function argumentsIn(source: string, slots: Partly): Arguments {
   const { known, value } = evaluatePartly(source, slots);
-  const fields = fieldsPartly(source, slots);
-  const reads = fields && Object.fromEntries(Object.entries(fields).map(([field, { read }]) => [field, read]));
+  const fields = Object.entries(fieldsPartly(source, slots) ?? {});
+  const reads = Object.fromEntries(fields.map(([field, { read }]) => [field, read]));
   if (known && isWhole(value)) return { args: value, known: {}, reads };
-  const parts = Object.entries(fields ?? {}).filter(([, field]) => field.known && isWhole(field.value));
+  const parts = fields.filter(([, field]) => field.known && isWhole(field.value));
   return { args: null, known: Object.fromEntries(parts.map(([name, field]) => [name, field.value])), reads };
 }
 
@@ -224,28 +265,11 @@ function sharedStates(def: ToolDef | undefined, all: readonly Json[]): States {
   return { ...first, amount: same('amount'), payee: same('payee'), recipients };
 }
 
-function kindOf(def: ToolDef | undefined): Pick<PacketEffect, 'effect'> {
-  return { effect: def?.effect ?? 'write' };
-}
-
-function undoneBy(def: ToolDef | undefined, own?: string): Pick<PacketEffect, 'reversible' | 'undo'> {
-  const undo = own ?? def?.compensate ?? null;
-  return { reversible: undo !== null, undo };
-}
-
 function costOf({ flow }: Program, tool: string): number {
   const node = Object.values(flow.nodes).find(
     (each) => each.op === 'do' && each.effect.kind === 'tool' && each.effect.tool === tool,
   );
   return node?.op === 'do' ? shownAmount('costMicros', node.effect.reserve.costMicros ?? 0) : 0;
-}
-
-function callsLeft(program: Program, state: RunState): number | null {
-  return leftIn(program, state)['toolCalls'] ?? null;
-}
-
-function leftOf({ program, state }: Asking): Packet['left'] {
-  return leftIn(program, state);
 }
 
 /** Of the budgets of the whole run. */
@@ -290,57 +314,64 @@ function whyOf(asking: Asking, asked: Asked, effects: readonly Effect[]): Packet
   };
 }
 
-/** The latest words of an agent in the branch of the question, or in one of those around it. */
-function wordsOf({ calls, state }: Asking, { pending }: Asked): string | null {
+/** The latest words of the agent that asks, in the branch of the question or in one around it. Data are no words. */
+function wordsOf({ calls, state }: Asking, { pending, question }: Asked): string | null {
   const threads = new Set<string>();
   for (let id: string | null = pending.thread; id !== null; id = state.threads.get(id)?.parent ?? null) threads.add(id);
-  const reply = calls.findLast(({ kind, thread, verdict }) => kind === 'model' && threads.has(thread) && verdict?.accepted === true);
+  const reply = calls.findLast(
+    ({ kind, thread, name, verdict }) =>
+      kind === 'model' && threads.has(thread) && name === question.askedBy && verdict?.accepted === true,
+  );
   const value = reply?.attempts.findLast(({ ok }) => ok)?.value ?? null;
   const text = isRecord(value) ? value['text'] : null;
-  return typeof text === 'string' && text.trim() !== '' ? String(shortened(text.trim())) : null;
+  if (typeof text !== 'string' || text.trim() === '' || isRecord(oneObject(text))) return null;
+  return String(shortened(text.trim()));
 }
 
-function ruleOf({ program: { flow } }: Asking, { question, data, node }: Asked, stated: readonly string[]): string | null {
-  const { purpose, about, askedBy } = question;
-  const { tool, escalation } = data;
-  if (purpose === undefined) return typeof tool === 'string' ? `unknown outcome of ${tool}` : `approval node ${node}`;
-  if (purpose === 'route') return `approval of the route to ${about}`;
-  if (purpose === 'plan_review') return 'plan.approve';
-  if (purpose === 'missing_information') return null;
-  if (purpose !== 'tool_call' || typeof tool !== 'string') return isRecord(escalation) ? String(escalation['row']) : about;
+function ruleOf(asking: Asking, { question, data, node }: Asked, stated: readonly string[]): string | null {
+  const { purpose, about } = question;
+  const { tool, stage } = data;
+  switch (purpose) {
+    case undefined:
+      return typeof tool === 'string' ? `unknown outcome of ${tool}` : `approval node ${node}`;
+    case 'route':
+      return `approval of the route to ${about}`;
+    case 'plan_review':
+      return 'approval of the plan';
+    case 'missing_information':
+      return null;
+    case 'tool_call':
+      return stated.length > 0 ? `what ${about} states of its calls` : ruleOfCall(asking, question);
+    default:
+      return typeof stage === 'string' ? `stage ${stage}` : about;
+  }
+}
+
+function ruleOfCall({ program: { flow } }: Asking, { about, askedBy }: Question): string {
+  if (!Object.hasOwn(flow.agents, askedBy)) return `approval of ${about}`;
   const boundary = Object.hasOwn(flow.boundaries ?? {}, askedBy) ? flow.boundaries?.[askedBy] : undefined;
-  const { effect = 'write' } = flow.tools[tool] ?? {};
-  if (stated.length > 0) return `what ${tool} states of its calls`;
-  if (boundary?.tools.approve.includes(tool) !== true)
-    return Object.hasOwn(flow.agents, askedBy) ? 'sources of the arguments' : `approval of ${tool}`;
-  return boundary.approveEffects.includes(effect) ? `${effect} calls of agents` : `boundary or approval of ${tool}`;
+  const { effect = 'write' } = flow.tools[about] ?? {};
+  if (boundary?.tools.approve.includes(about) !== true) return 'sources of the arguments';
+  return boundary.approveEffects.includes(effect) ? `${effect} calls of agents` : `boundary or approval of ${about}`;
 }
 
 const LATEST_MAX = 10;
 
 /** What the question is about, beside the sources of arguments. */
-function lookedAt(asking: Asking, { data, question, pending }: Asked): readonly Observed[] {
-  const { observed, state, program } = asking;
+function lookedAt({ observed, origins, state, program }: Asking, { data, question, pending }: Asked): readonly Observed[] {
   const shown = SHOWN.flatMap((field): readonly Observed[] => {
     const value = data[field] ?? null;
     if (value === null || value === '') return [];
-    return [{ from: question.askedBy, kind: 'model', args: null, value, trusted: false, changes: false, id: '' }];
+    return [{ from: field, kind: 'model', args: null, value, trusted: false, changes: false, id: '' }];
   });
-  const asking_ = program.flow.nodes[pending.node];
-  const roots = new Set((asking_?.expects ?? []).map(([root]) => root));
-  const writers = new Set(
-    Object.entries(program.flow.nodes).flatMap(([id, node]) =>
-      'writes' in node && node.writes.some(({ slot }) => roots.has(slot)) ? [id] : [],
-    ),
-  );
-  const read = observed.filter(({ id, kind }) => (kind === 'tool' || kind === 'model') && writers.has(id));
-  const latest = [...new Map(read.map((each) => [each.id, each])).values()];
+  const read = (program.flow.nodes[pending.node]?.expects ?? []).flatMap(([root]) => root ?? []);
+  const done = DONE.has(question.purpose ?? '') ? doneIn(observed) : [];
   const input = isRecord(state.input) ? observed.filter(({ kind }) => kind === 'input') : [];
-  return [...shown, ...latest, ...(DONE.has(question.purpose ?? '') ? doneIn(observed) : []), ...input];
+  return [...shown, ...origins.observed(read), ...done, ...input];
 }
 
 /** Fields of a question that a person judges. */
-const SHOWN = ['answer', 'reply', 'result', 'plan', 'steps', 'calls', 'options', 'readings', 'fields', 'short'] as const;
+const SHOWN = ['answer', 'reply', 'result', 'plan', 'steps', 'calls', 'options', 'readings', 'fields'] as const;
 /** Questions about work that was done. */
 const DONE: ReadonlySet<string> = new Set(['route', 'escalation', 'plan_review']);
 

@@ -20,6 +20,8 @@ export interface Unlocked {
   readonly asks: boolean;
   /** How often it is made at most; null if that is not known. */
   readonly most: number | null;
+  /** Of a call in a map: what the list of the items is made from, by the name of the item. */
+  readonly items: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Items of a list that are followed one by one. */
@@ -30,26 +32,33 @@ const VISITS_MAX = 5_000;
 export function unlockedBy(flow: CompiledFlow, state: RunState, pending: Pending, yes: readonly string[]): readonly Unlocked[] {
   const asking = flow.nodes[pending.node];
   const thread = state.threads.get(pending.thread);
-  if (asking?.op !== 'do' || asking.effect.kind !== 'ask' || thread === undefined) return [];
+  if (asking?.op !== 'do' || thread === undefined) return [];
   const walk = new Walk(flow);
-  const starts = yes.map((choice) => {
+  const { controls } = asking;
+  // Words about a refused call go to the agent.
+  if (pending.control !== undefined)
+    return controls?.refused === undefined ? [] : followed(walk, state, thread, [walk.from(controls.refused, thread.slots)]);
+  if (asking.effect.kind !== 'ask') return [];
+  const answer = new Set(asking.writes.map(({ slot }) => slot));
+  const found = yes.map((choice) => {
     const it = hollow(['by', 'text', 'edit', 'data', 'proof', 'together'], { choice });
-    const slots = writtenPartly(thread.slots, asking.writes, it);
-    return { at: asking.next, slots, answer: new Set(asking.writes.map(({ slot }) => slot)) };
+    return walk.from(asking.next, writtenPartly(thread.slots, asking.writes, it), answer);
   });
-  const found = starts.map(({ at, slots, answer }) => walk.from(at, slots, answer));
-  const own = found.flatMap(({ calls }) => calls);
-  return [...own, ...(found.some(({ ended }) => ended) ? afterBranch(walk, flow, state, thread) : [])];
+  return followed(walk, state, thread, found);
+}
+
+/** The calls of these ways, and those that follow the branch. */
+function followed(walk: Walk, state: RunState, thread: Thread, ways: readonly Walked[]): readonly Unlocked[] {
+  const own = ways.flatMap(({ calls }) => calls);
+  return ways.some(({ ended }) => ended) ? [...own, ...afterBranch(walk, state, thread)] : own;
 }
 
 /** After the last node of a branch, the run goes on behind the join. */
-function afterBranch(walk: Walk, flow: CompiledFlow, state: RunState, { parent }: Thread): readonly Unlocked[] {
+function afterBranch(walk: Walk, state: RunState, { parent }: Thread): readonly Unlocked[] {
   const outer = parent === null ? undefined : state.threads.get(parent);
-  if (outer?.doing.is !== 'forked') return [];
-  const fork = flow.nodes[outer.doing.fork.node];
-  if (fork?.op !== 'fork') return [];
-  const { calls, ended } = walk.from(fork.next, afterFork(fork, outer.slots), new Set());
-  return [...calls, ...(ended ? afterBranch(walk, flow, state, outer) : [])];
+  const fork = outer?.doing.is === 'forked' ? walk.flow.nodes[outer.doing.fork.node] : undefined;
+  if (outer === undefined || fork?.op !== 'fork') return [];
+  return followed(walk, state, outer, [walk.from(fork.next, afterFork(fork, outer.slots))]);
 }
 
 function afterFork({ into, gather }: ForkNode, slots: Partly): Partly {
@@ -65,43 +74,50 @@ interface Walked {
 /** A node as it is reached. */
 interface Reached {
   slots: Partly;
-  /** Every way to it leads through a question of an agent. */
-  asks: boolean;
   readonly to: Set<NodeId>;
 }
 
 class Walk {
-  readonly #flow: CompiledFlow;
+  readonly flow: CompiledFlow;
   /** Slots of nodes that the author named. */
   readonly #authored: ReadonlySet<string>;
 
   constructor(flow: CompiledFlow) {
-    this.#flow = flow;
+    this.flow = flow;
     this.#authored = new Set(Object.values(flow.nodes).flatMap(({ label }) => label.enters?.split('/').at(-1) ?? []));
   }
 
-  from(start: NodeId, slots: Partly, answer: ReadonlySet<string>): Walked {
+  from(start: NodeId, slots: Partly, answer: ReadonlySet<string> = new Set()): Walked {
     const reached = this.#reach(start, slots, answer);
-    const calls: Unlocked[] = [];
+    const calls: { readonly call: Unlocked; readonly place: number }[] = [];
+    const turns = new Map<string, number>();
     let ended = false;
-    for (const [id, at] of reached) {
-      const node = this.#flow.nodes[id];
+    for (const [place, [id, at]] of [...reached].entries()) {
+      const node = this.flow.nodes[id];
       if (node?.op === 'end') ended = true;
-      else if (node?.op === 'do' && node.effect.kind === 'tool') calls.push(this.#callAt(id, node, at, reached));
-      else if (node?.op === 'fork') calls.push(...this.#branches(node, at, { answer, repeats: isRepeated(id, reached) }));
+      else if (node?.op === 'do' && node.effect.kind === 'model') turns.set(node.effect.agent, turns.get(node.effect.agent) ?? place);
+      for (const call of node === undefined ? [] : this.#callsAt(id, node, at, { answer, repeats: isRepeated(id, reached) }))
+        calls.push({ call, place: turns.get(call.agent ?? '') ?? place });
     }
-    return { calls, ended };
+    // What an agent may call stands where its turn begins.
+    return { calls: calls.toSorted((one, other) => one.place - other.place).map(({ call }) => call), ended };
   }
 
-  #callAt(id: NodeId, node: DoNode, { slots, asks }: Reached, reached: ReadonlyMap<NodeId, Reached>): Unlocked {
-    const agent = agentOf(node, slots);
-    return { id, node, slots, agent, asks, most: agent !== null || isRepeated(id, reached) ? this.#limitOf(node) : 1 };
+  #callsAt(id: NodeId, node: Node, at: Reached, ways: Ways): readonly Unlocked[] {
+    if (node.op === 'fork') return this.#branches(node, at, ways);
+    if (node.op !== 'do' || node.effect.kind !== 'tool') return [];
+    const agent = agentOf(node, at.slots);
+    const asks = alwaysAsks(node);
+    // The author's own call has a question of its own.
+    if (agent === null && asks) return [];
+    const most = agent !== null || ways.repeats ? this.#limitOf(node) : 1;
+    return [{ id, node, slots: at.slots, agent, asks, most, items: new Map() }];
   }
 
   /** The visits that the meters of the node leave. */
   #limitOf({ charges = [] }: Node): number | null {
     const limits = charges.flatMap((id) => {
-      const meter = this.#flow.meters[id];
+      const meter = this.flow.meters[id];
       return meter?.unit === 'visits' && meter.max !== null ? [meter.max] : [];
     });
     return limits.length === 0 ? null : Math.min(...limits);
@@ -110,16 +126,16 @@ class Walk {
   /** A graph is followed until nothing new is known about any of its nodes. */
   #reach(start: NodeId, slots: Partly, answer: ReadonlySet<string>): ReadonlyMap<NodeId, Reached> {
     const reached = new Map<NodeId, Reached>();
-    const open: { readonly id: NodeId; readonly slots: Partly; readonly asks: boolean }[] = [{ id: start, slots, asks: false }];
+    const open: Step[] = [step(start, slots)];
     for (let visits = 0; open.length > 0 && visits < VISITS_MAX; visits++) {
-      const { id, slots: coming, asks } = open.shift() as (typeof open)[number];
-      const node = this.#flow.nodes[id];
-      const at = node === undefined ? null : arrive(reached, id, coming, asks);
+      const { id, slots: coming } = open.shift() as Step;
+      const node = this.flow.nodes[id];
+      const at = node === undefined ? null : arrive(reached, id, coming);
       if (node === undefined || at === null) continue;
       const steps = this.#steps(node, at.slots, answer);
-      for (const step of steps) at.to.add(step.id);
+      for (const next of steps) at.to.add(next.id);
       // The first route is followed to its end before the second, so that calls are in the order of the graph.
-      open.unshift(...steps.map((step) => ({ ...step, asks: (node.op === 'do' && node.effect.kind === 'model' ? false : at.asks) || step.asks })));
+      open.unshift(...steps);
     }
     return reached;
   }
@@ -140,14 +156,16 @@ class Walk {
   }
 
   #after(node: DoNode, slots: Partly): readonly Step[] {
-    if (node.effect.kind === 'ask' && !this.#isOfAgent(node)) return [];
-    const asks = node.effect.kind === 'ask';
-    return [step(node.next, writtenPartly(slots, node.writes), asks), ...failures(node, slots)];
+    const { effect, controls } = node;
+    if (effect.kind === 'ask' && !this.#isOfAgent(node)) return [];
+    if (effect.kind === 'tool' && agentOf(node, slots) === null && alwaysAsks(node)) return [];
+    const refused = [controls?.refused, controls?.stopped].flatMap((to) => (to === undefined ? [] : [step(to, slots)]));
+    return [step(node.next, writtenPartly(slots, node.writes)), ...refused, ...failures(node, slots)];
   }
 
   /** A question about a call that an agent chooses to make: the person is asked again, and the author's routes do not end. */
   #isOfAgent({ effect }: DoNode): boolean {
-    return effect.kind === 'ask' && effect.purpose === 'tool_call' && Object.hasOwn(this.#flow.agents, effect.askedBy);
+    return effect.kind === 'ask' && effect.purpose === 'tool_call' && Object.hasOwn(this.flow.agents, effect.askedBy);
   }
 
   /**
@@ -166,33 +184,41 @@ class Walk {
     return [...routes, otherwise];
   }
 
-  #branches(
-    { over }: ForkNode,
-    { slots, asks }: Reached,
-    { answer, repeats }: { readonly answer: ReadonlySet<string>; readonly repeats: boolean },
-  ): readonly Unlocked[] {
+  #branches({ over }: ForkNode, { slots }: Reached, { answer, repeats }: Ways): readonly Unlocked[] {
     const branch = (head: NodeId, own: Partly): readonly Unlocked[] =>
-      this.from(head, own, answer).calls.map((call) => ({ ...call, asks: call.asks || asks, most: repeats ? null : call.most }));
+      this.from(head, own, answer).calls.map((call) => (repeats ? { ...call, most: null } : call));
     if ('heads' in over) return over.heads.flatMap(({ to }) => branch(to, slots));
-    const { known, value } = evaluatePartly(over.each, slots);
+    const { known, value, read } = evaluatePartly(over.each, slots);
+    const named = (calls: readonly Unlocked[]): readonly Unlocked[] =>
+      calls.map((call) => ({ ...call, items: new Map([[over.as, read], ...call.items]) }));
     if (!known || !Array.isArray(value) || value.length > ITEMS_MAX) {
       const own = withHoles(slots, [over.as, `${over.as}_index`]);
-      return branch(over.head, own).map((call) => ({ ...call, most: null }));
+      return named(branch(over.head, own).map((call) => ({ ...call, most: null })));
     }
     return value.flatMap((item: Json, index) =>
-      branch(over.head, withValue(withValue(slots, over.as, item), `${over.as}_index`, index)),
+      named(branch(over.head, withValue(withValue(slots, over.as, item), `${over.as}_index`, index))),
     );
   }
+}
+
+interface Ways {
+  readonly answer: ReadonlySet<string>;
+  /** The node can be reached again. */
+  readonly repeats: boolean;
+}
+
+/** A person is asked before every call of this node. */
+function alwaysAsks({ controls }: DoNode): boolean {
+  return controls?.walk.some((each) => each.how === 'ask' && (each.with.when ?? 'true') === 'true') === true;
 }
 
 interface Step {
   readonly id: NodeId;
   readonly slots: Partly;
-  readonly asks: boolean;
 }
 
-function step(id: NodeId, slots: Partly, asks = false): Step {
-  return { id, slots, asks };
+function step(id: NodeId, slots: Partly): Step {
+  return { id, slots };
 }
 
 function failures({ failed, fail }: DoNode | ForkNode, slots: Partly): readonly Step[] {
@@ -201,18 +227,16 @@ function failures({ failed, fail }: DoNode | ForkNode, slots: Partly): readonly 
 }
 
 /** Null if nothing new is known by this way. */
-function arrive(reached: Map<NodeId, Reached>, id: NodeId, slots: Partly, asks: boolean): Reached | null {
+function arrive(reached: Map<NodeId, Reached>, id: NodeId, slots: Partly): Reached | null {
   const known = reached.get(id);
   if (known === undefined) {
-    const first = { slots, asks, to: new Set<NodeId>() };
+    const first = { slots, to: new Set<NodeId>() };
     reached.set(id, first);
     return first;
   }
   const met = meet(known.slots, slots);
-  const frees = known.asks && !asks;
-  if (met === null && !frees) return null;
-  known.slots = met ?? known.slots;
-  known.asks &&= asks;
+  if (met === null) return null;
+  known.slots = met;
   return known;
 }
 

@@ -1,5 +1,5 @@
 /** The open questions of a run, with everything that a person needs to decide: the packet, and who may answer. */
-import { allowedPeople, inputOf, isUser } from '@sluice-internal/kernel/core';
+import { allowedPeople, askOf, inputOf, isUser } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import { samePerson } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event, Pending, Question, RunState } from '@sluice-internal/kernel/ir';
@@ -50,7 +50,7 @@ function askedOf(program: Program, state: RunState, pending: Pending, question: 
     kind: question.purpose ?? 'flow_node',
     message: typeof message === 'string' ? message : JSON.stringify(message),
     choices: question.choices,
-    needs: needsOf(program, pending),
+    needs: needsOf(program, state, pending),
     code: question.code,
     askedBy: question.askedBy,
     askedAt: new Date(pending.notBefore).toISOString(),
@@ -64,12 +64,9 @@ function askedOf(program: Program, state: RunState, pending: Pending, question: 
   };
 }
 
-function needsOf({ flow }: Program, { node }: Pending): Waiting['needs'] {
-  const asking = flow.nodes[node];
-  if (asking?.op !== 'do' || asking.effect.kind !== 'ask') return {};
-  return Object.fromEntries(
-    asking.effect.choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])),
-  );
+function needsOf(program: Program, state: RunState, pending: Pending): Waiting['needs'] {
+  const { choices = [] } = askOf(program, state, pending) ?? {};
+  return Object.fromEntries(choices.flatMap(({ name, needs }) => (needs === undefined ? [] : [[name, needs]])));
 }
 
 function approversOf({ people = {} }: CompiledFlow, state: RunState, pending: Pending): Waiting['approvers'] {

@@ -2,7 +2,7 @@
  * Drives the pure core through one generated future. Time is a number, so no step waits. A crash throws the state away and
  * folds it again from the events, as after a restart; calls that were under way are then made again.
  */
-import { evolve, outstanding, settle } from '@sluice-internal/kernel/core';
+import { askOf, evolve, outstanding, settle } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Command, Event, Fact, Instant, RunState, Settled } from '@sluice-internal/kernel/ir';
@@ -120,9 +120,9 @@ class Life {
           });
         continue;
       }
-      const node = this.#program.flow.nodes[id];
-      if (node?.op !== 'do' || node.effect.kind !== 'ask') continue;
-      const given = this.#future.answer(question, node.effect);
+      const effect = askOf(this.#program, state, pending);
+      if (effect === null) continue;
+      const given = this.#future.answer(question, effect);
       if (given === null) continue;
       const { by, ...answer } = given.answer;
       const { flow } = this.#program;

@@ -74,6 +74,7 @@ const FOLDS: Folds = {
     failedOver(threadOf(state, thread), error, to);
   },
   'effect.requested': requested,
+  'call.judged': callJudged,
   'effect.settled': recordResult,
   'effect.judged': judged,
   'effect.dropped': dropped,
@@ -279,6 +280,8 @@ function requested(state: RunState, event: EventOf<'effect.requested'>): void {
     observed: null,
     accepted: false,
   };
+  if (event.control === undefined) delete thread.walk;
+  else pending.control = event.control;
   if (event.timed !== undefined) pending.timed = event.timed;
   if (event.watched !== undefined) pending.watched = event.watched;
   if (event.turns !== undefined) pending.turns = event.turns;
@@ -306,6 +309,24 @@ function countOf(
   if (settles === undefined) return { ordinal: called(state, kind, name), attempt: 1 };
   const attempt = settles === key ? attemptsOf(thread, key) + 1 : 1;
   return { ordinal: ordinal(state, kind, name), attempt, settles };
+}
+
+/** The walk over the controls goes on, or the call is not made. */
+function callJudged(state: RunState, event: EventOf<'call.judged'>): void {
+  const thread = threadOf(state, event.thread);
+  const pending = event.of === undefined ? undefined : state.pending.get(event.of);
+  if (event.of !== undefined) state.pending.delete(event.of);
+  charge(state, event.charge);
+  const it = pending?.observed?.ok === true ? pending.observed.value : null;
+  if (event.writes !== undefined) thread.slots = applyWrites(thread.slots, event.writes, it, state.threads.size === 1);
+  if ('walk' in event) {
+    thread.walk = event.walk;
+    thread.doing = READY;
+  } else if ('refusal' in event) {
+    thread.slots = { ...thread.slots, _refusal: { ...event.refusal } };
+    moveTo(thread, event.to);
+  } else if ('error' in event) failedOver(thread, event.error, event.to);
+  else thread.doing = READY;
 }
 
 /** The last answer of a person counts. */

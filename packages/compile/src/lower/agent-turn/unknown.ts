@@ -5,8 +5,8 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Case, Compensation, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
+import { isIdentifier, object, quote } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { isIdentifier, object, quote } from '../../expressions/cel-text.ts';
 import { NO_RETRY, set, type Call } from '../kit.ts';
 import type { Builder } from '../builder-types.ts';
 import { name as nameOf, type Gate } from './gate.ts';
@@ -57,23 +57,28 @@ export function isRisky(def: ToolDef | undefined): boolean {
 }
 
 /** The case for a call without an answer; none for tools that only read. */
-export function addUnknownOutcome(gate: Gate): readonly Case[] {
+export function addUnknownOutcome(gate: Gate, shared: Map<string, NodeId>): readonly Case[] {
   const { kit, tool } = gate;
   const def = kit.builder.toolDef(tool);
   if (onlyReads(def?.effect ?? 'write')) return [];
-  const unknown = addUnknownMessage(gate);
+  const unknown = shared.get('unknown') ?? addUnknownMessage(gate);
+  shared.set('unknown', unknown);
   const lookup = kit.builder.definitions.toolLookups[tool];
   return [{ when: MAY_HAVE_HAPPENED, to: lookup === undefined ? unknown : addLookup(gate, lookup, unknown) }];
 }
 
 /** The agent gets the message that the outcome is not known. */
 function addUnknownMessage(gate: Gate): NodeId {
-  const { kit, turn, tool, done } = gate;
+  const { kit, turn, done } = gate;
   const words =
     '. It may or may not have happened. Do not call it again with the same arguments; say that the outcome is not known.';
-  const content = `{"unknown": true, "message": text(${quote(`[UNKNOWN] ${tool}: `)}, error.message, ${quote(words)})}`;
+  const content = `{"unknown": true, "message": text("[UNKNOWN] ", ${CALL}.name, ": ", error.message, ${quote(words)})}`;
   const writes = outcomeOf(turn.agent, content, { ok: 'false', error: 'error.message', unknown: 'true' });
-  return kit.set({ hint: nameOf(gate, 'unknown'), origin: turn.origin }, [...writes, set('error', 'null')], done);
+  return kit.set(
+    { hint: `${turn.hint}.unknown-outcome`, origin: turn.origin },
+    [...writes, set('error', 'null')],
+    done,
+  );
 }
 
 /** The call of the `verify` tool. It gets the arguments of the unclear call that its schema has. */

@@ -49,7 +49,7 @@ export function addRiskyCall(lowering: Lowering, step: Step, given: Repeatable):
   if (retry !== undefined || isVisitedAgain || isLost) {
     const most = (retry?.max_attempts ?? 2) * lowering.visitsMax(prepared.node.id);
     const meter = kit.visits(`again:${again}`, most, failing, `repetitions of ${lowering.name(prepared.node.id)}`);
-    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...call, failed });
+    kit.call({ ...lowering.part(prepared, 'again'), id: again, charges: [meter] }, { ...unasked(call), failed });
   }
   if (!isVisitedAgain) return kit.call(step, { ...call, failed });
   const first = kit.call(lowering.part(prepared, 'call'), { ...call, failed });
@@ -94,6 +94,13 @@ function addLost(
 
 const LATE = 'did not answer in time, and it may have happened. Call it again?';
 const STOPPED = 'was in flight when the process stopped, and it may have happened. Call it again?';
+
+/** A person has just decided that the call is made again, so its controls ask nothing. */
+function unasked({ controls, ...call }: Call): Call {
+  if (controls === undefined) return call;
+  const walk = controls.walk.filter(({ how, with: given }) => how !== 'ask' && !('asks' in given));
+  return walk.length === 0 ? call : { ...call, controls: { ...controls, walk } };
+}
 
 /** A node around this one may be tried again as a whole. */
 function isInAttempts({ flow }: Lowering): boolean {
