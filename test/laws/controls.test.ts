@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Asking, Control, Controls, DoNode, Event, Judged } from '@sluice-internal/kernel/ir';
 import type { Json } from '@sluice-internal/kernel/expr';
 import { outstanding } from '@sluice-internal/kernel/core';
-import { Core, end, flowOf, forkOver, meter, set, tool } from './flow.ts';
+import { Core, end, flowOf, forkOver, meter, set, tool, within } from './flow.ts';
 
 const ERROR = { type: 'RefusedError', class: 'policy', code: 'PERMISSION_DENIED' } as const;
 const WORDS = { tag: 'DENIED', error: ERROR } as const;
@@ -59,7 +59,9 @@ function says(core: Core, key: string, verdicts: { readonly [control: string]: J
   core.answer(key, { ok: true, value });
 }
 function answers(core: Core, choice: string, edit?: Json): void {
-  const [pending] = [...(core.state?.pending.values() ?? [])].filter(({ observed }) => observed === null);
+  const pending = [...(core.state?.pending.values() ?? [])].find(
+    ({ observed, question }) => question !== null && observed === null,
+  );
   const answer = { choice, by: 'ann', ...(edit === undefined ? {} : { edit }) };
   expect(core.tell({ type: 'answer', id: pending?.question?.id ?? '', answer }, 2)).toBeNull();
 }
@@ -233,6 +235,25 @@ describe('a wait', () => {
   });
 });
 
+describe('a crash', () => {
+  test('L8, L13: the check of a call that must not be made twice is performed again', () => {
+    const core = paying([check('shape'), approval()], {}, { recalls: 0 });
+    expect(core.tell({ type: 'resume' }, 5)).toBeNull();
+    expect(core.owed).toEqual(['0#0 controls']);
+    says(core, '0#0', { shape: OK });
+    answers(core, 'approve');
+    expect(core.owed).toEqual(['0#2 pay']);
+    expect(core.tell({ type: 'resume' }, 9)).toBeNull();
+    expect(core.state?.outcome).toMatchObject({ state: 'failed', error: { type: 'UnknownOutcome' } });
+  });
+
+  test('L8: a check has no timeout of its own, and gets none', () => {
+    const core = paying([check('shape')]);
+    core.tell({ type: 'resume' }, 5);
+    expect([...(core.state?.pending.values() ?? [])].map(({ deadline }) => deadline)).toEqual([null]);
+  });
+});
+
 describe('calls of one reply', () => {
   const reply = (walk: readonly Control[]): Core => {
     const controls: Controls = { walk, args: ['call'], refused: 'told', inOrder: true };
@@ -273,5 +294,69 @@ describe('calls of one reply', () => {
     expect(core.tell({ type: 'answer', id: question ?? '', answer }, 2)).toBeNull();
     expect(made(core)).toEqual(['0:0.1']);
     expect(core.events.find(({ type }) => type === 'meter.tripped')).toMatchObject({ unused: question });
+  });
+
+  const spent = (walk: readonly Control[], max: number): Core => {
+    const controls: Controls = { walk, args: ['call'], refused: 'told', inOrder: true };
+    const pay = tool('pay', 'done', { controls, charges: ['calls'], effect: { input: { args: 'call' } } });
+    const all = forkOver({ each: '["a", "b", "c"]', as: 'call', head: 'pay' }, 'end', { eager: true });
+    const nodes = { all, pay, done: end('call'), told: end('_refusal'), end: end('all.map(b, b.state)') };
+    const calls = { ...meter('toolCalls', max), label: 'budgets.tool_calls' };
+    return new Core(flowOf(nodes, { meters: { calls } }));
+  };
+  const more = (core: Core): void => {
+    expect(core.tell({ type: 'grant', by: 'ann', grants: [{ dimension: 'tool_calls', amount: 5 }] }, 50)).toBeNull();
+  };
+
+  test('L13, L4: after one that does not fit, no later one is made, although its checks pass', () => {
+    const core = spent([budget, check('policy')], 1);
+    says(core, '0:0.0#0', { policy: OK });
+    says(core, '0:0.1#0', { policy: OK });
+    core.answer('0:0.0#1', 'paid');
+    expect(core.state?.outcome).toMatchObject({ code: 'BUDGET_EXHAUSTED', error: { type: 'BudgetError' } });
+    expect(core.state?.pending.size).toBe(0);
+    expect(made(core)).toEqual(['0:0.0']);
+  });
+
+  test('L4: the run waits for the calls before it, and not for questions about later ones', () => {
+    const core = spent([approval('call != "a"')], 1);
+    expect(core.owed).toEqual(['0:0.0#0 pay', '0:0.1#0 pay', '0:0.2#0 pay']);
+    answers(core, 'approve');
+    expect(core.owed).toEqual(['0:0.0#0 pay', '0:0.2#0 pay']);
+    core.answer('0:0.0#0', 'paid');
+    expect(core.state?.outcome).toMatchObject({ code: 'BUDGET_EXHAUSTED', error: { type: 'BudgetError' } });
+    expect(made(core)).toEqual(['0:0.0']);
+    // The approval was not used, so it is asked for again. The other question is still open.
+    more(core);
+    expect(core.owed).toEqual(['0:0.1#1 pay', '0:0.2#0 pay']);
+    answers(core, 'approve');
+    answers(core, 'approve');
+    for (const key of ['0:0.1#2', '0:0.2#1']) core.answer(key, 'paid');
+    expect(core.state?.outcome).toMatchObject({ code: 'SUCCESS', output: ['completed', 'completed', 'completed'] });
+  });
+
+  test('L4: a call that was asked about does not take what later calls have taken', () => {
+    const core = spent([approval('call == "b"')], 2);
+    expect(made(core)).toEqual(['0:0.0', '0:0.2']);
+    answers(core, 'approve');
+    for (const key of ['0:0.0#0', '0:0.2#0']) core.answer(key, 'paid');
+    expect(core.state?.outcome).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    more(core);
+    answers(core, 'approve');
+    expect(made(core)).toEqual(['0:0.0', '0:0.2', '0:0.1']);
+  });
+
+  test('L4: time that an operator adds asks a question again that the end of the time has cut off', () => {
+    const controls: Controls = { walk: [check('shape'), approval()], args: ['call'], refused: 'told' };
+    const pay = tool('pay', 'end', { controls, effect: { input: { args: 'call' } } });
+    const first = tool('slow', 'pay', { timeoutMs: null });
+    const nodes = { first, pay, told: end('_refusal'), end: end() };
+    const core = new Core(flowOf(nodes, within(100)));
+    core.answer('0#0', 'done', 10);
+    core.tell({ type: 'tick' }, 100);
+    expect(core.state?.outcome).toMatchObject({ code: 'TIMEOUT' });
+    const grants = [{ dimension: 'wall_clock_seconds', amount: 1 }];
+    expect(core.tell({ type: 'grant', by: 'ann', grants }, 200)).toBeNull();
+    expect(core.owed).toEqual(['0#1 controls']);
   });
 });

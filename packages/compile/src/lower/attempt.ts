@@ -70,7 +70,7 @@ function addRetry(kit: Kit, { step, part, retry, visitsMax, fail, risky }: Attem
   const repeat = (hint: string, failure: FailureKind): NodeId =>
     addToken(
       kit,
-      part(`${hint}.token`),
+      { ...part(`${hint}.token`), onBudget: fail },
       kit.set(
         { ...part(hint), charges: [meter], decision: decisionOf(failure, 'retry') },
         [set(TRIES, `${TRIES} + 1`)],

@@ -6,7 +6,7 @@ export { BIND_CHECK, GROUNDING_CHECK, ON_VIOLATIONS, REFERS, VALUES, groundingIn
 export type { OnViolation } from './agent-turn/grounding.ts';
 export { OBSERVATIONS, REPLY, TALK, receiptsIn } from './agent-turn/turn.ts';
 export type { AgentTurn } from './agent-turn/turn.ts';
-export { ABSENT, LOOKUP, MAY_HAVE_HAPPENED, hasNoKey, isRisky, lookupOf } from './agent-turn/unknown.ts';
+export { ABSENT, LOOKUP, MAY_HAVE_HAPPENED, argsIn, hasNoKey, isRisky, lookupOf } from './agent-turn/unknown.ts';
 export { addAttempts } from './attempt.ts';
 export type { Attempts } from './attempt.ts';
 export { CLOCK, EFFECT_DIMENSIONS, STEPS } from './budget-meters.ts';

@@ -67,7 +67,9 @@ interface Outcome {
 export interface Call
   extends
     Outcome,
-    Partial<Pick<DoNode, 'controls' | 'undo' | 'recalls' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>> {
+    Partial<
+      Pick<DoNode, 'controls' | 'undo' | 'recalls' | 'takes' | 'schema' | 'fit' | 'accept' | 'grant' | 'shared'>
+    > {
   readonly effect: DoNode['effect'];
   readonly retry?: Retry | undefined;
 }

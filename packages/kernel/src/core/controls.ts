@@ -40,10 +40,11 @@ import { digest } from './digest.ts';
 import { awaitsDrops } from './drops.ts';
 import { isOver, isPast } from './due.ts';
 import { authorOf, expressionError, route } from './failure.ts';
-import { meterAt, reserve } from './meters.ts';
+import { isBudgetError, meterAt, reserve } from './meters.ts';
 import { evaluateInput } from './program.ts';
 import type { Visit } from './program.ts';
 import { questionOf } from './question.ts';
+import { threadOf } from './state.ts';
 import { deadlineFrom } from './timing.ts';
 import { START, askingOf, checkInput, checksFrom, slotsOf } from './walk.ts';
 
@@ -83,6 +84,23 @@ export function waitsForSiblings(state: RunState, thread: Thread, { controls }: 
     if (pending.observed !== null || pending.notBefore <= state.now) return true;
   }
   return false;
+}
+
+/** The call is not made if one before it, in the same reply, no longer fits: calls are taken in order. */
+export function stoppedBefore({ program, state, thread, node }: Visit<DoNode>): readonly EventBody[] | null {
+  const { controls } = node;
+  if (controls?.inOrder !== true || thread.parent === null) return null;
+  const { doing } = threadOf(state, thread.parent);
+  if (doing.is !== 'forked') return null;
+  const before = doing.fork.outcomes.slice(0, thread.index).map((outcome) => outcome?.error);
+  const error = before.find(isBudgetError);
+  if (error === undefined) return null;
+  const to = controls.stopped ?? route({ program, thread }, node, error);
+  const judged = controls.walk.flatMap(({ how, control }): Judged[] =>
+    how === 'meter' ? [[control, 'stop', error.message]] : [],
+  );
+  const again = thread.walk === undefined ? undefined : (true as const);
+  return [{ type: 'call.judged', thread: thread.id, node: thread.at, controls: judged, again, error, to }];
 }
 
 type Verdict = { readonly [field: string]: Json };

@@ -3,7 +3,7 @@
  * in the queue that can move moves. The order is part of the state, so the same journal always leads to the same decision.
  */
 import { codeOfFailure } from '../ir/codes.ts';
-import { controlsAhead, waitsForSiblings, walkControls } from './controls.ts';
+import { controlsAhead, stoppedBefore, waitsForSiblings, walkControls } from './controls.ts';
 import { judge } from './judge.ts';
 import { request, unfitCall } from './request.ts';
 import { expressionError } from './failure.ts';
@@ -75,6 +75,8 @@ function visit(program: Program, state: RunState, thread: Thread, node: Node): r
 /** Walks the controls of the call, then requests it. If it no longer fits, an approval stays unused. */
 function call(program: Program, state: RunState, thread: Thread, node: DoNode): readonly EventBody[] {
   const visit = { program, state, thread, node };
+  const stopped = stoppedBefore(visit);
+  if (stopped !== null) return stopped;
   const controls = controlsAhead(thread, node);
   if (controls !== null) {
     const unfit = thread.walk === undefined ? unfitCall(visit) : null;

@@ -353,7 +353,8 @@ interface BranchOutcome extends Outcome {
 }
 export type Doing =
   | { readonly is: 'ready' }
-  | { readonly is: 'waiting'; readonly on: EffectKey }
+  /** `control`: it waits for a check of its call, or for a question about it. */
+  | { readonly is: 'waiting'; readonly on: EffectKey; readonly control?: true }
   | { readonly is: 'forked'; readonly fork: ForkState }
   | { readonly is: 'unwinding'; readonly outcome: Outcome; readonly on: EffectKey | null };
 export interface Thread {

@@ -5,8 +5,9 @@
  */
 import { onlyReads } from '@sluice-internal/kernel/ir';
 import type { Case, Compensation, Expr, Input, NodeId, Retry, ToolDef } from '@sluice-internal/kernel/ir';
-import { isIdentifier, object, quote } from '@sluice-internal/kernel/expr';
+import { isIdentifier, object, present, quote } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
+import { controlsOfNode } from '../controlled.ts';
 import { NO_RETRY, set, type Call } from '../kit.ts';
 import type { Builder } from '../builder-types.ts';
 import { name as nameOf, type Gate } from './gate.ts';
@@ -100,6 +101,11 @@ export function lookupOf(
   };
 }
 
+/** The arguments of a lookup, for its controls. */
+export function argsIn({ effect: { input } }: Pick<Call, 'effect'>): Expr {
+  return input['args'] ?? 'null';
+}
+
 function addLookup(gate: Gate, lookup: string, unknown: NodeId): NodeId {
   const { kit, turn, tool, done } = gate;
   const arg = (field: string): Expr => `${CALL}.args.${field}`;
@@ -115,10 +121,12 @@ function addLookup(gate: Gate, lookup: string, unknown: NodeId): NodeId {
     quote(`[ERROR] ${tool} did not answer in time. ${lookup} shows that it did not happen.`),
     { ok: 'false', error: 'error.message' },
   );
+  const call = lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) });
   return kit.call(
     { hint: nameOf(gate, 'lookup'), origin: turn.origin, authored: callerOf(turn) },
     {
-      ...lookupOf(kit.builder, lookup, { tool, args: `${CALL}.args`, arg }, { agent: quote(turn.agent) }),
+      ...call,
+      ...present({ controls: controlsOfNode(kit, { tool: lookup, args: argsIn(call), askedBy: turn.agent }) }),
       next: kit.when({ hint: nameOf(gate, 'lookup.found'), origin: turn.origin }, ABSENT, missed, happened),
       fail: unknown,
     },

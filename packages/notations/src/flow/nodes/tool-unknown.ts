@@ -5,12 +5,15 @@
  * clause of `on_error` that matches `UnknownOutcome`, otherwise by a lookup or a person.
  */
 import type { Case, Expr, Input, NodeId } from '@sluice-internal/kernel/ir';
+import { present } from '@sluice-internal/kernel/expr';
 import { object, quote } from '@sluice-internal/compile/expressions';
 import {
   ABSENT,
   LOOKUP,
   MAY_HAVE_HAPPENED,
   append,
+  argsIn,
+  controlsOfNode,
   hasNoKey,
   lookupOf,
   rowOfTool,
@@ -28,6 +31,8 @@ export interface Repeatable {
   readonly tool: string;
   readonly args: Input;
   readonly call: Call;
+  /** The arguments whose sources are traced, if this tool gets them. */
+  readonly traced: (tool: string) => Input | undefined;
 }
 
 /** The call, with the ways of an unknown outcome. */
@@ -161,8 +166,11 @@ function addLookup(lowering: Lowering, given: Repeatable, lookup: string, ways: 
   const arg = (field: string): Expr => args[field] ?? 'null';
   const writes = (call.writes ?? []).map((write) => (write.value === 'it' ? { ...write, value: LOOKUP } : write));
   const happened = kit.set(lowering.part(prepared, 'looked-up'), [...writes, set('error', 'null')], call.next);
+  const found = lookupOf(kit.builder, lookup, { tool, args: argsOf(given), arg });
+  const proposed = { tool: lookup, args: argsIn(found), askedBy: lowering.askedBy, traced: given.traced(lookup) };
   return kit.call(lowering.part(prepared, 'lookup'), {
-    ...lookupOf(kit.builder, lookup, { tool, args: argsOf(given), arg }),
+    ...found,
+    ...present({ controls: controlsOfNode(kit, proposed) }),
     next: kit.pick(lowering.part(prepared, 'found'), [{ when: ABSENT, to: ways.missed }], happened),
     fail: ways.asked,
   });

@@ -90,12 +90,14 @@ function argument(node: FlowNode<Value>, key: string, param: Json, { expressions
 function lowerTool(lowering: Lowering, prepared: Prepared<Value, Parts>): void {
   const { kit } = lowering;
   const { tool, params } = prepared.node.value;
-  const traced = provenanceOf(lowering, prepared.node, tool, params, prepared.parts) ?? undefined;
+  const traced = (name: string): Input | undefined =>
+    provenanceOf(lowering, prepared.node, name, params, prepared.parts) ?? undefined;
   const args = object(Object.entries(prepared.parts));
-  const controls = controlsOfNode(kit, { tool, args, askedBy: lowering.askedBy, traced });
+  const controls = controlsOfNode(kit, { tool, args, askedBy: lowering.askedBy, traced: traced(tool) });
   const call = { ...callOf(lowering, prepared), ...present({ controls }) };
   const step = lowering.entered(prepared);
-  if (isRisky(kit.builder.toolDef(tool))) addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts, call });
+  if (isRisky(kit.builder.toolDef(tool)))
+    addRiskyCall(lowering, step, { prepared, tool, args: prepared.parts, call, traced });
   else kit.call(step, call);
 }
 
