@@ -20,6 +20,8 @@ export interface Packet {
   readonly evidence: readonly PacketEvidence[];
   /** Calls of this run with the same effect. */
   readonly repeats: readonly PacketRepeat[];
+  /** Calls of this run that changed something, so far. */
+  readonly receipts: readonly PacketRepeat[];
   /** What is left of each budget, by its name in `usage`. */
   readonly left: { readonly [measure: string]: number };
   /** When the question expires, and the choice that then counts. */
@@ -87,7 +89,7 @@ export interface PacketEvidence {
   readonly shows?: readonly string[];
 }
 
-/** A receipt of this run with the same effect. */
+/** A receipt of this run. */
 export interface PacketRepeat {
   readonly seq: number;
   readonly at: string;

@@ -11,6 +11,7 @@ import { InputLog } from './calls.ts';
 import type { RunCall } from './calls.ts';
 import { evidenceOf, observedIn, shortened, traced } from './evidence.ts';
 import type { Observed, Traced } from './evidence.ts';
+import { changes } from './done.ts';
 import { Origins } from './origins.ts';
 import { evaluatePartly, fieldsPartly, isWhole } from './partial.ts';
 import type { Partly } from './partial.ts';
@@ -67,6 +68,7 @@ export function packetOf(asking: Asking, asked: Asked): Packet {
       lookedAt(asking, asked),
     ),
     repeats: effects.flatMap(({ effect }) => repeatsOf(asking, effect)),
+    receipts: asking.receipts.filter(changes).slice(-RECEIPTS_MAX).map(shownReceipt),
     left: leftIn(asking.program, asking.state),
     expires: asked.expires,
     onExpiry: asked.question.onExpiry,
@@ -295,7 +297,13 @@ function repeatsOf({ program, receipts }: Asking, { tool, args, amount, payee, e
     const other = statedOf(def, receipt.args);
     return canonical([other.amount, other.payee]) === canonical([amount, payee]);
   });
-  return same.map(({ seq, at, args: made, result, status }) => ({ seq, at, tool, args: made, result: shortened(result), status }));
+  return same.map(shownReceipt);
+}
+
+const RECEIPTS_MAX = 20;
+
+function shownReceipt({ seq, at, tool, args, result, status }: Asking['receipts'][number]): PacketRepeat {
+  return { seq, at, tool, args: shortened(args), result: shortened(result), status };
 }
 
 function whyOf(asking: Asking, asked: Asked, effects: readonly Effect[]): PacketWhy {

@@ -12,6 +12,7 @@ import type { ReadRun } from '../journal/open-run.ts';
 import { nameAt } from './authored.ts';
 import { CallLog, callsIn } from './calls.ts';
 import { decisionsOf } from '../ports/decisions.ts';
+import { changes } from './done.ts';
 import { pathOf } from './entered.ts';
 import { lossesOf } from './losses.ts';
 import type { Losses } from './losses.ts';
@@ -45,7 +46,7 @@ export function reportOf({ program, state, events }: ReadRun): Report {
     waits: waitsOf(program, state),
     ...lacksOf(program, state, events),
     receipts,
-    changed: receipts.some(({ effect, status }) => CHANGING.has(effect) && status !== 'compensated'),
+    changed: receipts.some((receipt) => changes(receipt) && receipt.status !== 'compensated'),
     ...judgementOf(program.flow, state, events),
   };
 }
@@ -130,8 +131,6 @@ function refusedReply(flow: CompiledFlow, { outcome }: RunState, events: readonl
   const text = isRecord(reply?.value) ? reply.value['text'] : '';
   return typeof text === 'string' && text !== '' ? { text, reasons: [error.message] } : null;
 }
-
-const CHANGING: ReadonlySet<string> = new Set(['write', 'financial', 'communication', 'infrastructure']);
 
 /** Who decided last that the answer is right. Where no verdict was given, the author's own ends decide. */
 function verdictOf(state: RunState, given: Json): Report['verdict'] {
