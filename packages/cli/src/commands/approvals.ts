@@ -93,11 +93,11 @@ function block(waiting: Waiting, flags: string, width: number): string {
   ];
   const room = QUESTION_LINES_MAX - head.length - about.length - commands.length - 1;
   const sections = sectionsOf(waiting);
-  const { lines, left } = fittedSections(sections, column, Math.max(sections.length, room));
+  const { rows, left } = fittedSections(sections, column, Math.max(sections.length, room));
   const more = left > 0 ? [['', `${plural(left, 'more line')}: \`approvals --json\` has all`]] : [];
   const fitting = (rows: readonly (readonly string[])[]): string[][] =>
     rows.map(([name = '', value = '']) => [name, fitted(value, width - NAMES_WIDTH)]);
-  return [table(fitting(head)), ...lines, table([...fitting([...more, ...about]), ...commands])].join('\n');
+  return table([...fitting(head), ...rows, ...fitting([...more, ...about]), ...commands]);
 }
 
 const TEXT_WIDTH = 110;

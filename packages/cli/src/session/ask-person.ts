@@ -8,7 +8,7 @@ import type { Screen } from '@sluice-internal/library/documents';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { packetLines } from '../view/packet.ts';
-import { QUESTION_LINES_MAX, fittedSections, sectionsOf } from '../view/question.ts';
+import { QUESTION_LINES_MAX, fittedSections, sectionLines, sectionsOf } from '../view/question.ts';
 import { escalationLine } from '../view/report-text.ts';
 
 export interface Answered {
@@ -81,12 +81,12 @@ export function boxOf(question: Waiting, options: readonly string[], { colors, c
   // The two edges, and the line that names what is left out.
   const room = QUESTION_LINES_MAX - after.length - 3;
   const head = asked.slice(0, QUESTION_MAX);
-  const { lines, left } = fittedSections(sectionsOf(question), width - 2, Math.max(1, room - head.length - 1));
+  const { rows, left } = fittedSections(sectionsOf(question), width - 2, Math.max(1, room - head.length - 1));
   const more = left + asked.length - head.length;
   const inside = [
     ...head.map((line, index) => (index === 0 ? line : `┆ ${line}`)),
     '',
-    ...lines.map((line) => `┆ ${line}`),
+    ...sectionLines(rows).map((line) => `┆ ${line}`),
     ...(more > 0 ? [`${plural(more, 'more line')}: type \`${MORE}\``] : []),
     ...after,
   ];

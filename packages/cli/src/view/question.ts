@@ -2,11 +2,11 @@
  * A question as a person reads it: the question first, then what a yes does, and everything else that helps to decide. It has at most
  * 25 lines; `packetLines` has the rest.
  */
-import { BUDGET_ROWS } from '@sluice-internal/kernel/ir';
+import { BUDGET_ROWS, onlyReads } from '@sluice-internal/kernel/ir';
 import { isRecord } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
 import type { Packet, PacketEffect, PacketEvidence, PacketRepeat, Waiting } from '@sluice-internal/engine/ports';
-import { dollars, harmless, oneLine, pad, plural, unpadded, widthOf, wrap } from '@sluice-internal/library/documents';
+import { dollars, harmless, oneLine, pad, plural, unpadded, wrap } from '@sluice-internal/library/documents';
 
 /** The most lines of a question on a terminal, its choices included. */
 export const QUESTION_LINES_MAX = 25;
@@ -25,15 +25,17 @@ const EACH_MAX = 4;
 
 /** The parts after the question itself, the most important ones first. */
 export function sectionsOf({ packet, askedBy }: Pick<Waiting, 'packet' | 'askedBy'>): readonly Section[] {
-  const { goal, user, why, evidence, repeats, receipts, expires, onExpiry } = packet;
+  const { goal, user, effects, why, evidence, repeats, receipts, expires, onExpiry } = packet;
   const words = why.words === null ? [] : [`"${oneLine(why.words, WORDS_MAX)}" (${oneLine(askedBy, 40)})`];
+  const by = user === null ? '' : ` (${oneLine(user, 40)})`;
   const confidence = why.confidence === null ? [] : [`confidence ${why.confidence}`];
-  const problem = why.problem === null ? [] : [oneLine(why.problem, WORDS_MAX)];
-  const rule = why.rule === null ? [] : [`asked by: ${oneLine(why.rule, 100)}`];
+  const told = effects.flatMap(({ problem }) => problem ?? []);
+  const problem = why.problem === null || told.includes(why.problem) ? [] : [oneLine(why.problem, WORDS_MAX)];
+  const rule = why.rule === null ? [] : [`rule: ${oneLine(why.rule, 100)}`];
   const all: readonly Section[] = [
-    { name: 'goal', texts: [`"${oneLine(goal, WORDS_MAX)}"${user === null ? '' : ` (${oneLine(user, 40)})`}`], least: 1 },
+    { name: 'goal', texts: goal === '' ? [] : [`"${oneLine(goal, WORDS_MAX)}"${by}`], least: 1 },
     { name: 'on yes', texts: effectTexts(packet), least: 3 },
-    { name: 'careful', texts: carefulTexts(packet), least: 2 },
+    { name: 'careful', texts: carefulTexts(packet, askedBy), least: 2 },
     { name: 'again', texts: repeats.map(repeatText), least: 1 },
     { name: 'why', texts: [...words, ...problem, ...confidence, ...rule], least: 2 },
     { name: 'evidence', texts: evidence.map((each) => evidenceText(each, packet)), least: 1 },
@@ -44,15 +46,14 @@ export function sectionsOf({ packet, askedBy }: Pick<Waiting, 'packet' | 'askedB
   return all.filter(({ texts }) => texts.length > 0);
 }
 
-/** The lines of these parts, as names beside texts. `left` is the number of lines that did not fit. */
+/** These parts as rows: a name, and a line beside it. `left` is the number of lines that did not fit. */
 export function fittedSections(
   sections: readonly Section[],
   width: number,
   linesMax: number,
-): { readonly lines: readonly string[]; readonly left: number } {
-  const column = Math.max(0, ...sections.map(({ name }) => widthOf(name))) + 2;
+): { readonly rows: readonly (readonly [string, string])[]; readonly left: number } {
   const parts = sections.map(({ texts, least }) => {
-    const lines = texts.flatMap((text) => hanging(text, Math.max(20, width - column)));
+    const lines = texts.flatMap((text) => hanging(text, Math.max(20, width - NAME_WIDTH)));
     return { lines, least, kept: lines.length };
   });
   const all = parts.reduce((sum, { lines }) => sum + lines.length, 0);
@@ -63,10 +64,18 @@ export function fittedSections(
     over -= cut;
   }
   const shown = parts.flatMap(({ lines, kept }, index) =>
-    lines.slice(0, kept).map((line, at) => `${pad(at === 0 ? (sections[index]?.name ?? '') : '', column)}${line}`),
+    lines.slice(0, kept).map((line, at) => [at === 0 ? (sections[index]?.name ?? '') : '', line] as const),
   );
-  const lines = shown.slice(0, Math.max(1, linesMax));
-  return { lines, left: all - lines.length };
+  const rows = shown.slice(0, Math.max(1, linesMax));
+  return { rows, left: all - rows.length };
+}
+
+/** The longest name, and the gap. */
+const NAME_WIDTH = 10;
+
+/** The same as lines. */
+export function sectionLines(rows: readonly (readonly [string, string])[]): readonly string[] {
+  return rows.map(([name, line]) => `${pad(name, NAME_WIDTH)}${line}`);
 }
 
 function hanging(text: string, width: number): readonly string[] {
@@ -95,7 +104,7 @@ function certainTexts(effect: PacketEffect): readonly string[] {
     ...(payee === null ? [] : [`payee ${shortText(payee)}`]),
     ...(recipients.length === 0 ? [] : [`to ${recipients.map(shortText).join(', ')}`]),
     ...(costUsd > 0 ? [`costs ${dollars(costUsd)}`] : []),
-    undo === null ? 'cannot be undone' : `undone by ${undo}`,
+    ...(onlyReads(effect.effect) ? ['changes nothing'] : undo === null ? ['cannot be undone'] : [`undone by ${undo}`]),
   ];
   const calls = each.slice(0, EACH_MAX).map((args) => `  ${argsText(args)}`);
   const more = each.length > EACH_MAX ? [`  and ${each.length - EACH_MAX} more`] : [];
@@ -115,22 +124,31 @@ function totalText({ amount, times: { most } }: PacketEffect): string {
 }
 
 function argsText(args: Json): string {
-  const text = isRecord(args)
-    ? Object.entries(args).map(([name, value]) => `${name} ${shortText(value)}`).join(', ')
-    : shortText(args);
-  return oneLine(text, ARGS_MAX);
+  return oneLine(plain(args), ARGS_MAX);
 }
 
 function shortText(value: Json): string {
-  return oneLine(typeof value === 'string' ? value : JSON.stringify(value), VALUE_MAX);
+  return oneLine(plain(value), VALUE_MAX);
+}
+
+/** Names and values, not JSON. */
+function plain(value: Json): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map((each: Json) => plain(each)).join(value.some(isRecord) ? '; ' : ', ');
+  if (!isRecord(value)) return JSON.stringify(value);
+  const fields = Object.entries(value);
+  return fields.map(([name, each]) => `${name} ${isRecord(each) ? `(${plain(each)})` : plain(each)}`).join(', ');
 }
 
 /** Values that no trusted source has, and facts that the document states without a value. */
-function carefulTexts({ effects }: Packet): readonly string[] {
+function carefulTexts({ effects }: Packet, asker: string): readonly string[] {
   return effects.flatMap(({ tool, args, sources, problem, certain }) => {
     if (!certain) return [];
     const doubtful = sources.filter(({ trusted }) => !trusted);
-    const texts = doubtful.map(({ path, from }) => `${path} ${shortText(valueAt(args, path))}, from ${oneLine(from, 40)} (not trusted)`);
+    const texts = doubtful.map(({ path, from }) => {
+      const source = from === asker ? `written by ${oneLine(from, 40)} itself` : `from ${oneLine(from, 40)} (not trusted)`;
+      return `${path} ${shortText(valueAt(args, path))}, ${source}`;
+    });
     return [...(problem === undefined ? [] : [`${tool}: ${oneLine(problem, WORDS_MAX)}`]), ...texts];
   });
 }
@@ -159,8 +177,7 @@ function doneText({ tool, args, result, status }: PacketRepeat): string {
 function evidenceText({ from, trusted, value, args = null, shows = [] }: PacketEvidence, packet: Packet): string {
   const called = args === null ? '' : ` ${argsText(args)}`;
   const found = shows.flatMap((path) => packet.effects.map((effect) => valueAt(effect.args, path)).filter((each) => each !== ''));
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const excerpt = around(oneLine(text), found.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))));
+  const excerpt = around(oneLine(plain(value)), found.map(plain));
   return `${oneLine(from, 60)}${called}${trusted ? '' : ' (not trusted)'}: ${excerpt}`;
 }
 

@@ -19,7 +19,7 @@ import {
 import type { Screen } from '@sluice-internal/library/documents';
 import type { Escalation } from '@sluice-internal/kernel/catalog';
 import { withCommandName } from '../table/command-name.ts';
-import { fittedSections, sectionsOf } from './question.ts';
+import { fittedSections, sectionLines, sectionsOf } from './question.ts';
 
 export function verdictLine(report: Report, { colors }: Screen): string {
   const head =
@@ -60,8 +60,7 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
       const who = approversLine(each);
       return [
         head,
-        ...fittedSections(sectionsOf(each).filter(({ name }) => URGENT.has(name)), Math.min(width, TEXT_WIDTH) - 6, LINES_MAX)
-          .lines.map((line) => `    ┆ ${line}`),
+        ...urgentLines(each, Math.min(width, TEXT_WIDTH) - 6).map((line) => `    ┆ ${line}`),
         ...(who === '' ? [] : [`    ${who}`]),
         ...answerLines(each, flags).map((line) => `    ${line}`),
       ].join('\n');
@@ -72,6 +71,11 @@ export function waitingText(waiting: readonly Waiting[], flags: string, { colors
 /** What a person has to know at once. `sluice approvals` has the rest. */
 const URGENT: ReadonlySet<string> = new Set(['on yes', 'careful', 'again']);
 const LINES_MAX = 12;
+
+function urgentLines(question: Waiting, width: number): readonly string[] {
+  const urgent = sectionsOf(question).filter(({ name }) => URGENT.has(name));
+  return sectionLines(fittedSections(urgent, width, LINES_MAX).rows);
+}
 const TEXT_WIDTH = 116;
 
 /** One line with the people who may answer, the answers so far, and the number that is missing. */

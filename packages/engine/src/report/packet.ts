@@ -99,8 +99,13 @@ function shortText(value: Json): string {
 /** A text, or the message of an input with several fields. */
 function goalOf(input: Json): string {
   if (typeof input === 'string') return input;
-  const message = isRecord(input) ? input['message'] : undefined;
-  return typeof message === 'string' ? message : JSON.stringify(input);
+  const { message } = isRecord(input) ? input : {};
+  if (typeof message === 'string') return message;
+  return hasValues(input) ? JSON.stringify(input) : '';
+}
+
+function hasValues(input: Json): boolean {
+  return isRecord(input) ? Object.keys(input).length > 0 : input !== null;
 }
 
 interface Effect {
@@ -374,7 +379,7 @@ function lookedAt({ observed, origins, state, program }: Asking, { data, questio
   });
   const read = (program.flow.nodes[pending.node]?.expects ?? []).flatMap(([root]) => root ?? []);
   const done = DONE.has(question.purpose ?? '') ? doneIn(observed) : [];
-  const input = isRecord(state.input) ? observed.filter(({ kind }) => kind === 'input') : [];
+  const input = isRecord(state.input) && hasValues(state.input) ? observed.filter(({ kind }) => kind === 'input') : [];
   return [...shown, ...origins.observed(read), ...done, ...input];
 }
 
