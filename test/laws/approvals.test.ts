@@ -114,7 +114,7 @@ describe('approvals through the engine', () => {
           node: 'gate',
           message: 'may I?',
           choices: ['approve', 'reject'],
-          payload: { amount: { euros: 5 } },
+          data: { amount: { euros: 5 } },
           askedBy: 'bot',
           expiresAt: null,
         },

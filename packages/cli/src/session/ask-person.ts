@@ -87,7 +87,7 @@ export function boxOf(question: Waiting, options: readonly string[], { colors, c
     ...head.map((line, index) => (index === 0 ? line : `┆ ${line}`)),
     '',
     ...sectionLines(rows).map((line) => `┆ ${line}`),
-    ...(more > 0 ? [`${plural(more, 'more line')}: type \`${MORE}\``] : []),
+    ...(more > 0 ? [`… ${plural(more, 'more line')}: type \`${MORE}\``] : []),
     ...after,
   ];
   return [

@@ -53,7 +53,7 @@ export function fittedSections(
   linesMax: number,
 ): { readonly rows: readonly (readonly [string, string])[]; readonly left: number } {
   const parts = sections.map(({ texts, least }) => {
-    const lines = texts.flatMap((text) => hanging(text, Math.max(20, width - NAME_WIDTH)));
+    const lines = texts.flatMap((text) => hanging(text, Math.max(10, width - NAME_WIDTH)));
     return { lines, least, kept: lines.length };
   });
   const all = parts.reduce((sum, { lines }) => sum + lines.length, 0);

@@ -70,7 +70,7 @@ describe('the order', () => {
       expect(report.waiting[0]).toMatchObject({
         choices: ['approve', 'edit', 'reject', 'respond'],
         askedBy: 'bot',
-        payload: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
+        data: { tool: 'mail.send', args: { to: 'a@b.c' }, effect },
       });
       expect(dispatched).toEqual([]);
     },

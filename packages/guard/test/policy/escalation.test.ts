@@ -123,7 +123,7 @@ describe('a tool that does not exist', () => {
     expect(report.waiting[0]).toMatchObject({
       message: 'bot wants to call x.dont, which it does not have. Available: x.do.',
       choices: ['respond', 'stop'],
-      payload: { tool: 'x.dont', args: { to: 'ann' }, readings: ['x.do'] },
+      data: { tool: 'x.dont', args: { to: 'ann' }, readings: ['x.do'] },
     });
     expect(dispatched).toEqual([]);
   });
