@@ -13,13 +13,17 @@ import { play } from './play.ts';
 
 const FOLDER = join(import.meta.dirname, 'situations');
 const JUDGED = readFileSync(join(FOLDER, 'README.md'), 'utf8');
-const SITUATIONS = [...JUDGED.matchAll(/^\| `([\w-]+)` \| `([\w-]+\/\w+)` \|/gm)].map(([, file = '', id = '']) => [file, id] as const);
+const SITUATIONS = [...JUDGED.matchAll(/^\| `([\w-]+)` \| `([\w-]+\/\w+)` \|/gm)].map(
+  ([, file = '', id = '']) => [file, id] as const,
+);
 const SCREEN = { colors: picocolors.createColors(false), columns: () => 100 } as Screen;
 const LINES_MAX = 25;
 
 test('there are at least 20 situations, over all notations', () => {
   expect(SITUATIONS.length).toBeGreaterThanOrEqual(20);
-  expect(new Set(SITUATIONS.map(([, id]) => id.split('/')[1]))).toEqual(new Set(['loop', 'flow', 'steps', 'staged', 'team']));
+  expect(new Set(SITUATIONS.map(([, id]) => id.split('/')[1]))).toEqual(
+    new Set(['loop', 'flow', 'steps', 'staged', 'team']),
+  );
 });
 
 test.each(SITUATIONS)('%s', async (file, id) => {

@@ -8,7 +8,12 @@ export const statedControl: ControlFile = {
   lower({ def }) {
     if (!statesOfCalls(def)) return null;
     const words = { step: 'risk', tag: 'DENIED', error: UNAPPROVABLE } as const;
-    return { control: 'stated', how: 'check', onRefuse: 'fail', with: { check: 'stated', input: {}, asks: true, ...words } };
+    return {
+      control: 'stated',
+      how: 'check',
+      onRefuse: 'fail',
+      with: { check: 'stated', input: {}, asks: true, ...words },
+    };
   },
   perform: (call, { readStated }) => readStated(call),
 };

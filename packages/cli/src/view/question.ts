@@ -89,7 +89,9 @@ function effectTexts({ effects }: Packet): readonly string[] {
     ({ agent = '' }) => agent,
   );
   const may = [...agents].map(([agent, all]) => {
-    const calls = all.map(({ tool, call = 'runs', undo }) => `${tool} (${call}${undo === null ? '' : `, undone by ${undo}`})`);
+    const calls = all.map(
+      ({ tool, call = 'runs', undo }) => `${tool} (${call}${undo === null ? '' : `, undone by ${undo}`})`,
+    );
     return `${oneLine(agent, 40)} may call: ${calls.map((each) => oneLine(each, 80)).join(', ')}`;
   });
   const all = [...certain, ...may];
@@ -120,7 +122,9 @@ function ownArguments({ args, known = {} }: PacketEffect): readonly string[] {
 
 /** The amounts of several calls together. */
 function totalText({ amount, times: { most } }: PacketEffect): string {
-  return typeof amount === 'number' && most !== null && most > 1 ? ` each, ${Number((amount * most).toFixed(6))} in all` : '';
+  return typeof amount === 'number' && most !== null && most > 1
+    ? ` each, ${Number((amount * most).toFixed(6))} in all`
+    : '';
 }
 
 function argsText(args: Json): string {
@@ -146,7 +150,8 @@ function carefulTexts({ effects }: Packet, asker: string): readonly string[] {
     if (!certain) return [];
     const doubtful = sources.filter(({ trusted }) => !trusted);
     const texts = doubtful.map(({ path, from }) => {
-      const source = from === asker ? `written by ${oneLine(from, 40)} itself` : `from ${oneLine(from, 40)} (not trusted)`;
+      const source =
+        from === asker ? `written by ${oneLine(from, 40)} itself` : `from ${oneLine(from, 40)} (not trusted)`;
       return `${path} ${shortText(valueAt(args, path))}, ${source}`;
     });
     return [...(problem === undefined ? [] : [`${tool}: ${oneLine(problem, WORDS_MAX)}`]), ...texts];
@@ -156,7 +161,8 @@ function carefulTexts({ effects }: Packet, asker: string): readonly string[] {
 function valueAt(args: Json, path: string): Json {
   let value = args;
   for (const key of path.split('.')) {
-    const next: unknown = typeof value === 'object' && value !== null ? (value as { [key: string]: Json })[key] : undefined;
+    const next: unknown =
+      typeof value === 'object' && value !== null ? (value as { [key: string]: Json })[key] : undefined;
     if (next === undefined) return '';
     value = next as Json;
   }
@@ -176,7 +182,9 @@ function doneText({ tool, args, result, status }: PacketRepeat): string {
 /** An observation around the values that it gave. */
 function evidenceText({ from, trusted, value, args = null, shows = [] }: PacketEvidence, packet: Packet): string {
   const called = args === null ? '' : ` ${argsText(args)}`;
-  const found = shows.flatMap((path) => packet.effects.map((effect) => valueAt(effect.args, path)).filter((each) => each !== ''));
+  const found = shows.flatMap((path) =>
+    packet.effects.map((effect) => valueAt(effect.args, path)).filter((each) => each !== ''),
+  );
   const excerpt = around(oneLine(plain(value)), found.map(plain));
   return `${oneLine(from, 60)}${called}${trusted ? '' : ' (not trusted)'}: ${excerpt}`;
 }
@@ -185,7 +193,8 @@ const EXCERPT = 160;
 
 /** The part of a long text that has the first of these values, in brackets. */
 function around(text: string, values: readonly string[]): string {
-  const [value = '', at = -1] = values.map((each) => [each, text.indexOf(each)] as const).find(([, place]) => place >= 0) ?? [];
+  const [value = '', at = -1] =
+    values.map((each) => [each, text.indexOf(each)] as const).find(([, place]) => place >= 0) ?? [];
   const from = text.length <= EXCERPT || at < 0 ? 0 : Math.max(0, at - EXCERPT / 2);
   const part = text.slice(from, from + EXCERPT).toWellFormed();
   const marked = at < 0 || value.length > EXCERPT / 2 ? part : part.replace(value, () => `[${value}]`);

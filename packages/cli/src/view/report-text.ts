@@ -227,7 +227,9 @@ export function evidenceLines(report: Report): readonly string[] {
     ...receipts.filter(({ effect }) => !onlyReads(effect)).map((receipt) => `receipt: ${receiptLine(receipt)}`),
     ...(done === null ? [] : [done]),
     ...violations.map(({ message }) => `violation: ${oneLine(message, 300)}`),
-    ...(reason === undefined ? [] : [`${report.code === 'UNVERIFIED' ? 'unverified' : 'partial'}: ${oneLine(reason, 300)}`]),
+    ...(reason === undefined
+      ? []
+      : [`${report.code === 'UNVERIFIED' ? 'unverified' : 'partial'}: ${oneLine(reason, 300)}`]),
     ...(rejected === null ? [] : [`rejected: ${oneLine(rejected.text, 300)}`]),
   ];
 }

@@ -91,7 +91,11 @@ describe('the box of a question', () => {
   test('has at most 25 lines: the question, the goal and the calls stay', () => {
     const calls = Array.from({ length: 40 }, (_, index) => ({ ...EFFECT, args: { to: `a${index}@b.c` } }));
     const evidence = Array.from({ length: 40 }, (_, index) => ({ from: `tool${index}`, trusted: true, value: index }));
-    const lines = boxOf({ ...question, packet: { ...packet, effects: calls, evidence } }, ['approve', 'reject'], screen(80));
+    const lines = boxOf(
+      { ...question, packet: { ...packet, effects: calls, evidence } },
+      ['approve', 'reject'],
+      screen(80),
+    );
     expect(lines.length).toBeLessThanOrEqual(25);
     expect(lines[1]).toBe('│ Send it?');
     expect(lines.join('\n')).toContain('Write to Ann.');
@@ -102,7 +106,11 @@ describe('the box of a question', () => {
 
   test('values that no trusted source has are named', () => {
     const sources = [{ path: 'to', from: 'web.get', trusted: false }];
-    const lines = boxOf({ ...question, packet: { ...packet, effects: [{ ...EFFECT, sources }] } }, ['approve'], screen(90));
+    const lines = boxOf(
+      { ...question, packet: { ...packet, effects: [{ ...EFFECT, sources }] } },
+      ['approve'],
+      screen(90),
+    );
     expect(lines).toContain('│ ┆ careful   to a@b.c, from web.get (not trusted)');
   });
 

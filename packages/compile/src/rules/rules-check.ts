@@ -116,8 +116,7 @@ function checkVerifications({ sections, names }: ReadDocument, lock: McpLock | u
 function checkStated({ sections }: ReadDocument, report: Report): void {
   for (const [name, tool] of Object.entries(sections.value.tools)) {
     const context = { names: ['args'], ...(tool.input === undefined ? {} : { types: { args: tool.input } }) };
-    for (const part of STATED)
-      reportExpression(tool[part], sections.located('tools', name, part), context, report);
+    for (const part of STATED) reportExpression(tool[part], sections.located('tools', name, part), context, report);
   }
 }
 

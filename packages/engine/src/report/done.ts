@@ -8,6 +8,18 @@ export function changes({ effect }: Pick<Receipt, 'effect'>): boolean {
   return CHANGING.has(effect);
 }
 
+/** The same with the calls that stay, in one line. */
+export function doneLine(receipts: readonly Pick<Receipt, 'effect' | 'status' | 'tool'>[]): string {
+  const made = receipts.filter((each) => changes(each) && each.status === 'committed').map(({ tool }) => tool);
+  const counts = [...Map.groupBy(made, (tool) => tool)].map(([tool, { length }]) =>
+    length === 1 ? tool : `${tool} (${length} times)`,
+  );
+  const sentence = doneText(receipts);
+  return [...(counts.length === 0 ? [] : [`${counts.join(', ')}.`]), ...(sentence === null ? [] : [sentence])].join(
+    ' ',
+  );
+}
+
 /** Null if the receipts themselves say what was changed. */
 export function doneText(receipts: readonly Pick<Receipt, 'effect' | 'status' | 'tool'>[]): string | null {
   const all = receipts.filter(changes);

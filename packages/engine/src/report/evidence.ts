@@ -27,7 +27,15 @@ const TEXT_MAX = 2_000;
 /** The input first, then the calls in their order. */
 export function observedIn(flow: CompiledFlow, state: RunState, calls: Iterable<RunCall>): readonly Observed[] {
   const observed: Observed[] = [
-    { from: 'input', kind: 'input', args: null, value: state.input, trusted: trustOfInput(flow, state), changes: false, id: '' },
+    {
+      from: 'input',
+      kind: 'input',
+      args: null,
+      value: state.input,
+      trusted: trustOfInput(flow, state),
+      changes: false,
+      id: '',
+    },
   ];
   for (const call of calls) {
     const last = call.attempts.findLast(({ ok }) => ok);
@@ -44,7 +52,8 @@ function observationOf(flow: CompiledFlow, { kind, name, node, id, input }: RunC
     return [{ ...common, from: name, kind, args: input['args'] ?? null, value, trusted, changes: !onlyReads(effect) }];
   }
   if (kind === 'model') return [{ ...common, from: node, kind, value: textOf(value), trusted: false }];
-  if (kind === 'ask') return said(value).map((words) => ({ ...common, from: byOf(value), kind: 'person', value: words, trusted: true }));
+  if (kind === 'ask')
+    return said(value).map((words) => ({ ...common, from: byOf(value), kind: 'person', value: words, trusted: true }));
   return kind === 'check' ? [{ ...common, from: name, kind, value, trusted: true }] : [];
 }
 
@@ -110,7 +119,7 @@ interface Leaf {
 function leavesOf(value: Json, path: string): readonly Leaf[] {
   if (typeof value === 'string' || typeof value === 'number') return value === '' ? [] : [{ path, value }];
   if (value === null || typeof value !== 'object') return [];
-  return Object.entries(value).flatMap(([key, each]) => leavesOf(each as Json, path === '' ? key : `${path}.${key}`));
+  return Object.entries(value).flatMap(([key, each]) => leavesOf(each, path === '' ? key : `${path}.${key}`));
 }
 
 /** The value is there: as it is, or as a word of a text. */
@@ -119,7 +128,7 @@ function holds(value: Json, wanted: Leaf['value']): boolean {
   if (typeof value === 'number') return String(value) === wanted;
   if (typeof value === 'string') return hasWord(value, String(wanted));
   if (value === null || typeof value !== 'object') return false;
-  return Object.values(value).some((each) => holds(each as Json, wanted));
+  return Object.values(value).some((each) => holds(each, wanted));
 }
 
 /** `49.5` is no word of `149.5`, `49.50` or `49.5.1`. */
@@ -154,7 +163,9 @@ export function evidenceOf(used: Traced['used'], others: readonly Observed[]): r
 
 export function shortened(value: Json): Json {
   if (typeof value === 'string')
-    return value.length <= TEXT_MAX ? value : `${value.slice(0, TEXT_MAX).toWellFormed()}… (${value.length} characters)`;
+    return value.length <= TEXT_MAX
+      ? value
+      : `${value.slice(0, TEXT_MAX).toWellFormed()}… (${value.length} characters)`;
   if (Array.isArray(value)) return value.map(shortened);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each)]));

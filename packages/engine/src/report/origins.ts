@@ -9,16 +9,12 @@ type Source = Pick<PacketSource, 'from' | 'trusted'>;
 const DOCUMENT: Source = { from: 'document', trusted: true };
 
 export class Origins {
-  readonly #writers = new Map<string, { readonly id: string; readonly reads: ReadonlySet<string> }[]>();
+  readonly #nodes: CompiledFlow['nodes'];
   readonly #observed: readonly Observed[];
 
   constructor({ nodes }: CompiledFlow, observed: readonly Observed[]) {
+    this.#nodes = nodes;
     this.#observed = observed;
-    for (const [id, node] of Object.entries(nodes))
-      for (const write of 'writes' in node ? node.writes : []) {
-        const own = node.op === 'do' ? new Set<string>() : rootsOf(write);
-        this.#writers.set(write.slot, [...(this.#writers.get(write.slot) ?? []), { id, reads: own }]);
-      }
   }
 
   /** The source of a value that reads these slots. One that is not trusted is named first. */
@@ -39,7 +35,7 @@ export class Origins {
       if (seen.has(slot)) continue;
       seen.add(slot);
       if (slot === 'input') ids.add('');
-      for (const { id, reads } of this.#writers.get(slot) ?? []) {
+      for (const { id, reads } of writersIn(this.#nodes).get(slot) ?? []) {
         ids.add(id);
         open.push(...reads);
       }
@@ -47,6 +43,28 @@ export class Origins {
     const own = this.#observed.filter(({ id, kind }) => kind !== 'check' && ids.has(id));
     return [...new Map(own.map((each) => [each.id, each])).values()];
   }
+}
+
+type Writers = ReadonlyMap<string, readonly { readonly id: string; readonly reads: ReadonlySet<string> }[]>;
+/** A graph never changes. */
+const known = new WeakMap<CompiledFlow['nodes'], Writers>();
+
+function writersIn(nodes: CompiledFlow['nodes']): Writers {
+  const found = known.get(nodes) ?? readWriters(nodes);
+  known.set(nodes, found);
+  return found;
+}
+
+function readWriters(nodes: CompiledFlow['nodes']): Writers {
+  const writers = new Map<string, { readonly id: string; readonly reads: ReadonlySet<string> }[]>();
+  for (const [id, node] of Object.entries(nodes))
+    for (const write of 'writes' in node ? node.writes : []) {
+      const reads = node.op === 'do' ? new Set<string>() : rootsOf(write);
+      const own = writers.get(write.slot) ?? [];
+      own.push({ id, reads });
+      writers.set(write.slot, own);
+    }
+  return writers;
 }
 
 function rootsOf({ value }: Write): ReadonlySet<string> {

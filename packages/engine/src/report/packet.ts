@@ -3,15 +3,22 @@ import { authorOf, nameOf } from '@sluice-internal/kernel/core';
 import type { Program } from '@sluice-internal/kernel/core';
 import { canonical, isRecord, oneObject } from '@sluice-internal/kernel/expr';
 import type { Json } from '@sluice-internal/kernel/expr';
-import { BUDGET_ROWS, budgetMeter, onlyReads, shownAmount, statedOf, approvingChoices } from '@sluice-internal/kernel/ir';
+import {
+  BUDGET_ROWS,
+  budgetMeter,
+  onlyReads,
+  shownAmount,
+  statedOf,
+  approvingChoices,
+} from '@sluice-internal/kernel/ir';
 import type { Event, Pending, Question, RunState, Stated, ToolDef } from '@sluice-internal/kernel/ir';
 import type { Packet, PacketEffect, PacketRepeat, PacketWhy } from '../ports/packet.ts';
 import type { Receipt } from '../ports/types.ts';
-import { InputLog } from './calls.ts';
 import type { RunCall } from './calls.ts';
 import { evidenceOf, observedIn, shortened, traced } from './evidence.ts';
 import type { Observed, Traced } from './evidence.ts';
 import { changes } from './done.ts';
+import type { Made } from './receipts.ts';
 import { Origins } from './origins.ts';
 import { evaluatePartly, fieldsPartly, isWhole } from './partial.ts';
 import type { Partly } from './partial.ts';
@@ -32,13 +39,13 @@ export function askingIn(
   program: Program,
   state: RunState,
   events: readonly Event[],
-  receipts: readonly Receipt[],
+  { calls, receipts }: Made,
 ): Asking {
-  const log = new InputLog(program, (kind) => kind === 'tool');
-  for (const event of events) log.take(event);
-  const calls = [...log.calls.values()];
-  const times = new Map(events.map(({ seq, at }) => [seq, new Date(at).toISOString()]));
-  const made = receipts.map((each) => ({ ...each, at: times.get(each.seq) ?? '' }));
+  const times = new Map(events.map(({ seq, at }) => [seq, at]));
+  const made = [...receipts.values()].map((each) => ({
+    ...each,
+    at: new Date(times.get(each.seq) ?? state.now).toISOString(),
+  }));
   const observed = observedIn(program.flow, state, calls);
   return { program, state, calls, observed, origins: new Origins(program.flow, observed), receipts: made };
 }
@@ -84,7 +91,10 @@ function withValues({ text, question: { about, purpose } }: Asked, [of]: readonl
     ...(payee === null ? [] : [`payee ${shortText(payee)}`]),
     ...(recipients.length === 0 ? [] : [`to ${recipients.map(shortText).join(', ')}`]),
   ];
-  const values = stated.length > 0 || !isRecord(args) ? stated : Object.entries(args).map(([name, value]) => `${name} ${shortText(value)}`);
+  const values =
+    stated.length > 0 || !isRecord(args)
+      ? stated
+      : Object.entries(args).map(([name, value]) => `${name} ${shortText(value)}`);
   return values.length === 0 ? text : text.replace(about, () => `${about} (${values.slice(0, VALUES_MAX).join(', ')})`);
 }
 
@@ -200,14 +210,22 @@ function grouped(calls: readonly Unlocked[]): readonly (readonly Unlocked[])[] {
 function effectOfGroup(asking: Asking, group: readonly Unlocked[]): Effect | null {
   const [first] = group;
   if (first === undefined || onlyReads(asking.program.flow.tools[nameOf(first.node)]?.effect ?? 'write')) return null;
-  return first.agent === null ? authored(asking, group, first) : { effect: ofAgent(asking, first, first.agent), used: [] };
+  return first.agent === null
+    ? authored(asking, group, first)
+    : { effect: ofAgent(asking, first, first.agent), used: [] };
 }
 
 /** A call that an agent may choose to make. */
 function ofAgent({ program, state }: Asking, { node, asks, most }: Unlocked, agent: string): PacketEffect {
   const effect = effectOf(program, { node: authorOf(node), tool: nameOf(node), args: null, undo: node.undo?.tool });
   const left = leftIn(program, state)['toolCalls'] ?? 0;
-  return { ...effect, certain: false, agent, call: asks ? 'asks' : 'runs', times: { most: most ?? (left > 0 ? left : null) } };
+  return {
+    ...effect,
+    certain: false,
+    agent,
+    call: asks ? 'asks' : 'runs',
+    times: { most: most ?? (left > 0 ? left : null) },
+  };
 }
 
 /** A call of the author's own node; several calls if it is in a map. */
@@ -221,7 +239,10 @@ function authored({ program, observed, origins }: Asking, group: readonly Unlock
     traced(call.args, observed, (path) => origins.of(call.reads[fieldOf(path)] ?? [], group[index]?.items)),
   );
   const { known = {} } = isKnown ? {} : (calls[0] ?? {});
-  const most = group.reduce((sum: number | null, one) => (sum === null || one.most === null ? null : sum + one.most), 0);
+  const most = group.reduce(
+    (sum: number | null, one) => (sum === null || one.most === null ? null : sum + one.most),
+    0,
+  );
   const effect = effectOf(program, { node: authorOf(node), tool, args, undo: node.undo?.tool });
   return {
     effect: {
@@ -292,7 +313,10 @@ function leftIn({ flow }: Program, { spent, reserved, raised = {} }: RunState): 
 }
 
 /** Receipts with the same arguments; of a financial tool also those with the same payee and amount. */
-function repeatsOf({ program, receipts }: Asking, { tool, args, amount, payee, effect }: PacketEffect): readonly PacketRepeat[] {
+function repeatsOf(
+  { program, receipts }: Asking,
+  { tool, args, amount, payee, effect }: PacketEffect,
+): readonly PacketRepeat[] {
   const def = program.flow.tools[tool];
   if (args === null || def === undefined) return [];
   const same = receipts.filter((receipt) => {
@@ -314,7 +338,9 @@ function shownReceipt({ seq, at, tool, args, result, status }: Asking['receipts'
 function whyOf(asking: Asking, asked: Asked, effects: readonly Effect[]): PacketWhy {
   const { data, question } = asked;
   const verdict = isRecord(data['verdict']) ? data['verdict'] : {};
-  const stated = effects.flatMap(({ effect }) => (effect.certain && effect.problem !== undefined ? [effect.problem] : []));
+  const stated = effects.flatMap(({ effect }) =>
+    effect.certain && effect.problem !== undefined ? [effect.problem] : [],
+  );
   const problems = [data['problem'], verdict['problem'], ...stated].filter(
     (each): each is string => typeof each === 'string' && each !== '',
   );
@@ -371,7 +397,10 @@ function ruleOfCall({ program: { flow } }: Asking, { about, askedBy }: Question)
 const LATEST_MAX = 10;
 
 /** What the question is about, beside the sources of arguments. */
-function lookedAt({ observed, origins, state, program }: Asking, { data, question, pending }: Asked): readonly Observed[] {
+function lookedAt(
+  { observed, origins, state, program }: Asking,
+  { data, question, pending }: Asked,
+): readonly Observed[] {
   const shown = SHOWN.flatMap((field): readonly Observed[] => {
     const value = data[field] ?? null;
     if (value === null || value === '') return [];
@@ -398,4 +427,3 @@ function doneIn(observed: readonly Observed[]): readonly Observed[] {
   );
   return [...changes, ...others, ...passed.slice(-LATEST_MAX)];
 }
-

@@ -98,7 +98,7 @@ function run(compiled: () => (scope: Slots) => Json, slots: Partly, extra: Partl
 
 function merged(slots: Partly, extra: Partly): Partly {
   if (Object.keys(extra).length === 0) return slots;
-  return Object.defineProperties(copyOf(slots), Object.getOwnPropertyDescriptors(extra)) as Partly;
+  return Object.defineProperties(copyOf(slots), Object.getOwnPropertyDescriptors(extra));
 }
 
 /** An object whose fields are not known, but for these. */
@@ -106,7 +106,7 @@ export function hollow(fields: readonly string[], known: { readonly [field: stri
   const made = {};
   for (const field of fields) put(made, field, NOTHING);
   for (const [field, value] of Object.entries(known)) put(made, field, value);
-  return made as Json;
+  return made;
 }
 
 /** The slots after these writes. `it` is not known unless it is given. */
@@ -117,7 +117,11 @@ export function writtenPartly(slots: Partly, writes: readonly Write[], it?: Json
   for (const { slot, path = [], mode, value } of writes) {
     const result = valueOf(value, slots, extra);
     const isKept = mode === 'set' || result === NOTHING;
-    next = setIn(next, [slot, ...path], isKept ? result : mode === 'append' ? appended(next, [slot, ...path], result) : NOTHING);
+    next = setIn(
+      next,
+      [slot, ...path],
+      isKept ? result : mode === 'append' ? appended(next, [slot, ...path], result) : NOTHING,
+    );
   }
   return next;
 }
@@ -129,7 +133,7 @@ function valueOf(value: Write['value'], slots: Partly, extra: Partly): Field {
   }
   const made = {};
   for (const [field, source] of Object.entries(value)) put(made, field, valueOf(source, slots, extra));
-  return made as Json;
+  return made;
 }
 
 function appended(slots: Partly, path: readonly string[], item: Field): Field {
@@ -149,7 +153,7 @@ function setIn(of: Partly, [first = '', ...rest]: readonly string[], value: Fiel
   const next = copyOf(of);
   const field = fieldOf(of, first);
   if (rest.length === 0) put(next, first, value);
-  else if (field !== NOTHING) put(next, first, setIn(isRecord(field) ? field : {}, rest, value) as Json);
+  else if (field !== NOTHING) put(next, first, setIn(isRecord(field) ? field : {}, rest, value));
   return next;
 }
 
@@ -188,6 +192,6 @@ function meetFields(one: Partly, other: Partly): Partly {
 function meetField(mine: Field | undefined, its: Field | undefined): Field {
   if (mine === its) return mine ?? null;
   if (mine === undefined || its === undefined || mine === NOTHING || its === NOTHING) return NOTHING;
-  if (isRecord(mine) && isRecord(its)) return meetFields(mine, its) as Json;
+  if (isRecord(mine) && isRecord(its)) return meetFields(mine, its);
   return isWhole(mine) && isWhole(its) && JSON.stringify(mine) === JSON.stringify(its) ? mine : NOTHING;
 }

@@ -16,15 +16,16 @@ import { changes } from './done.ts';
 import { pathOf } from './entered.ts';
 import { lossesOf } from './losses.ts';
 import type { Losses } from './losses.ts';
-import { receiptsOf } from './receipts.ts';
+import { madeIn } from './receipts.ts';
 import { stepResults } from './step-results.ts';
 import { usageOf } from './usage.ts';
 import { waitingOf } from './waiting.ts';
 
 export function reportOf({ program, state, events }: ReadRun): Report {
   const { parent } = state.origin;
-  const receipts = receiptsOf(program, events);
-  const waiting = waitingOf({ program, state, events }, receipts);
+  const made = madeIn(program, events);
+  const receipts = [...made.receipts.values()];
+  const waiting = waitingOf({ program, state, events }, made);
   const usage = usageOf(program.flow, state, events);
   return {
     run: state.run,

@@ -4,7 +4,17 @@
  * call in between.
  */
 import type { Json } from '@sluice-internal/kernel/expr';
-import type { CompiledFlow, DoNode, ForkNode, Node, NodeId, Pending, PickNode, RunState, Thread } from '@sluice-internal/kernel/ir';
+import type {
+  CompiledFlow,
+  DoNode,
+  ForkNode,
+  Node,
+  NodeId,
+  Pending,
+  PickNode,
+  RunState,
+  Thread,
+} from '@sluice-internal/kernel/ir';
 import { evaluatePartly, hollow, meet, withHoles, withValue, writtenPartly } from './partial.ts';
 import type { Partly } from './partial.ts';
 
@@ -29,7 +39,12 @@ const ITEMS_MAX = 50;
 /** Larger parts of a graph are followed with fewer known values. */
 const VISITS_MAX = 5_000;
 
-export function unlockedBy(flow: CompiledFlow, state: RunState, pending: Pending, yes: readonly string[]): readonly Unlocked[] {
+export function unlockedBy(
+  flow: CompiledFlow,
+  state: RunState,
+  pending: Pending,
+  yes: readonly string[],
+): readonly Unlocked[] {
   const asking = flow.nodes[pending.node];
   const thread = state.threads.get(pending.thread);
   if (asking?.op !== 'do' || thread === undefined) return [];
@@ -37,7 +52,9 @@ export function unlockedBy(flow: CompiledFlow, state: RunState, pending: Pending
   const { controls } = asking;
   // Words about a refused call go to the agent.
   if (pending.control !== undefined)
-    return controls?.refused === undefined ? [] : followed(walk, state, thread, [walk.from(controls.refused, thread.slots)]);
+    return controls?.refused === undefined
+      ? []
+      : followed(walk, state, thread, [walk.from(controls.refused, thread.slots)]);
   if (asking.effect.kind !== 'ask') return [];
   const answer = new Set(asking.writes.map(({ slot }) => slot));
   const found = yes.map((choice) => {
@@ -95,8 +112,11 @@ class Walk {
     for (const [place, [id, at]] of [...reached].entries()) {
       const node = this.flow.nodes[id];
       if (node?.op === 'end') ended = true;
-      else if (node?.op === 'do' && node.effect.kind === 'model') turns.set(node.effect.agent, turns.get(node.effect.agent) ?? place);
-      for (const call of node === undefined ? [] : this.#callsAt(id, node, at, { answer, repeats: isRepeated(id, reached) }))
+      else if (node?.op === 'do' && node.effect.kind === 'model')
+        turns.set(node.effect.agent, turns.get(node.effect.agent) ?? place);
+      for (const call of node === undefined
+        ? []
+        : this.#callsAt(id, node, at, { answer, repeats: isRepeated(id, reached) }))
         calls.push({ call, place: turns.get(call.agent ?? '') ?? place });
     }
     // What an agent may call stands where its turn begins.

@@ -3,10 +3,11 @@ import { allowedPeople, askOf, inputOf, isUser } from '@sluice-internal/kernel/c
 import type { Program } from '@sluice-internal/kernel/core';
 import { samePerson } from '@sluice-internal/kernel/ir';
 import type { CompiledFlow, Event, Pending, Question, RunState } from '@sluice-internal/kernel/ir';
-import type { Receipt, Waiting } from '../ports/types.ts';
+import type { Waiting } from '../ports/types.ts';
 import { nameAt } from './authored.ts';
 import { askingIn, packetOf } from './packet.ts';
-import { receiptsOf } from './receipts.ts';
+import { madeIn } from './receipts.ts';
+import type { Made } from './receipts.ts';
 
 /** A run with its events. */
 interface ReadRun {
@@ -15,10 +16,10 @@ interface ReadRun {
   readonly events: readonly Event[];
 }
 
-export function waitingOf({ program, state, events }: ReadRun, receipts?: readonly Receipt[]): Waiting[] {
+export function waitingOf({ program, state, events }: ReadRun, made?: Made): Waiting[] {
   const open = openIn(state);
   if (open.length === 0) return [];
-  const asking = askingIn(program, state, events, receipts ?? receiptsOf(program, events));
+  const asking = askingIn(program, state, events, made ?? madeIn(program, events));
   return open.map(({ pending, question }) => {
     const asked = askedOf(program, state, pending, question);
     const { message: text, data, node, expiresAt: expires } = asked;

@@ -15,7 +15,8 @@ export function suiteSummary({ passed, failed, missed, comparisons }: SuiteResul
 
 export function suiteMarkdown(result: SuiteResult): string {
   const failures = failedCases(result).map(
-    ({ name, mode, problems }) => `- ${codeSpan(name)} (${mode}): ${problems.map(codeSpan).join('; ')}`,
+    ({ name, mode, problems, done }) =>
+      `- ${codeSpan(name)} (${mode}): ${problems.map(codeSpan).join('; ')}${done === null ? '' : `. Done: ${codeSpan(done)}`}`,
   );
   const policy = result.policy.map(({ call, before, after }) => `- ${codeSpan(call)}: ${before} → ${after}`);
   const parts = [
@@ -42,11 +43,12 @@ export function suiteJUnit({ suite, cases, missed, comparisons }: SuiteResult): 
 }
 
 export function suiteHtml(result: SuiteResult): string {
-  const rowOf = ({ name, mode, passed, code, problems }: SuiteResult['cases'][number]) => [
+  const rowOf = ({ name, mode, passed, code, done, problems }: SuiteResult['cases'][number]) => [
     passed ? badge('good', 'passed') : badge('bad', 'failed'),
     escapeXml(name),
     escapeXml(mode),
     escapeXml(code ?? '-'),
+    escapeXml(done ?? '-'),
     problems.length === 0 ? '' : htmlList(problems),
   ];
   // Failed cases come first.
@@ -61,7 +63,7 @@ export function suiteHtml(result: SuiteResult): string {
   return htmlPage(result.suite, suiteSummary(result), [
     ...optional.filter(({ of }) => of.length > 0),
     ...metricSections(reportOf(result)),
-    { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Problems'], [...failed, ...rows]) },
+    { title: 'Cases', body: htmlTable(['', 'Case', 'Mode', 'Code', 'Done', 'Problems'], [...failed, ...rows]) },
   ]);
 }
 
