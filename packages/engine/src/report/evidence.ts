@@ -132,7 +132,7 @@ function holds(value: Json, wanted: Leaf['value']): boolean {
 }
 
 /** `49.5` is no word of `149.5`, `49.50` or `49.5.1`. */
-export function wordIn(text: string, word: string): number {
+function wordIn(text: string, word: string): number {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + word.length, at + word.length + 2)];
     if (!/[\p{L}\p{N}]$|[\p{N}][.,]$/u.test(before) && !/^[\p{L}\p{N}]|^[.,]\p{N}/u.test(after)) return at;
