@@ -275,6 +275,7 @@ function contentFlag(choice: string, needs: 'edit' | 'text' | 'either' | undefin
 /** The `--edit` option, filled in with the proposal. */
 function editFlag({ tool, args, plan, stage, result }: Waiting['data']): string {
   // Of a stage, the result is edited. A stage that failed has none yet.
-  const proposed = stage !== undefined ? (result ?? '…') : tool === undefined ? plan : (args ?? {});
+  const call = tool === undefined ? undefined : (args ?? {});
+  const proposed = stage !== undefined ? (result ?? '…') : (plan ?? call);
   return proposed === undefined ? '' : ` --edit ${shellWord(JSON.stringify(proposed))}`;
 }

@@ -1,3 +1,4 @@
+/** The slot of the last verdict on an answer, and what it objects to. */
 import type { Expr } from '@sluice-internal/kernel/ir';
 
 /** The last verdict on an answer: `{ by, ok, problem, missing, confidence, conflict, scripted }`. */

@@ -29,6 +29,11 @@ export interface Packet {
   readonly onExpiry: string;
 }
 
+/**
+ * A call that a yes unlocks.
+ * @example
+ * const line = ({ tool, amount, payee, undo }: PacketEffect) => [tool, amount, payee, undo ?? 'cannot be undone'];
+ */
 export interface PacketEffect {
   /** The authored node. */
   readonly node: string;
@@ -61,7 +66,11 @@ export interface PacketEffect {
   readonly costUsd: number;
 }
 
-/** Where an argument comes from. */
+/**
+ * Where an argument comes from.
+ * @example
+ * const doubtful = (sources: readonly PacketSource[]) => sources.filter(({ trusted }) => !trusted);
+ */
 export interface PacketSource {
   readonly path: string;
   /** `input`, a tool, a node, a person, or `document`. An agent's own name if it is found nowhere else. */
@@ -69,6 +78,11 @@ export interface PacketSource {
   readonly trusted: boolean;
 }
 
+/**
+ * Why a person is asked.
+ * @example
+ * const reason = ({ problem, words }: PacketWhy) => problem ?? words;
+ */
 export interface PacketWhy {
   /** The rule that asks. */
   readonly rule: string | null;
@@ -79,6 +93,11 @@ export interface PacketWhy {
   readonly confidence: number | null;
 }
 
+/**
+ * An observation that a question rests on.
+ * @example
+ * const label = ({ from, trusted }: PacketEvidence) => `${from}${trusted ? '' : ' (not trusted)'}`;
+ */
 export interface PacketEvidence {
   readonly from: string;
   readonly trusted: boolean;
@@ -89,7 +108,11 @@ export interface PacketEvidence {
   readonly shows?: readonly string[];
 }
 
-/** A receipt of this run. */
+/**
+ * A receipt of this run.
+ * @example
+ * const paid = ({ tool, at }: PacketRepeat) => `${tool} at ${at}`;
+ */
 export interface PacketRepeat {
   readonly seq: number;
   readonly at: string;

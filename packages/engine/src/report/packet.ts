@@ -369,7 +369,7 @@ function wordsOf({ calls, state }: Asking, { pending, question }: Asked): string
 
 function ruleOf(asking: Asking, { question, data, node }: Asked, stated: readonly string[]): string | null {
   const { purpose, about } = question;
-  const { tool, stage } = data;
+  const { tool, rule } = data;
   switch (purpose) {
     case undefined:
       return typeof tool === 'string' ? `unknown outcome of ${tool}` : `approval node ${node}`;
@@ -382,7 +382,7 @@ function ruleOf(asking: Asking, { question, data, node }: Asked, stated: readonl
     case 'tool_call':
       return stated.length > 0 ? `what ${about} states of its calls` : ruleOfCall(asking, question);
     default:
-      return typeof stage === 'string' ? `stage ${stage}` : about;
+      return typeof rule === 'string' ? rule : about;
   }
 }
 
@@ -413,7 +413,7 @@ function lookedAt(
 }
 
 /** Fields of a question that a person judges. */
-const SHOWN = ['answer', 'reply', 'result', 'plan', 'steps', 'calls', 'options', 'readings', 'fields'] as const;
+const SHOWN = ['answer', 'reply', 'result', 'plan', 'calls', 'options', 'readings', 'fields'] as const;
 /** Questions about work that was done. */
 const DONE: ReadonlySet<string> = new Set(['route', 'escalation', 'plan_review']);
 

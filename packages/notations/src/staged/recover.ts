@@ -276,6 +276,7 @@ function addEscalation(l: Lowering, r: Recovering, code: 'REVIEW_REQUIRED' | 'LO
       payload: {
         escalation: `${literal(ROWS)}[${FAILED}.failure]`,
         stage: quote(stage.id),
+        rule: quote(`stage ${nameOf(l, stage.id)}`),
         failure: `${FAILED}.failure`,
         problem: 'error.message',
         ...(stage.id === 'validate' ? { verdict: VERDICT } : {}),
