@@ -2,7 +2,7 @@
  * What a flow means, told as directly as possible: one recursive walk, no events, no journal, no time. The engine must
  * agree with it on random flows (test/differential). It shares types, names, codes, prices and the evaluator of
  * expressions with the engine, and no rule. The whole definition is this file,
- * `controls.ts` and `values.ts`.
+ * `controls.ts`, `forks.ts` and `values.ts`.
  *
  * A thread is a branch and has a path for a name: `0`, then `0:2.1` for branch 1 of the fork that was the root's act 2.
  * Threads are walked one after the other. Where a flow leaves open which branches end before a join, the world says so.
@@ -20,7 +20,6 @@ import type {
   Meter,
   Node,
   NodeId,
-  Outcome,
   Settled,
   Slots,
 } from '@sluice-internal/kernel/ir';
@@ -29,6 +28,8 @@ import type { Json } from '@sluice-internal/kernel/expr';
 import canonicalize from 'canonicalize';
 import { addsEffects } from '../packages/kernel/src/core/failure.ts';
 import { Checks, failed } from './controls.ts';
+import { branchesOf, isSpent, verdict } from './forks.ts';
+import type { Ended } from './forks.ts';
 import type { Asked, Done } from './values.ts';
 import {
   callerOf,
@@ -59,7 +60,6 @@ export interface World {
   validate(schema: Json, value: Json): string | null;
   countTokens(text: string): number;
 }
-type Ended = Outcome & { readonly slots: Slots };
 export type Meaning = Ended & Pick<Walk, 'spent' | 'raised' | 'asked' | 'dropped' | 'illegal'>;
 interface Undone {
   readonly node: NodeId;
@@ -382,26 +382,4 @@ function silence(node: DoNode): Settled {
   if (effect.kind !== 'ask')
     return { ok: false, error: { ...LATE, message: `\`${nameOf(node)}\` did not answer in time` } };
   return { ok: true, value: { choice: effect.onExpiry, by: 'clock', expired: true } };
-}
-
-function verdict({ over, need, eager }: ForkNode, outcomes: readonly (Ended | null)[]): 'met' | 'short' | null {
-  const left = outcomes.filter((each) => each === null).length;
-  const ok = outcomes.filter((each) => each?.state === 'completed').length;
-  const enough = need === 'all' ? outcomes.length : need;
-  if (ok >= enough && (need !== 'all' || left === 0)) return 'met';
-  const spent = outcomes.some(isSpent);
-  return left === 0 || (spent && 'each' in over) || (eager && !spent && ok + left < enough) ? 'short' : null;
-}
-
-/** True for a branch that a budget stopped. The calls of the others end. */
-function isSpent(ended: Ended | null): boolean {
-  return ended?.error?.type === 'BudgetError';
-}
-
-function branchesOf({ over }: ForkNode, slots: Slots): readonly { name: string; to: NodeId; adds?: Slots }[] {
-  if ('heads' in over) return over.heads.filter(({ when = 'true' }) => holds(when, slots));
-  const items = evaluate(over.each, slots);
-  if (!Array.isArray(items)) throw new Error('not a list');
-  const adds = (item: Json, index: number): Slots => ({ [over.as]: item, [`${over.as}_index`]: index });
-  return items.map((item: Json, index) => ({ name: String(index), to: over.head, adds: adds(item, index) }));
 }
